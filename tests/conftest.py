@@ -50,6 +50,8 @@ def pytest_configure() -> None:
 
     What the tests kill is processes, never the machine: what a process has written stays.
     """
+    # What the person who runs the tests has set for all meetings is not part of any.
+    os.environ["MOOT_CONFIG"] = os.devnull
     if MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK):
         found = os.statvfs(MEMORY_FOLDER)
         # Some tests start programs that they have written.

@@ -1,6 +1,6 @@
 """Where Moot keeps its data, by environment variables.
 
-MOOT_HOME     the folder of the ledger, the embedded model and the search vectors (default: ~/.moot)
+MOOT_HOME     the folder of the ledger, the embedded model and the search vectors (default: `moot config get home`, or ~/.moot)
 MOOT_MEMORY   `off` tells no seat of earlier decisions on similar questions
 MOOT_LEDGER   another ledger: a file, `memory:`, or a postgresql:// address
 MOOT_HEADS    signed heads that are kept elsewhere, a file or a folder: `moot verify` compares with them
@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from moothall.app.user_settings import read_settings
 from moothall.disk.private import tighten_folder
 from moothall.errors import BadSetting, MissingExtra, describe_install
 from moothall.ledgers.memory import MemoryLedger
@@ -45,7 +46,8 @@ log = logging.getLogger("moot")
 
 def resolve_home(environ: Mapping[str, str]) -> Path:
     """Return the folder that Moot owns."""
-    return Path(environ.get("MOOT_HOME") or Path.home() / ".moot").expanduser().absolute()
+    home = environ.get("MOOT_HOME") or read_settings(environ).get("home") or Path.home() / ".moot"
+    return Path(home).expanduser().absolute()
 
 
 def tighten_home(environ: Mapping[str, str]) -> None:

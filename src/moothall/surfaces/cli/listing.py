@@ -13,8 +13,12 @@ from moothall.surfaces.cli.output import CommandResult, Note
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
+NARROW, WIDE = 100, 140
+"""Below the one, question and decision need a line each; from the other on, there is room for the rest."""
 _STANDING_STYLES: Final = {"decided": "green", "parked": "yellow", "waiting": "yellow", "stopped": "yellow", "damaged": "red"}
 
 
@@ -54,8 +58,10 @@ def _describe_sessions(lines: list[SessionLine], archived: int, is_filtered: boo
         yield Note("no session matches" if is_filtered else 'No sessions yet. Hold one: moot run "Should we …?"')
         return
     console = output.build_console()
-    if console.is_terminal:
-        console.print(_build_table(lines))
+    if console.is_terminal and console.width < NARROW:
+        _print_pairs(console, lines)
+    elif console.is_terminal:
+        console.print(_build_table(lines, console.width))
     for line in lines if not console.is_terminal else ():
         opened = f"{line.opened_at:%Y-%m-%d %H:%M}"
         decided = f"{line.strength or '–'}\t{one_line(line.choice) or '–'}"
@@ -70,22 +76,34 @@ def _name_protocol(line: SessionLine) -> str:
     return f"{line.protocol}{mark}"
 
 
-def _build_table(lines: list[SessionLine]) -> "Table":
+def _print_pairs(console: "Console", lines: list[SessionLine]) -> None:
+    """Two lines for each session: what was decided beside its id, and below it the question."""
+    from rich.text import Text
+
+    for line in lines:
+        head = Text.assemble(f"{line.session}  ", _style_standing(line), "  ", one_line(line.choice) or "–")
+        console.print(head, no_wrap=True, overflow="ellipsis")
+        console.print(Text(f"    {one_line(line.topic)}"), no_wrap=True, overflow="ellipsis")
+
+
+def _build_table(lines: list[SessionLine], width: int) -> "Table":
     # Imported here: a reader from a pipe needs no table.
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
-    for head in ("session", "protocol", "status", "worth", "decided", "opened", "topic"):
-        table.add_column(head, no_wrap=True, overflow="ellipsis", ratio=1 if head in {"topic", "decided"} else None)
+    more = ("worth", "protocol", "opened") if width >= WIDE else ()
+    for head in ("session", "status", *more, "question", "decided"):
+        table.add_column(head, no_wrap=True, overflow="ellipsis", ratio={"question": 3, "decided": 2}.get(head))
     for line in lines:
-        table.add_row(
-            line.session,
-            _name_protocol(line),
-            Text(line.standing or line.status, style=_STANDING_STYLES.get(line.standing or "", "")),
-            line.strength or "–",
-            Text(one_line(line.choice) or "–"),
-            f"{line.opened_at:%Y-%m-%d %H:%M}",
-            Text(one_line(line.topic)),
-        )
+        added = (line.strength or "–", _name_protocol(line), f"{line.opened_at.astimezone():%Y-%m-%d %H:%M}") if more else ()
+        question, decided = Text(one_line(line.topic)), Text(one_line(line.choice) or "–")
+        table.add_row(line.session, _style_standing(line), *added, question, decided)
     return table
+
+
+def _style_standing(line: SessionLine) -> "Text":
+    from rich.text import Text
+
+    # As wide as the longest: in two lines for each session, what was decided stands below what was decided.
+    return Text(f"{line.standing or line.status:9}", style=_STANDING_STYLES.get(line.standing or "", ""))

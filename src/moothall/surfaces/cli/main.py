@@ -1,24 +1,28 @@
 """`moot`: the commands together. A command's module is loaded when the command is called, so that the others cost nothing."""
 
 import io
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Final
 
 import click
 
 from moothall.app.process import collect_garbage_rarely
 from moothall.app.version import VERSION
+from moothall.surfaces.cli.arguments import widen_arguments
 
 # Before the modules of a command are loaded: they are much of what it creates, and stay.
 collect_garbage_rarely()
 
 COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "bench": ("bench",),
+    "config": ("config",),
     "connect": ("connect",),
     "demo": ("demo", "try"),
     "invite": ("invite", "key", "access"),
@@ -39,6 +43,17 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "tools": ("tools", "schema"),
 }
 """The commands of each module of this package."""
+FIRST: Final = ("demo", "run", "list", "show", "resume", "sit", "export", "decisions", "serve", "doctor")
+"""The commands that matter first: alone they are the answer to `moot`."""
+GROUPS: Final[Mapping[str, Sequence[str]]] = {
+    "Ask": ("swarm", "consult", "pipeline", "roundtable", "bench", "try"),
+    "Take part": ("watch", "asks", "answer", "input", "invite", "cancel"),
+    "Look back": ("replay", "verify", "fork", "diff", "import", "swarm-report"),
+    "Remember": ("obligations", "trust", "reliability", "breakers"),
+    "Serve": ("worker", "ready", "mcp", "notify", "key", "access", "heads", "backup", "restore", "archive"),
+    "Extend": ("config", "setup", "connect", "panel", "tools", "schema"),
+}
+"""The other commands by what one wants to do. A test refuses a command that is in none."""
 LONG: Final = frozenset({"bench", "demo", "try", "run", "resume", "consult", "swarm"})
 """Commands whose modules take a second to load: a reader who waits that long for the first sign thinks that it hangs."""
 LINES: Final = Path(__file__).with_name("commands.json")
@@ -61,7 +76,8 @@ class LazyCommand(click.Command):
 
     def load(self, args: Sequence[str] = ()) -> click.Command:
         """Return the command itself."""
-        is_announced = self.name in LONG and sys.stderr.isatty() and not {"-h", "--help", "--json"} & set(args)
+        is_silent = "_MOOT_COMPLETE" in os.environ or bool({"-h", "--help", "--json", "-q", "--quiet"} & set(args))
+        is_announced = self.name in LONG and sys.stderr.isatty() and not is_silent
         if is_announced:
             click.echo("正在准备 …" if _CHINESE.search(" ".join(args)) else "Getting ready …", nl=False, err=True)
         try:
@@ -70,7 +86,9 @@ class LazyCommand(click.Command):
             # Removed again: what follows is the meeting.
             if is_announced:
                 click.echo("\r\x1b[2K", nl=False, err=True)
-        return next(each for each in members.values() if isinstance(each, click.Command) and each.name == self.name)
+        command = next(each for each in members.values() if isinstance(each, click.Command) and each.name == self.name)
+        widen_arguments(command)
+        return command
 
     def get_short_help_str(self, limit: int = 45) -> str:
         return _read_lines()[self.key]
@@ -89,6 +107,31 @@ class LazyGroup(click.Group):
         super().format_commands(ctx, formatter)
 
 
+class MainGroup(LazyGroup):
+    """All commands, listed by what one wants to do; without an argument only those that matter first."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["is_short"] = not args
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands and (len(args[0].split()) > 1 or _CHINESE.search(args[0])):
+            ctx.fail(f'a question is put by `moot run`: moot run "{args[0]}"')
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections = {"First": FIRST} if ctx.meta.get("is_short") else {"First": FIRST, **GROUPS}
+        # One line each: a list that one reads from the top must fit where one reads it.
+        room = formatter.width - max(map(len, self.commands)) - 6
+        for title, names in sections.items():
+            with formatter.section(title):
+                lines = {name: self.commands[name].get_short_help_str() for name in names}
+                widest = formatter.width - room - 6
+                formatter.write_dl([(f"{name:{widest}}", shorten(line, room, placeholder=" …")) for name, line in lines.items()])
+        if ctx.meta.get("is_short"):
+            formatter.write(f"\n{len(self.commands) - len(FIRST)} more: moot --help\n")
+
+
 def extract_first_sentence(command: click.Command) -> str:
     """Return the first sentence of a command's help, on one line."""
     paragraph = " ".join((command.help or "").partition("\n\n")[0].split())
@@ -104,7 +147,7 @@ def _read_lines() -> dict[str, str]:
     return lines
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
+@click.group(cls=MainGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EPILOG)
 @click.version_option(VERSION, prog_name="moot")
 def main() -> None:
     """Moot puts a question to a group of models, programs and people, and returns a decision that can be audited.

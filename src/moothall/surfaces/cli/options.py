@@ -1,9 +1,12 @@
 """Options that several commands share: those of a new session, `--wait` and `--swap`."""
 
+import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Final, assert_never
+from itertools import pairwise
+from typing import Any, Final, NoReturn, assert_never
 
 import click
 
@@ -18,9 +21,11 @@ from moothall.app.session_options import (
     refuse_options,
     validate_options,
 )
+from moothall.app.user_settings import add_settings
 from moothall.domain.durations import parse_duration
 from moothall.errors import BadRoster, BadSetting
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.arguments import QUESTIONS
 from moothall.surfaces.cli.requirement import check_required, require_option
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
@@ -28,6 +33,7 @@ Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 WAIT: Final = "--wait"
 REQUIRE: Final = "--require"
 WAIT_UNSAID: Final = "7d"
+_DURATION_LIKE: Final = re.compile(r"[\d.]+[a-z]*")
 
 swap_option = click.option(
     "--swap", "swaps", multiple=True, metavar="SEAT=PLATFORM", help="Give a seat to another participant; repeatable."
@@ -53,6 +59,8 @@ wait_option = click.option(
     help=f"Wait here for mailbox seats and for the end of an outage; without a duration up to {WAIT_UNSAID}.",
 )
 
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but the answer.")
+
 
 class WaitCommand(click.Command):
     """A command with `--wait` or `--wait 2h`. Only a duration counts as its value: `--wait TOPIC` keeps the topic."""
@@ -63,7 +71,21 @@ class WaitCommand(click.Command):
             f"{WAIT}={WAIT_UNSAID}" if word == WAIT and not _is_duration(args[at + 1 : at + 2]) else word
             for at, word in enumerate(words)
         ]
-        return super().parse_args(ctx, [*with_value, *args[len(words) :]])
+        for word in (word for before, word in pairwise(words) if before == WAIT):
+            if _DURATION_LIKE.fullmatch(word) and not _is_duration([word]):
+                ctx.fail(f"{WAIT} {word}: expected a duration such as 90s, 10m, 2h or 3d")
+        ctx.allow_extra_args = True
+        rest = super().parse_args(ctx, [*with_value, *args[len(words) :]])
+        if rest and not ctx.resilient_parsing:
+            self._refuse_words(ctx, rest)
+        return rest
+
+    def _refuse_words(self, ctx: click.Context, rest: Sequence[str]) -> NoReturn:
+        """Say what a person meant who gave more words than the command takes."""
+        first = next((param.name for param in self.params if isinstance(param, click.Argument)), None)
+        if first in QUESTIONS:
+            ctx.fail(f'put the {first} in quotes: {ctx.command_path} "{" ".join([ctx.params[first], *rest])}"')
+        ctx.fail(f"unexpected: {' '.join(rest)}; {ctx.command_path} takes one {str(first).upper()}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +97,8 @@ class HoldOptions:
     dry_run: bool
     """Whether only the plan is printed."""
     as_json: bool
+    quiet: bool = False
+    """Whether only the answer is printed."""
     required: tuple[str, ...] = ()
     """The choices of which one must be decided; empty: any may be."""
 
@@ -101,6 +125,7 @@ def session_options(opener: Opener) -> Decorator:
         def call(**values: Any) -> None:
             as_json, wait, dry_run = values.pop("as_json"), values.pop("wait"), values.pop("dry_run")
             required: tuple[str, ...] = values.pop("required")
+            quiet: bool = values.pop("quiet")
             try:
                 given = validate_options({name: _read_value(option, values.pop(name)) for name, option in table.items()})
                 refuse_options(given, opener, spell=lambda name: _spell_given(name, table[name], given))
@@ -109,14 +134,15 @@ def session_options(opener: Opener) -> Decorator:
                     if is_given and reason:
                         raise BadSetting(f"{flag}: {reason}")
                 check_required(required, given.get("options") or ())
+                given = add_settings(given, opener, os.environ)
             except BadSetting as error:
                 output.fail(error, as_json=as_json)
-            hold = HoldOptions(wait=wait or 0.0, dry_run=dry_run, as_json=as_json, required=required)
+            hold = HoldOptions(wait=wait or 0.0, dry_run=dry_run, as_json=as_json, quiet=quiet, required=required)
             function(options=given, hold=hold, **values)
 
         dry_run = click.option("--dry-run", is_flag=True, help="Validate everything and print the plan; record nothing.")
         of_session = [_build_option(name, option, opener) for name, option in table.items()]
-        decorators: list[Decorator] = [*of_session, require_option, wait_option, dry_run, output.json_option]
+        decorators: list[Decorator] = [*of_session, require_option, wait_option, dry_run, quiet_option, output.json_option]
         decorated: Callable[..., None] = call
         # The last decorator stands first in the help.
         for add in reversed(decorators):
@@ -147,9 +173,25 @@ def _build_option(name: str, option: SessionOption, opener: Opener) -> Decorator
         default=None,
         multiple=is_repeated,
         metavar=option.metavar or None,
+        shell_complete=_COMPLETED.get(name),
         hidden=bool(find_refusal(name, opener)),
         help=f"{describe_option(name)} Can be repeated." if is_repeated else describe_option(name),
     )
+
+
+def _complete_panels(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from moothall.app.panels import list_presets
+
+    return [name for name in list_presets() if name.startswith(incomplete)]
+
+
+def _complete_protocols(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from moothall.app.protocols import list_protocol_names
+
+    return [name for name in list_protocol_names() if name.startswith(incomplete)]
+
+
+_COMPLETED: Final = {"panel": _complete_panels, "protocol": _complete_protocols}
 
 
 def _choose_type(kind: kinds.OptionKind) -> click.ParamType[Any]:

@@ -22,7 +22,7 @@ from moothall.errors import CallerError, FolderUnwritable, LedgerDamaged, MootEr
 from moothall.reports.json_text import dump_json
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, OTHERWISE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 
@@ -71,6 +71,19 @@ def build_console() -> "Console":
             os.dup2(nowhere, sys.stdout.fileno())
 
     return PipeSafeConsole(highlight=False, soft_wrap=False)
+
+
+def print_paged(console: "Console", content: "RenderableType") -> None:
+    """Print through a pager what is longer than the screen (PAGER; `cat` for none), and anything else as it is."""
+    with console.capture() as capture:
+        console.print(content)
+    text = capture.get()
+    if text.count("\n") < console.height or not sys.stdin.isatty():
+        click.echo(text, nl=False)
+        return
+    # Colours as they are, and nothing asked where it fits after all.
+    os.environ.setdefault("LESS", "-FRX")
+    click.echo_via_pager(text, color=None if console.no_color else True)
 
 
 def print_line(text: str = "") -> None:

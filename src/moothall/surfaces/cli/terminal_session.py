@@ -55,6 +55,7 @@ class TerminalSession(PersonScreen):
         super().__init__(session="")
         self.runs: Path | None = None
         self.required: tuple[str, ...] = ()
+        self.is_quiet = False
         self._view: View | None = None
         self._moot: Moot | None = None
         self._timeline: Any = None
@@ -91,14 +92,17 @@ class TerminalSession(PersonScreen):
         await self.load_language(moot)
         async with keep_run_folder(moot, plugin, self.session, self.runs) as folder:
             code = await self._run_and_show(moot, plugin, as_json=as_json, wait=wait)
-        if folder is not None and not as_json:
+        if folder is not None and not (as_json or self.is_quiet):
             output.print_line(f"{folder.path}/")
         return code
 
     async def _run_and_show(self, moot: Moot, plugin: AnyPlugin, *, as_json: bool, wait: float) -> int:
-        if as_json:
+        if as_json or self.is_quiet:
             decision = await moot.run(self.session, wait=wait or False, on_parked=lambda reason, delay: output.print_note(reason))
-            output.print_json(decision.to_json())
+            if as_json:
+                output.print_json(decision.to_json())
+            elif decision.decision is not None:
+                output.print_line(decision.choice or decision.decision.text)
             return await self._choose_exit_code(moot, decision, quiet=True)
         self._timeline = timeline = plugin.timeline(parse_session_id(self.session))
         self._view = await self._build_view(moot, plugin, timeline)
@@ -188,7 +192,7 @@ def open_and_hold(
     `runs` is where a swarm writes its folder; `describe` adds lines to the plan of a dry run.
     """
     terminal = TerminalSession()
-    terminal.runs, terminal.required = runs, hold.required
+    terminal.runs, terminal.required, terminal.is_quiet = runs, hold.required, hold.quiet
 
     async def work() -> int:
         async with terminal.open_moot() as moot:
@@ -200,7 +204,7 @@ def open_and_hold(
             if runs is not None:
                 check_writable(runs)
             terminal.session = await moot.open(topic, **options)
-            if not hold.as_json:
+            if not (hold.as_json or hold.quiet):
                 await terminal.print_earlier(moot, topic)
                 if _has_unfilled_seats(options):
                     await print_discovered(moot, terminal.session)

@@ -1,0 +1,118 @@
+"""What arguments of all commands understand: short names of sessions, questions from a pipe, and what a shell completes."""
+
+import asyncio
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from moothall.domain.ids import parse_session_id
+from moothall.errors import MootError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from moothall.app.moot import Moot
+    from moothall.app.session_list import SessionLine
+
+LAST: Final = "last"
+SESSIONS: Final = frozenset({"session", "sessions", "left", "right", "decision_id"})
+"""The arguments that name an existing session."""
+QUESTIONS: Final = frozenset({"topic", "task", "question"})
+"""The arguments that are a text of the caller's."""
+MAX_NAMED: Final = 3
+T = TypeVar("T")
+
+_WHOLE: Final = re.compile(r"think_\d{8}_\d{3,}")
+
+
+class SessionName(click.ParamType[str]):
+    """The id of a session; `last` is the one that was active last, and a beginning (or the last number) that only one
+    id has stands for that id."""
+
+    name = "session"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        # An id that Moot has drawn is whole: most calls read the ledger once.
+        if _WHOLE.fullmatch(value):
+            return str(value)
+        names = [line.session for line in _load_lines()]
+        if value in names:
+            return str(value)
+        if value == LAST and not names:
+            self.fail('there is no session yet; hold one: moot run "Should we …?"')
+        meant = names[-1:] if value == LAST else [name for name in names if value and _is_short_for(value, name)]
+        if len(meant) > 1:
+            shown = ", ".join(meant[-MAX_NAMED:])
+            self.fail(f"{value!r} stands for {len(meant)} sessions, the last of them {shown}; give more of the id")
+        # What is unknown here may be in an archive, or decided by one agent alone: the command knows.
+        return meant[0] if meant else str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        lines = [line for line in reversed(_load_lines()) if line.session.startswith(incomplete)]
+        return [CompletionItem(line.session, help=line.topic[:60]) for line in lines]
+
+
+def _is_short_for(value: str, name: str) -> bool:
+    return name.startswith(value) or name.endswith(f"_{value}")
+
+
+class QuestionText(click.ParamType[str]):
+    """A text in quotes; `-` stands for standard input."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return sys.stdin.read().strip() if value == "-" else str(value)
+
+
+def widen_arguments(command: click.Command) -> None:
+    """Let the arguments of a command, and of its own commands, take `last`, beginnings of ids and `-`; complete its seats."""
+    for param in command.params:
+        if param.name == "seat":
+            param.shell_complete = _complete_seats  # type: ignore[method-assign]
+        if not isinstance(param, click.Argument):
+            continue
+        if param.name in SESSIONS:
+            param.type = SessionName()
+        elif param.name in QUESTIONS:
+            param.type = QuestionText()
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        widen_arguments(each)
+
+
+def _complete_seats(ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+    """Return the seats of the session that the line names."""
+    from click.shell_completion import CompletionItem
+
+    # The parser stops at an option without its value, and leaves the words as they are.
+    session = SessionName().convert(ctx.params.get("session") or "".join(ctx.args[:1]), None, ctx)
+
+    async def load(moot: "Moot") -> list[str]:
+        return [str(seat.id) for seat in (await moot.engine.load_snapshot(parse_session_id(session))).session_state.seats]
+
+    names = _read_ledger(load)
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _load_lines() -> "list[SessionLine]":
+    """Return every session, the most recently active last."""
+    return _read_ledger(lambda moot: moot.sessions())
+
+
+def _read_ledger(read: "Callable[[Moot], Awaitable[list[T]]]") -> "list[T]":
+    """Return what is read; nothing where the ledger cannot be read: the command itself will say why."""
+    from moothall.app.moot import Moot
+
+    async def load() -> "list[T]":
+        async with Moot() as moot:
+            return await read(moot)
+
+    try:
+        return asyncio.run(load())
+    except MootError:
+        return []

@@ -1,0 +1,190 @@
+"""How the command line is learned and typed: its list of commands, short names of sessions, questions, settings, lists."""
+
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import BashComplete
+from click.testing import CliRunner, Result
+from rich.cells import cell_len
+from rich.console import Console
+
+from moothall.app.session_list import SessionLine
+from moothall.domain.ids import SessionId
+from moothall.surfaces.cli import listing
+from moothall.surfaces.cli.arguments import QUESTIONS, SESSIONS, QuestionText, SessionName
+from moothall.surfaces.cli.main import FIRST, GROUPS, LazyCommand, main
+
+SHIP = Path("docs/examples/ship.toml").absolute()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MOOT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MOOT_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def call(*words: str, given: str = "") -> Result:
+    return CliRunner().invoke(main, words, input=given)
+
+
+def hold(name: str, question: str = "Ship on Friday?") -> None:
+    assert call("run", question, "--seat", f"ada=script:{SHIP}", "--session", name, "-q").exit_code == 0
+
+
+def test_every_command_is_in_one_group_of_the_list() -> None:
+    """A new command belongs into `GROUPS` of surfaces/cli/main.py."""
+    listed = [*FIRST, *(name for names in GROUPS.values() for name in names)]
+    assert sorted(set(main.commands) - set(listed)) == []
+    assert sorted(listed) == sorted(main.commands)
+
+
+def test_the_list_has_one_line_for_each_command_and_the_first_ten_alone_without_an_argument() -> None:
+    whole, short = call("--help").output, call().output
+    for name in main.commands:
+        assert sum(line.startswith(f"  {name} ") for line in whole.splitlines()) == 1
+    assert [name for name in main.commands if f"\n  {name} " in short] == [name for name in main.commands if name in FIRST]
+    assert all(title in whole for title in GROUPS)
+
+
+def walk(command: click.Command) -> list[click.Command]:
+    command = command.load() if isinstance(command, LazyCommand) else command
+    inner = [each for one in command.commands.values() for each in walk(one)] if isinstance(command, click.Group) else []
+    return [command, *inner]
+
+
+def test_every_argument_that_names_a_session_or_a_question_takes_the_short_forms() -> None:
+    arguments = [param for each in walk(main) for param in each.params if isinstance(param, click.Argument)]
+    assert {type(each.type) for each in arguments if each.name in SESSIONS} == {SessionName}
+    assert {type(each.type) for each in arguments if each.name in QUESTIONS} == {QuestionText}
+    assert len([each for each in arguments if each.name in SESSIONS]) > 15
+
+
+def test_a_session_is_named_by_last_a_beginning_or_its_number(home: Path) -> None:
+    assert "there is no session yet" in call("show", "last").stderr
+    hold("alpha_1")
+    hold("alpha_2")
+    hold("beta_7")
+    for word, name in {"last": "beta_7", "be": "beta_7", "7": "beta_7", "alpha_1": "alpha_1", "alpha_2": "alpha_2"}.items():
+        assert f'"sessionId": "{name}"' in call("show", word, "--json").stdout
+    ambiguous = call("show", "alpha")
+    assert (ambiguous.exit_code, "alpha_1, alpha_2" in ambiguous.stderr) == (2, True)
+    assert "'gamma'" in call("show", "gamma").stderr
+    assert [each.value for each in BashComplete(main, {}, "moot", "X").get_completions(["show"], "al")] == ["alpha_2", "alpha_1"]
+    assert [each.value for each in BashComplete(main, {}, "moot", "X").get_completions(["sit", "be", "--seat"], "")] == ["ada"]
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (("Should we ship?",), 'moot run "Should we ship?"'),
+        (("该不该上线？",), 'moot run "该不该上线？"'),
+        (("run", "Should", "we", "ship?"), 'put the topic in quotes: main run "Should we ship?"'),
+        (("run", "Ship?", "--wait", "2hours"), "--wait 2hours: expected a duration such as 90s, 10m, 2h or 3d"),
+        (("resume", "one", "two"), "unexpected: two; main resume takes one SESSION"),
+    ],
+)
+def test_common_first_mistakes_are_answered_with_the_remedy(home: Path, words: tuple[str, ...], remedy: str) -> None:
+    result = call(*words)
+    assert (result.exit_code, remedy in result.stderr) == (2, True), result.stderr
+
+
+def test_a_question_from_a_pipe_is_held_and_quiet_prints_the_answer_alone(home: Path) -> None:
+    result = call("run", "-", "--seat", f"ada=script:{SHIP}", "--session", "piped", "-q", given="Ship on Friday?\n")
+    assert result.output == "Ship on Friday at ten, behind a flag, with both of us on call until Saturday noon.\n"
+    assert '"topic": "Ship on Friday?"' in call("show", "piped", "--json").stdout
+
+
+def test_settings_count_where_a_call_does_not_say_otherwise(home: Path) -> None:
+    assert call("config").stderr.startswith("nothing is set; one can set: models, panel")
+    assert call("config", "set", "models", "mailbox", "human").output == "models = mailbox human\n"
+    assert call("config", "set", "money", "0.5").exit_code == call("config", "set", "panel", "board").exit_code == 0
+    assert call("config", "path").output == f"{home}/config.toml\n"
+    assert call("config", "list").output == "models = mailbox human\nmoney = 0.5\npanel = board\n"
+    plan = call("run", "Ship?", "--dry-run", "--no-check", "--json").stdout
+    assert '"money": 500000' in plan
+    assert '"mailbox"' in plan
+    own = call("run", "Ship?", "--dry-run", "--seat", f"ada=script:{SHIP}", "--money", "2", "--json").stdout
+    assert '"money": 2000000' in own
+    assert '"mailbox"' not in own
+    assert call("config", "unset", "panel").exit_code == 0
+    assert call("config", "get", "panel").stderr == "panel is not set\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("money", "much"), "money = 'much' is not a number greater than 0"),
+        (("language", "tlh"), "language = 'tlh' is not one of"),
+        (("panel", "a", "b"), "panel takes one value; got a, b"),
+        (("colour", "red"), "'colour' is not one of 'models'"),
+    ],
+)
+def test_a_wrong_setting_is_refused_and_nothing_is_written(home: Path, words: tuple[str, ...], reason: str) -> None:
+    result = call("config", "set", *words)
+    assert (result.exit_code, reason in result.stderr) == (2, True), result.stderr
+    assert not (home / "config.toml").exists()
+
+
+def test_a_damaged_settings_file_is_named(home: Path) -> None:
+    (home / "config.toml").write_text("models = [")
+    result = call("run", "Ship?", "--dry-run")
+    assert (result.exit_code, f"{home}/config.toml is not valid TOML" in result.stderr) == (2, True)
+
+
+def test_the_home_can_be_set(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MOOT_HOME")
+    call("config", "set", "home", str(home / "elsewhere"))
+    hold("there")
+    assert (home / "elsewhere" / "ledger.db").exists()
+
+
+def test_completion_is_installed_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELL", "/bin/zsh")
+    (home / ".zshrc").write_text("alias x=y\n")
+    for _ in range(2):
+        assert call("setup", "completion").exit_code == 0
+    assert (home / ".zshrc").read_text() == 'alias x=y\neval "$(_MOOT_COMPLETE=zsh_source moot)"\n'
+    monkeypatch.setenv("SHELL", "/bin/csh")
+    assert "expected one of bash, zsh, fish" in call("setup", "completion").stderr
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = datetime(2026, 11, 16, tzinfo=UTC)
+    asked = [("Which queue? " * 20, "redis " * 20), ("订单服务要不要单独建库？" * 9, "双十一之后" * 9)]
+    lines = [
+        SessionLine(
+            session=SessionId(f"think_20261116_00{number}"),
+            protocol="debate",
+            topic=topic,
+            status="concluded",
+            opened_at=at,
+            last_at=at,
+            entries=9,
+            standing="decided",
+            choice=choice,
+            strength="fair",
+        )
+        for number, (topic, choice) in enumerate(asked)
+    ]
+    file = io.StringIO()
+    console = Console(file=file, width=width, force_terminal=True, color_system=None)
+    monkeypatch.setattr("moothall.surfaces.cli.output.build_console", lambda: console)
+    assert list(listing._describe_sessions(lines, 0, False)) == []
+    shown = file.getvalue()
+    assert max(cell_len(line) for line in shown.splitlines()) <= width
+    for piece in ("think_20261116_000", "think_20261116_001", "Which queue?", "redis", "订单服务", "双十一"):
+        assert piece in shown
+    assert len(shown.splitlines()) == (4 if width < 100 else 3)
+
+
+def test_no_colour_is_printed_where_none_is_wanted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    from moothall.surfaces.cli.output import build_console
+
+    assert build_console().no_color
