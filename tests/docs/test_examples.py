@@ -13,7 +13,7 @@ import pytest
 
 from moothall.app.panels import parse_panel
 from moothall.app.pipelines import parse_pipeline
-from moothall.participants.command import find_recipe
+from moothall.participants.recipes import find_recipe
 from moothall.surfaces.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -20,7 +20,8 @@ from moothall.domain.facts import Language, Loss
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
 from moothall.participants import subprocess_runner
-from moothall.participants.command import MAX_ARGUMENT_LENGTH, MAX_COMPLAINT_LENGTH, CommandParticipant, Recipe
+from moothall.participants.command import MAX_ARGUMENT_LENGTH, MAX_COMPLAINT_LENGTH, CommandParticipant
+from moothall.participants.recipes import Recipe
 from moothall.participants.subprocess_runner import MARK
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech

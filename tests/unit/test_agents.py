@@ -8,16 +8,8 @@ from typing import Any
 import pytest
 
 from moothall.errors import BadPanel, UnknownPlatform
-from moothall.participants.command import (
-    AgentOutput,
-    Output,
-    Recipe,
-    fill_arguments,
-    find_recipe,
-    load_agents,
-    load_recipe,
-    parse_output,
-)
+from moothall.participants.command import AgentOutput, fill_arguments, parse_output
+from moothall.participants.recipes import Output, Recipe, find_recipe, load_agents, load_recipe
 
 AGENTS = load_agents()
 
@@ -309,7 +301,7 @@ def test_the_smallest_recipe_is_an_argv(tmp_path: Path) -> None:
         ('argv = ["agent", "-p={prompt}"]', "neither argv nor words holds {prompt}"),
         (
             f'{GOOD}\ncolour = "red"',
-            "'colour' is no key here; known: argv, environ, judges, output, passes, resume, session, text, words",
+            "'colour' is no key here; known: acp, argv, environ, judges, output, passes, resume, session, text, words",
         ),
         ('argv = ["agent", "{prompt}"]\noutput = "xml"', "output = 'xml'; known: text, json, jsonl"),
         ('argv = ["agent", "{prompt}"]\noutput = "json"', "'text' must say where in its json the answer is"),

@@ -18,7 +18,8 @@ from moothall.app.conferences.unattended import (
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import quote_lines
-from moothall.participants.command import MAX_ARGUMENT_LENGTH, Recipe, find_recipe, load_agents
+from moothall.participants.command import MAX_ARGUMENT_LENGTH
+from moothall.participants.recipes import Recipe, find_recipe, load_agents
 from moothall.protocols.roundtable.facts import RoundtableSettings
 from moothall.protocols.roundtable.rules import RULES
 

@@ -47,7 +47,9 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
     plugin, words = find_plugin(opened), ESTIMATE[opened.language]
     notes = [words.rough]
     seats = {seat.id: seat for seat in opened.seats}
-    asked = {name for name, seat in seats.items() if kinds.find(seat.platform).name in {MODEL, ADDRESS, "embedded", "command"}}
+    asked = {
+        name for name, seat in seats.items() if kinds.find(seat.platform).name in {MODEL, ADDRESS, "embedded", "command", "acp"}
+    }
     if plugin.expect is None:
         notes.append(words.unknown.format(name=plugin.name))
         expected: Sequence[ExpectedCalls] = [ExpectedCalls(seats=tuple(seats), least=1.0, most=1.0, tokens_out=500)]

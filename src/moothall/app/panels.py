@@ -138,8 +138,9 @@ def resolve_platform_path(platform: str, folder: Path) -> str:
     """The platform with the file in it, if it has one, made absolute: a resumed session may be run from elsewhere."""
     kind, _, name = platform.partition(":")
     rule = load_kinds().find(platform).file
-    if name and (rule == "any" or (rule == "toml" and name.endswith(".toml"))):
-        return f"{kind}:{(folder / Path(name).expanduser()).absolute()}"
+    path, mark, more = name.partition("?") if rule == "toml" else (name, "", "")
+    if name and (rule == "any" or (rule == "toml" and path.endswith(".toml"))):
+        return f"{kind}:{(folder / Path(path).expanduser()).absolute()}{mark}{more}"
     return platform
 
 

@@ -13,17 +13,18 @@ from moothall.app.plugins import load_kinds, load_plugins
 from moothall.domain.effects import AnswerForm, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
-from moothall.domain.roster import COMMAND, DIRECTOR, FUNCTION, Seat, parse_kind
+from moothall.domain.roster import ACP, COMMAND, DIRECTOR, FUNCTION, Seat, parse_kind
 from moothall.engine.outages import explain_unready
 from moothall.errors import BadRoster, BadSetting, ProviderRefused, UnknownPlatform
-from moothall.participants import local_model, semantic_similarity
-from moothall.participants.command import CommandParticipant, load_agents
+from moothall.participants import acp_seat, local_model, semantic_similarity
+from moothall.participants.command import CommandParticipant
 from moothall.participants.function import AnswerFunction, FunctionParticipant
 from moothall.participants.human import AskPerson
-from moothall.participants.kinds import KindTable, ParticipantKind, SeatRequest, build_command
+from moothall.participants.kinds import KindTable, ParticipantKind, SeatRequest, build_acp, build_command
 from moothall.participants.lookup import Lookup, LookupParticipant
 from moothall.participants.platforms import find_address, find_platforms, parse_platform
 from moothall.participants.provider_limits import LocalLimits
+from moothall.participants.recipes import load_agents
 from moothall.participants.record_writer import RecorderParticipant
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant, ProviderLimits
 
@@ -92,12 +93,13 @@ class Seating:
         """Whether a platform is a program or local server listed by name: then callers from the network may seat it, too."""
         if platform.strip().partition("?")[0].partition(":")[0] in self._servers:
             return True
-        return self._programs is not None and parse_kind(platform) == COMMAND and self.refuse_program(platform) is None
+        return self._programs is not None and parse_kind(platform) in {COMMAND, ACP} and self.refuse_program(platform) is None
 
     def refuse_program(self, platform: str) -> str | None:
         """Why the program of a seat may not be started here; None if it may, or if the seat has none."""
         kind, _, name = platform.partition(":")
-        if kind.strip().lower() != COMMAND or self._programs is None or _name_program(name) in self._programs:
+        name = f"{ACP}:{name}" if kind.strip().lower() == ACP else name
+        if kind.strip().lower() not in {COMMAND, ACP} or self._programs is None or _name_program(name) in self._programs:
             return None
         return f"this server may not start the program {name!r}; list it under `programs` in {self._home / 'server.toml'}"
 
@@ -206,6 +208,14 @@ class Seating:
         versions = await asyncio.gather(*(self._build_command(name, "doctor").version() for name in load_agents()))
         return dict(zip(load_agents(), versions, strict=True))
 
+    async def introduce_agents(self) -> dict[str, tuple[bool, str]]:
+        """Return whether each agent that can speak ACP does here, and what it says of itself; only those that are installed."""
+        if not acp_seat.is_installed():
+            return {}
+        seats = {name: build_acp(self._request(Seat(id=SeatId("doctor"), platform=f"{ACP}:{name}"))) for name in load_agents()}
+        here = [name for name, seat in seats.items() if await seat.ready() is None]
+        return dict(zip(here, await asyncio.gather(*(_introduce(seats[name]) for name in here)), strict=True))
+
     def _build_command(self, name: str, seat: str) -> CommandParticipant:
         return build_command(self._request(Seat(id=SeatId(seat), platform=f"{COMMAND}:{name}")))
 
@@ -228,6 +238,13 @@ class Seating:
         return local_model.is_installed() and semantic_similarity.is_installed() and self.weights() is not None
 
 
+async def _introduce(seat: acp_seat.AcpParticipant) -> tuple[bool, str]:
+    try:
+        return True, await seat.introduce()
+    except (OSError, ValueError) as cause:
+        return False, str(cause)
+
+
 class RefusedProgram:
     """Fills a seat whose program may not be started here: the session is parked until it may be, or runs elsewhere."""
 
@@ -244,6 +261,9 @@ class RefusedProgram:
 def _name_program(name: str) -> str:
     """One name for one program: an agent's without its model, a file's whole path."""
     name = name.strip().removeprefix(f"{COMMAND}:")
+    if name.startswith(f"{ACP}:"):
+        # Its whole command, with what it is permitted: another one is another program.
+        return name
     return str(Path(name).expanduser().resolve()) if name.endswith(".toml") else name.partition(":")[0]
 
 

@@ -20,7 +20,7 @@ from moothall.engine.questions import Questions, Response, build_fact
 from moothall.engine.snapshot import Snapshot
 from moothall.engine.step import StepResult, step
 from moothall.errors import LedgerUnavailable, SeqConflict, SessionBusy
-from moothall.ports.participant import NoAnswer, Participant, ProbedParticipant
+from moothall.ports.participant import LeavingParticipant, NoAnswer, Participant, ProbedParticipant
 from moothall.ports.telemetry import Span
 
 log = logging.getLogger("moot")
@@ -91,7 +91,12 @@ class SessionRun:
                 finally:
                     listener.cancel()
         finally:
-            await self._cancel_tasks()
+            try:
+                await self._cancel_tasks()
+            finally:
+                seated: list[object] = [*self._participants.values()]
+                leaving = [each.leave() for each in seated if isinstance(each, LeavingParticipant)]
+                await asyncio.gather(*leaving, return_exceptions=True)
         return self.snapshot
 
     async def _loop(self) -> None:

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Final, Literal
 
 from moothall.domain.facts import Language
-from moothall.domain.roster import COMMAND, DEMO, EMBEDDED, HUMAN, MAILBOX, MEASURE, SCRIPT, Seat, parse_kind
+from moothall.domain.roster import ACP, COMMAND, DEMO, EMBEDDED, HUMAN, MAILBOX, MEASURE, SCRIPT, Seat, parse_kind
 from moothall.errors import MissingExtra, describe_install
 from moothall.participants import local_model, semantic_similarity
-from moothall.participants.command import CommandParticipant, find_recipe
+from moothall.participants.acp_seat import AcpParticipant, build_acp_seat
+from moothall.participants.command import CommandParticipant
 from moothall.participants.embedded import EmbeddedParticipant
 from moothall.participants.human import AskPerson, HumanParticipant
 from moothall.participants.local_model import LocalModel
 from moothall.participants.model import ModelParticipant
 from moothall.participants.platforms import list_providers, parse_platform
+from moothall.participants.recipes import find_recipe
 from moothall.participants.script import ScriptParticipant, make_demo
 from moothall.participants.semantic_similarity import MeasureParticipant
 from moothall.ports.participant import Participant, ProviderLimits
@@ -84,6 +86,11 @@ def build_command(request: SeatRequest) -> CommandParticipant:
     return CommandParticipant(recipe, folder / recipe.name / request.seat.id, request.environ, folder)
 
 
+def build_acp(request: SeatRequest) -> AcpParticipant:
+    """The agent of a seat that speaks ACP; raises MissingExtra, UnknownPlatform or BadPanel."""
+    return build_acp_seat(request.argument, request.seat.id, request.environ, request.home)
+
+
 def _make_nobody(request: SeatRequest) -> Participant | None:
     # A mailbox takes no argument: `mailbox:x` names nothing, and is refused like any other unknown platform.
     return _make_model(request) if request.argument else None
@@ -119,6 +126,7 @@ BUILT_IN: Final = (
     ParticipantKind(name=SCRIPT, usage="script:FILE", make=_make_script, file="any"),
     ParticipantKind(name=DEMO, usage="demo:NAME.LANGUAGE", make=_make_demo, patience=3_600.0),
     ParticipantKind(name=COMMAND, usage="command:AGENT", make=build_command, patience=900.0, file="toml", looks_up=True),
+    ParticipantKind(name=ACP, usage="acp:AGENT", make=build_acp, patience=900.0, file="toml", looks_up=True),
     ParticipantKind(
         name=EMBEDDED, usage="embedded", make=_make_embedded, patience=600.0, file="any", is_shared=True, languages=("en",)
     ),

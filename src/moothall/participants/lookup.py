@@ -16,7 +16,15 @@ from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief, keep_answer, no_fault
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
-from moothall.ports.participant import Answer, NoAnswer, OnText, Participant, ProbedParticipant, VerifiableAnswer
+from moothall.ports.participant import (
+    Answer,
+    LeavingParticipant,
+    NoAnswer,
+    OnText,
+    Participant,
+    ProbedParticipant,
+    VerifiableAnswer,
+)
 
 SEARCH_SECONDS: Final = 30.0
 RETRIES: Final = 2
@@ -124,6 +132,10 @@ class LookupParticipant:
 
     async def probe(self) -> str | None:
         return await (self._inner.probe() if isinstance(self._inner, ProbedParticipant) else self._inner.ready())
+
+    async def leave(self) -> None:
+        if isinstance(self._inner, LeavingParticipant):
+            await self._inner.leave()
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if not brief.form.looks_up:

@@ -42,24 +42,7 @@ async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path,
 
     The caller sets the deadline and cancels; in any case the whole process group ends with this call.
     """
-    mark = uuid4().hex
-    starting = asyncio.create_task(
-        asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL if words is None else asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=folder,
-            env={**environ, MARK: mark},
-            # A new session makes it the leader of a process group, which can be signalled as a whole.
-            start_new_session=True,
-        )
-    )
-    try:
-        process = await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        await _end_started_program(starting, mark)
-        raise
+    process, mark = await start_program(argv, folder=folder, environ=environ, is_fed=words is not None)
     out, err = BoundedBuffer(MAX_OUTPUT), BoundedBuffer(MAX_COMPLAINT)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -82,15 +65,47 @@ async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path,
     return ProcessResult(code=code, out=bytes(out.kept), err=err.kept.decode("utf-8", "replace"), is_flooded=out.is_over)
 
 
+async def start_program(
+    argv: Sequence[str], *, folder: Path, environ: Mapping[str, str], is_fed: bool
+) -> tuple[asyncio.subprocess.Process, str]:
+    """Start a program; returns it with the mark of its processes. Raises OSError if it cannot be started.
+
+    The caller ends it with `end_program`. No line of its output may be longer than `MAX_OUTPUT`.
+    """
+    mark = uuid4().hex
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.PIPE if is_fed else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=MAX_OUTPUT,
+            cwd=folder,
+            env={**environ, MARK: mark},
+            # A new session makes it the leader of a process group, which can be signalled as a whole.
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting), mark
+    except asyncio.CancelledError:
+        await _end_started_program(starting, mark)
+        raise
+
+
+async def end_program(process: asyncio.subprocess.Process, mark: str) -> None:
+    """End a program with its children, wherever they are, and close its pipes."""
+    try:
+        await _end_processes(process, mark)
+    finally:
+        _close_pipes(process)
+
+
 async def _end_started_program(starting: "asyncio.Task[asyncio.subprocess.Process]", mark: str) -> None:
     """End a program that was called off while it started: it runs before we hear of it, and may have children already."""
     try:
         with suppress(OSError):
-            process = await starting
-            try:
-                await _end_processes(process, mark)
-            finally:
-                _close_pipes(process)
+            await end_program(await starting, mark)
     finally:
         _kill_strays(mark)
 

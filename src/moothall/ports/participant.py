@@ -95,6 +95,15 @@ class ProbedParticipant(Protocol):
 
 
 @runtime_checkable
+class LeavingParticipant(Protocol):
+    """A participant that holds something for one run of a session, such as a process."""
+
+    async def leave(self) -> None:
+        """Give it up: the run has ended. A second time changes nothing."""
+        ...
+
+
+@runtime_checkable
 class VerifiableAnswer(Protocol):
     """An answer that can be marked as unverified: given without the search that it should rest on."""
 

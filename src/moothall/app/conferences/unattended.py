@@ -27,7 +27,8 @@ from moothall.domain.roster import COMMAND, Seat
 from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT, SHARED_REPORT
-from moothall.participants.command import MAX_ARGUMENT_LENGTH, CommandParticipant, Recipe, find_recipe, load_agents
+from moothall.participants.command import MAX_ARGUMENT_LENGTH, CommandParticipant
+from moothall.participants.recipes import Recipe, find_recipe, load_agents
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
 from moothall.protocols.roundtable.sections import is_speechlike
 from moothall.reports.wording import explain_outage

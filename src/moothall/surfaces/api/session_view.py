@@ -31,7 +31,14 @@ from moothall.surfaces.api.entries import has_sealed_words, is_sealed
 from moothall.surfaces.api.method import Caller, encode_json
 
 HUES: Final = 8
-_KINDS: Final = {"human": "person", MAILBOX: "outside", "command": "agent", "script": "script", "embedded": "model"}
+_KINDS: Final = {
+    "human": "person",
+    MAILBOX: "outside",
+    "command": "agent",
+    "acp": "agent",
+    "script": "script",
+    "embedded": "model",
+}
 VOTE_LENSES: Final = ("vote_table", "votes", "candidates", "positions")
 
 

@@ -28,7 +28,7 @@ from moothall.participants.platforms import find_key_variable
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.output import CommandResult, json_command
 
-EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
+EXTRAS = {"acp": "acp", "anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
 
 START_FILES = {
     "bash": (".bashrc", 'eval "$(_MOOT_COMPLETE=bash_source moot)"'),
@@ -148,8 +148,7 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
         for server in LOCAL_SERVERS:
             is_there = server in discovered.servers
             checks.append(DoctorCheck(server, is_there or None, "answers on this machine" if is_there else "not running"))
-        for name, says in (await moot.seating.agents()).items():
-            checks.append(DoctorCheck(f"command:{name}", None if says is None else True, says or "not installed"))
+        checks += await _check_agents(moot)
         checks.append(_check_embedded(moot))
         checks.append(await _check_search(moot))
         checks += await asyncio.gather(*(_check_platform(moot, word) for word in seats))
@@ -169,6 +168,19 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
         )
     else:
         checks.append(DoctorCheck("minds", True, f"`moot run` would use {', '.join(discovered.best)}"))
+    return checks
+
+
+async def _check_agents(moot: Moot) -> list[DoctorCheck]:
+    """The coding agents, and by which of the two platforms each is best seated."""
+    installed, speaking = await moot.seating.agents(), await moot.seating.introduce_agents()
+    checks = []
+    for name, says in installed.items():
+        checks.append(DoctorCheck(f"command:{name}", None if says is None else True, says or "not installed"))
+        if name in speaking:
+            is_well, said = speaking[name]
+            advice = f"use acp:{name}" if is_well else f"use command:{name}" if says else "not usable"
+            checks.append(DoctorCheck(f"acp:{name}", is_well or None, f"{said}; {advice}"))
     return checks
 
 

@@ -94,8 +94,8 @@ class McpServer:
             names = await select_tools(call, is_everything=shows_all)
         except MootError as cause:
             raise MCPError(code=types.INTERNAL_ERROR, message=_reword(str(cause))) from None
-        found = describe_tools(names, "local" if shows_all else call.caller.role)
-        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in found])
+        tools = describe_tools(names, "local" if shows_all else call.caller.role)
+        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in tools])
 
     async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> types.CallToolResult:
         method = TOOLS.get(params.name)
@@ -129,15 +129,15 @@ class McpServer:
         )
 
     async def _list_templates(self, ctx: Ctx, params: PageParams) -> types.ListResourceTemplatesResult:
-        found = types.ResourceTemplate(
+        timeline = types.ResourceTemplate(
             name="timeline", uri_template=TIMELINE, description=TIMELINE_DESCRIPTION, mime_type="text/markdown"
         )
-        return types.ListResourceTemplatesResult(resource_templates=[found])
+        return types.ListResourceTemplatesResult(resource_templates=[timeline])
 
     async def _read_resource(self, ctx: Ctx, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         call = await self._build_call(ctx)
-        found = self._timeline.match(params.uri)
-        session = found["session"] if found else None
+        parts = self._timeline.match(params.uri)
+        session = parts["session"] if parts else None
         if not isinstance(session, str):
             raise MCPError(code=types.INVALID_PARAMS, message=f"no resource is called {params.uri[:200]!r}")
         try:

@@ -1,0 +1,132 @@
+"""A seat filled by an agent that speaks the Agent Client Protocol (`acp:AGENT`): one process for a run of a session.
+
+The agent remembers the meeting: it hears once who it is, and each ask is the next prompt of one conversation. An ask contains
+everything all the same, so that an agent that had to be started again knows no less.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from moothall.codec.answers import read_answer
+from moothall.codec.schemas import build_correction, build_user_prompt
+from moothall.domain.budget import FREE, Usage
+from moothall.domain.effects import Brief
+from moothall.domain.safe_text import fix_surrogates
+from moothall.errors import BadAnswer, MissingExtra, UnknownPlatform, describe_install
+from moothall.participants.recipes import Recipe, build_environ, find_acp_recipe, load_agents
+from moothall.ports.participant import Answer, NoAnswer, OnText
+
+if TYPE_CHECKING:
+    from moothall.participants.acp_process import AgentProcess, Permit
+
+PERMIT: Final = "?permit="
+
+
+def is_installed() -> bool:
+    """Whether the protocol's library is here."""
+    return find_spec("acp") is not None
+
+
+def build_acp_seat(argument: str, seat: str, environ: Mapping[str, str], home: Path) -> "AcpParticipant":
+    """The participant of `acp:ARGUMENT`; raises MissingExtra, UnknownPlatform or BadPanel."""
+    if not is_installed():
+        raise MissingExtra(f"agents that speak ACP need an extra package: {describe_install('acp')}")
+    agent, _, rule = argument.partition(PERMIT)
+    permits: dict[str, Permit] = {"": "none", "none": "none", "read": "read"}
+    if rule not in permits:
+        raise UnknownPlatform(f"acp:{argument}: an agent is permitted none or read, not {rule!r}")
+    recipe = find_acp_recipe(agent)
+    return AcpParticipant(recipe, home / "agents" / recipe.name / seat, environ, permits[rule])
+
+
+class AcpParticipant:
+    """Starts the agent at the first ask, and again after a fault; `leave` ends it."""
+
+    def __init__(self, recipe: Recipe, folder: Path, environ: Mapping[str, str], permit: "Permit" = "none") -> None:
+        self._recipe = recipe
+        self._folder = folder
+        self._environ = build_environ(recipe, environ)
+        self._permit: Permit = permit
+        # Asks are put one after another: a conversation has one prompt at a time.
+        self._asking = asyncio.Lock()
+        self._agent: AgentProcess | None = None
+        self._system = ""
+
+    async def ready(self) -> str | None:
+        program = self._recipe.acp[0]
+        if shutil.which(program, path=self._environ.get("PATH")) is not None:
+            return None
+        name = self._recipe.name
+        if name not in load_agents():
+            return f"the program {program!r} is not found; agents known by name: {', '.join(sorted(load_agents()))}"
+        return f"the program {program!r} is not found; install it: {self._recipe.acp_install}; or use command:{name}"
+
+    async def introduce(self) -> str:
+        """Let the agent say its name and version, and end it; raises OSError, or ValueError with what is wrong with it."""
+        from moothall.participants.acp_process import AgentFault
+
+        try:
+            agent = await self._start()
+        except AgentFault as fault:
+            raise ValueError(str(fault)) from fault
+        finally:
+            await self.leave()
+        return agent.name or "does not say its name"
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        from moothall.participants.acp_process import AgentFault
+
+        async with self._asking:
+            usage, fault = FREE, BadAnswer()
+            for _ in range(2):
+                try:
+                    text, used = await self._ask(brief, str(fault))
+                except AgentFault as cause:
+                    await self.leave()
+                    # Which call failed, and what it cost, is not known: it counts as one.
+                    return NoAnswer(reason=cause.reason, detail=f"{self._recipe.name}: {cause}", usage=usage + Usage(calls=1))
+                except OSError as cause:
+                    return NoAnswer(reason="unreachable", detail=f"{self._recipe.acp[0]} cannot be run: {cause.strerror}")
+                usage += used
+                try:
+                    read = read_answer(brief, text)
+                except BadAnswer as cause:
+                    fault = cause
+                    continue
+                if brief.form.form == "text":
+                    on_text(text)
+                door = f"program:{self._recipe.name}"
+                return Answer(said=read.said, corrections=read.mends, usage=usage, origin=door)
+            return NoAnswer(reason=fault.loss, detail=str(fault), usage=usage)
+
+    async def leave(self) -> None:
+        """End the agent's process with its children."""
+        agent, self._agent, self._system = self._agent, None, ""
+        if agent is not None:
+            await agent.end()
+
+    async def _ask(self, brief: Brief, complaint: str) -> tuple[str, Usage]:
+        from moothall.participants.acp_process import AgentFault
+
+        agent = self._agent
+        if agent is None or not agent.is_running:
+            await self.leave()
+            agent = await self._start()
+        # Who it is, and by which rules, it has heard unless that has changed.
+        head = "" if brief.system == self._system else f"{brief.system}\n\n"
+        prompt = build_correction(brief.language, complaint) if complaint else f"{head}{build_user_prompt(brief)}"
+        self._system = brief.system
+        turn = await agent.ask(fix_surrogates(prompt).replace("\0", ""))
+        if turn.stop == "refusal":
+            raise AgentFault("refused", "it refused to answer")
+        return turn.text, turn.usage
+
+    async def _start(self) -> "AgentProcess":
+        from moothall.participants.acp_process import AgentProcess
+
+        self._agent = await AgentProcess.start(self._recipe.acp, self._folder, self._environ, self._permit)
+        return self._agent
