@@ -8,7 +8,7 @@ from tests.browser.pages import HIDE, KEEP_NOTICES, Visit
 
 
 def test_what_was_said_is_found_and_two_sessions_are_compared(server: Server, visit: Visit) -> None:
-    """W-1: an excerpt that leads to its entry; filters in the address; two selected side by side; one put away and back."""
+    """W-1: an excerpt leads to its entry; filters in the address; two are compared; tags, one put away, in every browser."""
     local = server.local
     first, second = local.held(topic="Which cache?"), local.opened(topic="Which queue?", participants=["ada", "bob"])
     for seat in ("ada", "bob"):
@@ -32,10 +32,26 @@ def test_what_was_said_is_found_and_two_sessions_are_compared(server: Server, vi
     page.goto("/")
     page.get_by_role("button", name="Select …").click()
     page.get_by_role("checkbox", name="Which cache?").check()
+    # Another browser of the same server sees it at once.
+    other = visit(server)
+    expect(other.locator("[data-test=session-line]")).to_have_count(2)
+    page.get_by_label("Tags of the selected sessions").fill("infra, 2027")
+    page.get_by_role("button", name="Set tags").click()
+    expect(other.locator(".line-facts .badge")).to_have_text(["infra", "2027"])
+    page.get_by_role("button", name="Select …").click()
+    page.get_by_role("checkbox", name="Which cache?").check()
     page.get_by_role("button", name="Put away").click()
     expect(line).to_have_count(1)
+    expect(other.locator("[data-test=session-line]")).to_have_count(1)
     page.get_by_label("State").select_option("away")
     expect(line.locator(".line-topic")).to_have_text("Which cache?")
+    page.get_by_label("Tags", exact=True).select_option("2027")
+    expect(page).to_have_url(re.compile("state=away&tag=2027$"))
+    expect(line).to_have_count(1)
+    local("moot.labelSession", sessionId=first, isAway=False)
+    local("moot.forkSession", sessionId=first)
+    expect(other.locator(".group-of.decided [data-test=session-line]")).to_have_count(2)
+    expect(other.get_by_text(re.compile("^ ?fork · debate"))).to_have_count(1)
     page.goto(f"/s/{first}")
     page.get_by_role("link", name="Ask again with changes").click()
     expect(page.get_by_label("The question")).to_have_value("Which cache?")

@@ -175,7 +175,7 @@ def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(width: int,
     file = io.StringIO()
     console = Console(file=file, width=width, force_terminal=True, color_system=None)
     monkeypatch.setattr("moothall.surfaces.cli.output.build_console", lambda: console)
-    assert list(listing._describe_sessions(lines, 0, False)) == []
+    assert list(listing._describe_sessions(lines, [], False)) == []
     shown = file.getvalue()
     assert max(cell_len(line) for line in shown.splitlines()) <= width
     for piece in ("think_20261116_000", "think_20261116_001", "Which queue?", "redis", "订单服务", "双十一"):

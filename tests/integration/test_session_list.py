@@ -11,6 +11,7 @@ from moothall import Moot
 from moothall.app import session_list
 from moothall.app.environment import LIST, resolve_search_file
 from moothall.domain.ids import SessionId
+from moothall.errors import BadSetting, UnknownSession
 from moothall.plugins import Brief
 
 TOO_SHORT = b'{"form": FORM, "lines": {"done": [1]}}'
@@ -155,3 +156,53 @@ def test_few_lines_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = resolve_search_file(environ, LIST)
     assert path is not None
     assert len(json.loads(path.read_text())["lines"]) == 1
+
+
+def test_forks_and_unfinished_imports_are_marked(tmp_path: Path) -> None:
+    """W-3: by the first entry and by the note of the import; a fork's opening is its source's."""
+    environ, other = build_environ(tmp_path / "here"), build_environ(tmp_path / "there")
+    hold_two(environ)
+
+    async def copy() -> str:
+        async with Moot(environ=environ) as moot:
+            await moot.fork("done", name="copy")
+            await moot.fork("copy", at=2, name="second")
+            assert (await moot.diff("done", "copy")).shared > 1
+            return await moot.export("begun", "jsonl")
+
+    text = asyncio.run(copy())
+
+    async def read_back() -> None:
+        async with Moot(environ=other) as moot:
+            await moot.read_back(text)
+
+    asyncio.run(read_back())
+    for _ in range(2):
+        lines = {line.session: line.forked_from for line in list_lines(environ)[0]}
+        assert lines == {"done": "", "begun": "", "copy": "done", "second": "copy"}
+        assert [(line.session, line.standing, line.is_imported) for line in list_lines(other)[0]] == [("begun", "stopped", True)]
+
+
+def test_labels_are_the_ledgers_and_last_whatever_a_session_does(tmp_path: Path) -> None:
+    """W-1: tags stand in place of those of the opening; what was put away comes back; a session that is not there has none."""
+    environ = build_environ(tmp_path)
+
+    async def work() -> None:
+        async with Moot(environ=environ) as moot, Moot(environ=environ) as beside:
+            await moot.open("Which?", seats={"a": "mailbox", "b": "mailbox"}, session="s", tags=["old"])
+            assert [line.tags for line in await beside.session_list.add_outcomes(await beside.sessions())] == [("old",)]
+            assert (await moot.session_list.label("s", is_away=True)).tags == ("old",)
+            assert await beside.session_list.list_relabelled() == {"s"}
+            assert await beside.session_list.list_relabelled() == set()
+            line = await beside.session_list.label("s", ["budget", "Budget", "2027"])
+            assert (line.tags, line.is_away) == (("budget", "2027"), True)
+            assert (await beside.session_list.label("s", [])).tags == ()
+            with pytest.raises(BadSetting, match="a tag is empty"):
+                await moot.session_list.label("s", [" "])
+            with pytest.raises(UnknownSession, match="no session is called 'nope'"):
+                await moot.session_list.label("nope", is_away=True)
+            await moot.cancel("s")
+
+    asyncio.run(work())
+    for _ in range(2):
+        assert [(line.standing, line.tags, line.is_away) for line in list_lines(environ)[0]] == [("cancelled", (), True)]

@@ -30,10 +30,19 @@ from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, InputGiven,
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import FILE_KINDS, HEAD_KINDS, StoredRecord
 from moothall.errors import BadImport, LedgerDamaged, LedgerNewer
-from moothall.memory.facts import ACCESS_KINDS, MEMORY_KINDS, NOTICE_KINDS
+from moothall.memory.facts import ACCESS_KINDS, LABEL_KINDS, MEMORY_KINDS, NOTICE_KINDS
 from moothall.protocols.persona.facts import ConclusionDrafted, Draft, DraftClaim, FloorGiven, PersonaSettings
 
-KINDS = {**CORE_KINDS, **collect_kinds(), **MEMORY_KINDS, **ACCESS_KINDS, **NOTICE_KINDS, **HEAD_KINDS, **FILE_KINDS}
+KINDS = {
+    **CORE_KINDS,
+    **collect_kinds(),
+    **MEMORY_KINDS,
+    **ACCESS_KINDS,
+    **NOTICE_KINDS,
+    **LABEL_KINDS,
+    **HEAD_KINDS,
+    **FILE_KINDS,
+}
 CODEC = FactCodec(KINDS)
 if os.environ.get("MOOT_SNAPSHOTS") == "write":
     extend_golden(CODEC, KINDS)

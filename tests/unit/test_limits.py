@@ -11,7 +11,17 @@ from moothall.domain.facts import Fact
 from moothall.domain.limits import Share, explain_violation, validate_limits
 from moothall.errors import BadSetting
 from moothall.memory import facts
-from moothall.memory.facts import ACCESS_KINDS, MEMORY_KINDS, NOTICE_KINDS, Name, Policy, RequiredName, Seconds, ThreadCreated
+from moothall.memory.facts import (
+    ACCESS_KINDS,
+    LABEL_KINDS,
+    MEMORY_KINDS,
+    NOTICE_KINDS,
+    Name,
+    Policy,
+    RequiredName,
+    Seconds,
+    ThreadCreated,
+)
 from moothall.surfaces.api import breakers
 from moothall.surfaces.api.methods import TABLE
 
@@ -66,7 +76,9 @@ def test_a_parameter_has_the_limits_of_the_fact_that_it_fills(
 
 
 @pytest.mark.parametrize(
-    "fact", [*MEMORY_KINDS.values(), *ACCESS_KINDS.values(), *NOTICE_KINDS.values()], ids=lambda fact: fact.__name__
+    "fact",
+    [*MEMORY_KINDS.values(), *ACCESS_KINDS.values(), *NOTICE_KINDS.values(), *LABEL_KINDS.values()],
+    ids=lambda fact: fact.__name__,
 )
 def test_what_is_stored_of_a_callers_words_is_bounded(fact: type[Fact]) -> None:
     words = {"note", "by", "key", "title", "question", "topic", "text", "category", "tags"} & {one.name for one in fields(fact)}

@@ -433,6 +433,10 @@ export interface Session {
   choice: string;
   strength: string;
   isDemo: boolean;
+  forkedFrom: string;
+  isImported: boolean;
+  tags: string[];
+  isAway: boolean;
   said: string;
   saidEntry?: number | null;
 }
@@ -589,6 +593,7 @@ export interface Results {
   "moot.getView": View;
   "moot.giveInput": Written;
   "moot.inviteSeat": Invite;
+  "moot.labelSession": Session;
   "moot.listDemos": Demos;
   "moot.listSessions": Sessions;
   "moot.listTokens": Tokens;

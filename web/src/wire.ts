@@ -134,6 +134,7 @@ export interface View {
   openedAt: string;
   lastAt: string;
   forkedFrom?: { sessionId: string; at: number } | null;
+  imported?: { at: string; source: string } | null;
   /** The words of a demo were written in advance. */
   demo?: boolean;
   seats: Seat[];

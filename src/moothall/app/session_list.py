@@ -6,7 +6,7 @@ neither facts nor protocols.
 
 import asyncio
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,13 +20,14 @@ from moothall.app.version import VERSION
 from moothall.codec.chain import to_datetime
 from moothall.disk.private import make_private_folder, write_private
 from moothall.domain.facts import Closed, Opened, SessionCancelled, SessionParked
-from moothall.domain.ids import SessionId, is_register
-from moothall.domain.records import Head
+from moothall.domain.ids import SessionId, is_register, parse_session_id
+from moothall.domain.records import LABELS, Head
 from moothall.domain.topic import validate_topic
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
 
 if TYPE_CHECKING:
-    from moothall.memory.register import ArchivedSession
+    from moothall.memory.register import ArchivedSession, Register
+    from moothall.memory.session_labels import LabelBook
     from moothall.reports.decision import Status
 
 
@@ -51,7 +52,7 @@ async def search_topics(environ: Mapping[str, str], query: str, texts: Mapping[s
 Unreadable = Literal["damaged", "newer", "not_installed"]
 Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled"] | Unreadable
 
-FORM: Final = [2, VERSION]
+FORM: Final = [3, VERSION]
 """What lines are written by; those of another form are built again. The number changes with what a line says."""
 MAX_CACHED: Final = 5_000
 _STORED_FIELDS: Final = (
@@ -60,11 +61,13 @@ _STORED_FIELDS: Final = (
     "status",
     "is_hosted",
     "is_demo",
+    "forked_from",
     "parked",
     "standing",
     "choice",
     "strength",
     "is_imported",
+    "tags",
 )
 
 
@@ -81,11 +84,15 @@ class SessionLine:
     entries: int
     is_hosted: bool = False
     is_demo: bool = False
+    forked_from: str = ""
     parked: str = ""
     standing: Standing | None = None
     choice: str = ""
     strength: str = ""
     is_imported: bool = False
+    tags: tuple[str, ...] = ()
+    is_away: bool = False
+    """Whether it was put away: a list shows it to those who ask for it."""
 
 
 class _CachedLine(NamedTuple):
@@ -108,6 +115,7 @@ class SessionList:
         self._path = path
         self._cached: dict[SessionId, _CachedLine] = {}
         self._has_news = False
+        self._known_labels: LabelBook = {}
 
     @cached_property
     def _stored(self) -> dict[str, list[Any]]:
@@ -150,8 +158,52 @@ class SessionList:
         return cached.line
 
     async def add_outcomes(self, lines: Sequence[SessionLine]) -> list[SessionLine]:
-        """Return the lines with what was decided, and with where those stand that go on (M-9)."""
-        return [await self._add_outcome(line) for line in lines]
+        """Return the lines with their labels, with what was decided, and with where those stand that go on (M-9)."""
+        return await self.add_labels([await self._add_outcome(line) for line in lines])
+
+    async def add_labels(self, lines: Sequence[SessionLine]) -> list[SessionLine]:
+        """Return the lines with the tags that they were given later, and with whether they were put away."""
+        book = await self._load_labels()
+        labelled = ((line, book.get(line.session)) for line in lines)
+        return [
+            line if label is None else replace(line, tags=line.tags if label.tags is None else label.tags, is_away=label.is_away)
+            for line, label in labelled
+        ]
+
+    async def label(self, session: str, tags: Iterable[str] | None = None, *, is_away: bool | None = None) -> SessionLine:
+        """Give a session these tags in place of those that it has, put it away or bring it back; returns its line.
+
+        Raises BadSetting or UnknownSession.
+        """
+        from moothall.domain.topic import build_topic
+        from moothall.memory.facts import SessionLabelled
+
+        name = parse_session_id(session)
+        lines = await self.load_some([name])
+        if not lines:
+            raise await self._resources.engine.build_unknown(name)
+        given = None if tags is None else build_topic(tags=tags).tags
+        fact = SessionLabelled(session=name, tags=given, is_away=is_away)
+        await self._label_register.append(lambda book: [fact])
+        return (await self.add_outcomes(lines))[0]
+
+    async def list_relabelled(self) -> set[SessionId]:
+        """Return the sessions whose labels were changed since the last such call, by whichever process."""
+        before, self._known_labels = self._known_labels, dict(await self._load_labels())
+        return {SessionId(name) for name, label in self._known_labels.items() if before.get(name) != label}
+
+    @cached_property
+    def _label_register(self) -> "Register[LabelBook]":
+        from moothall.memory.session_labels import open_label_register
+
+        return open_label_register(self._resources.ledger, self._resources.clock)
+
+    async def _load_labels(self) -> "LabelBook":
+        # Asked first: a ledger in which nothing was labelled loads no register.
+        with suppress(LedgerDamaged, LedgerNewer):
+            if "_label_register" in vars(self) or await self._resources.ledger.heads(LABELS):
+                return await self._label_register.state()
+        return {}
 
     def save(self) -> None:
         """Write what is new to the file; where that cannot be, the next process reads the sessions again."""
@@ -179,7 +231,8 @@ class SessionList:
         fields = self._stored.pop(head.session, None)
         if fields is None or fields[:2] != [head.first.hash.hex(), head.last.hash.hex()]:
             return None
-        outcome = replace(_start_line(head), **dict(zip(_STORED_FIELDS, fields[2:], strict=True)))
+        values: list[Any] = [tuple(each) if isinstance(each, list) else each for each in fields[2:]]
+        outcome = replace(_start_line(head), **dict(zip(_STORED_FIELDS, values, strict=True)))
         line = replace(outcome, standing=None, choice="", strength="", is_imported=False)
         return self._cache(_CachedLine(head.first.hash, head.last.hash, line, outcome), is_new=False)
 
@@ -213,6 +266,8 @@ class SessionList:
             status=_derive_status(last),
             is_hosted=opened.hosted,
             is_demo=bool(opened.demo),
+            forked_from=opened.forked_from,
+            tags=opened.subject.tags,
             parked=last.reason if isinstance(last, SessionParked) else "",
         )
 
@@ -230,6 +285,12 @@ class SessionList:
         return outcome
 
     async def _read_outcome(self, line: SessionLine) -> SessionLine:
+        outcome = await self._read_standing(line)
+        with suppress(LedgerDamaged, LedgerNewer):
+            return replace(outcome, is_imported=await self._resources.memory.get_import(line.session) is not None)
+        return outcome
+
+    async def _read_standing(self, line: SessionLine) -> SessionLine:
         try:
             if line.status == "thinking":
                 is_waiting = (await self._resources.engine.load_snapshot(line.session)).session_state.is_waiting_outside
@@ -258,9 +319,7 @@ class SessionList:
 
         standing = describe_status(line.status, is_decided=decided is not None)
         what = "" if decided is None else summarize_choice(choice, decided)
-        # Memory is read here anyway; for a session that goes on it would be loaded for this alone.
-        is_imported = await self._resources.memory.get_import(line.session) is not None
-        return replace(line, standing=standing, choice=what, strength=strength, is_imported=is_imported)
+        return replace(line, standing=standing, choice=what, strength=strength)
 
 
 def describe_status(

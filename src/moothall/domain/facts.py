@@ -5,7 +5,7 @@ facts that its rulebook computes, and one `Closed`; its `kinds` name all of them
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
 
@@ -69,6 +69,7 @@ class Opened(Fact):
     `outside_patience` is the number of seconds that an outside seat has for an answer. `hosted`: the server of this ledger runs
     the session, also after a restart. `consult`: the rules by which seats may consult each other; None forbids it. `demo` is the
     name of the shipped demo that the session plays: what is said there is nobody's opinion, so it stays out of decision memory.
+    `forked_from` is the session that this one is a fork of, for lists, which read this fact alone; the two openings are equal.
     """
 
     topic: str
@@ -82,6 +83,7 @@ class Opened(Fact):
     hosted: bool = False
     consult: ConsultRules | None = None
     demo: str = ""
+    forked_from: str = field(default="", compare=False)
     reading: ReadingRule = "lenient"
 
     helpers: ClassVar[frozenset[SeatId]] = frozenset()

@@ -5,6 +5,8 @@ from typing import Final, NamedTuple
 from moothall.domain.facts import Fact, add_kind
 from moothall.domain.ids import SessionId
 
+LABELS: Final = SessionId("_labels")
+"""The register of tags."""
 HEAD_KINDS: Final[dict[str, type[Fact]]] = {}
 FILE_KINDS: Final[dict[str, type[Fact]]] = {}
 

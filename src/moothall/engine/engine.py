@@ -194,7 +194,7 @@ class Engine(OutsideAnswers):
         forked = facts.SessionForked(source=session, entry=at, swaps=tuple(swaps))
         now = self._world.clock.now()
         then = [*entries[1:], facts.Entry(seq=at + 1, at=now, fact=forked)]
-        return await self.open(opened, name, then, entries[0].at)
+        return await self.open(replace(opened, forked_from=session), name, then, entries[0].at)
 
     async def restore(
         self, session: SessionId, records: Sequence[StoredRecord], before_writing: Callable[[], Awaitable[None]]

@@ -45,6 +45,7 @@ SourceCount = Annotated[int, Ge(2), Le(1_000)]
 MEMORY_KINDS: Final[dict[str, type[Fact]]] = {}
 ACCESS_KINDS: Final[dict[str, type[Fact]]] = {}
 NOTICE_KINDS: Final[dict[str, type[Fact]]] = {}
+LABEL_KINDS: Final[dict[str, type[Fact]]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,3 +370,12 @@ class NoticeSettled(Fact):
     seq: int = 0
     is_delivered: bool = True
     detail: Line = ""
+
+
+@add_kind(LABEL_KINDS, "label.set")
+class SessionLabelled(Fact):
+    """The tags of a session, all of them, and whether it was put away; None leaves what was said before."""
+
+    session: RequiredName
+    tags: Labels | None = None
+    is_away: bool | None = None

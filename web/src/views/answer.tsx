@@ -29,6 +29,8 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
   const person = value?.asks.find((each) => each.ask.ask !== sent) ?? null;
   const own = view.seats.find((each) => each.id === seat);
   const title = useRef<HTMLHeadingElement>(null);
+  const shown = useRef("");
+  shown.current = person?.ask.ask ?? "";
   return (
     <section aria-label={say("your_seat")}>
       <h2 class={own ? `seat-title hue-${own.hue}` : ""} ref={title} tabIndex={-1}>
@@ -48,8 +50,9 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
           view={view}
           title={title}
           onSent={() => {
-            // The form is gone in a moment: the keyboard goes on where it was.
-            title.current?.focus();
+            // The form is gone in a moment: the keyboard goes on where it was. The stream may have brought the next question before the
+            // answer to this call: then somebody writes there already.
+            if (["", person.ask.ask].includes(shown.current)) title.current?.focus();
             setSent(person.ask.ask);
             void again();
             void meeting.load();
@@ -163,10 +166,12 @@ function AskForm({ person, view, items, title, onSent }: AskFormProps) {
   const isAsked = (step: PersonStep): boolean => !step.onlyAfter || step.onlyAfter[1].includes(answers[step.onlyAfter[0]] ?? "");
   const shown = steps.filter(isAsked);
   const write = (step: PersonStep, value: string): void => {
-    const next = { ...answers, [step.key]: value };
-    setAnswers(next);
+    setAnswers((old) => {
+      const next = { ...old, [step.key]: value };
+      writeStored(name, JSON.stringify(next));
+      return next;
+    });
     setProblem("");
-    writeStored(name, JSON.stringify(next));
   };
   const send = async (what: object): Promise<void> => {
     const params = { sessionId: view.sessionId, seat: ask.seat, ask: ask.ask, idempotencyKey: key.current, ...what };

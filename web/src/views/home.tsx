@@ -26,6 +26,7 @@ async function loadLines(after = 0): Promise<void> {
     total.value = found.total;
     failure.value = "";
     void loadAwaited();
+    void moveAway();
   } catch (error) {
     failure.value = describeError(error);
   }
@@ -54,25 +55,34 @@ function findMySeat(line: SessionLine): string | null {
   return myTurns.value.find((each) => each.sessionId === line.sessionId)?.seat ?? null;
 }
 
-/** The sessions that were put away in this browser; nothing is lost by it. */
-const AWAY = "away";
-const away = signal<ReadonlySet<string>>(new Set(JSON.parse(readStored(AWAY) ?? "[]") as string[]));
-/** What is selected, to be compared or put away; null while nothing can be. */
+/** What is selected, to be compared, tagged or put away; null while nothing can be. */
 const selected = signal<ReadonlySet<string> | null>(null);
 
-function putAway(sessions: Iterable<string>, isAway: boolean): void {
-  const next = new Set(away.peek());
-  for (const each of sessions) isAway ? next.add(each) : next.delete(each);
-  away.value = next;
-  writeStored(AWAY, next.size > 0 ? JSON.stringify([...next]) : null);
+/** Tag sessions or put them away, for everybody who uses this server. */
+async function labelSessions(sessions: string[], label: { tags?: string[]; isAway?: boolean }): Promise<void> {
+  for (const sessionId of sessions) {
+    const line = await call("moot.labelSession", { sessionId, ...label });
+    lines.value = new Map(lines.peek() ?? []).set(sessionId, line);
+  }
   selected.value = null;
+}
+
+/** What an older page put away in this browser alone goes to the server, once. */
+const AWAY = "away";
+
+async function moveAway(): Promise<void> {
+  const stored = readStored(AWAY);
+  if (stored === null || !mayDo("run")) return;
+  writeStored(AWAY, null);
+  const known = (JSON.parse(stored) as string[]).filter((each) => lines.peek()?.has(each));
+  await labelSessions(known, { isAway: true }).catch(() => writeStored(AWAY, stored));
 }
 
 type GroupName = "mine" | "running" | "waiting" | "parked" | "decided" | "ended" | "other" | "away";
 
 function findGroup(line: SessionLine): GroupName {
   if (findMySeat(line) !== null) return "mine";
-  if (away.value.has(line.sessionId)) return "away";
+  if (line.isAway) return "away";
   switch (line.standing) {
     case "running":
       return "running";
@@ -91,10 +101,12 @@ function findGroup(line: SessionLine): GroupName {
   }
 }
 
-/** Whether a line is of the protocol and the state that the address names. */
+/** Whether a line is of the protocol, the state and the tag that the address names. */
 function isWanted(line: SessionLine): boolean {
   const query = route.value.query;
-  return [line.protocol, null].includes(query.get("protocol")) && [findGroup(line) as string, null].includes(query.get("state"));
+  const tag = query.get("tag");
+  const isTagged = tag === null || line.tags.includes(tag);
+  return isTagged && [line.protocol, null].includes(query.get("protocol")) && [findGroup(line) as string, null].includes(query.get("state"));
 }
 
 const groups = computed(() => {
@@ -189,6 +201,7 @@ function Search({ query }: { query: string }) {
 function Filters() {
   const query = route.value.query;
   const protocols = [...new Set([...(lines.value?.values() ?? [])].map((line) => line.protocol))].filter(Boolean).sort();
+  const tags = [...new Set([...(lines.value?.values() ?? [])].flatMap((line) => line.tags))].sort();
   const states = listTitles().map(([name, title]) => [name, title] as const);
   return (
     <>
@@ -206,6 +219,14 @@ function Filters() {
           </option>
         ))}
       </select>
+      {tags.length > 0 && (
+        <select aria-label={say("tags")} value={query.get("tag") ?? ""} onChange={(event) => setQuery({ tag: event.currentTarget.value || null }, { replace: true })}>
+          <option value="">{say("every_tag")}</option>
+          {tags.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      )}
       <button class="quiet" aria-pressed={selected.value !== null} onClick={() => (selected.value = selected.value === null ? new Set() : null)}>
         {say("select")}
       </button>
@@ -216,16 +237,28 @@ function Filters() {
 /** What can be done with the sessions that are selected. */
 function Selection({ chosen }: { chosen: string[] }) {
   const [first, second] = chosen;
-  const isAway = chosen.length > 0 && chosen.every((each) => away.value.has(each));
+  const [tags, setTags] = useState<string | null>(null);
+  const isAway = chosen.length > 0 && chosen.every((each) => lines.value?.get(each)?.isAway);
+  // Those that all of them have, until something else is written.
+  const shared = (lines.value?.get(first ?? "")?.tags ?? []).filter((tag) => chosen.every((each) => lines.value?.get(each)?.tags.includes(tag)));
+  const written = tags ?? shared.join(", ");
   return (
     <div class="row selection" role="toolbar" aria-label={say("selected_sessions", { count: chosen.length })}>
       <span class="soft">{say("selected_sessions", { count: chosen.length })}</span>
       <button disabled={chosen.length !== 2} title={say("select_two_to_compare")} onClick={() => go(buildPath("compare", first ?? "", second ?? ""))}>
         {say("compare")}
       </button>
-      <button disabled={chosen.length === 0} title={say("put_away_in_this_browser")} onClick={() => putAway(chosen, !isAway)}>
-        {isAway ? say("bring_back") : say("put_away")}
-      </button>
+      {mayDo("run") && (
+        <>
+          <Action disabled={chosen.length === 0} do={() => labelSessions(chosen, { isAway: !isAway })}>
+            {isAway ? say("bring_back") : say("put_away")}
+          </Action>
+          <input type="text" maxLength={500} disabled={chosen.length === 0} value={written} placeholder={say("tags")} aria-label={say("tags_of_the_selected")} onInput={(event) => setTags(event.currentTarget.value)} />
+          <Action disabled={chosen.length === 0 || tags === null} do={() => labelSessions(chosen, { tags: written.split(/[,，]/).map((each) => each.trim()).filter(Boolean) })}>
+            {say("set_tags")}
+          </Action>
+        </>
+      )}
     </div>
   );
 }
@@ -239,7 +272,7 @@ function listTitles(): [GroupName, string, string][] {
     ["decided", say("decided"), ""],
     ["ended", say("ended_without_a_decision"), ""],
     ["other", say("cannot_be_read"), say("damaged_or_their_protocol_is_not")],
-    ["away", say("put_away_2"), say("put_away_in_this_browser")],
+    ["away", say("put_away_2"), say("put_away_note")],
   ];
 }
 
@@ -333,8 +366,12 @@ function LineView({ line }: { line: SessionLine }) {
           </span>
         ) : null}
         <span class="soft">
-          {line.isDemo && `${say("demo")} · `}
-          {line.protocol} · {say("entries_entries", { entries: line.entries })} · <Ago at={line.lastAt} />
+          {line.tags.map((each) => (
+            <span class="badge" key={each} dir="auto">
+              {each}
+            </span>
+          ))}{" "}
+          {[line.isDemo && say("demo"), line.forkedFrom && say("fork"), line.isImported && say("imported"), line.protocol].filter(Boolean).join(" · ")} · {say("entries_entries", { entries: line.entries })} · <Ago at={line.lastAt} />
         </span>
       </span>
     </a>
@@ -348,7 +385,8 @@ function Found({ query }: { query: string }) {
     const timer = setTimeout(() => setAsked(query), 200);
     return () => clearTimeout(timer);
   }, [query]);
-  const { value, error } = useLoad(() => call("moot.listSessions", { query: asked, limit: 100, ...(protocol ? { protocol } : {}) }), `${asked} ${protocol}`);
+  const tag = route.value.query.get("tag") ?? "";
+  const { value, error } = useLoad(() => call("moot.listSessions", { query: asked, limit: 100, protocol, tag }), `${asked} ${protocol} ${tag}`);
   if (error) return <Notice tone="bad">{error}</Notice>;
   if (value === null) return <Loading />;
   const shown = value.sessions.filter(isWanted);

@@ -34,7 +34,9 @@ export function PrintView({ meeting, view }: { meeting: Meeting; view: View }) {
         <p class="soft">
           moot · {view.protocol} · {view.sessionId}
           {view.demo ? ` · ${say("demo")}` : ""}
+          {view.forkedFrom ? ` · ${say("forked_from")} ${view.forkedFrom.sessionId} #${view.forkedFrom.at}` : ""}
         </p>
+        {view.imported && <p class="soft">{say("imported_on", { on: formatExact(view.imported.at), source: view.imported.source })}</p>}
         <h1>{view.topic}</h1>
         <p class="soft">
           {formatExact(view.openedAt)} – {formatExact(view.lastAt)} · {view.seats.map((seat) => seat.id).join(", ")}

@@ -119,6 +119,11 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
               {say("fork")}
             </a>
           )}
+          {view.imported && (
+            <span class="badge" title={say("imported_on", { on: formatExact(view.imported.at), source: view.imported.source })}>
+              {say("imported")}
+            </span>
+          )}
           {view.choice && (
             <span class="top-choice">
               <Strength strength={view.strength} />

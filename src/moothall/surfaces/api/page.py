@@ -15,7 +15,7 @@ from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, NotAllowed
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.timeline import CouncilTimeline
-from moothall.reports.json_blocks import Json, render_quote
+from moothall.reports.json_blocks import Json, clean, render_quote
 from moothall.reports.outline import TimelineItem
 from moothall.surfaces.api.fields import MAX_ENTRIES, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations, ServerContext
@@ -52,6 +52,7 @@ class ViewStore:
         self.folded = context.get_folded()
         self._views: OrderedDict[SessionId, StoredView] = OrderedDict()
         self._past: OrderedDict[tuple[SessionId, int], SessionView] = OrderedDict()
+        self._imports: dict[SessionId, Json] = {}
 
     async def load(self, session: SessionId) -> StoredView:
         """Return the view of a session as it stands; one read of the ledger. Raises UnknownSession, LedgerDamaged."""
@@ -59,7 +60,7 @@ class ViewStore:
         known = self._views.get(session)
         if known is None or known.seq != folded.seq:
             known = advance_view(known, build_view(folded))
-        shown = {**await self._find_standing(folded), **self._find_held_up(folded, known)}
+        shown = {**await self._find_standing(folded), **self._find_held_up(folded, known), **await self._find_import(session)}
         if any(known.fields.get(name) != value for name, value in shown.items()):
             known = StoredView({**known.fields, **shown}, known.items, known.changed, known.since)
         held = self._views.get(session)
@@ -79,7 +80,8 @@ class ViewStore:
             view = build_view(folded)
             may = ["fork"] if folded.snapshot.session_state.closed is None else []
             standing = describe_status(view.fields["status"], is_decided=bool(view.fields["choice"]), is_running=True)
-            past = SessionView({**view.fields, "standing": standing, "may": may}, view.items)
+            shown = {**view.fields, "standing": standing, "may": may, **await self._find_import(session)}
+            past = SessionView(shown, view.items)
             self._past[session, at] = past
         self._past.move_to_end((session, at))
         if len(self._past) > MAX_PAST:
@@ -92,6 +94,14 @@ class ViewStore:
         if not held_up and not any(seat["state"] == "held_up" for seat in known.fields["seats"]):
             return {}
         return {"seats": build_seats(folded.timeline, folded.snapshot, held_up)}
+
+    async def _find_import(self, session: SessionId) -> Json:
+        """When and from where a session was imported, which was noted before it was written; nothing for one of this ledger."""
+        if session not in self._imports:
+            note = await self._moot.memory.get_import(session)
+            shown = {} if note is None else {"imported": {"at": note.at.isoformat(), "source": clean(note.source)}}
+            self._imports[session] = shown
+        return self._imports[session]
 
     async def _find_standing(self, folded: FoldedSession) -> Json:
         """What the entries do not say: whether somebody runs it, and how the decision turned out."""

@@ -48,6 +48,10 @@ class SessionOut(ApiModel):
     choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
     strength: str = Field(description="What the decision is worth: strong, fair, weak, disputed, overruled or none.")
     is_demo: bool = Field(default=False, description="Whether it is a demo: its words were written in advance.")
+    forked_from: str = Field(default="", description="The session that it is a fork of.")
+    is_imported: bool = Field(default=False, description="Whether it was held elsewhere, or begun there.")
+    tags: list[str] = Field(default=[], description="Those that it was opened with, or was given later in their place.")
+    is_away: bool = Field(default=False, description="Whether it was put away.")
     said: str = Field(default="", description="Words that fit the query, where they were said in the session.")
     said_entry: int | None = Field(default=None, description="The entry that holds them.")
 
@@ -147,6 +151,7 @@ async def list_sessions(
     status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "newer", "not_installed", "all"] = "all",
     query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, or in which it was said.")] = "",
     protocol: Annotated[fields.Short, Field(description="Only those of this protocol.")] = "",
+    tag: Annotated[fields.Short, Field(description="Only those that have this tag.")] = "",
     limit: fields.Limit = 100,
     after: Annotated[int, Field(ge=0, le=10_000_000, description="Leave out so many: the next page.")] = 0,
 ) -> SessionsOut:
@@ -154,6 +159,9 @@ async def list_sessions(
     # A token for one session finds nothing of another.
     lines = [each for each in reversed(await call.moot.sessions()) if call.caller.session in {"", each.session}]
     lines = [each for each in lines if status in {"all", each.status} and protocol in {"", each.protocol}]
+    if tag:
+        tagged = {each.session for each in await call.moot.session_list.add_labels(lines) if tag in each.tags}
+        lines = [each for each in lines if each.session in tagged]
     said: dict[SessionId, SaidWords] = {}
     if query.strip():
         known = {line.session: line for line in lines}
@@ -168,6 +176,17 @@ def build_session_out(line: SessionLine, said: SaidWords | None = None) -> Sessi
     """A line of a list, with its outcome and the words for which it was found."""
     entry, words = said or (None, "")
     return SessionOut.collect(line, session_id=line.session, standing=line.standing or "damaged", said=words, said_entry=entry)
+
+
+@METHODS.add("moot.labelSession", "run", unbound=True)
+async def label_session(
+    call: Call,
+    session_id: fields.SessionRef,
+    tags: Annotated[list[fields.Short] | None, Field(description="All of its tags from now on. Default: as they are.")] = None,
+    is_away: Annotated[bool | None, Field(description="Put it away, or bring it back. Default: as it is.")] = None,
+) -> SessionOut:
+    """Give a session tags, or put it away: lists show it then to those who ask. Everybody who uses this server sees the same."""
+    return build_session_out(await call.moot.session_list.label(session_id, tags, is_away=is_away))
 
 
 @METHODS.add("moot.getSession", "read", tool="get_session")

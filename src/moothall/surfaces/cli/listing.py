@@ -1,4 +1,4 @@
-"""The command that lists sessions. A module of its own: it is called most often, and imports little."""
+"""The commands that list and label sessions. A module of its own: a list is called most often, and imports little."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -7,6 +7,7 @@ import click
 from moothall.app.moot import Moot
 from moothall.app.session_list import SessionLine
 from moothall.domain.safe_text import one_line
+from moothall.errors import BadSetting
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.output import CommandResult, Note
 
@@ -25,9 +26,11 @@ _STANDING_STYLES: Final = {"decided": "green", "parked": "yellow", "waiting": "y
 @click.command("list")
 @click.option("--search", "query", default="", metavar="WORDS", help="Only sessions on such a topic, the best match last.")
 @click.option("--open", "is_open", is_flag=True, help="Only sessions that have not ended.")
+@click.option("--tag", default="", metavar="TAG", help="Only sessions that have this tag.")
+@click.option("--away", "is_away", is_flag=True, help="The sessions that were put away (`moot label`).")
 @click.option("--archived", "is_archived", is_flag=True, help="The sessions that are in archives, and in which.")
 @output.moot_command
-async def list_sessions(moot: Moot, query: str, is_open: bool, is_archived: bool) -> CommandResult:
+async def list_sessions(moot: Moot, *, query: str, is_open: bool, tag: str, is_away: bool, is_archived: bool) -> CommandResult:
     """List all sessions, the most recently active last.
 
     Each is decided (with what and what that is worth), undecided, parked (it waits for an answer from outside), running, stopped
@@ -43,17 +46,54 @@ async def list_sessions(moot: Moot, query: str, is_open: bool, is_archived: bool
         where = [f"{name}  archived {each.at:%Y-%m-%d} in {each.file}" for name, each in archived.items()]
         return CommandResult(json=rows, lines=where or [Note("no session is archived")])
     sessions = (await moot.session_list.search(query))[::-1] if query else await moot.sessions()
-    wanted = [line for line in sessions if not is_open or line.status in {"thinking", "parked"}]
+    labelled = {line.session: line for line in await moot.session_list.add_labels(sessions)}
+    wanted = [
+        line
+        for line in sessions
+        if (not is_open or line.status in {"thinking", "parked"}) and (not tag or tag in labelled[line.session].tags)
+    ]
+    away = [line for line in wanted if labelled[line.session].is_away]
+    notes = []
+    if is_away:
+        wanted = away
+    elif away and not query and not tag:
+        # What is searched for is shown wherever it is.
+        wanted = [line for line in wanted if line not in away]
+        notes.append(Note(f"put away: {len(away)} more; moot list --away"))
+    is_filtered = bool(query or is_open or tag or is_away)
+    if archived and not is_filtered:
+        notes.append(Note(f"archived: {len(archived)} more; moot list --archived says where"))
     lines = await moot.session_list.add_outcomes(wanted)
-    return CommandResult(
-        json=lines, lines=_describe_sessions(lines, 0 if query or is_open else len(archived), bool(query or is_open))
-    )
+    return CommandResult(json=lines, lines=_describe_sessions(lines, notes, is_filtered))
 
 
-def _describe_sessions(lines: list[SessionLine], archived: int, is_filtered: bool) -> "Iterator[str]":
+@click.command("label")
+@click.argument("session")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag for it, in place of those that it has; repeatable.")
+@click.option("--no-tags", "is_bare", is_flag=True, help="Take its tags away.")
+@click.option(
+    "--away/--back", "is_away", default=None, help="Put it away: `moot list` and the page leave it out; or bring it back."
+)
+@output.moot_command
+async def label(moot: Moot, session: str, tags: tuple[str, ...], is_bare: bool, is_away: bool | None) -> CommandResult:
+    """Give a session tags, or put it away; nothing of the session itself is changed.
+
+    \b
+    moot label think_20261115_001 --tag budget --tag 2027
+    moot label think_20261115_001 --away
+    """
+    if is_bare and tags:
+        raise BadSetting("--tag and --no-tags are two things; give one of them")
+    if not (tags or is_bare) and is_away is None:
+        raise BadSetting("nothing to change: give --tag, --no-tags, --away or --back")
+    line = await moot.session_list.label(session, tags if tags or is_bare else None, is_away=is_away)
+    place = ", put away" if line.is_away else ""
+    return CommandResult(json=line, lines=[f"{line.session}: {', '.join(line.tags) or 'no tags'}{place}"])
+
+
+def _describe_sessions(lines: list[SessionLine], notes: list[Note], is_filtered: bool) -> "Iterator[str]":
     """The sessions, the newest last: a table for a person, whole lines for a pipe."""
-    if archived:
-        yield Note(f"archived: {archived} more; moot list --archived says where")
+    yield from notes
     if not lines:
         yield Note("no session matches" if is_filtered else 'No sessions yet. Hold one: moot run "Should we …?"')
         return
@@ -72,8 +112,8 @@ def _describe_sessions(lines: list[SessionLine], archived: int, is_filtered: boo
 
 
 def _name_protocol(line: SessionLine) -> str:
-    mark = " (demo)" if line.is_demo else " (imported)" if line.is_imported else ""
-    return f"{line.protocol}{mark}"
+    marks = {"demo": line.is_demo, "imported": line.is_imported, "fork": bool(line.forked_from)}
+    return " ".join((line.protocol, *(f"({name})" for name, is_so in marks.items() if is_so)))
 
 
 def _print_pairs(console: "Console", lines: list[SessionLine]) -> None:

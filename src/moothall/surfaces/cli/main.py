@@ -26,7 +26,7 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "connect": ("connect",),
     "demo": ("demo", "try"),
     "invite": ("invite", "key", "access"),
-    "listing": ("list",),
+    "listing": ("list", "label"),
     "mcp": ("mcp",),
     "notify": ("notify",),
     "memory": ("decisions", "obligations", "trust", "breakers"),

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from moothall.domain.ids import SessionId
+from moothall.domain.records import LABELS
 from moothall.engine.events import Event, EventQueue, SeatWaiting, TextDelta
 from moothall.errors import LedgerDamaged, LedgerNewer, LedgerUnavailable, MootError, UnknownSession
 from moothall.memory.tokens import AccessDenied
@@ -352,6 +353,8 @@ class ViewHub:
                 position = written.position
                 names = {head.session for head in await engine.heads()} if written.sessions is None else written.sessions
                 sessions = self._context.moot.session_list
+                if LABELS in names:
+                    names = {*names, *await sessions.list_relabelled()}
                 for line in await sessions.add_outcomes(await sessions.load_some(names)):
                     out = build_session_out(line).model_dump(mode="json", by_alias=True)
                     self.publish("line", line.session, out)
