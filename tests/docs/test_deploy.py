@@ -27,7 +27,7 @@ def list_commands() -> list[tuple[str, list[str]]]:
 def test_a_command_of_a_deployment_is_one_that_moot_takes(name: str, words: list[str]) -> None:
     found, command, rest = main.resolve_command(click.Context(main), words)
     assert command is not None
-    assert found in {"serve", "worker"}
+    assert found in {"serve", "worker", "again"}
     command.make_context(found, rest)
 
 

@@ -347,7 +347,7 @@ def _normalize_opening(opened: Opened) -> Opened:
     """Return an opening without its random values and without what memory added."""
     seats = tuple(replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0) for seat in opened.seats)
     consult = None if opened.consult is None else replace(opened.consult, token="")
-    subject = replace(opened.subject, error_correlations=(), precedents=(), reviewed=())
+    subject = replace(opened.subject, error_correlations=(), precedents=(), reviewed=(), again_of="")
     return replace(opened, seed=0, seats=seats, subject=subject, consult=consult)
 
 

@@ -24,7 +24,9 @@ from moothall.domain.facts import Language
 from moothall.errors import BadSetting, FolderUnwritable
 
 FILE: Final = "notices.json"
-EventKind = Literal["turn", "parked", "decided", "obligation_due", "obligation_overdue", "breaker_opened", "breaker_closed"]
+EventKind = Literal[
+    "turn", "parked", "decided", "changed", "obligation_due", "obligation_overdue", "breaker_opened", "breaker_closed"
+]
 SEND_SECONDS: Final = 10.0
 """How long a receiver may take in all."""
 KEY_PREFIX: Final = "whsec_"

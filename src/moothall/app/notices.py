@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote
 
 from moothall.app.environment import resolve_home
 from moothall.app.notice_hooks import EventKind, Hook, Notice, deliver, load_hooks
+from moothall.app.recurring import has_changed
 from moothall.domain.facts import AsksSent, Closed, Entry, SessionImported, SessionParked
 from moothall.domain.ids import SessionId, is_register
 from moothall.domain.replace import copy_fields
@@ -170,6 +171,11 @@ class NoticeService:
                 result = await self._moot.decision(session)
                 if result.decision is None:
                     return [build("decided", words.undecided, status=result.status)]
+                if opened.subject.again_of:
+                    # A question that is asked on a schedule: only another answer is news.
+                    former = await self._moot.decision(opened.subject.again_of)
+                    change = words.change.format(before=former.short_choice or "–", after=result.decision.text)
+                    return [build("changed", words.changed, status=result.status, of=change)] * has_changed(former, result)
                 return [build("decided", words.decided, status=result.status, of=result.decision.text)]
             case _:
                 return []

@@ -103,6 +103,8 @@ class Topic:
     """Files of a folder that could not be given, each with the reason."""
     reviewed: tuple[ReviewedKind, ...] = ()
     """The record that the depth is chosen by."""
+    again_of: str = ""
+    """The session of the same question whose answer this one is compared with."""
 
 
 def validate_topic(topic: str) -> str:

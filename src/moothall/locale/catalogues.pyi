@@ -491,6 +491,8 @@ class NoticesText(Texts):
     until: str
     parked: str
     decided: str
+    changed: str
+    change: str
     undecided: str
     obligation_due: str
     obligation_overdue: str
@@ -866,6 +868,8 @@ class SessionCommandText(Texts):
     nothing_recorded: str
     would_cancel: str
     cancelled: str
+    answer_changed: str
+    no_answer: str
 
 SESSION_COMMAND: Catalogue[SessionCommandText]
 

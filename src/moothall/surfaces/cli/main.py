@@ -35,7 +35,7 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "reliability": ("reliability",),
     "records": ("export", "import", "replay", "fork", "diff", "verify", "heads", "backup", "restore", "archive"),
     "roundtable": ("roundtable",),
-    "run": ("run", "consult", "swarm", "swarm-report", "resume", "watch"),
+    "run": ("run", "consult", "swarm", "swarm-report", "resume", "again", "watch"),
     "serve": ("serve", "worker"),
     "sessions": ("show", "input", "asks", "answer", "cancel"),
     "setup": ("panel", "setup", "doctor"),
@@ -46,7 +46,7 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
 FIRST: Final = ("demo", "run", "list", "show", "resume", "sit", "export", "decisions", "serve", "doctor")
 """The commands that matter first: alone they are the answer to `moot`."""
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "Ask": ("swarm", "consult", "pipeline", "roundtable", "bench", "try"),
+    "Ask": ("swarm", "consult", "pipeline", "roundtable", "again", "bench", "try"),
     "Take part": ("watch", "asks", "answer", "input", "invite", "cancel"),
     "Look back": ("replay", "verify", "fork", "diff", "import", "swarm-report"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
@@ -54,13 +54,13 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Extend": ("config", "setup", "connect", "panel", "tools", "schema"),
 }
 """The other commands by what one wants to do. A test refuses a command that is in none."""
-LONG: Final = frozenset({"bench", "demo", "try", "run", "resume", "consult", "swarm"})
+LONG: Final = frozenset({"bench", "demo", "try", "run", "resume", "again", "consult", "swarm"})
 """Commands whose modules take a second to load: a reader who waits that long for the first sign thinks that it hangs."""
 LINES: Final = Path(__file__).with_name("commands.json")
 """The first sentence of each command's help, which the list of commands shows. A test writes it from the commands."""
 EPILOG: Final = """\b
 Exit codes: 0 done · 1 a disk, provider or ledger failed · 2 the call was wrong · 3 the session waits for outside seats ·
-4 it ended without a decision · 5 a check failed · 6 decided otherwise than --require says · 130 interrupted
+4 it ended without a decision · 5 a check failed · 6 decided otherwise than --require says, or than before · 130 interrupted
 """
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]")
 

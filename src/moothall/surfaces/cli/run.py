@@ -1,4 +1,4 @@
-"""`moot run`, `consult`, `swarm`, `swarm-report`, `resume` and `watch`: sessions held and followed in this terminal."""
+"""`moot run`, `consult`, `swarm`, `swarm-report`, `resume`, `again` and `watch`: sessions held and followed in this terminal."""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any, get_args
 import click
 
 from moothall.app.moot import Moot
+from moothall.app.recurring import has_changed, open_again
 from moothall.app.rosters import DEFAULT_TIME, build_consultation_options, build_swarm_options
 from moothall.app.session_options import Options
 from moothall.app.swarm_runs import RUNS, RunFolder
@@ -39,7 +40,7 @@ from moothall.surfaces.cli.options import (
 )
 from moothall.surfaces.cli.output import CommandResult, moot_command
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.requirement import check_required, require_option
+from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
 from moothall.surfaces.cli.terminal_session import TerminalSession, follow_keys, open_and_hold
 
 
@@ -218,6 +219,53 @@ def resume(
             await moot.prepare_resume(session, swaps=parse_swaps(swaps), check=not no_check and wait is None)
             with await _follow_demo_keys(moot, session):
                 return await terminal.hold(moot, as_json=as_json, wait=wait or 0.0)
+
+    raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
+
+
+@click.command(cls=WaitCommand)
+@click.argument("session")
+@wait_option
+@require_option
+@output.json_option
+def again(*, session: str, wait: float | None, required: tuple[str, ...], as_json: bool) -> None:
+    """Ask the question of SESSION again: the same seats, options and files, none of whom is told the former answer.
+
+    Made for cron and timers: it prints something only where the answer is another than the last one, and ends with 6 then; with
+    0 where it is the same, 4 without a decision, 3 if it waits. A session that was cut short goes on with the next call.
+
+    \b
+    moot again think_20261115_001
+    moot again think_20261115_001 --require keep --wait 1h
+    """
+    terminal = TerminalSession()
+
+    async def work() -> int:
+        check_required(required)
+        async with terminal.open_moot() as moot:
+            asked = await open_again(moot, session)
+            terminal.session = asked.session
+            language = await terminal.load_language(moot)
+            latest = await moot.run(asked.session, wait=wait or False)
+            former = await moot.decision(asked.former)
+        words = SESSION_COMMAND[language]
+        is_changed = latest.decision is not None and has_changed(former, latest)
+        if as_json:
+            said = {"formerSession": asked.former, "former": former.short_choice, "changed": is_changed}
+            output.print_json({**said, "latest": latest.to_json()})
+        elif is_changed:
+            before, after = former.short_choice or "–", latest.short_choice
+            output.print_line(words.answer_changed.format(topic=latest.topic, before=before, after=after, session=asked.session))
+        elif latest.status == "concluded" and latest.decision is None:
+            output.print_note(words.no_answer.format(session=asked.session))
+        if required:
+            judgement = judge_decision(latest, required, language)
+            if judgement.code != output.DONE:
+                output.print_note(judgement.reason)
+            return judgement.code
+        if latest.status in {"thinking", "parked"}:
+            return output.WAITING
+        return output.UNDECIDED if latest.decision is None else output.OTHERWISE if is_changed else output.DONE
 
     raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
 

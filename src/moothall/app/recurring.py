@@ -1,0 +1,114 @@
+"""Recurring questions (G-5): the same question to the same seats, with fresh minds, and whether the answer changed.
+
+The sessions of one question are a chain: `ID`, `ID-again-1`, `ID-again-2`. Each opening names the session that its answer is
+compared with. A schedule is the system's own: cron, or a timer.
+"""
+
+import re
+import secrets
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from moothall.app.decision_records import with_recorded_trust
+from moothall.app.opening import PlannedSession, open_planned, select_asked_kinds
+from moothall.app.protocols import find_plugin
+from moothall.domain.facts import Opened
+from moothall.domain.ids import SessionId, parse_session_id
+from moothall.domain.roster import NEUTRAL_TRUST, Seat
+from moothall.domain.topic import normalize_label
+from moothall.errors import BadSetting, SessionBusy, SessionExists
+from moothall.reports.decision import Decision
+from moothall.scoring.likeness import is_same_idea, judge_pair, measure_by_words
+
+if TYPE_CHECKING:
+    from moothall.app.moot import Moot
+
+_REPEATED: Final = re.compile(r"(?P<first>.+)-again-(?P<number>[1-9][0-9]{0,8})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecurringSession:
+    """The session that asks again, and the one that its answer is compared with."""
+
+    session: SessionId
+    former: SessionId
+
+
+async def open_again(moot: "Moot", session: str) -> RecurringSession:
+    """Open the next session of a chain, or return its last one, if that has not ended: then it goes on.
+
+    Raises BadSetting for a session that cannot be repeated, SessionBusy where another process repeats it at the same moment.
+    """
+    name = parse_session_id(session)
+    match, given = _REPEATED.fullmatch(name), (await moot.engine.load_snapshot(name)).session_state.opened
+    first = SessionId(match["first"]) if match and given.subject.again_of else name
+    chain = await _list_chain(moot, first)
+    last = await moot.engine.load_snapshot(chain[-1])
+    opened = last.session_state.opened
+    if not last.is_closed:
+        if not opened.subject.again_of:
+            raise BadSetting(f"session {first!r} has not ended; what is asked again has an answer: moot resume {first}")
+        return RecurringSession(session=chain[-1], former=SessionId(opened.subject.again_of))
+    _check_repeatable(first, opened)
+    former = await _find_last_answer(moot, chain)
+    seats = tuple(_forget_record(seat) for seat in last.session_state.seats)
+    planned = replace(
+        opened,
+        seed=secrets.randbits(31),
+        seats=await with_recorded_trust(moot.memory, seats, opened.subject.category),
+        # What was answered before would be repeated: nobody is told of it.
+        subject=replace(opened.subject, precedents=(), again_of=former),
+        consult=None if opened.consult is None else replace(opened.consult, token=secrets.token_hex(8)),
+    )
+    forms = select_asked_kinds(find_plugin(planned).rules.forms)
+    moot.seating.check_scripts(planned.seats, forms)
+    await moot.seating.check(planned.seats, planned.language)
+    name = parse_session_id(f"{first}-again-{_find_number(chain[-1]) + 1}")
+    try:
+        return RecurringSession(session=await open_planned(moot, PlannedSession(opened=planned, session=name)), former=former)
+    except SessionExists as cause:
+        raise SessionBusy(f"another process asks {first!r} again just now") from cause
+
+
+async def _list_chain(moot: "Moot", first: SessionId) -> list[SessionId]:
+    """The sessions of a question, the first one first."""
+    repeats = [head.session for head in await moot.engine.heads(f"{first}-again-") if _REPEATED.fullmatch(head.session)]
+    return [first, *sorted((each for each in repeats if each.count("-again-") == first.count("-again-") + 1), key=_find_number)]
+
+
+def _find_number(session: SessionId) -> int:
+    match = _REPEATED.fullmatch(session)
+    return int(match["number"]) if match else 0
+
+
+def _check_repeatable(session: SessionId, opened: Opened) -> None:
+    if opened.demo:
+        raise BadSetting(f"session {session!r} is a demo, which plays the same every time")
+    if getattr(getattr(opened, "settings", None), "conference", ""):
+        raise BadSetting(f"session {session!r} is a conference in files; open a new one: moot roundtable new")
+    missing = [each.name for each in opened.subject.context if not each.text]
+    if missing:
+        raise BadSetting(f"this ledger does not have what was given with the question: {', '.join(missing)}")
+
+
+async def _find_last_answer(moot: "Moot", chain: list[SessionId]) -> SessionId:
+    """The last session that decided something; the first one where none did."""
+    for session in reversed(chain):
+        if (await moot.decision(session)).decision is not None:
+            return session
+    return chain[0]
+
+
+def _forget_record(seat: Seat) -> Seat:
+    """A seat whose trust is looked up again; what was set by hand stays."""
+    return seat if seat.accuracy is None else replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0)
+
+
+def has_changed(former: Decision, latest: Decision) -> bool:
+    """Whether an answer is another than the former one: by their choices, or by their words where one has no choice."""
+    if former.decision is None or latest.decision is None:
+        return (former.decision is None) != (latest.decision is None)
+    if former.choice and latest.choice:
+        return normalize_label(former.choice) != normalize_label(latest.choice)
+    one, other = former.decision.text, latest.decision.text
+    return not is_same_idea(judge_pair(measure_by_words(one, [other])[0], one, other))
