@@ -48,7 +48,7 @@ FIRST: Final = ("demo", "run", "list", "show", "resume", "sit", "export", "decis
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Ask": ("swarm", "consult", "pipeline", "roundtable", "again", "bench", "try"),
     "Take part": ("watch", "asks", "answer", "input", "invite", "cancel"),
-    "Look back": ("replay", "verify", "fork", "diff", "import", "swarm-report"),
+    "Look back": ("label", "replay", "verify", "fork", "diff", "import", "swarm-report"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
     "Serve": ("worker", "ready", "mcp", "notify", "key", "access", "heads", "backup", "restore", "archive"),
     "Extend": ("config", "setup", "connect", "panel", "tools", "schema"),
