@@ -114,6 +114,8 @@ SAMPLES: dict[str, Sample] = {
     "gate": Sample(True, ["--gate"], lambda opened: opened["consult"]["gate"] is True),
     "project": Sample("mine", ["--project", "mine"], lambda opened: opened["consult"]["folder"].endswith("/mine")),
     "reading": Sample("strict", ["--reading", "strict"], lambda opened: opened["reading"] == "strict"),
+    "tools": Sample("on", ["--tools", "on"], lambda opened: opened["tools"]["switch"] == "on"),
+    "tool_calls": Sample(3, ["--tool-calls", "3"], lambda opened: opened["tools"]["calls"] == 3),
     # What these do is not in the opening; the tests of memory and of refusals show it.
     "memory": Sample(False, ["--no-memory"]),
     "check": Sample(False, ["--no-check"]),

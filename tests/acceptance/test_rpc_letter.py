@@ -249,11 +249,13 @@ SUBJECT: dict[str, Any] = {
     "check": True,
 }
 LIMITS: dict[str, Any] = {"tokens": 100_000, "money": 1.5, "time": "10m"}
+TOOLS: dict[str, Any] = {"tools": "auto", "toolCalls": 3}
 CONSULT: dict[str, Any] = {"consult": True, "consultLimit": 2, "consultTotal": 5, "consultPatience": 60, "gate": False}
 PLANNED: dict[str, Any] = {
     **SUBJECT,
     **LIMITS,
     **CONSULT,
+    **TOOLS,
     "topic": "What now?",
     "protocol": "debate",
     "seats": ["ada", {"id": "bob"}],
@@ -388,6 +390,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "panel": "",
         "options": [],
         "files": [],
+        **TOOLS,
         **SUBJECT,
         **LIMITS,
         **dict.fromkeys(CONSULT),
@@ -419,6 +422,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "seats": [],
         "settings": {},
         "files": [],
+        **TOOLS,
         **SUBJECT,
         **LIMITS,
         **CONSULT,
@@ -477,7 +481,7 @@ UNSEEN = {
     "moot.answerAsPerson": {"command"},
     "moot.openSession": {"turns"},
     "moot.planSession": {"turns"},
-    "moot.consult": {*SUBJECT, *LIMITS, "consultPatience", "files", "models", "panel", "seats", "settings"},
+    "moot.consult": {*SUBJECT, *LIMITS, *TOOLS, "consultPatience", "files", "models", "panel", "seats", "settings"},
 }
 """Parameters that the example has no place for: they belong to another type or protocol."""
 

@@ -32,6 +32,7 @@ from moothall.domain.consult import ConsultRules
 from moothall.domain.durations import parse_duration
 from moothall.domain.effects import AnswerForm
 from moothall.domain.facts import Entry, Language, Opened, SessionImported
+from moothall.domain.given_search import select_visible
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moothall.domain.language import detect_language
 from moothall.domain.roster import (
@@ -46,6 +47,7 @@ from moothall.domain.roster import (
     validate_seats,
     validate_swaps,
 )
+from moothall.domain.tool_rules import DEFAULT_TOOL_RULES, ToolRules
 from moothall.domain.topic import ContextFile, Topic, build_context, build_topic, validate_topic
 from moothall.engine.snapshot import Snapshot
 from moothall.participants.record_writer import validate_project
@@ -92,7 +94,14 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
     if settings.get("depth") and not demo:
         reviewed = await load_reviewed_kinds(resources.memory, plugin.name)
         opened = replace(opened, subject=replace(opened.subject, reviewed=reviewed))
-    opened = replace(opened, consult=_build_consult_rules(plugin, given), demo=demo, reading=given.get("reading") or "lenient")
+    opened = replace(
+        opened,
+        consult=_build_consult_rules(plugin, given),
+        demo=demo,
+        reading=given.get("reading") or "lenient",
+        tools=ToolRules(switch=given.get("tools") or "auto", calls=given.get("tool_calls") or DEFAULT_TOOL_RULES.calls),
+    )
+    _check_visible(opened)
     session = given.get("session")
     wanted = None if session is None else parse_session_id(session)
     # Checked early for a clear message; `Engine.open` decides in case of a race.
@@ -191,6 +200,15 @@ async def _build_subject(
         error_correlations=await load_error_correlations(resources.memory, roster),
         precedents=await collect_precedents(resources.memory, question, subject, since) if has_memory else (),
     )
+
+
+def _check_visible(opened: Opened) -> None:
+    """Raise BadRoster for a seat that sees none of the files: a pattern that fits nothing is a mistake."""
+    context = opened.subject.context
+    for seat in opened.seats:
+        if context and not select_visible(context, seat.sees):
+            names = ", ".join(each.name for each in context[:10]) + (" …" if len(context) > 10 else "")
+            raise errors.BadRoster(f"seat {seat.id!r} sees {', '.join(seat.sees)}, no given file is called so: {names}")
 
 
 def _build_consult_rules(plugin: AnyPlugin, options: Options) -> ConsultRules | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -30,12 +30,13 @@ class SeatForm(BaseModel):
     weight: float = 1.0
     instructions: str = Field(default="", max_length=8_000)
     patience: float | None = None
+    sees: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(default=(), max_length=100)
 
     def build(self, folder: Path, *more: str) -> Seat:
         """Return the seat, with more instructions behind its own. A script is resolved against the folder."""
         instructions = "\n".join(part for part in (self.instructions.strip(), *more) if part)
         platform = resolve_platform_path(self.platform, folder)
-        given = self.model_dump(include={"stance", "weight", "patience"})
+        given = self.model_dump(include={"stance", "weight", "patience", "sees"})
         return Seat(id=parse_seat_id(self.id), platform=platform, instructions=instructions, **given)
 
 

@@ -15,6 +15,7 @@ from moothall.domain.budget import DEFAULT_TURNS
 from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION
 from moothall.domain.facts import Language, ReadingRule
 from moothall.domain.roster import MAX_PATIENCE, Seat
+from moothall.domain.tool_rules import MAX_TOOL_CALLS, ToolSwitch
 from moothall.domain.topic import MAX_FILES, MAX_LABEL_LENGTH, MAX_LABELS, ContextFile, Stakes
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import OPENING
@@ -125,6 +126,8 @@ class Options(TypedDict, total=False):
         Sequence[str | Path | ContextFile] | None,
         SessionOption(kinds.FilesKind(MAX_FILES), flag="--file", metavar="FILE", refused=_IN_AGENDA),
     ]
+    tools: Annotated[ToolSwitch | None, SessionOption(kinds.ChoiceKind(get_args(ToolSwitch)), refused=_IN_AGENDA, is_rare=True)]
+    tool_calls: Annotated[int | None, SessionOption(kinds.CountKind(1, MAX_TOOL_CALLS), refused=_IN_AGENDA, is_rare=True)]
     settings: Annotated[Mapping[str, Any] | None, SessionOption(kinds.SettingsKind(), flag="--set", metavar="KEY=VALUE")]
     depth: Annotated[
         Depth | None,

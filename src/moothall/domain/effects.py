@@ -6,10 +6,12 @@ from typing import Any, Literal
 
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.context import Perception
-from moothall.domain.facts import Fact, Language, ReadingRule, Reply
+from moothall.domain.facts import Fact, Language, ReadingRule, Reply, ToolUsed
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.person import PersonAsk
 from moothall.domain.roster import Seat
+from moothall.domain.tool_rules import ToolRules
+from moothall.domain.topic import ContextFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +145,15 @@ class AnswerRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAccess:
+    """What a seat may look up for one ask: these files and no others, within these rules; `used` is what it did already."""
+
+    files: tuple[ContextFile, ...]
+    rules: ToolRules
+    used: tuple[ToolUsed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Brief(AnswerRules):
     """Everything that a participant receives with an ask.
 
@@ -170,3 +181,5 @@ class Brief(AnswerRules):
     comparing: CompareTexts = CompareTexts()
     schema: Schema | None = None
     hints: Mapping[str, str] = field(default_factory=dict)
+    tools: ToolAccess | None = None
+    """What the seat may look up; None where it may not."""

@@ -13,6 +13,7 @@ from moothall.domain.budget import FREE, Budget, BudgetKind, Usage
 from moothall.domain.consult import ConsultRules
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import Seat, Swap
+from moothall.domain.tool_rules import DEFAULT_TOOL_RULES, ToolOutcome, ToolRules
 from moothall.domain.topic import Topic
 
 Language: TypeAlias = str
@@ -85,6 +86,7 @@ class Opened(Fact):
     demo: str = ""
     forked_from: str = field(default="", compare=False)
     reading: ReadingRule = "lenient"
+    tools: ToolRules = DEFAULT_TOOL_RULES
 
     helpers: ClassVar[frozenset[SeatId]] = frozenset()
     """The seats of this protocol that serve the others and have no say of their own: their weight does not count."""
@@ -145,6 +147,26 @@ class SeatLost(Fact):
     reason: Loss
     detail: str = ""
     usage: Usage = FREE
+
+
+@add_kind(CORE_KINDS, "tool_used")
+class ToolUsed(Fact):
+    """A seat used a tool while it worked on an ask: what it called, and what came back.
+
+    `result` is what the seat read, `sha256` and `size` (in characters) are those of all that the tool returned, and `places` are
+    the lines of given files in it.
+    """
+
+    ask: AskId
+    seat: SeatId
+    tool: str
+    arguments: str = ""
+    outcome: ToolOutcome = "answered"
+    result: str = ""
+    sha256: str = ""
+    size: int = 0
+    places: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 @add_kind(CORE_KINDS, "asks_withdrawn")

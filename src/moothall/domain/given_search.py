@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
@@ -54,6 +55,11 @@ def read_lines(file: ContextFile, first: int, last: int, room: int) -> Passage:
             break
         lines.append(line if room >= 0 else f"{line[: room + len(line)]}…")
     return Passage(file.name, max(1, first), tuple(lines))
+
+
+def select_visible(files: tuple[ContextFile, ...], patterns: tuple[str, ...]) -> tuple[ContextFile, ...]:
+    """Return the files whose names fit one of the patterns; all where there is no pattern."""
+    return tuple(each for each in files if any(fnmatchcase(each.name, one) for one in patterns)) if patterns else files
 
 
 def search_files(files: tuple[ContextFile, ...], query: str, room: int) -> list[Passage]:

@@ -29,6 +29,9 @@ UNNAMED_MINDS: Final = frozenset({MAILBOX, HUMAN, SCRIPT, FUNCTION, DEMO})
 Sessions are folded by this, so it depends on what is recorded alone, never on which plugins are installed.
 """
 
+TOOLLESS: Final = UNNAMED_MINDS | {COMMAND, EMBEDDED, MEASURE}
+"""Kinds whose participants call no tools of Moot's: they are shown what was given as far as it fits."""
+
 MAX_SEATS: Final = 64
 HELPING_SEATS: Final = 2
 """Seats that a protocol may add to a full roster: one validator and one similarity measure."""
@@ -61,6 +64,8 @@ class Seat:
     accuracy: float | None = None
     cases: float = 0.0
     family: str = ""
+    sees: tuple[str, ...] = ()
+    """Patterns of the names of given files, such as `contracts/*`: the seat is shown those alone; all where there is none."""
 
     @property
     def is_outside(self) -> bool:

@@ -47,6 +47,8 @@ class SessionState(ProtocolState):
     """The outage that the session waits out."""
     unavailable: frozenset[SeatId] = frozenset()
     """The seats whose last ask failed by an outage."""
+    tool_uses: Mapping[AskId, tuple[facts.ToolUsed, ...]] = field(default_factory=dict)
+    """What seats looked up for asks that are not answered yet: a restarted process goes on from there."""
 
     @property
     def is_waiting_outside(self) -> bool:
@@ -75,10 +77,30 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
     after = fast_replace(session_state, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
     # Most entries are asks and plain answers: nothing else follows from them.
     if isinstance(fact, facts.AsksSent) or (
-        isinstance(fact, facts.Reply) and not fact.key and fact.seat not in after.unavailable
+        isinstance(fact, facts.Reply) and not fact.key and fact.seat not in after.unavailable and not after.tool_uses
     ):
         return after
+    if isinstance(fact, facts.ToolUsed) or after.tool_uses:
+        after = fast_replace(after, tool_uses=_update_tool_uses(after.tool_uses, fact))
     return _apply_rare_fact(evolve_shared(after, entry), fact, (entry.at - session_state.ran_at).total_seconds())
+
+
+def _update_tool_uses(uses: Mapping[AskId, tuple[facts.ToolUsed, ...]], fact: Fact) -> Mapping[AskId, tuple[facts.ToolUsed, ...]]:
+    match fact:
+        case facts.ToolUsed(ask=ask):
+            return {**uses, ask: (*uses.get(ask, ()), fact)}
+        case facts.Reply(ask=ask) | facts.SeatLost(ask=ask):
+            return {key: value for key, value in uses.items() if key != ask}
+        case facts.AsksWithdrawn(asks=asks):
+            return {key: value for key, value in uses.items() if key not in asks}
+        case facts.SeatsSwapped(swaps=swaps) | facts.SessionForked(swaps=swaps):
+            # Another participant looks for itself.
+            swapped = {swap.seat for swap in swaps}
+            return {key: value for key, value in uses.items() if value[0].seat not in swapped}
+        case facts.Closed():
+            return {}
+        case _:
+            return uses
 
 
 def _with_answer_key(session_state: SessionState, fact: facts.Reply) -> SessionState:

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from moothall.codec.answers import build_reply
 from moothall.domain.effects import Ask
-from moothall.domain.facts import Fact, Loss, SeatLost
+from moothall.domain.facts import Fact, Loss, SeatLost, ToolUsed
 from moothall.domain.ids import AskId
 from moothall.domain.roster import parse_kind
 from moothall.domain.safe_text import fix_surrogates
@@ -14,7 +15,7 @@ from moothall.engine.context import EngineContext
 from moothall.engine.events import SeatWaiting, TextDelta
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.errors import BadAnswer
-from moothall.ports.participant import ASKED_IN, ON_RETRY, ON_WAITING, Answer, NoAnswer, Participant
+from moothall.ports.participant import ASKED_IN, ON_RETRY, ON_TOOL, ON_WAITING, Answer, NoAnswer, Participant
 from moothall.ports.telemetry import Span
 
 Response = Answer | NoAnswer
@@ -38,8 +39,18 @@ class Questions:
         self._waited: dict[AskId, float] = {}
         self._waiting: dict[AskId, float] = {}
 
-    async def put(self, ask: Ask, participant: Participant, snapshot: Snapshot, take: Callable[[Response], str]) -> None:
-        """Put a question, and give what comes of it to `take`, which returns the outcome for whoever counts."""
+    async def put(
+        self,
+        ask: Ask,
+        participant: Participant,
+        snapshot: Snapshot,
+        take: Callable[[Response], str],
+        on_tool: Callable[[ToolUsed], None],
+    ) -> None:
+        """Put a question, and give what comes of it to `take`, which returns the outcome for whoever counts.
+
+        `on_tool` receives what the seat looks up before that.
+        """
         counts = self._world.telemetry.counts
         vendor = parse_kind(snapshot.session_state.seat(ask.seat).platform)
         outcome = "error"
@@ -49,7 +60,7 @@ class Questions:
                 "moot.ask", session=snapshot.session, ask=ask.id, seat=ask.seat, kind=ask.kind, vendor=vendor
             ) as span:
                 try:
-                    response = await self._get_response(ask, participant, snapshot)
+                    response = await self._get_response(ask, participant, snapshot, on_tool)
                     outcome = take(response)
                     _note_response(span, response)
                 except asyncio.CancelledError as error:
@@ -70,8 +81,15 @@ class Questions:
         since = self._waiting.get(ask)
         return self._waited.get(ask, 0.0) + (0.0 if since is None else self._time() - since)
 
-    async def _get_response(self, ask: Ask, participant: Participant, snapshot: Snapshot) -> Response:
+    async def _get_response(
+        self, ask: Ask, participant: Participant, snapshot: Snapshot, on_tool: Callable[[ToolUsed], None]
+    ) -> Response:
         session, pauses = snapshot.session, self._world.pauses
+        uses: list[ToolUsed] = []
+
+        def note_use(used: ToolUsed) -> None:
+            uses.append(used)
+            on_tool(used)
 
         def on_text(text: str) -> None:
             self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
@@ -83,6 +101,7 @@ class Questions:
         ASKED_IN.set(session)
         ON_WAITING.set(on_waiting)
         ON_RETRY.set(self.count_retry)
+        ON_TOOL.set(note_use)
         try:
             brief = snapshot.build_brief(ask)
             while True:
@@ -92,6 +111,9 @@ class Questions:
                 if not isinstance(response, NoAnswer) or response.reason not in BROKEN or pauses.look() == before:
                     return response
                 self.count_retry()
+                if brief.tools is not None and uses:
+                    brief = replace(brief, tools=replace(brief.tools, used=(*brief.tools.used, *uses)))
+                    uses.clear()
         except asyncio.CancelledError:
             task = asyncio.current_task()
             # `cancelling` separates a cancellation by the loop, which must propagate, from a participant that cancelled itself.

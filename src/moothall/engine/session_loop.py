@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from moothall.domain.effects import Ask
-from moothall.domain.facts import Fact, SeatLost, SessionResumed
+from moothall.domain.facts import Fact, SeatLost, SessionResumed, ToolUsed
 from moothall.domain.ids import AskId, SeatId, find_asked_seat
 from moothall.domain.roster import Seat
 from moothall.domain.session_state import MAX_ATTEMPTS
@@ -297,7 +297,12 @@ class SessionRun:
             is_late = self._tasks.pop(ask.id, None) is None
             return "late" if is_late else self._record_response(ask, response)
 
-        await self._questions.put(ask, participant, self.snapshot, take)
+        def note_use(used: ToolUsed) -> None:
+            if ask.id in self._tasks:
+                self._arrived.append(used)
+                self._woken.set()
+
+        await self._questions.put(ask, participant, self.snapshot, take, note_use)
 
     def _record_response(self, ask: Ask, response: Response) -> str:
         """Queue the result of an ask, and return its outcome."""

@@ -7,11 +7,11 @@ from typing import Final
 
 from moothall.domain.budget import find_exhausted_limit
 from moothall.domain.effects import Ask, Record
-from moothall.domain.facts import AsksSent, AsksWithdrawn, BudgetExhausted, Fact, Reply, SeatLost
+from moothall.domain.facts import AsksSent, AsksWithdrawn, BudgetExhausted, Fact, Reply, SeatLost, ToolUsed
 from moothall.domain.ids import AskId, SeatId
 from moothall.engine.snapshot import RecordWriter, Snapshot, WrittenEntry
 
-_ANSWERS: Final = (Reply, SeatLost)
+_ANSWERS: Final = (Reply, SeatLost, ToolUsed)
 MAX_STEPS = 10_000
 """How many facts in a row a rulebook may compute before it is considered faulty."""
 

@@ -212,6 +212,7 @@ class ContextFilesText(Texts):
     file: str
     absent: str
     too_long: str
+    to_read: str
     passages: str
     section: str
     given: str
@@ -223,6 +224,20 @@ class ContextFilesText(Texts):
     quotations: str
     held: str
     cited: str
+    looked_up: str
+    use: str
+    read_on: str
+    no_passages: str
+    tool_uses: str
+    tool_line: str
+    tool_places: str
+    tool_arguments: str
+    tool_seconds: str
+    tool_sealed: str
+    tool_more: str
+    outcomes: Mapping[str, str]
+    tools: Mapping[str, str]
+    refusals: Mapping[str, str]
     faults: Mapping[str, str]
 
 CONTEXT_FILES: Catalogue[ContextFilesText]

@@ -25,6 +25,7 @@ from moothall.participants.failures import (
     translate_sdk_error,
 )
 from moothall.participants.platforms import SERVER, Platform, find_address, find_key, find_key_variable
+from moothall.participants.tool_desk import ToolDesk
 from moothall.ports.participant import Allowance, Answer, NoAnswer, OnText, ProviderLimits
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class ModelParticipant:
     """Implements `Participant`. The model is opened on the first question, on the running loop; `aclose` closes its connections.
 
     JSON is requested in the prompt and, if supported, by a schema in the request. A server that rejects the schema is asked by
-    the prompt alone from then on, and a server without token probabilities is asked for the whole intent.
+    the prompt alone from then on, and a server without token probabilities is asked for the whole intent. Where the brief has
+    tools, the model may call them first; one whose server rejects them is asked without.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class ModelParticipant:
         self._name = platform.model
         self._line: _Connection | None = None
         self._takes_schema = True
+        self._takes_tools = True
         self._prefixes = model_request.PrefixCache()
         self._tells_tokens = platform.intents == "token"
         key = find_key(platform, environ).value
@@ -80,10 +83,11 @@ class ModelParticipant:
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         sampling = model_request.Sampling(temperature=self._platform.temperature, is_seeded=self._platform.is_local)
         asking = model_request.BriefRequest(brief, on_text, self._pace, sampling, self._prefixes, account=self._account)
+        desk = ToolDesk(brief)
         try:
             read = await self._probe_intent(asking, brief)
             if read is None:
-                read = await asking.run_with_retries(lambda now: self._attempt_answer(asking, brief, now))
+                read = await asking.run_with_retries(lambda now: self._attempt_answer(asking, brief, now, desk))
         except ModelFailure as failure:
             return NoAnswer(
                 reason=to_loss(failure.kind), detail=explain_failure(failure, self._describe_endpoint()), usage=asking.usage
@@ -123,14 +127,52 @@ class ModelParticipant:
         if line is not None and line.model is not None and line.loop is asyncio.get_running_loop():
             await line.model.__aexit__(None, None, None)
 
-    async def _attempt_answer(self, asking: model_request.BriefRequest, brief: Brief, now: model_request.Attempt) -> Reading:
-        user = build_user_prompt(brief, now.complaint)
+    async def _attempt_answer(
+        self, asking: model_request.BriefRequest, brief: Brief, now: model_request.Attempt, desk: ToolDesk
+    ) -> Reading:
         model = await self._open_model()
+        # An answer that could not be read is asked for again without tools, in its form: it was not for want of knowledge.
+        has_tools = self._takes_tools and now.complaint is None and model.profile.get("supports_tools", True)
+        if has_tools and desk.is_open:
+            response = await self._request_with_tools(asking, model, build_user_prompt(desk.add_results(brief)), desk, now.room)
+            if response is not None:
+                return _parse_response(brief, response)
+        user = build_user_prompt(desk.add_results(brief), now.complaint)
         if brief.form.form == "text":
             response = await asking.request_stream(model, user, now.room)
         else:
             response = await self._request_json(asking, model, brief, user, now.room)
         return _parse_response(brief, response)
+
+    async def _request_with_tools(
+        self, asking: model_request.BriefRequest, model: "Model", user: str, desk: ToolDesk, room: int
+    ) -> "ModelResponse | None":
+        """Return the response of a model that has looked up what it wanted; None where it is to be asked without tools.
+
+        That is so once its budget is spent, and at a server that takes no tools.
+        """
+        from pydantic_ai.messages import ToolCallPart
+
+        conversation = asking.begin_conversation(model, user, desk.offered)
+        while desk.is_open:
+            try:
+                response = await asking.request_next(model, conversation, room)
+            except ModelFailure as failure:
+                if failure.kind is not FailureKind.REJECTED or failure.status not in _NOT_TAKEN:
+                    raise
+                self._takes_tools = conversation.is_begun
+                return None
+            calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
+            if not calls:
+                return response
+            results = []
+            for call in calls:
+                if desk.is_open:
+                    results.append((call, await desk.call(call.tool_name, call.args)))
+            # What is over the budget is not called; then the model is asked without tools.
+            if len(results) == len(calls):
+                conversation.add_results(response, results)
+        return None
 
     async def _request_json(
         self, asking: model_request.BriefRequest, model: "Model", brief: Brief, user: str, room: int

@@ -5,7 +5,7 @@ Built on `pydantic_ai.direct`, which is imported at the first call, because the 
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from decimal import ROUND_CEILING
@@ -18,9 +18,10 @@ from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.participants.failures import FailureKind, ModelFailure, translate_error
 from moothall.participants.provider_limits import MeteredCall, ProviderAccount
 from moothall.ports.participant import OnText, note_retry
+from moothall.reports.given_tools import OfferedTool
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelRequest, ModelResponse
+    from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.models.openai import OpenAIChatModelSettings
     from pydantic_ai.settings import ModelSettings
@@ -114,6 +115,30 @@ class PrefixCache:
         self._is_written = self._is_written or shared == self._shared
 
 
+class ToolConversation:
+    """A question with tools, the calls of the model, and their results."""
+
+    def __init__(self, message: "ModelRequest", size: int, parameters: "ModelRequestParameters") -> None:
+        self.messages: list[ModelMessage] = [message]
+        self.size = size
+        """About how many characters a request has."""
+        self.parameters = parameters
+        self._instructions = message.instructions
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the model has called a tool: then its server takes them."""
+        return len(self.messages) > 1
+
+    def add_results(self, response: "ModelResponse", results: Sequence[tuple["ToolCallPart", str]]) -> None:
+        """Add the calls of a response, with a result for each."""
+        from pydantic_ai.messages import ModelRequest, ToolReturnPart
+
+        parts = [ToolReturnPart(call.tool_name, text, call.tool_call_id) for call, text in results]
+        self.messages += [response, ModelRequest(parts=parts, instructions=self._instructions)]
+        self.size += sum(len(text) for _, text in results)
+
+
 class BriefRequest:
     """One brief: its deadline, the usage of all attempts, and whether any streamed text was emitted.
 
@@ -143,13 +168,13 @@ class BriefRequest:
         self._account = account
 
     @asynccontextmanager
-    async def _take_turn(self, user: str, settings: "ModelSettings") -> AsyncIterator[MeteredCall]:
+    async def _take_turn(self, size: int, settings: "ModelSettings") -> AsyncIterator[MeteredCall]:
         """Wait until the provider's limits allow the request: time that is not the seat's."""
         if self._account is None:
             yield MeteredCall()
             return
         # Rounded up: about three characters a token, and an answer as long as it is asked for.
-        tokens = (len(self._brief.system) + len(user)) // 3 + self._brief.form.max_tokens
+        tokens = (len(self._brief.system) + size) // 3 + self._brief.form.max_tokens
         async with self._account.call(tokens, settings.get("timeout") or self._brief.ask.patience) as call:
             self._end += call.waited
             yield call
@@ -180,6 +205,23 @@ class BriefRequest:
         """Request a complete response; raises ModelFailure."""
         return await self._send_request(model, user, self._build_settings(room, self._compute_timeout()), parameters)
 
+    def begin_conversation(self, model: "Model", user: str, tools: Iterable[OfferedTool]) -> ToolConversation:
+        """Return a question for which a model may call these tools."""
+        from pydantic_ai.models import ModelRequestParameters
+        from pydantic_ai.tools import ToolDefinition
+
+        offered = [
+            ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=dict(tool.schema))
+            for tool in tools
+        ]
+        parameters = ModelRequestParameters(function_tools=offered, allow_text_output=True)
+        return ToolConversation(self._build_message(model, user), len(user), parameters)
+
+    async def request_next(self, model: "Model", conversation: ToolConversation, room: int) -> "ModelResponse":
+        """Request what a model says or calls next; raises ModelFailure."""
+        settings = self._build_settings(room, self._compute_timeout())
+        return await self._send_messages(model, conversation.messages, conversation.size, settings, conversation.parameters)
+
     async def request_stream(self, model: "Model", user: str, room: int) -> "ModelResponse":
         """Request a streamed response; raises ModelFailure.
 
@@ -197,7 +239,7 @@ class BriefRequest:
         shown = ThinkFilter()
         try:
             async with (
-                self._take_turn(user, settings) as call,
+                self._take_turn(len(user), settings) as call,
                 model_request_stream(model, [message], model_settings=settings) as stream,
             ):
                 async for event in stream:
@@ -235,12 +277,21 @@ class BriefRequest:
     async def _send_request(
         self, model: "Model", user: str, settings: "ModelSettings", parameters: "ModelRequestParameters | None"
     ) -> "ModelResponse":
+        return await self._send_messages(model, [self._build_message(model, user)], len(user), settings, parameters)
+
+    async def _send_messages(
+        self,
+        model: "Model",
+        messages: "Sequence[ModelMessage]",
+        size: int,
+        settings: "ModelSettings",
+        parameters: "ModelRequestParameters | None",
+    ) -> "ModelResponse":
         from pydantic_ai.direct import model_request
 
-        message = self._build_message(model, user)
         with _translate_failures():
-            async with self._take_turn(user, settings) as call:
-                response = await model_request(model, [message], model_settings=settings, model_request_parameters=parameters)
+            async with self._take_turn(size, settings) as call:
+                response = await model_request(model, messages, model_settings=settings, model_request_parameters=parameters)
                 call.tokens = response.usage.total_tokens
         self.usage += _build_usage(response)
         self._prefixes.note_answer(self._brief.shared)

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
-from moothall.domain.facts import Loss
+from moothall.domain.facts import Loss, ToolUsed
 
 OnText = Callable[[str], None]
 
@@ -17,6 +17,9 @@ OnWaiting = Callable[[bool], None]
 ON_WAITING: ContextVar[OnWaiting | None] = ContextVar("moot_on_waiting", default=None)
 ON_RETRY: ContextVar[Callable[[], None] | None] = ContextVar("moot_on_retry", default=None)
 """Told when a participant tries again to get an answer."""
+
+ON_TOOL: ContextVar[Callable[[ToolUsed], None] | None] = ContextVar("moot_on_tool", default=None)
+"""Receives each use of a tool, as soon as it is over."""
 
 ASKED_IN: ContextVar[str] = ContextVar("moot_asked_in", default="")
 """The session whose ask is being answered; "" where nobody is asked."""
@@ -44,6 +47,13 @@ def note_retry() -> None:
     told = ON_RETRY.get()
     if told is not None:
         told()
+
+
+def note_tool(used: ToolUsed) -> None:
+    """Have the use of a tool recorded: before the answer that rests on it."""
+    record = ON_TOOL.get()
+    if record is not None:
+        record(used)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,9 @@
 from functools import lru_cache
 from typing import Final
 
-from moothall.domain.facts import Language
+from moothall.domain.facts import Language, Opened
 from moothall.domain.given_search import Passage, number_lines, search_files, split_lines
+from moothall.domain.roster import TOOLLESS, Seat, parse_kind
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import ContextFile, Topic
 from moothall.locale.catalogues import CONTEXT_FILES
@@ -19,28 +20,37 @@ MAX_REPORTED_LENGTH: Final = 20_000
 """Characters of one file that a report shows; the export has all."""
 
 
+def fits_prompt(context: tuple[ContextFile, ...]) -> bool:
+    """Whether a prompt has room for the files as they are."""
+    return sum(len(each.text) for each in context) <= MAX_SHOWN_LENGTH
+
+
 def count_shown(context: tuple[ContextFile, ...]) -> int:
     """How many characters of the files a prompt shows."""
-    total = sum(len(each.text) for each in context)
-    return total if total <= MAX_SHOWN_LENGTH else SEARCHED_LENGTH
+    return sum(len(each.text) for each in context) if fits_prompt(context) else SEARCHED_LENGTH
+
+
+def is_read_by_tools(opened: Opened, seat: Seat, context: tuple[ContextFile, ...]) -> bool:
+    """Whether a seat is shown passages alone although all would fit: a model that reads the files itself."""
+    return opened.tools.switch == "on" and fits_prompt(context) and parse_kind(seat.platform) not in TOOLLESS
 
 
 @lru_cache(maxsize=16)
-def format_context(language: Language, context: tuple[ContextFile, ...], goal: str = "") -> str:
+def format_context(language: Language, context: tuple[ContextFile, ...], goal: str = "", *, is_searched: bool = False) -> str:
     """The files below each other, every line of them with its number and behind a mark.
 
-    Where they are too long for a prompt: their names, and the passages that have to do with the question.
+    Where they are too long for a prompt, or `is_searched`: their names, and the passages that have to do with the question.
     """
     words = CONTEXT_FILES[language]
     parts = [words.heading, words.cite]
-    if sum(len(each.text) for each in context) <= MAX_SHOWN_LENGTH:
+    if not is_searched and fits_prompt(context):
         for each in context:
             text = number_lines(Passage(each.name, 1, split_lines(each.text))) if each.text else words.absent
             parts.append(f"{words.file.format(name=each.name)}\n{quote_lines(text)}")
         return "\n".join(parts)
     names = [f"{each.name} ({len(split_lines(each.text))})" for each in context[:MAX_LISTED]]
     more = [f"… +{len(context) - MAX_LISTED}"] if len(context) > MAX_LISTED else []
-    parts += [words.too_long, quote_lines("\n".join((*names, *more))), words.passages]
+    parts += [words.to_read if is_searched else words.too_long, quote_lines("\n".join((*names, *more))), words.passages]
     for passage in search_files(context, goal, SEARCHED_LENGTH):
         parts.append(f"{words.file.format(name=passage.place)}\n{quote_lines(number_lines(passage))}")
     return "\n".join(parts)

@@ -10,6 +10,7 @@ from moothall.domain.ids import USER, SeatId
 from moothall.reports.blocks import Block, Card, Details, Heading, Line, Report
 from moothall.reports.sections import build_line_card
 from moothall.reports.timeline import SessionTimeline, TimelineLine
+from moothall.reports.tool_uses import build_tool_use, list_tool_uses
 
 _FIELD: Final = re.compile(r"\{\w*\}")
 
@@ -103,9 +104,13 @@ def _list_items(blocks: Sequence[Block], timeline: SessionTimeline, cache: Outli
         if line.id not in shown and (not is_sealed or line.speaker == USER)
     ]
     breaks = [TimelineItem(seq=seq, at="", block=Heading(title, 3, seq)) for seq, title in timeline.list_breaks()]
-    if missing or breaks:
+    uses = [
+        TimelineItem(seq=use.seq, at=use.timestamp, block=build_tool_use(timeline, use), seat=use.fact.seat)
+        for use in list_tool_uses(timeline)
+    ]
+    if missing or breaks or uses:
         # Sorting is stable: a break stands before what was said at its entry, and what a protocol tells keeps its order.
-        return sorted([*breaks, *missing, *line_items], key=attrgetter("seq"))
+        return sorted([*breaks, *missing, *uses, *line_items], key=attrgetter("seq"))
     return line_items
 
 

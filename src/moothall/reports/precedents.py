@@ -5,13 +5,14 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
 
-from moothall.domain.effects import Brief
-from moothall.domain.facts import Language
+from moothall.domain.effects import Brief, ToolAccess
+from moothall.domain.facts import Language, Opened, ToolUsed
+from moothall.domain.given_search import select_visible
 from moothall.domain.person import PersonAsk
 from moothall.domain.safe_text import one_line, quote_lines
-from moothall.domain.topic import Precedent, Topic
+from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS, PrecedentsText
-from moothall.reports.given import format_context
+from moothall.reports.given import fits_prompt, format_context, is_read_by_tools
 from moothall.reports.quotations import format_faults
 
 MAX_MEMORY_LENGTH: Final = 3_000
@@ -32,13 +33,16 @@ def format_precedents(language: Language, precedents: tuple[Precedent, ...]) -> 
     return text
 
 
-def add_background(brief: Brief, subject: Topic) -> Brief:
+def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()) -> Brief:
     """Return the brief with the files of the question and what memory holds, before all that changes from turn to turn:
-    providers reuse what stays equal."""
+    providers reuse what stays equal. `used` is what the seat has looked up for this ask already."""
+    subject = opened.subject
     is_told = (subject.context or subject.precedents) and brief.file_request is None and brief.form.kind != "compare"
     if not is_told:
         return brief
-    given = [format_context(brief.language, subject.context, brief.perception.goal)] if subject.context else []
+    files = select_visible(subject.context, brief.seat.sees)
+    is_searched = is_read_by_tools(opened, brief.seat, files)
+    given = [format_context(brief.language, files, brief.perception.goal, is_searched=is_searched)] if files else []
     given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
     given_text = "\n\n".join(given)
     faults = format_faults(brief.language, subject.context, brief.perception.memory.recent) if subject.context else ""
@@ -47,7 +51,12 @@ def add_background(brief: Brief, subject: Topic) -> Brief:
     # A person has read it once it has spoken; a model forgets from ask to ask.
     if person is not None and not brief.perception.own_words:
         person = partial(_tell_person, given_text, person)
-    return replace(brief, shared=shared, person=person)
+    # A bid says whether one wants to speak; looking things up is for what is said then.
+    has_tools = (
+        files and not brief.probe and (opened.tools.switch == "on" or (opened.tools.switch == "auto" and not fits_prompt(files)))
+    )
+    tools = ToolAccess(files=files, rules=opened.tools, used=used) if has_tools else None
+    return replace(brief, shared=shared, person=person, tools=tools)
 
 
 def _format_precedent(words: PrecedentsText, each: Precedent) -> str:

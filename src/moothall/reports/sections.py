@@ -12,6 +12,7 @@ from moothall.domain.facts import (
     SeatsSwapped,
     SessionCancelled,
     SessionParked,
+    ToolUsed,
     list_worded_choices,
 )
 from moothall.domain.ids import USER, SeatId
@@ -26,6 +27,7 @@ from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize
 from moothall.reports.given import build_given, summarize_given
 from moothall.reports.quotations import build_quotations
 from moothall.reports.timeline import ReplyOrigin, SessionTimeline, TimelineLine, format_time
+from moothall.reports.tool_uses import build_tool_uses, describe_tool_use
 from moothall.reports.wording import explain_detail, format_mends, format_money, format_parking, format_percent
 from moothall.scoring.strength import Strength
 
@@ -179,7 +181,12 @@ def build_report(
         title=title or words.minutes,
         topic=decision.topic,
         decision=put_answer_first(decision, (*decision_blocks, *explain_refusals(timeline, words)), words, undecided),
-        record=(*add_origins(timeline, record, words), *build_quotations(timeline, opened.subject), *given),
+        record=(
+            *add_origins(timeline, record, words),
+            *build_tool_uses(timeline),
+            *build_quotations(timeline, opened.subject),
+            *given,
+        ),
         subtitle=(timeline.session, times, *filter(None, heads), *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),
@@ -301,6 +308,11 @@ def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tupl
     return (
         blocks.Line(words.refusals.format(count=len(seats), all=minds, seats=", ".join(seats), session=timeline.session), "warn"),
     )
+
+
+def describe_shared(timeline: SessionTimeline, fact: Fact) -> list[str]:
+    """An entry that any protocol may have, in plain lines: a pause, or a tool that a seat used; nothing for any other."""
+    return [f"  ⌕ {describe_tool_use(timeline, fact)}"] if isinstance(fact, ToolUsed) else describe_pause(fact, timeline.language)
 
 
 def describe_pause(fact: Fact, language: Language) -> list[str]:

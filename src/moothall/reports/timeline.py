@@ -58,6 +58,15 @@ class ReplyOrigin:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolLine:
+    """One use of a tool: the ledger's entry, its time, and what was called."""
+
+    seq: int
+    timestamp: str
+    fact: facts.ToolUsed
+
+
+@dataclass(frozen=True, slots=True)
 class SessionPhase:
     """A phase, round or step of a session, in words for people."""
 
@@ -101,6 +110,7 @@ class SessionTimeline:
         self._doors: dict[tuple[SeatId, str], str] = {}
         self._first_doors: dict[tuple[SeatId, str], str] = {}
         self.costs = Costs()
+        self.tool_uses: list[ToolLine] = []
         self.settled: Mapping[int, ObligationState] = {}
         self.track_record: TrackShare | None = None
         self.seq = 0
@@ -202,6 +212,8 @@ class SessionTimeline:
             self.asked_at = {ask: self.asked_at.get(ask, entry.at) for ask in pending}
         if isinstance(fact, facts.SessionForked):
             self.forked = fact
+        if isinstance(fact, facts.ToolUsed):
+            self.tool_uses.append(ToolLine(entry.seq, format_time(entry.at), fact))
         if isinstance(fact, facts.Closed):
             self.closed = fact
 

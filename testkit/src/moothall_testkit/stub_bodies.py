@@ -14,7 +14,7 @@ BREAK: Final[Json] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StubReply:
-    """A well-formed answer: text, or a refusal.
+    """A well-formed answer: text, calls of tools (each a name and its arguments, of chat completions alone), or a refusal.
 
     `tokens_in` None reports no usage, as some local servers do. `chosen` are candidates for the first token and their
     probabilities, told to a client that asks; without them none are told. `chunk` is the size of a streamed piece in
@@ -23,6 +23,7 @@ class StubReply:
     """
 
     text: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
     refusal: str | None = None
     reasoning: str | None = None
     finish_reason: str | None = None
@@ -154,7 +155,13 @@ def _build_completion(reply: StubReply, request: Request) -> Json:
         message["refusal"] = reply.refusal
     if reply.reasoning:
         message["reasoning_content"] = reply.reasoning
-    choice: Json = {"index": 0, "message": message, "finish_reason": reply.finish_reason or "stop"}
+    if reply.calls:
+        message["tool_calls"] = [
+            {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for number, (name, arguments) in enumerate(reply.calls)
+        ]
+    finish = reply.finish_reason or ("tool_calls" if reply.calls else "stop")
+    choice: Json = {"index": 0, "message": message, "finish_reason": finish}
     if reply.chosen and request.body.get("logprobs"):
         choice["logprobs"] = _build_logprobs(reply, request.body.get("top_logprobs") or 0)
     usage = _build_chat_usage(reply)

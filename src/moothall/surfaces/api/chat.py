@@ -21,7 +21,7 @@ from moothall.locale.catalogues import CHAT, SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.blocks import Block, Heading
 from moothall.reports.markdown import format_cell, quote_markdown, render_blocks
-from moothall.reports.sections import describe_pause
+from moothall.reports.sections import describe_shared
 from moothall.reports.wording import SpokenLine, format_parking
 from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, Question, digest_request
 from moothall.surfaces.api.decision_schema import AnswerShape
@@ -227,8 +227,8 @@ class _MeetingTeller:
         if event.entry.seq == 1:
             # The question: whoever reads this has just asked it.
             return ""
-        pauses = describe_pause(event.entry.fact, self._state.opened.language)
-        return "".join(_format_line(line) for line in (*lines, *pauses))
+        shared = describe_shared(self._timeline, event.entry.fact)
+        return "".join(_format_line(line) for line in (*lines, *shared))
 
     def describe_waiting(self) -> str:
         """For whom the meeting waits, where that has not been told yet."""

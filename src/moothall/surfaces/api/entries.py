@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from moothall.app.session_list import SessionLine
 from moothall.codec.answers import as_json
-from moothall.domain.facts import Entry, InputGiven, Reply, SeatLost
+from moothall.domain.facts import Entry, InputGiven, Reply, SeatLost, ToolUsed
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import strip_control
 from moothall.domain.session_state import SessionState
@@ -37,7 +37,7 @@ def build_entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, 
     """One entry. `state` is where the session stands now: it says what may be read."""
     found: dict[str, Any] = {"seq": entry.seq, "at": entry.at.isoformat(), "fact": type(entry.fact).__name__}
     fact = entry.fact
-    if isinstance(fact, Reply | SeatLost) and fact.seat != reader and _is_entry_sealed(entry, state):
+    if isinstance(fact, Reply | SeatLost | ToolUsed) and fact.seat != reader and _is_entry_sealed(entry, state):
         # How an answer was malformed may quote it.
         told = {"reason": fact.reason} if isinstance(fact, SeatLost) else {}
         return {**found, "what": {"seat": fact.seat, "ask": fact.ask, "sealed": True, **told}}
@@ -104,7 +104,7 @@ class SealedEvents:
         if not isinstance(event, EntryAdded):
             return event.seat not in self._readers
         fact = event.entry.fact
-        return isinstance(fact, Reply | SeatLost) and fact.seat not in self._readers
+        return isinstance(fact, Reply | SeatLost | ToolUsed) and fact.seat not in self._readers
 
 
 class SaidWords(NamedTuple):

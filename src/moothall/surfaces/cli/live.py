@@ -18,7 +18,7 @@ from moothall.protocols.consultation.timeline import ConsultingTimeline, add_and
 from moothall.protocols.persona import facts
 from moothall.protocols.persona.report import format_line_marks
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
-from moothall.reports.sections import describe_pause
+from moothall.reports.sections import describe_shared
 from moothall.reports.wording import format_limit, format_loss, format_money
 from moothall.surfaces.cli.live_views import BAR, COLORS, MovingView, PlainView, SeatsView, View, render_bar, render_spoken
 from moothall.surfaces.cli.render import render_words
@@ -71,7 +71,7 @@ class MeetingView(MovingView):
                 self._track_status(seen)
         for line in self._timeline.lines[before:]:
             self._console.print(self._render_contribution(line))
-        for text in describe_pause(event.entry.fact, self._timeline.language):
+        for text in describe_shared(self._timeline, event.entry.fact):
             self._console.print(Text(text, style="yellow"))
 
     def _track_status(self, entry: Entry) -> None:

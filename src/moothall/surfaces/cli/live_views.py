@@ -18,7 +18,7 @@ from moothall.domain.safe_text import strip_control
 from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.ports.plugin import AnyPlugin
-from moothall.reports.sections import describe_pause
+from moothall.reports.sections import describe_shared
 from moothall.reports.wording import SpokenLine, format_money
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.cli.render import render_words
@@ -56,8 +56,8 @@ def render_bar(value: float, color: str) -> Text:
 
 
 def describe_entry(plugin: AnyPlugin, timeline: Any, entry: Entry) -> list[str]:
-    """Add an entry to the timeline; lines that say what happened: the protocol's, and those of a pause."""
-    return [*plugin.describe(timeline, entry), *describe_pause(entry.fact, timeline.language)]
+    """Add an entry to the timeline; lines that say what happened: the protocol's, and those that every session may have."""
+    return [*plugin.describe(timeline, entry), *describe_shared(timeline, entry.fact)]
 
 
 class PlainView(View):

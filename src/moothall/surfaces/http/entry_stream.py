@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from moothall.domain.facts import Entry, Reply, SeatLost
+from moothall.domain.facts import Entry, Reply, SeatLost, ToolUsed
 from moothall.domain.ids import SessionId
 from moothall.engine.events import SeatWaiting, TextDelta
 from moothall.engine.snapshot import Snapshot
@@ -154,7 +154,7 @@ class EntryHub:
     def _send_entry(self, feed: _Feed, entry: Entry) -> None:
         state, fact = feed.snapshot.state, entry.fact
         data = _encode(entry, state, "")
-        author = fact.seat if isinstance(fact, Reply | SeatLost) else ""
+        author = fact.seat if isinstance(fact, Reply | SeatLost | ToolUsed) else ""
         # Only what is sealed reads otherwise for its author.
         is_apart = bool(author) and has_sealed_words(state)
         own = _encode(entry, state, author) if is_apart else b""

@@ -1,0 +1,146 @@
+"""The tools over what was given: `read` and `search`. What they return is data: fenced, with the place of every line."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from moothall.domain.facts import Language, ToolUsed
+from moothall.domain.given_search import Passage, number_lines, read_lines, search_files, split_lines
+from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.tool_rules import ToolOutcome
+from moothall.domain.topic import ContextFile
+from moothall.locale.catalogues import CONTEXT_FILES, ContextFilesText
+
+MAX_RESULT_LENGTH: Final = 6_000
+"""Characters of one result that a seat reads, and that are recorded."""
+MAX_ARGUMENTS_LENGTH: Final = 1_000
+MAX_NAMED: Final = 20
+READ: Final = "read"
+SEARCH: Final = "search"
+
+_TEXT: Final = {"type": "string"}
+_LINE: Final = {"type": "integer", "minimum": 1}
+_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
+    READ: {"type": "object", "properties": {"file": _TEXT, "first": _LINE, "last": _LINE}, "required": ["file"]},
+    SEARCH: {"type": "object", "properties": {"words": _TEXT}, "required": ["words"]},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedTool:
+    """A tool as it is described to a model."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a call came to; `places` are the lines of given files in it."""
+
+    text: str
+    outcome: ToolOutcome = "answered"
+    places: tuple[str, ...] = ()
+
+
+def list_tools(language: Language) -> tuple[OfferedTool, ...]:
+    """Return the tools that a seat may call where files were given."""
+    words = CONTEXT_FILES[language]
+    return tuple(OfferedTool(name=name, description=words.tools[name], schema=schema) for name, schema in _SCHEMAS.items())
+
+
+def run_tool(language: Language, files: tuple[ContextFile, ...], name: str, arguments: object) -> ToolResult:
+    """Run a call of a model over these files alone; a call that cannot be run gets a sentence that says what was expected."""
+    words = CONTEXT_FILES[language]
+    run = _RUNS.get(name)
+    if run is None:
+        return _refuse(words, "unknown_tool", tool=name, tools=", ".join(_RUNS))
+    given = _parse_arguments(arguments)
+    if given is None:
+        return _refuse(words, "bad_arguments", tool=name, fields=_describe_fields(name))
+    return run(words, files, given)
+
+
+def encode_arguments(arguments: object) -> str:
+    """The arguments of a call as they are recorded, whatever a model wrote for them."""
+    given = _parse_arguments(arguments)
+    text = str(arguments or "") if given is None else json.dumps(given, ensure_ascii=False, default=str)
+    return one_line(text)[:MAX_ARGUMENTS_LENGTH]
+
+
+def format_tool_uses(language: Language, uses: Iterable[ToolUsed]) -> str:
+    """What a seat has looked up for an ask, as it reads it in its prompt; empty where it has not."""
+    words = CONTEXT_FILES[language]
+    parts = [f"{words.use.format(tool=one_line(each.tool), arguments=each.arguments)}\n{each.result}" for each in uses]
+    return "\n".join((words.looked_up, *parts)) if parts else ""
+
+
+def _read(words: ContextFilesText, files: tuple[ContextFile, ...], given: Mapping[str, Any]) -> ToolResult:
+    name, first = str(given.get("file", "")), _parse_line(given.get("first"), 1)
+    last = _parse_line(given.get("last"), None)
+    if not name or first is None or (last is None and given.get("last") is not None):
+        return _refuse(words, "bad_arguments", tool=READ, fields=_describe_fields(READ))
+    file = next((each for each in files if each.name == name), None)
+    if file is None:
+        shown = ", ".join(each.name for each in files[:MAX_NAMED])
+        return _refuse(words, "unknown_file", file=name, files=shown + (" …" if len(files) > MAX_NAMED else ""))
+    count = len(split_lines(file.text))
+    if first > count or (last is not None and last < first):
+        return _refuse(words, "no_lines", file=name, count=count)
+    passage = read_lines(file, first, count if last is None else last, MAX_RESULT_LENGTH - 1_000)
+    end = first + len(passage.lines) - 1
+    notes = [words.read_on.format(count=count, next=end + 1)] if end < min(count, last or count) else []
+    return ToolResult(text="\n".join((_format_passage(words, passage), *notes)), places=(passage.place,))
+
+
+def _search(words: ContextFilesText, files: tuple[ContextFile, ...], given: Mapping[str, Any]) -> ToolResult:
+    query = given.get("words")
+    if not isinstance(query, str) or not query.strip():
+        return _refuse(words, "bad_arguments", tool=SEARCH, fields=_describe_fields(SEARCH))
+    passages = search_files(files, query[:MAX_ARGUMENTS_LENGTH], MAX_RESULT_LENGTH - 1_000)
+    if not passages:
+        return ToolResult(text=words.no_passages)
+    return ToolResult(
+        text="\n".join(_format_passage(words, each) for each in passages), places=tuple(each.place for each in passages)
+    )
+
+
+_RUNS: Final[Mapping[str, Callable[[ContextFilesText, tuple[ContextFile, ...], Mapping[str, Any]], ToolResult]]] = {
+    READ: _read,
+    SEARCH: _search,
+}
+
+
+def _format_passage(words: ContextFilesText, passage: Passage) -> str:
+    return f"{words.file.format(name=one_line(passage.place))}\n{quote_lines(number_lines(passage))}"
+
+
+def _refuse(words: ContextFilesText, reason: str, **values: object) -> ToolResult:
+    named = {key: one_line(str(value))[:MAX_ARGUMENTS_LENGTH] for key, value in values.items()}
+    return ToolResult(text=words.refusals[reason].format(**named), outcome="refused")
+
+
+def _parse_arguments(arguments: object) -> Mapping[str, Any] | None:
+    """Return the fields of a call; None where it has none that can be read."""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return None
+    return arguments if isinstance(arguments, Mapping) else None
+
+
+def _parse_line(value: object, missing: int | None) -> int | None:
+    """Return the number of a line, also one that is written as a text; None for what is no number."""
+    if value is None:
+        return missing
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 12:
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _describe_fields(name: str) -> str:
+    schema = _SCHEMAS[name]
+    return ", ".join(f"{field} ({kind['type']})" for field, kind in schema["properties"].items())
