@@ -112,7 +112,7 @@ REFUSED = {
     ),
     "a provider without a key": Refused(("--seat", "A=openai:gpt-5-mini"), "OPENAI_API_KEY", code=1),
     "a server that is not there": Refused(("--seat", "A=http://127.0.0.1:9/v1#m"), "127.0.0.1:9", code=1),
-    "nobody to sit there": Refused((), "has no platform, and none was found; see `moot doctor`"),
+    "nobody to sit there": Refused((), "in its own environment; see `moot doctor`"),
     "MOOT_LEDGER of no known kind": Refused(
         GOOD,
         "MOOT_LEDGER = 'mysql://x' is not a ledger; expected a file, `memory:` or postgresql://…",

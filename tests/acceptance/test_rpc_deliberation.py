@@ -434,7 +434,7 @@ def test_a_refused_contribution_says_what_was_expected_and_changes_nothing(serve
 
 
 def test_a_refused_vote_says_what_it_needs_and_changes_nothing(server: Server) -> None:
-    """D-2, D-6: a position, and the condition of a conditional one."""
+    """D-2, D-6"""
     client = server.local
     session = client.open()
     for seat, words in STEPS[:4]:
@@ -442,7 +442,6 @@ def test_a_refused_vote_says_what_it_needs_and_changes_nothing(server: Server) -
     head = client.head(session)
     cases: list[tuple[dict[str, Any], str]] = [
         ({"confidence": 0.8}, "a vote needs a position: support, conditional_support, oppose or abstain"),
-        ({"position": "conditional_support", "confidence": 0.8}, "a conditional_support names its condition"),
         ({"position": "support", "confidence": "perhaps"}, "confidence"),
         ({"position": "support", "confidence": 0.8, "movedBy": 99}, "line 99 does not exist; the lines are 1 to 5"),
         ({"position": "maybe", "confidence": 0.8}, "'support', 'conditional_support', 'oppose' or 'abstain'"),

@@ -122,18 +122,19 @@ def test_an_agent_that_breaks_the_rules_is_degraded_and_terminated_at_fifteen_po
     rounds: list[tuple[dict[str, Any], list[tuple[str, str]], int, str]] = [
         ({"confirmedOperations": ["op-999"]}, [("reported_operation_not_found", "MAJOR")], 5, "degraded"),
         (
-            {"decisionReport": None, "conflictReview": None},
-            [("decision_report_missing", "MAJOR"), ("conflict_review_missing", "MINOR")],
-            13,
+            {"decisionReport": {**own, "selectionReason": ""}, "confirmedOperations": ["op-998"]},
+            [("reported_operation_not_found", "MAJOR"), ("decision_report_missing_selectionReason", "WARNING")],
+            11,
             "degraded",
         ),
+        # What is not sent is filled in, and nobody is punished for it (M-3).
+        ({"decisionReport": None, "conflictReview": None}, [], 11, "degraded"),
         (
-            {"decisionReport": {**own, "selectionReason": ""}},
-            [("decision_report_missing_selectionReason", "WARNING")],
-            14,
-            "degraded",
+            {"decisionReport": {**own, "threshold": None}, "confirmedOperations": ["op-997"]},
+            [("reported_operation_not_found", "MAJOR"), ("decision_report_missing_threshold", "MINOR")],
+            19,
+            "terminated",
         ),
-        ({"decisionReport": {**own, "threshold": None}}, [("decision_report_missing_threshold", "MINOR")], 17, "terminated"),
     ]
     found: list[tuple[str, str]] = []
     for number, (change, violations, score, status) in enumerate(rounds, 1):

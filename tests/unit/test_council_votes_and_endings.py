@@ -411,15 +411,18 @@ def test_a_fault_says_what_was_expected(phase: str, said: Contribution, fault: s
     assert at(phase).fault("ada", said) == fault
 
 
-def test_a_conditional_vote_from_outside_names_its_condition() -> None:
-    """D-2"""
+def test_a_conditional_vote_from_outside_counts_without_its_condition() -> None:
+    """D-2, M-2: it stays conditional; what it depends on is its text, else it is recorded as not stated."""
     table = at("vote", debate, *AWAY)
-    assert (
-        table.fault("ada", vote("conditional_support", condition="  ", refers_to=3))
-        == "a conditional_support names its condition"
-    )
-    bare = CandidateVote(candidate=2, position="conditional_support")
-    assert table.fault("ada", Contribution(type="vote", ballot=(bare,))) == "a conditional_support names its condition"
+    bare = vote("conditional_support", condition="  ", refers_to=3)
+    assert table.fault("ada", bare) is None
+    normalize = table.brief("ada").normalize
+    assert normalize(bare) == (replace(bare, condition="condition not stated"), ("missing condition",))
+    worded = replace(bare, text="If it ships by May.")
+    assert normalize(worded)[0] == replace(worded, condition="If it ships by May.")
+    vague = CandidateVote(candidate=2, position="conditional_support")
+    said, _ = normalize(Contribution(type="vote", ballot=(vague,)))
+    assert said == Contribution(type="vote", ballot=(replace(vague, condition="condition not stated"),))
 
 
 def test_an_answer_to_what_is_no_challenge_is_told_which_there_are() -> None:

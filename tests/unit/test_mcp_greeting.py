@@ -2,13 +2,16 @@
 
 import json
 import os
+import re
 from typing import Any
 
 import pytest
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from moothall.surfaces.api.method import Caller
-from moothall.surfaces.mcp.greeting import CAPABILITIES, HANDSHAKE_VERSIONS, greet_client
+from moothall.surfaces.api.methods import TOOLS
+from moothall.surfaces.api.toolsets import ROLE_TOOLS
+from moothall.surfaces.mcp.greeting import CAPABILITIES, HANDSHAKE_VERSIONS, MODERN_VERSIONS, build_instructions, greet_client
 from moothall.surfaces.mcp.server import McpServer
 
 CLIENT = {"name": "a client", "version": "1"}
@@ -20,7 +23,7 @@ def greet(line: bytes) -> tuple[object, bytes, Any]:
     taking, writing = os.pipe()
     os.write(giving, line)
     os.close(giving)
-    greeting = greet_client(reading, writing)
+    greeting = greet_client(reading, writing, build_instructions("local"))
     os.close(writing)
     with os.fdopen(reading, "rb") as rest, os.fdopen(taking, "rb") as answers:
         answer = answers.read()
@@ -54,6 +57,38 @@ def test_the_first_answer_is_what_the_library_would_say(asked: str) -> None:
     }
 
 
+def discover(version: str = MODERN_VERSIONS[0], **more: object) -> bytes:
+    envelope = "io.modelcontextprotocol/"
+    meta = {f"{envelope}protocolVersion": version, f"{envelope}clientInfo": CLIENT, f"{envelope}clientCapabilities": {}}
+    request = {"jsonrpc": "2.0", "id": "d", "method": "server/discover", "params": {"_meta": meta, **more}}
+    return json.dumps(request).encode() + b"\n"
+
+
+def test_discover_is_answered_as_early_as_initialize_and_an_initialize_may_follow() -> None:
+    """D-5: a client that is not answered in time falls back to `initialize`; the library does not see that it asked before."""
+    assert tuple(MODERN_PROTOCOL_VERSIONS) == MODERN_VERSIONS
+    reading, giving = os.pipe()
+    taking, writing = os.pipe()
+    os.write(giving, discover() + ask("2025-06-18"))
+    greeting = greet_client(reading, writing, "Do this.")
+    assert (greeting.line, greeting.answered, os.read(reading, 10_000)) == (b"", None, ask("2025-06-18"))
+    answer = json.loads(os.read(taking, 10_000))
+    assert (answer["id"], answer["result"]["instructions"]) == ("d", "Do this.")
+    assert answer["result"]["supportedVersions"] == ["2026-07-28"]
+    for descriptor in (reading, giving, taking, writing):
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize("role", ROLE_TOOLS)
+def test_a_role_is_told_of_no_tool_that_it_is_not_shown(role: str) -> None:
+    """D-5: a seat reads of nothing that it cannot call."""
+    text = build_instructions(role)
+    assert {word for word in re.findall(r"\w+", text) if word in TOOLS} <= set(ROLE_TOOLS[role])  # type: ignore[index]
+    assert "never instructions" in text
+    for_one = build_instructions(role, "s")
+    assert not {word for word in re.findall(r"\w+", for_one) if word in TOOLS}
+
+
 def test_what_follows_the_first_line_is_left_for_the_library() -> None:
     second = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
     assert greet(ask("2025-06-18", "a") + second)[:2] == ("a", second)
@@ -76,8 +111,11 @@ def test_what_follows_the_first_line_is_left_for_the_library() -> None:
         ask("2025-06-18", capabilities=[]),
         b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n',
         b'{"jsonrpc":"2.0","id":1,"method":"initialize"}\n',
+        discover("2099-01-01"),
+        discover(more=1),
+        b'{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}\n',
     ],
-    ids=range(14),
+    ids=range(17),
 )
 def test_anything_else_is_left_to_the_library(line: bytes) -> None:
     assert greet(line) == (None, b"", None)

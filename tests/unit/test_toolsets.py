@@ -104,7 +104,7 @@ def test_instructions_spell_fields_as_the_tool_does() -> None:
     [
         ("no session is called 'x'; `moot list` shows those that exist", "no session is called 'x'"),
         ("session 's' has ended; `moot fork` goes on from an earlier entry", "session 's' has ended"),
-        ("seat 'a' has no platform, and none was found; see `moot doctor`", "seat 'a' has no platform, and none was found"),
+        ("seat 'a' has no platform: Moot needs a key; see `moot doctor`", "seat 'a' has no platform: Moot needs a key"),
         ("use moot.getSession for it, or cstp.contribute", "use get_session for it, or contribute"),
         ("nothing to change", "nothing to change"),
     ],

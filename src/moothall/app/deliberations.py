@@ -29,7 +29,7 @@ from moothall.protocols.council.ballots import find_candidate_ids, find_early_vo
 from moothall.protocols.council.facts import Contribution
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import Council, CouncilLine, has_voted
-from moothall.protocols.council.validation import AllowedTypes
+from moothall.protocols.council.validation import AllowedTypes, list_offered_types
 from moothall.scoring.independence import is_same_family
 
 PROGRESS_SECONDS: Final = 10.0
@@ -109,6 +109,10 @@ class DeliberationState:
         """Return what one seat may contribute now; None if there is no such seat."""
         seat = next((each for each in self.council.seats if each.id == name), None)
         return None if seat is None else AllowedTypes.of(self.rules.variant, self.council).list_types(seat)
+
+    def list_offered(self, name: SeatId) -> tuple[str, ...]:
+        """Return what one seat is asked for now."""
+        return list_offered_types(self.rules.variant, self.council, name)
 
     @cached_property
     def waiting_for(self) -> list[SeatId]:

@@ -167,7 +167,10 @@ def _fill_platforms(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Sea
             filled.append(seat)
             continue
         if not platforms:
-            raise BadRoster(f"seat {seat.id!r} has no platform, and none was found; see `moot doctor`")
+            raise BadRoster(
+                f"seat {seat.id!r} has no platform, and none was found: Moot needs a key such as OPENAI_API_KEY, or "
+                "MOOT_MODEL, in its own environment; see `moot doctor`"
+            )
         filled.append(replace(seat, platform=platforms[shared % len(platforms)]))
         shared += 1
     return filled

@@ -300,6 +300,7 @@ class CouncilPromptText(TermsText):
     choice: str
     evidence: str
     condition: str
+    condition_not_stated: str
     answers: str
     accepts: str
     shortened: str

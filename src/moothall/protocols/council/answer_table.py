@@ -20,7 +20,7 @@ from moothall.protocols.council import facts
 from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, infer_vote_field, is_by_candidates
 from moothall.protocols.council.motions import find_blind_positions
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_own_challenges
-from moothall.protocols.council.validation import PHASE_TYPES, list_advice, list_allowed_types
+from moothall.protocols.council.validation import PHASE_TYPES, list_advice, list_offered_types
 from moothall.reports import person_steps
 from moothall.scoring.positions import VotePosition
 
@@ -382,8 +382,8 @@ def build_answer_schema(asked: CouncilAsk) -> Schema:
     """Return the schema of what a seat may answer."""
     if not asked.is_outside:
         return build_table_schema(facts.Contribution, FORMS[asked.ask.kind].fields, asked)
-    allowed = list_allowed_types(asked.variant, asked.state, asked.ask.seat)
-    forms = [build_table_schema(facts.Contribution, rows, asked) for each in allowed for rows in _list_type_rows(asked, each)]
+    offered = list_offered_types(asked.variant, asked.state, asked.ask.seat)
+    forms = [build_table_schema(facts.Contribution, rows, asked) for each in offered for rows in _list_type_rows(asked, each)]
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
 

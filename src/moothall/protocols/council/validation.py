@@ -9,6 +9,7 @@ from moothall.domain.effects import Normalized
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import normalize_label
+from moothall.locale.catalogues import COUNCIL_PROMPT
 from moothall.protocols.council.ballots import find_candidate_ids, is_by_candidates, read_ballot
 from moothall.protocols.council.facts import CandidateVote, Contribution, ContributionType
 from moothall.protocols.council.motions import has_motion
@@ -75,11 +76,6 @@ class ContributionValidator:
                 f"there are {len(candidates)} candidates: {self._list_lines(candidates)}; give a position on each in `ballot`, "
                 "or name one of them in `refers_to`"
             )
-        if not is_outside:
-            return None
-        is_bare = said.position == "conditional_support" and not said.condition.strip() and not said.ballot
-        if is_bare or any(vote.position == "conditional_support" and not vote.condition.strip() for vote in said.ballot):
-            return "a conditional_support names its condition"
         return None
 
     def _list_lines(self, numbers: Iterable[int]) -> str:
@@ -104,7 +100,7 @@ class ContributionValidator:
                 return f"line {number} is sealed: nobody has read it yet, so nothing can refer to it; wait until this phase ends"
         mover = state.line(said.moved_by)
         if said.moved_by is not None and (mover is None or mover.seat == self._seat):
-            return f"moved_by = {said.moved_by}: what moved you is a line of another seat"
+            return f"`moved_by` is {said.moved_by}: what moved you is a line of another seat"
         for number in (*said.answers, *said.accepts):
             line = state.line(number)
             if line is None or line.said.type != "challenge":
@@ -129,10 +125,12 @@ def normalize_contribution(variant: CouncilVariant, state: Council, seat: SeatId
     is_outside = state.seat(seat).is_outside
     if said.type == "vote" and _names_option(state, said) and not (is_outside and (said.position or said.ballot)):
         said = _apply_choice(variant, state, said)
+    if said.type == "vote":
+        # A vote from outside stays conditional, whether or not it says on what: nobody could be asked for it again.
+        unstated = COUNCIL_PROMPT[state.opened.language].condition_not_stated if is_outside else ""
+        return _normalize_vote(variant, state, said, unstated)
     if is_outside:
         return said, ()
-    if said.type == "vote":
-        return _normalize_vote(variant, state, said)
     if state.phase == "answer" and said.type == "support" and not said.answers and not said.accepts:
         # Code knows what it was asked to answer.
         return replace(said, answers=tuple(list_own_challenges(state, seat))), ()
@@ -183,14 +181,14 @@ def _rate_candidates(variant: CouncilVariant, state: Council, said: Contribution
     return tuple(rate(number) for number in find_candidate_ids(variant, state))
 
 
-def _normalize_vote(variant: CouncilVariant, state: Council, said: Contribution) -> Normalized:
+def _normalize_vote(variant: CouncilVariant, state: Council, said: Contribution, unstated: str) -> Normalized:
     ballot, mends = list[CandidateVote](), list[str]()
     for vote in said.ballot:
-        mended, changes = _normalize_condition(vote.position, vote.condition, said.text)
+        mended, changes = _normalize_condition(vote.position, vote.condition, said.text, unstated)
         ballot.append(replace(vote, position=mended[0], condition=mended[1]))
         mends += changes
     if said.position is not None:
-        (position, condition), changes = _normalize_condition(said.position, said.condition, said.text)
+        (position, condition), changes = _normalize_condition(said.position, said.condition, said.text, unstated)
         said, mends = replace(said, position=position, condition=condition), [*mends, *changes]
     if ballot:
         named = {vote.candidate for vote in ballot}
@@ -199,13 +197,15 @@ def _normalize_vote(variant: CouncilVariant, state: Council, said: Contribution)
     return replace(said, ballot=tuple(ballot)), tuple(dict.fromkeys(mends))
 
 
-def _normalize_condition(position: VotePosition, condition: str, text: str) -> tuple[tuple[VotePosition, str], tuple[str, ...]]:
-    """Return a position with its condition: the text where it names none, and plain support where there is no text either."""
+def _normalize_condition(
+    position: VotePosition, condition: str, text: str, unstated: str
+) -> tuple[tuple[VotePosition, str], tuple[str, ...]]:
+    """Return a position with its condition: the text where it names none; without a text `unstated`, or plain support."""
     if position != "conditional_support" or condition.strip():
         return (position, condition), ()
     if text.strip():
         return (position, cut_text(text.strip(), MAX_CONDITION_LENGTH)), ("read condition text",)
-    return ("support", ""), ("missing condition",)
+    return (position, unstated) if unstated else ("support", ""), ("missing condition",)
 
 
 def list_advice(state: Council) -> list[int]:
@@ -216,6 +216,13 @@ def list_advice(state: Council) -> list[int]:
 def list_allowed_types(variant: CouncilVariant, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
     """Return what a seat may contribute now; see `AllowedTypes`."""
     return AllowedTypes.of(variant, state).list_types(state.seat(seat))
+
+
+def list_offered_types(variant: CouncilVariant, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
+    """Return what a seat is asked for now: while proposals are blind nothing that speaks to a line, which it has not read."""
+    allowed = list_allowed_types(variant, state, seat)
+    is_blind = state.is_sealed and state.phase == "propose" and seat not in state.had
+    return tuple(kind for kind in allowed if kind in {"propose", "pass"}) if is_blind else allowed
 
 
 class AllowedTypes:

@@ -17,23 +17,27 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     """A speech of everybody in each round, at least in the first; then the minutes."""
     assert isinstance(opened, ConferenceOpened)
     speakers = tuple(seat.id for seat in opened.seats if seat.id != MODERATOR)
+    writer = next((seat.id for seat in opened.seats if seat.id == MODERATOR), speakers[0])
     return (
         ExpectedCalls(seats=speakers, least=1, most=opened.settings.max_rounds, is_in_turn=True),
-        ExpectedCalls(seats=(MODERATOR,), least=1, most=1, tokens_out=2 * LONG_ANSWER),
+        ExpectedCalls(seats=(writer,), least=1, most=1, tokens_out=2 * LONG_ANSWER),
     )
 
 
 def open_session(plan: Plan) -> ConferenceOpened:
     """The opening of a conference; raises BadRoster.
 
-    Without a seat called `moderator` the first speaker's mind writes the minutes.
+    Without a seat called `moderator` the first speaker's mind writes the minutes: in a seat of its own where Moot asks it, in the
+    speaker's seat where it comes from outside, because only who was invited can answer.
     """
     assert isinstance(plan.settings, RoundtableSettings)
     speakers = [seat for seat in plan.seats if seat.id != MODERATOR]
     if not speakers:
         raise BadRoster("a conference needs a speaker beside the moderator: add --seat name=platform")
-    moderator = next((seat for seat in plan.seats if seat.id == MODERATOR), Seat(id=MODERATOR, platform=speakers[0].platform))
-    seats = validate_seats((*speakers, moderator), fewest=2)
+    moderators = [seat for seat in plan.seats if seat.id == MODERATOR]
+    if not moderators and not speakers[0].is_outside:
+        moderators = [Seat(id=MODERATOR, platform=speakers[0].platform)]
+    seats = validate_seats((*speakers, *moderators))
     return plan.opening(ConferenceOpened, seats=seats, settings=plan.settings, returns_minutes=True)
 
 

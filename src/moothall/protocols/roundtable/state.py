@@ -104,7 +104,9 @@ class Conference(ProtocolState):
     @property
     def current(self) -> SeatId:
         """Whose turn it is, as `turn.json` names it."""
-        return self.speakers[self.index] if self.status == "open" else MODERATOR
+        if self.status == "open":
+            return self.speakers[self.index]
+        return MODERATOR if self.has_moderator else next(iter(self.writers), self.speakers[0])
 
     def find_new_inputs(self, role: SeatId) -> tuple[NumberedInput, ...]:
         """Return the inputs that a role has not answered yet: those since its last speech; for the moderator all of them."""
@@ -119,5 +121,10 @@ class Conference(ProtocolState):
 
     @property
     def writers(self) -> tuple[SeatId, ...]:
-        """Who may write the minutes, in order: the moderator, then the speakers."""
-        return tuple(seat for seat in (MODERATOR, *self.speakers) if seat not in self.writers_lost)
+        """Who may write the minutes, in order: the moderator if there is one, then the speakers."""
+        moderators = (MODERATOR,) if self.has_moderator else ()
+        return tuple(seat for seat in (*moderators, *self.speakers) if seat not in self.writers_lost)
+
+    @property
+    def has_moderator(self) -> bool:
+        return any(seat.id == MODERATOR for seat in self.seats)

@@ -6,9 +6,19 @@ A person brings ideas, a word on a finding of another seat, checks and votes; fi
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from typing import Final, get_args
 
-from moothall.codec.schemas import allow_choice, allow_line, allow_list, allow_text, allow_values, build_table_schema
+from moothall.codec.schemas import (
+    allow_choice,
+    allow_line,
+    allow_list,
+    allow_text,
+    allow_values,
+    build_schema,
+    build_table_schema,
+    narrow_schema,
+)
 from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
 from moothall.domain.context import Utterance, extract_first_sentence
 from moothall.domain.effects import AnswerForm, Ask, Schema
@@ -35,6 +45,7 @@ MAX_TEXT: Final = 4_000
 MAX_PERSPECTIVE: Final = 100
 MAX_CLASSIC_FINDINGS: Final = 5
 MAX_VERDICTS: Final = 50
+MAX_CANDIDATES: Final = 20
 MAX_JUDGEMENTS: Final = 200
 MAX_VOTES: Final = 20
 MAX_NEWS: Final = 16
@@ -387,11 +398,27 @@ FORMS: Final = index_by_kind(
 
 def build_answer_schema(asked: SwarmAsk) -> Schema | None:
     """Return the schema of an ask in this state; None for the one of its shape."""
-    is_wide = asked.ask.kind == "explore" and asked.state.seat(asked.ask.seat).is_outside
-    if is_wide or asked.ask.kind in {"compare", "synthesis", "shutdown"}:
+    if asked.ask.kind == "explore" and asked.state.seat(asked.ask.seat).is_outside:
+        return None if asked.is_classic else _build_outside_report_schema()
+    if asked.ask.kind in {"compare", "synthesis", "shutdown"}:
         return None
     form = FORMS[asked.ask.kind]
     return build_table_schema(form.shape, form.fields, asked)
+
+
+@cache
+def _build_outside_report_schema() -> Schema:
+    """Every field of a report, none of them needed; but a decision report that is sent must be whole, because it is checked."""
+    candidate = narrow_schema(shapes.Candidate, ("direction", "responseProb"), ("concentration",))
+    decision = narrow_schema(
+        shapes.DecisionReport,
+        ("threshold", "candidates", "selectedDirection", "selectionReason"),
+        candidates=allow_list(candidate, MAX_CANDIDATES),
+        selectedDirection=allow_text(MAX_LINE),
+        selectionReason=allow_text(MAX_TEXT),
+    )
+    fields = build_schema(shapes.RoundReport)["properties"]
+    return narrow_schema(shapes.RoundReport, (), fields, decisionReport=decision)
 
 
 def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:

@@ -121,7 +121,7 @@ class RoundReport:
     operations: Annotated[tuple[Operation, ...], MaxLen(MAX_OPERATIONS)] = ()
     decision_report: DecisionReport | None = None
     conflict_review: ConflictReview | None = None
-    random_explore_forced: bool = False
+    random_explore_forced: bool | None = None
     confirmed_operations: Annotated[tuple[Line, ...], MaxLen(40)] = ()
     choice: Annotated[str, MaxLen(MAX_LABEL_LENGTH)] = ""
 

@@ -40,6 +40,10 @@ Share = Annotated[float, Ge(0), Le(1)]
 KINDS: Final[dict[str, type[Fact]]] = {}
 
 
+ROUND_SECONDS: Final = 120.0
+"""How long a round waits for a seat that Moot asks, unless it is set."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmSettings:
     """The settings of a swarm; the defaults are those of version 2.4.
@@ -56,7 +60,8 @@ class SwarmSettings:
     mode: Mode = "emergent"
     max_rounds: Annotated[int, Ge(1), Le(100)] = 10
     directions: Annotated[tuple[answers.Line, ...], MaxLen(32)] = ()
-    round_timeout: Seconds = 120.0
+    round_timeout: Seconds | None = None
+    """How long a round waits for each seat. Default: ROUND_SECONDS, and for those from outside as long as the session does."""
     evaporation: Annotated[float, Ge(0), Lt(1)] = 0.08
     floor: Share = 0.1
     deposit: Annotated[float, Gt(0), Le(0.3)] = 0.1

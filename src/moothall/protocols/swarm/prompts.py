@@ -96,25 +96,28 @@ def _normalize_answer(state: Swarm, ask: Ask, compared: CompareTexts, said: obje
         stray = len(said.pairs) - len(pairs)
         return (replace(said, pairs=pairs), (f"skipped pairs {stray}",)) if stray else (said, ())
     agent = state.agents.get(ask.seat)
-    if not isinstance(said, RoundReport) or agent is None or state.seat(ask.seat).is_outside or state.settings.mode == "classic":
+    if not isinstance(said, RoundReport) or agent is None or state.settings.mode == "classic":
         return said, ()
     return _fill_report(state, agent, said)
 
 
 def _fill_report(state: Swarm, agent: Agent, said: RoundReport) -> Normalized:
+    """Fill in what a report leaves out. What an agent from outside did send stands as it is, because that is checked (S-21)."""
     order = state.orders[agent.seat]
     first = said.findings[0].core_idea if said.findings else ""
     direction = said.direction.strip() or agent.direction or order.recommended or cut_text(first, MAX_DIRECTION_LENGTH)
     reasons = SWARM_PROMPT[state.opened.language].reasons
     reason = reasons["random" if order.random else "switch" if order.must_switch else "own"]
     report = evidence.build_decision_report(state, agent, direction or "—", reason)
+    is_sent = state.seat(agent.seat).is_outside
+    is_forced = said.random_explore_forced if is_sent and said.random_explore_forced is not None else order.random
     filled = replace(
         said,
         direction=direction,
         decision_report=said.decision_report or report,
         conflict_review=said.conflict_review or ConflictReview(),
-        random_explore_forced=order.random,
-        confirmed_operations=(),
+        random_explore_forced=is_forced,
+        confirmed_operations=said.confirmed_operations if is_sent else (),
     )
     return filled, () if said.direction.strip() or not direction else (f"filled direction {direction!r}",)
 

@@ -277,7 +277,7 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int
         else shapes.TurnAskOut(
             id=ask.ask.id,
             phase=ask.ask.kind,
-            expected=["answer"] if ask.ask.kind == "consult" else list(turn.place.allowed[seat]),
+            expected=["answer"] if ask.ask.kind == "consult" else list(turn.place.list_offered(seat)),
             deadline=None if ask.pending.deadline is None else format_time(ask.pending.deadline),
             instructions=_spell_fields(strip_control(ask.brief.own))
             if ask.ask.kind != "consult"

@@ -1,7 +1,10 @@
 """How errors cross the wire: a documented code, a kind, and a sentence that says what was expected."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
+
+from pydantic.alias_generators import to_camel
 
 from moothall import errors
 from moothall.errors import CallerError, MootError
@@ -42,6 +45,14 @@ STANDARD: Final[dict[int, str]] = {
     INVALID_PARAMS: "a parameter is missing, unknown or not what was expected",
     INTERNAL: "an internal error of the server; see its log",
 }
+
+
+_FIELD: Final = re.compile(r"(?<=`)[a-z]+(?:_[a-z]+)+(?=`)")
+
+
+def explain_error(error: MootError) -> str:
+    """An error's sentence with the fields that it names spelled as on the wire."""
+    return _FIELD.sub(lambda match: to_camel(match[0]), str(error))
 
 
 def find_error_code(error: MootError) -> int:

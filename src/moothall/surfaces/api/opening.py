@@ -30,7 +30,7 @@ from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import collect_options
 from moothall.surfaces.api.sessions import OpenSessionParams, check_swaps
 from moothall.surfaces.api.views import build_seat_prompt
-from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
+from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, Door
 from moothall.surfaces.invitations.entries import INVITE_TICKET, build_login_link, render_entry
 
 METHODS = Operations()
@@ -268,7 +268,9 @@ async def invite_seat(
         token=issued.secret,
         link=build_login_link(address, ticket.secret, f"/seat/{session_id}/{seat}"),
         prompt=build_seat_prompt(snapshot, seat),
-        paste=[PasteOut(client=key, title=client.title, text=render_entry(key, client, door)) for key, client in CLIENTS.items()],
+        paste=[
+            PasteOut(client=key, title=client.title, text=render_entry(key, client, door)) for key, client in ALL_CLIENTS.items()
+        ],
     )
 
 

@@ -14,7 +14,7 @@ from moothall.app.session_list import SessionLine, Standing
 from moothall.codec.answers import as_json
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.facts import list_worded_choices
-from moothall.domain.ids import SessionId, parse_seat_id
+from moothall.domain.ids import SessionId, find_asked_seat, parse_seat_id
 from moothall.domain.safe_text import strip_control
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.engine.outside_answers import OutstandingAsk
@@ -75,6 +75,7 @@ class SessionDecisionOut(ApiModel):
     choice: str = Field(description="The same in a few words; empty where nothing was decided.")
     strength: Strength = Field(description="What the decision is worth, in one word.")
     cursor: int
+    waiting_for: list[str] = Field(default=[], description="The seats of which something is asked now.")
     summary: list[str] = Field(description="The decision in short, for people.")
 
 
@@ -136,7 +137,7 @@ class OpenSessionParams(RunParams):
 async def open_session(call: Call, params: OpenSessionParams) -> SessionDecisionOut:
     """Put a question before a group and have it decided: topic alone asks Moot's default panel, panel='board' a board. Seats
     with a platform are models that Moot asks; those without come from outside and use get_asks and answer_ask. Next:
-    get_session with timeoutSeconds=45 until status is 'concluded'.
+    get_session while status is 'thinking'.
     """
     options = collect_options(call, params)
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
@@ -197,7 +198,7 @@ async def get_session(
     at: fields.EntryNumber = None,
 ) -> SessionDecisionOut:
     """A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost. With timeoutSeconds it
-    waits for the end.
+    waits for the end. 'thinking': call again; 'parked', or waitingFor a seat that nobody fills: tell the user.
     """
 
     async def has_ended() -> Wait[None]:
@@ -217,7 +218,8 @@ async def get_session(
         # What seats have written so far may show in any of the other figures.
         shown = {name: shown[name] for name in ("sessionId", "topic", "status", "parked", "choice", "strength")}
     summary = [line.text for line in render_decision_lines(plugin.report(timeline)) if line.text]
-    return SessionDecisionOut(**shown, cursor=timeline.seq, summary=summary)
+    awaited: list[str] = [] if state.is_closed else sorted({find_asked_seat(ask) for ask in timeline.session_state.pending})
+    return SessionDecisionOut(**shown, cursor=timeline.seq, waiting_for=awaited, summary=summary)
 
 
 @METHODS.add("moot.getEntries", "read")
@@ -244,8 +246,8 @@ async def get_asks(
     seat: fields.SeatRef = None,
     timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for an ask to come.")] = 0.0,
 ) -> AsksOut:
-    """What a session asks of your seat, with the form of the answer; with timeoutSeconds=45 it waits for an ask to come. No
-    asks: call it again, until status is 'ended'. Next: answer_ask.
+    """What a session asks of your seat, with the form of the answer; it waits for an ask to come. No asks: call it again, until
+    status is 'ended'; 'parked': tell the user why, and stop. Next: answer_ask.
     """
     wanted = call.caller.resolve_speaker(seat) if call.caller.is_named or seat is not None else None
 
@@ -261,7 +263,9 @@ async def get_asks(
         call.context.runner.wake(session_id)
     ready = await wait_until(call, session_id, timeout_seconds, find_asks)
     is_closed, parked = ready.snapshot.is_closed, ready.snapshot.session_state.parked
-    note = "Answer with answer_ask." if ready.found else "The session has ended." if is_closed else "Nothing yet: call again."
+    awaited = sorted({find_asked_seat(ask) for ask in ready.snapshot.session_state.pending})
+    waiting = f"Nothing yet; waiting for: {', '.join(awaited)}. Call again." if awaited else "Nothing yet: call again."
+    note = "Answer with answer_ask." if ready.found else "The session has ended." if is_closed else waiting
     if parked is not None and not ready.found:
         note = f"The session is parked: {strip_control(parked.reason)}. It goes on when resume_session succeeds."
     return AsksOut(

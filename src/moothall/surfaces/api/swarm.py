@@ -129,15 +129,15 @@ async def wait_for_round(
     timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long to be asked.")] = 0.0,
 ) -> RoundOut:
     """Wait for what a swarm asks of your seat: round_start with your state, decision support and instructions, then its other
-    messages.
+    messages. 'your_turn': answer with swarm_report; 'pending': call again; 'ended': swarm_status has the result.
     """
     await _check_swarm(call, session_id)
-    found = await get_asks(call, session_id, call.caller.resolve_speaker(seat, "seat"), timeout_seconds)
-    if found.asks:
-        return RoundOut(session_id=session_id, status="your_turn", ask=found.asks[0], next="Answer with swarm_report.")
-    if found.status == "ended":
+    asked = await get_asks(call, session_id, call.caller.resolve_speaker(seat, "seat"), timeout_seconds)
+    if asked.asks:
+        return RoundOut(session_id=session_id, status="your_turn", ask=asked.asks[0], next="Answer with swarm_report.")
+    if asked.status == "ended":
         return RoundOut(session_id=session_id, status="ended", next="The swarm has ended; swarm_status has its result.")
-    return RoundOut(session_id=session_id, status="pending", next="Nothing is asked of you yet: call again.")
+    return RoundOut(session_id=session_id, status="pending", next=asked.note)
 
 
 @METHODS.add("moot.swarmReport", "speak", tool="swarm_report")
@@ -147,7 +147,9 @@ async def submit_report(
     *,
     seat: SeatRef = None,
     ask: AskRef = None,
-    report: Annotated[dict[str, Any], Field(description="The fields that answerSchema of the ask names.")],
+    report: Annotated[
+        str | dict[str, Any], Field(description="The fields that answerSchema of the ask names; for the form `text` a text.")
+    ],
     idempotency_key: IdempotencyKey = "",
 ) -> WrittenOut:
     """Send your report of the round (or answer another message of the swarm): findings, operations, decision report, conflict

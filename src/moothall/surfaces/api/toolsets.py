@@ -39,6 +39,11 @@ SESSION_OWNER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = _read_table("se
 SESSION_OBSERVER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = _read_table("session_observer")
 ALL_TOOLS: Final = tuple(TOOLS)
 
+READING_TOOLS: Final = frozenset(name for name, method in TOOLS.items() if method.is_reading or name in _TABLES["waiting"])
+"""The tools that change nothing. Who waits for a turn only reads, whatever right that needs."""
+TOOL_WAIT_SECONDS: Final = 45.0
+"""How long a tool that waits does so unless it is asked otherwise: shorter than clients wait for a tool."""
+
 _TOKEN_SAYS: Final = frozenset({"deliberationId", "participant", "sessionId", "seat", "conference", "role"})
 """What a seat's token says already: its session and its seat."""
 _AGENT_SAYS: Final = frozenset({"agent", "participant", "participants"})
@@ -65,14 +70,19 @@ async def select_tools(call: Call, *, is_everything: bool = False) -> tuple[str,
 
 
 async def complete_arguments(call: Call, method: Method[Any, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with what the caller's token says: a token for one session need not name it."""
+    """The arguments with what the caller's token says, and with the time to wait: a token for one session need not name it."""
+    if method.tool in _TABLES["waiting"] and not {"timeoutSeconds", "timeout_seconds", "at"} & given.keys():
+        given = {**given, "timeoutSeconds": TOOL_WAIT_SECONDS}
     if not call.caller.session:
         return given
     for name in ("deliberation_id", "session_id", "conference"):
         field = method.params.model_fields.get(name)
-        if field is None or any(given.get(each) for each in list_spellings(name, field.validation_alias)):
+        spellings = () if field is None else list_spellings(name, field.validation_alias)
+        if field is None or any(given.get(each) for each in spellings):
             continue
-        return {**given, name: await _find_conference(call) if name == "conference" else call.caller.session}
+        # An empty string, under whichever spelling, is as good as none.
+        rest = {key: value for key, value in given.items() if key not in spellings}
+        return {**rest, name: await _find_conference(call) if name == "conference" else call.caller.session}
     return given
 
 
@@ -99,8 +109,16 @@ def _describe_tool(name: str, method: Method[Any, Any], said: frozenset[str]) ->
         "name": name,
         "description": method.summary,
         "inputSchema": schema,
-        "annotations": {"readOnlyHint": method.is_reading, "destructiveHint": False, "openWorldHint": False},
+        "annotations": _build_hints(name),
     }
+
+
+def _build_hints(name: str) -> dict[str, bool]:
+    """What a client may do without asking; `destructiveHint` counts only for a tool that changes something."""
+    if name in READING_TOOLS:
+        return {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
+    repeatable = {"idempotentHint": True} if name in _TABLES["idempotent"] else {}
+    return {"readOnlyHint": False, "destructiveHint": False, **repeatable, "openWorldHint": False}
 
 
 @cache
@@ -127,6 +145,8 @@ def _compact_input_schema(name: str) -> dict[str, Any]:
     schema = TOOLS[name].input_schema()
     compact = _compact(schema, schema.get("$defs", {}))
     assert isinstance(compact, dict)
+    if name in _TABLES["waiting"]:
+        compact["properties"]["timeoutSeconds"]["default"] = TOOL_WAIT_SECONDS
     return {"type": "object", "properties": {}, **compact}
 
 

@@ -111,7 +111,7 @@ def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
         return "The deliberation has ended; its result is final."
     waiting = place.waiting_for
     if seat is not None and seat in waiting:
-        types = ", ".join(place.list_allowed(seat) or ())
+        types = ", ".join(place.list_offered(seat))
         return f"It is your turn in the phase '{place.council.phase}': contribute one of: {types}."
     parked = place.snapshot.session_state.parked
     if parked is not None:

@@ -363,6 +363,8 @@ async def _advise(connection: AgentConnection, url: str | None, token: str) -> N
         out.print_note(f"{connection.settings} holds a token now: do not commit it")
     if connection.client.note and connection.scope == "project":
         out.print_note(connection.client.note)
+    if connection.client.stdio_note and not url:
+        out.print_note(connection.client.stdio_note.strip())
     if url:
         out.print_note(await describe_server(url))
     if url and not token:

@@ -20,7 +20,7 @@ from moothall.memory.tokens import Token, parse_token_id
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 from moothall.surfaces.invitations import entries
-from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
+from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, Door
 
 URL: Final = "http://127.0.0.1:8760"
 WEEK: Final = 604_800.0
@@ -111,7 +111,7 @@ def _describe_access(entry: Entry, tokens: Mapping[str, Token]) -> Iterator[dict
 @click.option("--observer", is_flag=True, help="A token that may read (all sessions, or only SESSION).")
 @click.option("--lasts", type=Duration(), default=WEEK, help="How long the token is valid. Default: 7d.")
 @click.option("--url", default=URL, show_default=True, help="The address of the server.")
-@click.option("--for", "agent", type=click.Choice(sorted(CLIENTS)), help="Print only the configuration of this coding agent.")
+@click.option("--for", "agent", type=click.Choice(sorted(ALL_CLIENTS)), help="Print only the configuration of this coding agent.")
 @click.option("--stdio", is_flag=True, help="For an agent on this machine that starts `moot mcp` itself, without a server.")
 @click.option("--family", default="", help="The model (family) of the agent in this seat: agents of one family count for less.")
 @click.option("--note", default="", help="Stored with the token.")
@@ -177,7 +177,7 @@ async def _create_token(
     door = Door.over_http(url, issued.secret) if url else Door.over_stdio(os.environ, issued.secret)
     clients = {
         name: {"settings": client.build_entry(door), "headless": (prompt and client.build_headless(prompt)) or None}
-        for name, client in CLIENTS.items()
+        for name, client in ALL_CLIENTS.items()
         if agent in {None, name}
     }
     result = {

@@ -12,7 +12,7 @@ import click
 from moothall.app.moot import Moot
 from moothall.errors import NotAllowed
 from moothall.surfaces.cli import output as out
-from moothall.surfaces.mcp.greeting import greet_client
+from moothall.surfaces.mcp.greeting import build_instructions, greet_client
 
 if TYPE_CHECKING:
     from moothall.memory.tokens import Identity
@@ -31,10 +31,12 @@ def mcp(all_tools: bool) -> None:
     """
 
     secret = os.environ.get("MOOT_TOKEN", "")
+    instructions = build_instructions("local")
     if secret:
-        out.run(lambda: _check_token(secret), stopped=lambda: "")
+        identity = out.run(lambda: _check_token(secret), stopped=lambda: "")
+        instructions = build_instructions(identity.role, identity.session)
     try:
-        greeting = greet_client(sys.stdin.fileno(), sys.stdout.fileno())
+        greeting = greet_client(sys.stdin.fileno(), sys.stdout.fileno(), instructions)
     except KeyboardInterrupt:
         sys.exit(out.INTERRUPTED)
 
@@ -63,10 +65,10 @@ def mcp(all_tools: bool) -> None:
     out.run(work, stopped=lambda: "")
 
 
-async def _check_token(secret: str) -> None:
+async def _check_token(secret: str) -> "Identity":
     """Refuse a token that is not valid before the client is greeted."""
     async with Moot() as moot:
-        await _identify(moot, secret)
+        return await _identify(moot, secret)
 
 
 async def _identify(moot: Moot, secret: str) -> "Identity":

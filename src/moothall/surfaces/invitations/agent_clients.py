@@ -70,15 +70,23 @@ class AgentClient:
     """
 
     title: str
-    settings: Mapping[Scope, str]
     place: Sequence[str]
     http: Mapping[str, Any]
     stdio: Mapping[str, Any]
-    headless: Sequence[str]
-    command: Mapping[Scope, str]
-    command_text: str
+    settings: Mapping[Scope, str] = field(default_factory=dict)
+    headless: Sequence[str] = ()
+    command: Mapping[Scope, str] = field(default_factory=dict)
+    command_text: str = "plain"
     form: Format = "json"
+    where: str = ""
+    """Where to paste the entry, for a client whose files Moot does not write."""
     note: str = ""
+    stdio_note: str = ""
+    """What to know where the client starts `moot mcp` itself."""
+
+    def list_notes(self, door: Door) -> list[str]:
+        """What to know of this client's entry."""
+        return [each.strip() for each in (self.note, "" if door.is_http else self.stdio_note) if each]
 
     def build_entry(self, door: Door) -> dict[str, Any]:
         """Moot's entry among this client's servers."""
@@ -148,9 +156,12 @@ def _load_clients() -> dict[str, AgentClient]:
     folder = files(__package__)
     clients, texts = (tomllib.loads((folder / f"{name}.toml").read_text("utf-8")) for name in ("clients", "command_texts"))
     for each in clients.values():
-        form = texts["forms"][each["command_text"]]
+        form = texts["forms"][each.setdefault("command_text", "plain")]
         each["command_text"] = form.replace("WHEN", json.dumps(texts["when"])).replace("HOW", texts["how"])
     return {key: AgentClient(**each) for key, each in clients.items()}
 
 
-CLIENTS: Final = _load_clients()
+ALL_CLIENTS: Final = _load_clients()
+"""Every client that an invitation can be printed for."""
+CLIENTS: Final = {key: client for key, client in ALL_CLIENTS.items() if client.settings}
+"""Those whose files `moot connect` writes."""

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from moothall.domain.facts import Language
 from moothall.locale.catalogues import INVITATION
-from moothall.surfaces.invitations.agent_clients import CLIENTS, NAME, AgentClient, Door
+from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, CLIENTS, NAME, AgentClient, Door
 from moothall.surfaces.invitations.settings_edit import render_toml_table
 
 PROBE_SECONDS: Final = 2.0
@@ -30,9 +30,12 @@ def render_invitation(token: str, door: Door, prompt: str, *, agent: str | None,
         parts.append(serving)
     if link and agent is None:
         parts.append(f"── in a browser (the link works once, within a day)\n{link}")
-    chosen = {agent: CLIENTS[agent]} if agent else CLIENTS
+    chosen = {agent: ALL_CLIENTS[agent]} if agent else CLIENTS
     for key, client in chosen.items():
-        parts.append(f"── {_render_title(key, client)}\n{render_entry(key, client, door)}")
+        notes = "".join(f"\n({note})" for note in client.list_notes(door))
+        parts.append(f"── {_render_title(key, client)}\n{render_entry(key, client, door)}{notes}")
+    if agent is None:
+        parts.append(f"── with --for also: {', '.join(sorted(ALL_CLIENTS.keys() - CLIENTS.keys()))}")
     if prompt:
         parts.append(f"── then tell the agent\n{prompt}")
         parts.append(f"── or without a terminal\n{_render_headless(chosen, prompt)}")
@@ -42,6 +45,8 @@ def render_invitation(token: str, door: Door, prompt: str, *, agent: str | None,
 def _render_title(key: str, client: AgentClient) -> str:
     if key == "claude":
         return "Claude Code, in a terminal"
+    if client.where:
+        return f"{client.title}, in {client.where}"
     where = client.settings.get("project") if key in {"opencode", "cursor", "vscode", "continue"} else None
     # Where a folder can be moved by a variable, its usual place is named.
     usual = (where or client.settings["user"]).replace("CODEX/", "~/.codex/").replace("COPILOT/", "~/.copilot/")
@@ -56,7 +61,7 @@ def render_entry(key: str, client: AgentClient, door: Door) -> str:
     if client.form == "toml":
         return render_toml_table((*client.place, NAME), entry).strip()
     if client.form == "yaml":
-        return render_yaml(entry).strip()
+        return (_render_yaml_map(client.place[0], entry) if client.place else render_yaml(entry)).strip()
     value: Any = {NAME: entry}
     for name in reversed(client.place):
         value = {name: value}
@@ -68,6 +73,11 @@ def render_yaml(entry: dict[str, Any]) -> str:
     first, *rest = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
     lines = [f"  - {first}", *(f"    {line}" for line in rest)]
     return "\n".join(["name: Moot", "version: 0.0.1", "schema: v1", "mcpServers:", *lines]) + "\n"
+
+
+def _render_yaml_map(place: str, entry: dict[str, Any]) -> str:
+    lines = (f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
+    return "\n".join([f"{place}:", f"  {NAME}:", *lines])
 
 
 def _render_claude_command(door: Door) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import anyio
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
@@ -21,11 +22,12 @@ from moothall.app.version import VERSION
 from moothall.domain.ids import parse_session_id
 from moothall.errors import MootError
 from moothall.reports.json_text import dump_json
+from moothall.surfaces.api.errors import explain_error
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext, explain_validation_error
 from moothall.surfaces.api.methods import TABLE, TOOLS
 from moothall.surfaces.api.toolsets import ALL_TOOLS, complete_arguments, describe_tools, select_tools
 from moothall.surfaces.api.views import build_seat_prompt
-from moothall.surfaces.mcp.greeting import INSTRUCTIONS, Greeting
+from moothall.surfaces.mcp.greeting import Greeting, build_instructions
 from moothall.surfaces.mcp.transport import CancelMiddleware
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
@@ -65,7 +67,7 @@ class McpServer:
             "moot",
             version=VERSION,
             title="Moot",
-            instructions=INSTRUCTIONS,
+            instructions=build_instructions("local"),
             # Without it every call of a stateless client would list the tools first.
             get_tool_input_schema=schemas.get,
             on_list_tools=self._list_tools,
@@ -77,7 +79,16 @@ class McpServer:
             on_get_prompt=self._get_prompt,
         )
         server.middleware.append(CancelMiddleware())
+        server.middleware.append(self._instruct)
         return server
+
+    async def _instruct(self, ctx: Ctx, call_next: CallNext) -> HandlerResult:
+        """Greet each caller with the instructions of its role."""
+        result = await call_next(ctx)
+        if ctx.method not in {"initialize", "server/discover"} or not isinstance(result, dict):
+            return result
+        caller = await self._caller_of(ctx.request)
+        return {**result, "instructions": build_instructions(caller.role, caller.session)}
 
     async def _build_call(self, ctx: Ctx) -> Call:
         async def progress(done: float, total: float) -> None:
@@ -108,7 +119,7 @@ class McpServer:
         except ValidationError as cause:
             return _build_refusal(explain_validation_error(cause))
         except MootError as cause:
-            return _build_refusal(str(cause))
+            return _build_refusal(explain_error(cause))
         except Exception:
             log.exception("the tool %s failed", params.name)
             return _build_refusal("the server failed; see its log")

@@ -105,7 +105,7 @@ class Dispatcher:
         except ValidationError as cause:
             raise Fault(errors.INVALID_PARAMS, explain_validation_error(cause), "InvalidParams") from None
         except MootError as cause:
-            raise Fault(errors.find_error_code(cause), str(cause), type(cause).__name__) from None
+            raise Fault(errors.find_error_code(cause), errors.explain_error(cause), type(cause).__name__) from None
         except RecursionError:
             raise Fault(errors.INVALID_PARAMS, "the parameters are nested too deeply", "InvalidParams") from None
         except Exception:

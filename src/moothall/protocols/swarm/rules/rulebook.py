@@ -101,7 +101,7 @@ def _advance_clock(state: Swarm, entry: Entry) -> Swarm:
     a round waits for them. After that nobody was there.
     """
     time = RunningTime(entry.at) if state.at is None else compute_running_time(state.at, state.pending, entry)
-    seconds = time.seconds + min(time.waited, state.settings.round_timeout)
+    seconds = time.seconds + min(time.waited, state.settings.round_timeout or facts.ROUND_SECONDS)
     return fast_replace(
         state, at=time.at, clock=state.clock + max(0.0, seconds), pending=update_pending(state.pending, entry.fact)
     )
@@ -147,7 +147,9 @@ def _build_explore_ask(state: Swarm, seat: SeatId) -> Ask:
 def _build_ask(state: Swarm, kind: str, seat: SeatId, patience: float | None = None, attempt: int = 0) -> Ask:
     # A retry needs an id of its own: the turn is the round times ten plus the attempt, of which there are fewer than ten.
     name = ask_id(state.round * 10 + attempt, kind, seat)
-    return Ask(id=name, seat=seat, kind=kind, turn=state.round, patience=patience or state.settings.round_timeout, firm=True)
+    chosen = patience or state.settings.round_timeout
+    # What was chosen binds all; else a seat from outside has the time that the session gives to such seats.
+    return Ask(id=name, seat=seat, kind=kind, turn=state.round, patience=chosen or facts.ROUND_SECONDS, firm=chosen is not None)
 
 
 def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
