@@ -75,6 +75,8 @@ class Notice:
     topic: str = ""
     language: str = "en"
     status: str = ""
+    demo: str = ""
+    """The name of the demo that the session plays: nobody meant it."""
 
 
 @cache

@@ -143,6 +143,7 @@ class NoticeService:
     async def _list_notices(self, session: SessionId, opened: "Opened", entry: Entry) -> list[Notice]:
         """The notices that an entry of a session gives rise to."""
         words, topic, fact = NOTICES[opened.language], shorten(opened.topic, MAX_TOPIC), entry.fact
+        mark = words.demo if opened.demo else ""
 
         def build(event: EventKind, text: str, *, seat: str = "", status: str = "", until: str = "", of: str = "") -> Notice:
             link = f"{self._hook.page}/seat/{session}/{quote(seat)}" if seat else f"{self._hook.page}/s/{session}"
@@ -150,7 +151,7 @@ class NoticeService:
                 id=quote(f"{session}.{entry.seq}.{event}{'.' if seat else ''}{seat}"),
                 event=event,
                 at=entry.at,
-                text=text.format(topic=topic, seat=seat, until=until, words=shorten(of, MAX_WORDS), link=link),
+                text=mark + text.format(topic=topic, seat=seat, until=until, words=shorten(of, MAX_WORDS), link=link),
                 link=link,
                 session=session,
                 seq=entry.seq,
@@ -158,6 +159,7 @@ class NoticeService:
                 topic=topic,
                 language=opened.language,
                 status=status,
+                demo=opened.demo,
             )
 
         match fact:

@@ -510,6 +510,7 @@ class NoticesText(Texts):
     changed: str
     change: str
     undecided: str
+    demo: str
     obligation_due: str
     obligation_overdue: str
     breaker_opened: str

@@ -229,7 +229,7 @@ def resume(
 @require_option
 @output.json_option
 def again(*, session: str, wait: float | None, required: tuple[str, ...], as_json: bool) -> None:
-    """Ask the question of SESSION again: the same seats, options and files, none of whom is told the former answer.
+    """Ask the question of SESSION again: the same seats, options and files, nobody knows the former answer.
 
     Made for cron and timers: it prints something only where the answer is another than the last one, and ends with 6 then; with
     0 where it is the same, 4 without a decision, 3 if it waits. A session that was cut short goes on with the next call.

@@ -1,0 +1,99 @@
+"""Notices of two servers on one ledger, be it a file or PostgreSQL: each once, in order; demos are marked, the same answer is no
+news."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import PostgresServer
+
+from moothall import Moot
+from moothall.app import notices
+from moothall.app.notice_hooks import Hook, change_hooks
+from moothall.app.recurring import open_again
+from moothall.domain.effects import Brief
+
+SAID = ["keep"]
+
+
+def answer(brief: Brief) -> object:
+    return {"type": "propose", "text": f"We {SAID[0]} it.", "choice": SAID[0], "confidence": 0.8}
+
+
+@pytest.fixture(params=["file", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    with ExitStack() as stack:
+        if request.param == "file":
+            yield str(tmp_path / "ledger.db")
+        else:
+            server: PostgresServer = request.getfixturevalue("postgres_server")
+            yield stack.enter_context(server.database())
+
+
+@asynccontextmanager
+async def serve(environ: dict[str, str]) -> AsyncIterator[Moot]:
+    """A server, as far as notices go."""
+    async with Moot(environ=environ, participants={"python:ada": answer, "python:bob": answer}) as moot:
+        task = asyncio.create_task(notices.serve_notices(moot))
+        try:
+            yield moot
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def test_two_servers_on_a_ledger_deliver_each_notice_once(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G-2, G-5: in the order of each session, also on PostgreSQL; a demo is marked, and only another answer is news."""
+    monkeypatch.setattr(notices, "LOOK_SECONDS", 0.05)
+    received: list[dict[str, Any]] = []
+
+    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
+        received.append(json.loads(await reader.readexactly(length)))
+        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        writer.close()
+
+    async def work() -> None:
+        listener = await asyncio.start_server(receive, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/"
+        hook = Hook(id="h", url=url, secret="whsec_AAAA", since=datetime.now(UTC), page="http://x", is_private=True)
+        change_hooks(tmp_path / "home", lambda hooks: [hook])
+        environ = {"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "MOOT_LEDGER": address}
+        async with serve(environ) as one, serve(environ) as other:
+            waits = await one.open("Wait?", seats={"eve": "mailbox", "cem": "mailbox"}, protocol="debate")
+            await one.run(waits)
+            await other.cancel(waits)
+            demo = await other.open("Shown?", seats={"eve": "mailbox", "cem": "mailbox"}, protocol="debate", demo="shown")
+            await other.cancel(demo)
+            places = ["ada=python:ada", "bob=python:bob"]
+            first = await one.open("Keep it?", seats=places, protocol="debate", session="q", check=False)
+            await one.run(first)
+            for choice in ("keep", "drop", "drop"):
+                SAID[0] = choice
+                await one.run((await open_again(one, first)).session)
+            async with asyncio.timeout(60):
+                while not any(each["event"] == "changed" for each in received):  # noqa: ASYNC110 - another task fills it
+                    await asyncio.sleep(0.02)
+            # Time for what would be too many.
+            await asyncio.sleep(0.5)
+        listener.close()
+        assert max(Counter(each["id"] for each in received).values()) == 1
+        by_session = {name: [each for each in received if each["session"] == name] for name in (waits, demo, "q", "q-again-2")}
+        assert [each["event"] for each in by_session[waits]] == ["turn", "turn", "decided"]
+        (marked,) = by_session[demo]
+        assert (marked["demo"], marked["text"].startswith("[Demo, written in advance] “Shown?”")) == ("shown", True)
+        assert [each["event"] for each in by_session["q"]] == ["decided"]
+        (changed,) = by_session["q-again-2"]
+        assert (changed["event"], changed["demo"]) == ("changed", "")
+        assert "it was “keep”, and is now: We drop it." in changed["text"]
+        assert {each["session"] for each in received} == {waits, demo, "q", "q-again-2"}
+
+    SAID[0] = "keep"
+    asyncio.run(asyncio.wait_for(work(), 120))
