@@ -62,6 +62,8 @@ class Cli:
             "LANG": "C.UTF-8",
             "COLUMNS": "100",
             "MOOT_HOME": str(home),
+            "MOOT_CONFIG": os.devnull,
+            "PAGER": "cat",
             **environ,
         }
 

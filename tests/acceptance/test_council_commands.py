@@ -96,10 +96,11 @@ nothing). Decided with 1 open challenge(s): #5. This is not what most had writte
 names a line that moved them.
 │ Begin with SQLite, move when a second writer comes.
 Written by: ada
-Motion: #6
+Text that was voted on: #6
 Consensus: contested: carried narrowly, or not what most had answered before they read each other
 How likely it is right: 7 %, by what the seats answered before they read each other
-Support: 67 % of the weight that took a side (100 % of all weight); 3 votes worth 2.0 independent ones
+Support: 67 % of the weight that took a side (100 % of all weight); 3 votes, which count as 2.0 \
+independent ones, as seats of one model or one author err alike
 Ended by: the vote
 
 Dissent
@@ -400,7 +401,7 @@ def test_a_chinese_topic_gives_chinese_words(cli: Cli) -> None:
     ):
         assert f"{line}\n" in told
     assert not re.search(r"[A-Za-z]{4,}", told.replace("session s", "").replace("moot show s", "").replace("USER", ""))
-    assert cli("show", "s").out.startswith("# 纪要: s\n\n> 我们该扩张吗？\n")
+    assert cli("show", "s").out.startswith("# 纪要: 我们该扩张吗？\n\ns · ")
     assert "- 乙：扩张 → 试点 (被 #5 打动)" in cli("show", "s").out
     assert '<html lang="zh' in cli("export", "s", "html").out
 
@@ -412,7 +413,7 @@ def test_minutes_page_and_record_of_a_debate(cli: Cli, decided: str) -> None:
     """D-4, D-13: `show` is the minutes; the page has the same decision; a form that it has not is refused."""
     minutes = cli("export", "s", "minutes").out
     assert cli("show", "s").out == minutes
-    assert re.match(r"# Minutes: s\n\n> Which database\?\n\ns · \S+Z – \S+Z · Protocol: debate · Stakes: high\n", minutes)
+    assert re.match(r"# Minutes: Which database\?\n\ns · \S+Z – \S+Z · Protocol: debate · Stakes: high\n", minutes)
     assert "\n#5 · **ada** · challenges · about #3 · 70 % sure · " in minutes
     page = cli("export", "s", "html").out
     assert page.startswith("<!doctype html>")

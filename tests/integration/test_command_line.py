@@ -1,6 +1,7 @@
 """How the command line is learned and typed: its list of commands, short names of sessions, questions, settings, lists."""
 
 import io
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from moothall.domain.ids import SessionId
 from moothall.surfaces.cli import listing
 from moothall.surfaces.cli.arguments import QUESTIONS, SESSIONS, QuestionText, SessionName
 from moothall.surfaces.cli.main import FIRST, GROUPS, LazyCommand, main
+from moothall.surfaces.cli.output import localize_times
 
 SHIP = Path("docs/examples/ship.toml").absolute()
 
@@ -131,6 +133,8 @@ def test_a_wrong_setting_is_refused_and_nothing_is_written(home: Path, words: tu
 
 
 def test_a_damaged_settings_file_is_named(home: Path) -> None:
+    (home / "config.toml").write_text('panel = "board"')
+    assert "unknown protocol 'debat'" in call("run", "Ship?", "--protocol", "debat").stderr
     (home / "config.toml").write_text("models = [")
     result = call("run", "Ship?", "--dry-run")
     assert (result.exit_code, f"{home}/config.toml is not valid TOML" in result.stderr) == (2, True)
@@ -188,3 +192,17 @@ def test_no_colour_is_printed_where_none_is_wanted(home: Path, monkeypatch: pyte
     from moothall.surfaces.cli.output import build_console
 
     assert build_console().no_color
+
+
+def test_times_of_shown_minutes_are_those_of_this_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    time.tzset()
+    try:
+        said = "> #2 · at 2026-11-16T18:47:36Z we met"
+        told = localize_times(
+            f"s · 2026-11-16T18:47:36Z – 2026-11-16T18:50:00Z · demo\n#2 · **a** · 2026-11-16T18:47:36Z\n{said}"
+        )
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert told == f"s · 2026-11-17 02:47 CST – 2026-11-17 02:50 CST · demo\n#2 · **a** · 2026-11-17 02:47 CST\n{said}"

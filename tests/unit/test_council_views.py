@@ -192,7 +192,7 @@ def test_there_are_minutes_and_a_sound_page_at_every_moment(name: str) -> None:
     held = EXAMPLES[name]("en")
     for entries in range(1, len(held.entries) + 1):
         timeline = _upto(held, entries)
-        assert render_minutes(timeline).startswith(f"# Minutes: {SESSION}\n")
+        assert render_minutes(timeline).startswith(f"# Minutes: {timeline.session_state.opened.topic}\n\n{SESSION} · ")
         seen = _Seen(render_page(timeline))
         assert not seen.open
         targets = {value for name, value in seen.attributes if name == "id"}
@@ -325,10 +325,11 @@ def test_the_terminal_shows_the_decision_in_short() -> None:
         "Adopt it, with attention as a fallback,",
         "after a pilot.",
         "Written by: emerson",
-        "Motion: #11",
+        "Text that was voted on: #11",
         "Consensus: contested: carried narrowly, or not what most had answered before they read each other",
         "How likely it is right: 49 %, by what the seats answered before they read each other",
-        "Support: 78 % of the weight that took a side (80 % of all weight); 3 votes worth 1.7 independent ones",
+        "Support: 78 % of the weight that took a side (80 % of all weight); 3 votes, which count as 1.7 independent ones, "
+        "as seats of one model or one author err alike",
         "Ended by: the vote",
         "",
         "Obligations",

@@ -154,7 +154,7 @@ def test_a_run_that_does_not_converge_names_the_idea_with_most_support_first(lan
     assert (timeline.completed is not None and timeline.completed.converged, decision.decision) == (False, None)
     text = SWARM.export(timeline, "minutes")
     parts = (
-        f"> {timeline.state.opened.topic}",
+        f": {timeline.state.opened.topic}",
         f"**{leading}** · {words.undecided}",
         words.partial.strip(),
         words.backed_by

@@ -18,7 +18,7 @@ from moothall.protocols.persona.context import ContextLedger, render_context_led
 from moothall.protocols.persona.facts import Draft, DraftClaim, PersonaSettings
 from moothall.protocols.persona.plugin import PERSONA
 from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
-from moothall.reports.markdown import format_cell, format_table, quote_markdown
+from moothall.reports.markdown import extract_question, format_cell, format_table, quote_markdown
 from moothall.reports.wording import format_money
 from moothall.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, is_outcome_uncertain
 from moothall_testkit.snapshots import check_snapshot
@@ -585,3 +585,17 @@ def test_one_missing_seat_is_enough_to_differ_in_a_small_meeting() -> None:
     )
     assert "With the missing last words the outcome could have been another." in PERSONA.export(held.timeline, "minutes")
     assert "With the missing last words the outcome could have been another." in PERSONA.export(held.timeline, "html")
+
+
+@pytest.mark.parametrize(
+    ("topic", "question"),
+    [
+        ("Ship on Friday?", "Ship on Friday?"),
+        (f"{'We have little time. ' * 9}Do we ship? Or not?", "Do we ship?"),
+        (f"{'时间很紧。' * 30}要上线吗？", "要上线吗？"),
+        ("a" * 300, f"{'a' * 119}…"),
+        ("", ""),
+    ],
+)
+def test_minutes_are_titled_by_the_question(topic: str, question: str) -> None:
+    assert extract_question(topic) == question

@@ -75,6 +75,8 @@ def add_settings(given: "Options", opener: "Opener", environ: Mapping[str, str])
 
     settings = read_settings(environ)
     settings.pop(HOME, None)
+    if not settings:
+        return given
     if "seats" in given:
         # Who is seated by name sits there alone.
         settings.pop("panel", None)

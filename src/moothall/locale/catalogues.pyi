@@ -313,6 +313,7 @@ class CouncilReportText(SharedReportText):
     ended_by: str
     question: str
     motion: str
+    voted_on: str
     no_decision: str
     still_thinking: str
     with_open: str

@@ -1,5 +1,6 @@
 """Reports as Markdown, with what participants said made harmless."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, assert_never
@@ -10,6 +11,8 @@ from moothall.reports.blocks import Block, Report, is_empty, split_spans
 from moothall.reports.wording import draw_bar, draw_sparkline
 
 SEPARATOR: Final = " · "
+MAX_TITLE: Final = 120
+_SENTENCE: Final = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？]|$)")
 
 
 def render_markdown(report: Report) -> str:
@@ -19,10 +22,22 @@ def render_markdown(report: Report) -> str:
 
 def iterate_markdown(report: Report) -> Iterator[str]:
     """The whole report in parts: a long one is as much again as what it tells."""
-    head = [f"# {format_cell(report.title)}: {one_line(report.session)}", "", *quote_markdown(report.topic)]
-    lines = [SEPARATOR.join(format_text(text) for text in report.subtitle)] if report.subtitle else []
-    prefaces = (Preface(tuple(head)), *(Preface((line,)) for line in lines))
-    return _iterate_blocks(chain(prefaces, report.decision, report.record))
+    question = extract_question(report.topic)
+    # Behind a word of ours: no heading begins with what another wrote. The timeline quotes the question line by line.
+    title = Preface((f"# {format_cell(report.title)}: {format_cell(question or report.session)}",))
+    whole = () if question == one_line(report.topic) else (Preface(tuple(quote_markdown(report.topic))),)
+    what = (Preface((SEPARATOR.join(format_text(text) for text in report.subtitle),)),) if report.subtitle else ()
+    return _iterate_blocks(chain((title, *whole, *what), report.decision, report.record))
+
+
+def extract_question(topic: str) -> str:
+    """What a topic asks, on one line: all of a short one, else its first sentence that asks, or its first."""
+    text = one_line(topic)
+    if len(text) <= MAX_TITLE:
+        return text
+    sentences = [each.strip() for each in _SENTENCE.findall(text)]
+    asking = next((each for each in sentences if each.endswith(("?", "？"))), sentences[0] if sentences else text)
+    return asking if len(asking) <= MAX_TITLE else f"{asking[: MAX_TITLE - 1].rstrip()}…"
 
 
 class Preface:

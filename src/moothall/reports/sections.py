@@ -212,12 +212,16 @@ def put_answer_first(
 
 
 def _drop_repeated_quote(block: Block, answer: str) -> Block:
-    """The card of a decision without its text, where the headline says all of it."""
+    """The card of a decision without what the headline says of its text."""
     if not isinstance(block, blocks.Card) or block.kind != "decision":
         return block
-    return replace(
-        block, blocks=tuple(each for each in block.blocks if not isinstance(each, blocks.Quote) or each.text != answer)
-    )
+    shown = [_shorten_quote(each, answer) if isinstance(each, blocks.Quote) else each for each in block.blocks]
+    return replace(block, blocks=tuple(each for each in shown if each is not None))
+
+
+def _shorten_quote(quote: blocks.Quote, answer: str) -> blocks.Quote | None:
+    rest = quote.text.removeprefix(answer).strip()
+    return quote if rest == quote.text.strip() else replace(quote, text=f"… {rest}") if rest else None
 
 
 def build_decision_blocks(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:

@@ -120,7 +120,7 @@ def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tupl
     """Yield the kind of outcome, and how much support it has."""
     if decision.decision is not None:
         yield words.author, decision.author
-        yield words.motion, blocks.References(decision.decision.entries)
+        yield words.voted_on, blocks.References(decision.decision.entries)
     agreed = f" ({words.agreements[decision.agreement]})" if decision.agreement is not None else ""
     yield words.consensus, explain_consensus(words, decision.consensus_type or "no_consensus") + agreed
     yield from sections.list_confidence_rows(decision, words)

@@ -23,7 +23,7 @@ from moothall.app.session_options import (
 )
 from moothall.app.user_settings import add_settings
 from moothall.domain.durations import parse_duration
-from moothall.errors import BadRoster, BadSetting
+from moothall.errors import BadRoster, BadSetting, MootError
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.arguments import QUESTIONS
 from moothall.surfaces.cli.requirement import check_required, require_option
@@ -135,7 +135,7 @@ def session_options(opener: Opener) -> Decorator:
                         raise BadSetting(f"{flag}: {reason}")
                 check_required(required, given.get("options") or ())
                 given = add_settings(given, opener, os.environ)
-            except BadSetting as error:
+            except MootError as error:
                 output.fail(error, as_json=as_json)
             hold = HoldOptions(wait=wait or 0.0, dry_run=dry_run, as_json=as_json, quiet=quiet, required=required)
             function(options=given, hold=hold, **values)

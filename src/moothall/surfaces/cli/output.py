@@ -7,6 +7,7 @@ Exit codes: 0 done; 1 a disk, provider or ledger failed; 2 the call was wrong; 3
 import asyncio
 import errno
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, OTHERWISE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_HEAD = re.compile(rf"^(?:#\d+ · .*|[^>|\n]* · {_STAMP.pattern} – .*)$", re.MULTILINE)
 MAX_PIECE_LENGTH = 1_000_000
 MAX_PARTS = 100
 
@@ -71,6 +74,15 @@ def build_console() -> "Console":
             os.dup2(nowhere, sys.stdout.fileno())
 
     return PipeSafeConsole(highlight=False, soft_wrap=False)
+
+
+def localize_times(minutes: str) -> str:
+    """Return minutes with the times of their heads as the clock here shows them; what participants wrote stays as it is."""
+    return _HEAD.sub(lambda head: _STAMP.sub(_to_local, head[0]), minutes)
+
+
+def _to_local(stamp: re.Match[str]) -> str:
+    return f"{datetime.fromisoformat(stamp[0]).astimezone():%Y-%m-%d %H:%M %Z}"
 
 
 def print_paged(console: "Console", content: "RenderableType") -> None:

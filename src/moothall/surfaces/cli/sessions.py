@@ -70,7 +70,7 @@ async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: 
     else:
         from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
 
-        output.print_paged(console, Markdown(await moot.export(session, "minutes"), hyperlinks=False))
+        output.print_paged(console, Markdown(output.localize_times(await moot.export(session, "minutes")), hyperlinks=False))
 
 
 @click.command("input")
