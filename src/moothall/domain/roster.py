@@ -16,6 +16,7 @@ MAILBOX: Final = "mailbox"
 
 HUMAN: Final = "human"
 SCRIPT: Final = "script"
+A2A: Final = "a2a"
 COMMAND: Final = "command"
 ACP: Final = "acp"
 EMBEDDED: Final = "embedded"

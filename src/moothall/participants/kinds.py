@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Final, Literal
 
 from moothall.domain.facts import Language
-from moothall.domain.roster import ACP, COMMAND, DEMO, EMBEDDED, HUMAN, MAILBOX, MEASURE, SCRIPT, Seat, parse_kind
+from moothall.domain.roster import A2A, ACP, COMMAND, DEMO, EMBEDDED, HUMAN, MAILBOX, MEASURE, SCRIPT, Seat, parse_kind
 from moothall.errors import MissingExtra, describe_install
 from moothall.participants import local_model, semantic_similarity
+from moothall.participants.a2a import A2aParticipant
 from moothall.participants.acp_seat import AcpParticipant, build_acp_seat
 from moothall.participants.command import CommandParticipant
 from moothall.participants.embedded import EmbeddedParticipant
@@ -127,6 +128,13 @@ BUILT_IN: Final = (
     ParticipantKind(name=DEMO, usage="demo:NAME.LANGUAGE", make=_make_demo, patience=3_600.0),
     ParticipantKind(name=COMMAND, usage="command:AGENT", make=build_command, patience=900.0, file="toml", looks_up=True),
     ParticipantKind(name=ACP, usage="acp:AGENT", make=build_acp, patience=900.0, file="toml", looks_up=True),
+    ParticipantKind(
+        name=A2A,
+        usage="a2a:URL",
+        make=lambda request: A2aParticipant(request.argument, request.environ),
+        patience=900.0,
+        is_shared=True,
+    ),
     ParticipantKind(
         name=EMBEDDED, usage="embedded", make=_make_embedded, patience=600.0, file="any", is_shared=True, languages=("en",)
     ),

@@ -134,10 +134,10 @@ async def follow_meeting(
     """
     loop = asyncio.get_running_loop()
     session, engine = meeting.session, call.moot.engine
-    told = _MeetingTeller(await call.moot.load_plugin(session), await engine.load_snapshot(session))
+    told = MeetingTeller(await call.moot.load_plugin(session), await engine.load_snapshot(session))
     yield Reasoning(told.introduce(link))
     spoke_at = loop.time()
-    events = _EventReader(engine.watch(session), call.deliberations.stopping)
+    events = EventReader(engine.watch(session), call.deliberations.stopping)
     try:
         while not events.has_ended and loop.time() < ends:
             quiet = PARKED_SECONDS if told.is_parked else QUIET_SECONDS
@@ -159,7 +159,7 @@ async def follow_meeting(
     yield answer
 
 
-class _EventReader:
+class EventReader:
     """Reads events with a limit of time for each; an event that comes later is read next time."""
 
     def __init__(self, events: AsyncIterator[Event], stopping: asyncio.Event) -> None:
@@ -192,7 +192,7 @@ class _EventReader:
             await self._events.aclose()
 
 
-class _MeetingTeller:
+class MeetingTeller:
     """Tells the entries of a meeting in Markdown: words as quotes, all else as a list. What is sealed waits until it is not."""
 
     def __init__(self, plugin: AnyPlugin, snapshot: Snapshot) -> None:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from moothall.app.owner_key import is_loopback
 from moothall.errors import NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied, TokenStore
+from moothall.participants.a2a import CARD_PATH
 from moothall.surfaces.api.errors import CODES, TOO_MUCH, find_error_code
 from moothall.surfaces.api.method import Caller
 from moothall.surfaces.http.metrics import HEALTH, LIVE, READY
@@ -23,7 +24,7 @@ from moothall.surfaces.http.refusals import CHAT_PATHS, MAX_SECONDS, RefusalBrak
 from moothall.surfaces.http.server_settings import ServerSettings
 from moothall.surfaces.rpc.jsonrpc import build_refusal
 
-OPEN_PATHS: Final = frozenset({HEALTH, LIVE, READY})
+OPEN_PATHS: Final = frozenset({HEALTH, LIVE, READY, CARD_PATH})
 LOGIN_PATHS: Final = frozenset({"/login", "/logout"})
 COOKIE: Final = "moot_session"
 SAFE_HEADERS: Final = (

@@ -27,6 +27,7 @@ from moothall.memory.tokens import TokenStore, parse_token_id
 from moothall.surfaces.api.errors import find_error_code
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
 from moothall.surfaces.api.methods import TABLE, open_server_context
+from moothall.surfaces.http.a2a import A2aDoor
 from moothall.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large
 from moothall.surfaces.http.chat import ChatDoor
 from moothall.surfaces.http.entry_stream import EntryHub
@@ -246,6 +247,7 @@ def build_app(
             Route("/openrpc.json", site.handle_description),
             *Login(site.get_access, brake).build_routes(),
             *ChatDoor(lambda: site.server_context, _read_body).routes,
+            *A2aDoor(lambda: site.server_context, _read_body).routes,
             *page.build_routes(),
         ],
         exception_handlers={404: page.get_index},
