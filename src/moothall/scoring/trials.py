@@ -68,19 +68,19 @@ class PairedDifference:
 
 
 def sum_up(trials: Sequence[Trial]) -> WayFigures:
-    """Return the figures of a way."""
+    """Return the figures of a way: the same whatever the order in which the answers came."""
     stated = [(each.confidence, each.right) for each in trials if each.confidence is not None and each.said]
     costs = [each.cost for each in trials]
     return WayFigures(
         asked=len(trials),
         answered=sum(bool(each.said) for each in trials),
         right=sum(each.right for each in trials),
-        brier=sum((sure - right) ** 2 for sure, right in stated) / len(stated) if len(stated) > 1 else None,
+        brier=math.fsum((sure - right) ** 2 for sure, right in stated) / len(stated) if len(stated) > 1 else None,
         calibration=_measure_calibration(stated) if len(stated) > 1 else None,
         calls=sum(each.calls for each in trials),
         tokens=sum(each.tokens for each in trials),
-        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
-        seconds=sum(each.seconds for each in trials),
+        cost=None if None in costs else math.fsum(cost for cost in costs if cost is not None),
+        seconds=math.fsum(each.seconds for each in trials),
     )
 
 
@@ -88,12 +88,12 @@ def list_bins(trials: Sequence[Trial]) -> list[tuple[float, int, int]]:
     """Return the mean confidence, the number and the number right of the answers in each bin of confidence that has some."""
     stated = [(each.confidence, each.right) for each in trials if each.confidence is not None and each.said]
     bins = ([each for each in stated if low <= each[0] < high] for low, high in pairwise(_BINS))
-    return [(sum(sure for sure, _ in each) / len(each), len(each), sum(right for _, right in each)) for each in bins if each]
+    return [(math.fsum(sure for sure, _ in each) / len(each), len(each), sum(right for _, right in each)) for each in bins if each]
 
 
 def _measure_calibration(stated: Sequence[tuple[float, bool]]) -> float:
     trials = [Trial(said="-", right=right, confidence=sure) for sure, right in stated]
-    return sum(abs(sure - right / count) * count for sure, count, right in list_bins(trials)) / len(stated)
+    return math.fsum(abs(sure - right / count) * count for sure, count, right in list_bins(trials)) / len(stated)
 
 
 def compare_pairs(one: Mapping[str, Trial], other: Mapping[str, Trial]) -> PairedDifference:

@@ -318,7 +318,7 @@ def _read_parts(parts: list[dict[str, Any]]) -> tuple[list[str], dict[str, Any] 
 
 
 def _describe_asks(asks: list[Any]) -> str:
-    """What is asked of seats from outside, for whoever answers with the next message."""
+    """What is asked of seats from outside, for the one who answers with the next message."""
     lines = [
         json.dumps({"seat": ask.seat, "ask": ask.ask, "form": ask.form, "answerSchema": ask.answer_schema}, ensure_ascii=False)
         for ask in asks[:MAX_ASKS]
