@@ -79,7 +79,7 @@ def sum_up(trials: Sequence[Trial]) -> WayFigures:
         calibration=_measure_calibration(stated) if len(stated) > 1 else None,
         calls=sum(each.calls for each in trials),
         tokens=sum(each.tokens for each in trials),
-        cost=None if None in costs else math.fsum(cost for cost in costs if cost is not None),
+        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
         seconds=math.fsum(each.seconds for each in trials),
     )
 
@@ -88,7 +88,10 @@ def list_bins(trials: Sequence[Trial]) -> list[tuple[float, int, int]]:
     """Return the mean confidence, the number and the number right of the answers in each bin of confidence that has some."""
     stated = [(each.confidence, each.right) for each in trials if each.confidence is not None and each.said]
     bins = ([each for each in stated if low <= each[0] < high] for low, high in pairwise(_BINS))
-    return [(math.fsum(sure for sure, _ in each) / len(each), len(each), sum(right for _, right in each)) for each in bins if each]
+    return [
+        (math.fsum(sure for sure, _ in each) / len(each), len(each), sum(right for _, right in each))
+        for each in filter(None, bins)
+    ]
 
 
 def _measure_calibration(stated: Sequence[tuple[float, bool]]) -> float:
