@@ -27,10 +27,10 @@ def find_failed(root: Path) -> list[str]:
     return sorted(json.loads(stored.read_text(encoding="utf-8"))) if stored.exists() else []
 
 
-def run_suite(root: Path) -> int:
+def run_suite(root: Path, beside: list[str] = BESIDE) -> int:
     """0 if every test has passed, beside others or alone."""
     # What an earlier run left says nothing of this one.
-    code = run_tests(root, "--cache-clear", *BESIDE)
+    code = run_tests(root, "--cache-clear", *beside)
     failed = find_failed(root)
     if code != FAILED or not failed or len(failed) > MAX_AGAIN or not all(name.startswith(STARTS_PROGRAMS) for name in failed):
         return code

@@ -31,7 +31,7 @@ def test_only_a_test_that_starts_programs_runs_again_alone(
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "tests" / folder).mkdir(parents=True)
     (tmp_path / "tests" / folder / "test_one.py").write_text(source)
-    assert run_suite(tmp_path) == code
+    assert run_suite(tmp_path, ["-n", "0"]) == code
     said = capfd.readouterr().out
     assert ("run again alone: 1" in said) == (folder == "acceptance")
     assert ("passed only alone, to be mended" in said) == (folder == "acceptance" and code == 0)
