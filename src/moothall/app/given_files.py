@@ -82,10 +82,10 @@ def _read_path(path: Path, name: str) -> ContextFile:
         raw = path.read_bytes()
     except OSError as cause:
         raise BadSetting(f"{path} cannot be read: {cause.strerror}") from cause
-    return _build_file(str(path), name, raw)
+    return build_given_file(str(path), name, raw)
 
 
-def _build_file(label: str, name: str, raw: bytes) -> ContextFile:
+def build_given_file(label: str, name: str, raw: bytes) -> ContextFile:
     """Return the text of a file; raises BadSetting when it has none."""
     if raw.startswith(b"%PDF-"):
         return ContextFile(name=name, text=_extract_pdf(label, raw), original=sha256(raw).hexdigest())
@@ -121,7 +121,7 @@ def _extract_pdf(label: str, raw: bytes) -> str:
 def _read_stdin() -> ContextFile:
     if sys.stdin is None or sys.stdin.isatty():
         raise BadSetting("files: - is standard input, and nothing is piped in: program | moot … --file -")
-    return _build_file("standard input", "stdin", sys.stdin.buffer.read(MAX_PDF_BYTES))
+    return build_given_file("standard input", "stdin", sys.stdin.buffer.read(MAX_PDF_BYTES))
 
 
 def _fetch(address: str, environ: Mapping[str, str]) -> ContextFile:
@@ -142,7 +142,7 @@ def _fetch(address: str, environ: Mapping[str, str]) -> ContextFile:
                     raise BadSetting(f"{address} is too large: more than {MAX_PDF_BYTES} bytes")
     except (httpx2.HTTPError, httpx2.InvalidURL) as cause:
         raise BadSetting(f"{address} cannot be fetched: {cause}") from cause
-    return _build_file(address, f"{host}{urlsplit(address).path}".rstrip("/"), raw)
+    return build_given_file(address, f"{host}{urlsplit(address).path}".rstrip("/"), raw)
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, str]]:

@@ -49,6 +49,8 @@ class ChatText(Texts):
     left_out: str
     not_text: str
     too_short: str
+    whole_question: str
+    shortened: str
     roles: Mapping[str, str]
 
 CHAT: Catalogue[ChatText]

@@ -1,6 +1,7 @@
 """A meeting for a chat client: found or opened by a request, told as it happens, answered by its decision."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -35,6 +36,7 @@ QUIET_SECONDS: Final = 15.0
 PARKED_SECONDS: Final = 5.0
 """How long a parked meeting that is asked about again may take to find out that its outage is over."""
 MAX_KEY_LENGTH: Final = 255
+MAX_REPORTED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,22 @@ class ChatAnswer:
     spent: Spent
     is_refusal: bool = False
     """Whether it says why there is no answer in the shape that was asked for."""
+
+
+class ReportedUsage:
+    """What was reported to chat clients of each meeting's tokens: who asks again, or asks twice, is not billed twice."""
+
+    def __init__(self, context: object = None) -> None:
+        self._reported: OrderedDict[SessionId, Spent] = OrderedDict()
+
+    def take_new(self, session: SessionId, spent: Spent) -> Spent:
+        """Return what was not reported yet, and count it as reported."""
+        before = self._reported.pop(session, Spent())
+        self._reported[session] = spent
+        if len(self._reported) > MAX_REPORTED:
+            self._reported.popitem(last=False)
+        tokens_in, tokens_out = spent.tokens_in - before.tokens_in, spent.tokens_out - before.tokens_out
+        return replace(spent, tokens_in=max(0, tokens_in), tokens_out=max(0, tokens_out))
 
 
 ChatPieces = AsyncGenerator[Reasoning | ChatAnswer, None]
@@ -115,9 +133,10 @@ def _is_same(snapshot: Snapshot, question: Question) -> bool:
 
 
 def _build_context(question: Question) -> tuple[ContextFile, ...]:
-    """The conversation before the question, as every seat reads it."""
+    """The conversation before the question and the files in it, as every seat reads them."""
     name = CHAT[question.language].conversation
-    return build_context([ContextFile(name=name, text=question.conversation)] if question.conversation else [])
+    talk = [ContextFile(name=name, text=question.conversation)] if question.conversation else []
+    return build_context([*talk, *question.files])
 
 
 async def _load_opening_time(call: Call, session: SessionId) -> datetime:
@@ -153,6 +172,7 @@ async def follow_meeting(
     finally:
         await events.close()
     answer = await _build_answer(call, meeting, link)
+    answer = replace(answer, spent=call.context.get_or_create(ReportedUsage).take_new(session, answer.spent))
     if shape is not None:
         fitting = shape.render(await call.moot.decision(meeting.session))
         answer = replace(answer, is_refusal=True) if fitting is None else replace(answer, text=fitting)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -9,13 +10,15 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from moothall.app.given_files import build_given_file
 from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import load_protocols
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Language
 from moothall.domain.language import detect_language
 from moothall.domain.safe_text import fix_surrogates, one_line, quote_lines
-from moothall.domain.topic import MAX_TOPIC_LENGTH
+from moothall.domain.topic import MAX_TOPIC_LENGTH, ContextFile
+from moothall.errors import BadSetting, MissingExtra
 from moothall.locale.catalogues import CHAT, LANGUAGE
 from moothall.surfaces.api.decision_schema import AnswerShape, parse_answer_shape
 
@@ -27,7 +30,10 @@ NEED_MORE: Final = frozenset({"consultation", "pipeline"})
 MAX_MESSAGE_LENGTH: Final = 6_000
 MAX_CONVERSATION_LENGTH: Final = 14_000
 """How many characters of one earlier message, and of all together, the seats are told; the newest are kept."""
-TEXT_PARTS: Final = frozenset({"text", "input_text", "refusal"})
+TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text", "refusal"})
+FILE_PARTS: Final = frozenset({"file", "input_file"})
+QUESTION_END: Final = 4_000
+"""How many characters of each end of a question stand in it where it is too long."""
 
 
 class ChatRefused(Exception):
@@ -67,6 +73,7 @@ class ChatRequest(_Lenient):
     user: Annotated[str, Field(max_length=1_000)] | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
+    tools: list[Any] | None = None
     tool_choice: Any = None
     response_format: Any = None
     metadata: Any = None
@@ -94,6 +101,8 @@ class Question:
     text: str
     language: Language
     conversation: str
+    files: tuple[ContextFile, ...] = ()
+    """What was given with it: files in its messages, and the whole of a question that is too long."""
     shape: AnswerShape | None = None
     """The shape in which its answer is wanted; None: text."""
 
@@ -144,16 +153,32 @@ def parse_chat_request(body: bytes) -> ChatRequest:
 def _refuse_unsupported(chat: ChatRequest) -> None:
     if chat.n is not None and chat.n != 1:
         raise ChatRefused(400, f"n = {chat.n}; a meeting makes one decision: leave n out, or set it to 1", param="n")
-    if chat.tool_choice not in (None, "auto", "none"):
-        raise ChatRefused(400, "Moot calls no tools; leave tool_choice out", param="tool_choice")
+    if chat.tool_choice not in (None, "auto", "none") and find_answer_tool(chat) is None:
+        message = "Moot calls no tools, but one that takes the fields of a decision; name that one, or leave tool_choice out"
+        raise ChatRefused(400, message, param="tool_choice")
+
+
+def find_answer_tool(chat: ChatRequest) -> dict[str, Any] | None:
+    """The one function by which a client wants the decision: libraries ask for structured output in that way too."""
+    tools = [each.get("function") for each in chat.tools or () if isinstance(each, dict)]
+    functions = [each for each in tools if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    if chat.tool_choice == "required" and len(functions) == 1:
+        return functions[0]
+    chosen = chat.tool_choice.get("function") if isinstance(chat.tool_choice, dict) else None
+    name = chosen.get("name") if isinstance(chosen, dict) else None
+    return next((each for each in functions if each["name"] == name), None)
 
 
 def _read_answer_shape(chat: ChatRequest) -> AnswerShape | None:
     """The shape in which the decision is wanted, None for text; raises ChatRefused where a decision has no such shape."""
+    tool = find_answer_tool(chat)
+    param, wanted = "response_format", chat.response_format
+    if tool is not None:
+        param, wanted = "tools", {"type": "json_schema", "json_schema": {"schema": tool.get("parameters")}}
     try:
-        return parse_answer_shape(chat.response_format)
+        return parse_answer_shape(wanted)
     except ValueError as cause:
-        raise ChatRefused(400, f"response_format: {cause}", param="response_format") from cause
+        raise ChatRefused(400, f"{param}: {cause}", param=param) from cause
 
 
 def read_text(message: ChatMessage, language: Language = "en") -> str:
@@ -169,6 +194,15 @@ def read_text(message: ChatMessage, language: Language = "en") -> str:
     return fix_surrogates("\n".join(texts)).strip()
 
 
+def _read_plain_text(message: ChatMessage) -> str:
+    """The text of a message without its files."""
+    if not isinstance(message.content, list):
+        return read_text(message)
+    return read_text(
+        ChatMessage(role=message.role, content=[each for each in message.content if isinstance(each, str) or _is_text(each)])
+    )
+
+
 def _is_text(part: dict[str, Any]) -> bool:
     return part.get("type", "text") in TEXT_PARTS
 
@@ -179,19 +213,45 @@ def read_question(chat: ChatRequest) -> Question:
     if asked is None:
         raise ChatRefused(400, "no message has the role 'user'; the last one of them is the question", param="messages")
     message = chat.messages[asked]
-    unread = [str(part.get("type"))[:40] for part in _list_parts(message) if not _is_text(part)]
+    place = f"messages.{asked}.content"
+    unread = [str(part.get("type"))[:40] for part in _list_parts(message) if not _is_text(part) and not _is_file(part)]
     if unread:
-        raise ChatRefused(400, f"the question has a part {unread[0]!r}; Moot reads text only", param=f"messages.{asked}.content")
-    text = read_text(message)
+        raise ChatRefused(400, f"the question has a part {unread[0]!r}; Moot reads text and files", param=place)
+    files = [_read_file(part, place) for each in chat.messages for part in _list_parts(each) if _is_file(part)]
+    text = _read_plain_text(message)
     if not text:
-        raise ChatRefused(400, "the last message of the user is empty; write a question", param=f"messages.{asked}.content")
-    if len(text) > MAX_TOPIC_LENGTH:
-        told = f"the question has {len(text)} characters; the limit is {MAX_TOPIC_LENGTH}"
-        raise ChatRefused(400, told, "context_length_exceeded", f"messages.{asked}.content")
+        raise ChatRefused(400, "the last message of the user is empty; write a question", param=place)
     language = detect_language(text)
+    if len(text) > MAX_TOPIC_LENGTH:
+        files.append(ContextFile(name=CHAT[language].whole_question, text=text))
+        text = _shorten_question(text, language)
     others = [*chat.messages[:asked], *chat.messages[asked + 1 :]]
     conversation = _format_conversation(others, language)
-    return Question(text=text, language=language, conversation=conversation, shape=_read_answer_shape(chat))
+    return Question(text=text, language=language, conversation=conversation, files=tuple(files), shape=_read_answer_shape(chat))
+
+
+def _shorten_question(text: str, language: Language) -> str:
+    """Both ends of a long question: clients put documents before it, or after it. The whole of it is given as a file."""
+    begin, end = text[:QUESTION_END].rstrip(), text[-QUESTION_END:].lstrip()
+    return f"{begin}\n\n{CHAT[language].shortened.format(name=CHAT[language].whole_question)}\n\n{end}"
+
+
+def _is_file(part: dict[str, Any]) -> bool:
+    return part.get("type") in FILE_PARTS
+
+
+def _read_file(part: dict[str, Any], place: str) -> ContextFile:
+    """The text of a file that stands in a message; raises ChatRefused for one that is only named, or that has no text."""
+    given = part["file"] if isinstance(part.get("file"), dict) else part
+    name, data = str(given.get("filename") or "file")[:100], given.get("file_data")
+    if not isinstance(data, str) or not data:
+        raise ChatRefused(400, f"the file {name!r} comes without file_data; Moot stores no files of its own", param=place)
+    head, comma, rest = data.partition(",") if data.startswith("data:") else ("", "", data)
+    try:
+        raw = b64decode(rest, validate=True) if not comma or head.endswith(";base64") else rest.encode()
+        return build_given_file(name, name, raw)
+    except (ValueError, BadSetting, MissingExtra) as cause:
+        raise ChatRefused(400, f"the file {name!r} cannot be read: {cause}", param=place) from cause
 
 
 def _list_parts(message: ChatMessage) -> list[dict[str, Any]]:
@@ -225,7 +285,8 @@ def _quote_message(role: str, text: str, language: Language) -> str:
 def digest_request(chat: ChatRequest, model: ChatModel) -> str:
     """What makes two requests the same: model, messages, and the fields by which clients tell theirs apart."""
     messages = [[message.role, read_text(message)] for message in chat.messages]
-    shape = [] if chat.response_format is None else [chat.response_format]
+    files = [part for message in chat.messages for part in _list_parts(message) if _is_file(part)]
+    shape = [each for each in (chat.response_format, find_answer_tool(chat), *files) if each is not None]
     told = json.dumps([model.id, messages, chat.seed, chat.user, *shape], ensure_ascii=True)
     return sha256(told.encode()).hexdigest()
 

@@ -1,5 +1,6 @@
 """Who is let in: hosts and origins, tokens, sizes, rates."""
 
+import asyncio
 import math
 import time
 from collections import Counter, OrderedDict
@@ -40,6 +41,8 @@ SAFE_HEADERS: Final = (
 )
 """On every answer: what a page of this server may load, and who may load it (W-7)."""
 MAX_CALLERS: Final = 10_000
+MAX_DRAINED: Final = 67_108_864
+DRAIN_SECONDS: Final = 10.0
 WHERE_FROM: Final = "`moot key` prints that of whoever runs the server, `moot invite` makes one for somebody else"
 DENIED: Final = {
     "unknown": "the token is unknown",
@@ -146,6 +149,8 @@ class AccessControl:
             self._on_refused(refused.status_code)
             if request.url.path.startswith(CHAT_PATHS):
                 refused = reshape_refusal(refused)
+            if refused.status_code == 413:
+                await drain_body(receive)
         self._underway[who] += 1
         try:
             await (refused or self._app)(scope, receive, _add_safe_headers(send))
@@ -287,6 +292,18 @@ def _refuse_large(request: Request, largest: int) -> Response | None:
     """The refusal of a body that says itself that it is too large; any other is counted while it is read."""
     size = request.headers.get("content-length", "")
     return build_too_large(largest) if size.isdecimal() and int(size[:20]) > largest else None
+
+
+async def drain_body(receive: Receive) -> None:
+    """Read what a client still sends: many read no answer before they have sent all of it, and find the line closed."""
+    size, more = 0, True
+    try:
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while more and size < MAX_DRAINED:
+                message = await receive()
+                size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+    except TimeoutError:
+        return
 
 
 def build_too_large(largest: int) -> Response:

@@ -28,7 +28,7 @@ from moothall.surfaces.api.errors import find_error_code
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
 from moothall.surfaces.api.methods import TABLE, open_server_context
 from moothall.surfaces.http.a2a import A2aDoor
-from moothall.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large
+from moothall.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large, drain_body
 from moothall.surfaces.http.chat import ChatDoor
 from moothall.surfaces.http.entry_stream import EntryHub
 from moothall.surfaces.http.login import Login, RefusalLog
@@ -357,5 +357,6 @@ async def _read_body(request: Request) -> bytes | None:
     async for piece in request.stream():
         body += piece
         if len(body) > request.state.largest_body:
+            await drain_body(request.receive)
             return None
     return bytes(body)
