@@ -27,7 +27,7 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "demo": ("demo", "try"),
     "invite": ("invite", "key", "access"),
     "listing": ("list", "label"),
-    "mcp": ("mcp",),
+    "mcp": ("mcp", "acp"),
     "notify": ("notify",),
     "memory": ("decisions", "obligations", "trust", "breakers"),
     "pipeline": ("pipeline",),
@@ -50,7 +50,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Take part": ("watch", "asks", "answer", "input", "invite", "cancel"),
     "Look back": ("label", "replay", "verify", "fork", "diff", "import", "swarm-report"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
-    "Serve": ("worker", "ready", "mcp", "notify", "key", "access", "heads", "backup", "restore", "archive"),
+    "Serve": ("worker", "ready", "mcp", "acp", "notify", "key", "access", "heads", "backup", "restore", "archive"),
     "Extend": ("config", "setup", "connect", "panel", "tools", "schema"),
 }
 """The other commands by what one wants to do. A test refuses a command that is in none."""

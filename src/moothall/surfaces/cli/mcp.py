@@ -1,16 +1,17 @@
-"""`moot mcp`: MCP on standard input and output."""
+"""`moot mcp` and `moot acp`: MCP for a client, and ACP for an editor, on standard input and output."""
 
 import asyncio
 import logging
 import os
 import signal
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from moothall.app.moot import Moot
-from moothall.errors import NotAllowed
+from moothall.errors import MissingExtra, NotAllowed, describe_install
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.mcp.greeting import build_instructions, greet_client
 
@@ -61,6 +62,48 @@ def mcp(all_tools: bool) -> None:
                 return Caller.from_identity(await _identify(context.moot, secret))
 
             await serve_on_stdio(context, caller_of, greeting, shows_all=all_tools)
+
+    out.run(work, stopped=lambda: "")
+
+
+@click.command()
+@click.option(
+    "--model",
+    default="moot",
+    show_default=True,
+    metavar="[PROTOCOL:]PANEL",
+    help="Who meets first; the editor offers others as modes.",
+)
+@click.option("--page", default="", metavar="URL", help="The address of your `moot serve`, for links to the meeting's page.")
+def acp(model: str, page: str) -> None:
+    """Serve ACP to one editor on standard input and output: its user asks the board and follows the meeting there.
+
+    With MOOT_TOKEN in the environment it has the rights of that token; without it, all rights on this ledger.
+
+    \b
+    moot acp
+    moot acp --model debate:board --page http://127.0.0.1:8760
+    """
+    if find_spec("acp") is None:
+        out.fail(MissingExtra(f"`moot acp` needs an extra package: {describe_install('acp')}"))
+    secret = os.environ.get("MOOT_TOKEN", "")
+
+    async def work() -> None:
+        from moothall.participants.local_user import name_local_door
+        from moothall.surfaces.acp.agent import serve_editor
+        from moothall.surfaces.api.method import Caller
+        from moothall.surfaces.api.methods import open_server_context
+
+        logging.basicConfig(level="WARNING")
+        async with open_server_context(Moot()) as context:
+
+            async def caller_of() -> Caller:
+                if not secret:
+                    return Caller(user=name_local_door())
+                return Caller.from_identity(await _identify(context.moot, secret))
+
+            await caller_of()
+            await serve_editor(context, caller_of, model, page)
 
     out.run(work, stopped=lambda: "")
 
