@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from moothall.app.estimates import estimate_session
 from moothall.app.moot import Moot
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Reply, ToolUsed
@@ -307,5 +308,53 @@ def test_members_see_different_evidence() -> None:
             wrong = [replace(seats[0], sees=("contract/*",)), seats[1]]
             with pytest.raises(BadRoster, match=r"seat 'ada' sees contract/\*.*contracts/lease.md, notes.md"):
                 await moot.open("Q?", protocol="debate", seats=wrong, check=False, files=FILES)
+
+    asyncio.run(work())
+
+
+def test_the_decision_says_what_it_rests_on_and_what_nobody_read() -> None:
+    """E-5, E-4: files that were cited, files that nobody was shown a line of, and how many quotations held."""
+    unread = ContextFile(name="attic.md", text="Dust.\nMore dust.")
+
+    def step(request: Request) -> Step:
+        if request.body.get("tools") and not count_results(request):
+            return StubReply(calls=(READ,))
+        if request.body.get("response_format"):
+            return act()(request)
+        return StubReply(
+            text='The lease says "The rent is 40,000 euros a year" (contracts/lease.md:41), and "dust is all we have in there".'
+        )
+
+    async def work() -> None:
+        async with StubServer([step]) as stub, Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+            session = await open_session(moot, stub, "roundtable", files=[*FILES, unread])
+            decision = await moot.run(session)
+            assert decision.evidence is not None
+            assert decision.evidence.cited == ("contracts/lease.md",)
+            assert decision.evidence.unread == ("attic.md",)
+            assert 0 < decision.evidence.quotations_held < decision.evidence.quotations
+            assert decision.to_json()["evidence"]["unread"] == ["attic.md"]
+            minutes = await moot.export(session, "minutes")
+            assert "Argued from: contracts/lease.md." in minutes
+            assert "Nobody was shown a line of: attic.md." in minutes
+            shown = await open_session(moot, stub, "roundtable", files=[*FILES, unread], tools="off")
+            assert (await moot.run(shown)).evidence == replace(decision.evidence, unread=())
+
+    asyncio.run(work())
+
+
+def test_tools_are_in_the_forecast() -> None:
+    """E-7: what looking things up may cost is forecast, and nothing of it where it is off."""
+
+    async def work() -> None:
+        async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+            seats = {"ada": "http://127.0.0.1:9/v1#x", "bob": "mailbox"}
+            plans = {}
+            for switch in ("on", "off"):
+                planned = await moot.plan_session("Q?", seats=seats, files=FILES, tools=switch, tool_calls=3, check=False)
+                plans[switch] = estimate_session(planned.opened, moot.seating.kinds)
+            assert plans["on"].calls.least == plans["off"].calls.least
+            assert plans["on"].calls.most == 4 * plans["off"].calls.most
+            assert plans["on"].tokens.most > 4 * plans["off"].tokens.most
 
     asyncio.run(work())

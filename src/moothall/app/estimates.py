@@ -13,7 +13,7 @@ from moothall.errors import UnknownPlatform
 from moothall.locale.catalogues import ESTIMATE
 from moothall.participants.kinds import ADDRESS, MODEL, KindTable
 from moothall.participants.platforms import parse_platform
-from moothall.reports.given import count_shown
+from moothall.reports.given import count_shown, offers_tools
 
 SHORT_PROMPT: Final = 900
 LONG_PROMPT: Final = 4_500
@@ -57,13 +57,16 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
         expected = plugin.expect(opened)
     rows = [(name, each.least, each.most, each.tokens_out) for each in expected for name in each.seats]
     given = (len(opened.topic) + count_shown(opened.subject.context)) / CHARACTERS_PER_TOKEN
+    has_tools = offers_tools(opened, opened.subject.context)
     calls, tokens, usd = [0.0, 0.0], [0.0, 0.0], [Decimal(0), Decimal(0)]
     unpriced: set[str] = set()
     for name, least, most, size in rows:
         if name not in asked:
             continue
-        for at, (count, prompt) in enumerate(((least, SHORT_PROMPT), (most, LONG_PROMPT))):
-            sent, written = count * (prompt + given), count * size
+        # A seat that looks something up sends its prompt again with each result; at least it looks up nothing.
+        looks = opened.tools.calls if has_tools and kinds.find(seats[name].platform).name in {MODEL, ADDRESS} else 0
+        for at, (count, prompt) in enumerate(((least, SHORT_PROMPT), (most * (1 + looks), LONG_PROMPT))):
+            sent, written = count * (prompt + given + at * bool(looks) * opened.tools.tokens / 2), count * size
             calls[at] += count
             tokens[at] += sent + written
             price = find_price(seats[name], round(sent), round(written))

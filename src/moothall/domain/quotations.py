@@ -72,6 +72,11 @@ class Quotation:
     verdict: Verdict
     place: str = ""
 
+    @property
+    def holds(self) -> bool:
+        """Whether it stands where it is said to."""
+        return self.verdict == "found"
+
 
 @dataclass(frozen=True, slots=True)
 class _Citation:

@@ -30,7 +30,7 @@ UNNAMED_MINDS: Final = frozenset({MAILBOX, HUMAN, SCRIPT, FUNCTION, DEMO})
 Sessions are folded by this, so it depends on what is recorded alone, never on which plugins are installed.
 """
 
-TOOLLESS: Final = UNNAMED_MINDS | {COMMAND, EMBEDDED, MEASURE}
+TOOLLESS: Final = UNNAMED_MINDS | {ACP, COMMAND, EMBEDDED, MEASURE}
 """Kinds whose participants call no tools of Moot's: they are shown what was given as far as it fits."""
 
 MAX_SEATS: Final = 64

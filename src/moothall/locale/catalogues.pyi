@@ -237,6 +237,9 @@ class ContextFilesText(Texts):
     tool_seconds: str
     tool_sealed: str
     tool_more: str
+    rests_on: str
+    cites_nothing: str
+    unread: str
     outcomes: Mapping[str, str]
     tools: Mapping[str, str]
     refusals: Mapping[str, str]

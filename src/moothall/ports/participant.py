@@ -44,9 +44,9 @@ def note_waiting() -> Iterator[None]:
 
 def note_retry() -> None:
     """Say that the answer is tried for again, after a failure that may pass."""
-    told = ON_RETRY.get()
-    if told is not None:
-        told()
+    report = ON_RETRY.get()
+    if report is not None:
+        report()
 
 
 def note_tool(used: ToolUsed) -> None:

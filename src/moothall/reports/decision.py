@@ -88,6 +88,20 @@ class SeatPosition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceBase:
+    """What became of the given files by the end of a session."""
+
+    cited: tuple[str, ...] = ()
+    """Those in which quotations and citations of the session stand, the most cited first."""
+    unread: tuple[str, ...] = ()
+    """Those of which no seat that answered was shown a line, by its prompt or by a tool."""
+    quotations: int = 0
+    """How many quotations and citations were checked."""
+    quotations_held: int = 0
+    """How many of them stand where they are said to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The outcome of a session; a protocol names the figures that it has.
 
@@ -157,6 +171,8 @@ class Decision:
     """Their share of the weight of those who spoke."""
     obligations: tuple[Obligation, ...] = ()
     """The conditions that it was supported on."""
+    evidence: EvidenceBase | None = None
+    """What it rests on of the given files, and what nobody read; None where none were given, or it goes on."""
     strength: Strength = field(init=False, default="none")
     """What it is worth in one word; it follows from the other figures, whatever the protocol (`moothall.scoring.strength`)."""
     strength_reason: StrengthReason = field(init=False, default="undecided")

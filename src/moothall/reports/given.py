@@ -30,6 +30,11 @@ def count_shown(context: tuple[ContextFile, ...]) -> int:
     return sum(len(each.text) for each in context) if fits_prompt(context) else SEARCHED_LENGTH
 
 
+def offers_tools(opened: Opened, context: tuple[ContextFile, ...]) -> bool:
+    """Whether a seat that is shown these files may read and search them."""
+    return bool(context) and (opened.tools.switch == "on" or (opened.tools.switch == "auto" and not fits_prompt(context)))
+
+
 def is_read_by_tools(opened: Opened, seat: Seat, context: tuple[ContextFile, ...]) -> bool:
     """Whether a seat is shown passages alone although all would fit: a model that reads the files itself."""
     return opened.tools.switch == "on" and fits_prompt(context) and parse_kind(seat.platform) not in TOOLLESS

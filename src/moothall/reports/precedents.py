@@ -12,7 +12,7 @@ from moothall.domain.person import PersonAsk
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS, PrecedentsText
-from moothall.reports.given import fits_prompt, format_context, is_read_by_tools
+from moothall.reports.given import format_context, is_read_by_tools, offers_tools
 from moothall.reports.quotations import format_faults
 
 MAX_MEMORY_LENGTH: Final = 3_000
@@ -52,9 +52,7 @@ def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()
     if person is not None and not brief.perception.own_words:
         person = partial(_tell_person, given_text, person)
     # A bid says whether one wants to speak; looking things up is for what is said then.
-    has_tools = (
-        files and not brief.probe and (opened.tools.switch == "on" or (opened.tools.switch == "auto" and not fits_prompt(files)))
-    )
+    has_tools = offers_tools(opened, files) and not brief.probe
     tools = ToolAccess(files=files, rules=opened.tools, used=used) if has_tools else None
     return replace(brief, shared=shared, person=person, tools=tools)
 

@@ -39,12 +39,9 @@ def build_quotations(timeline: SessionTimeline, subject: Topic) -> tuple[blocks.
         return ()
     words = CONTEXT_FILES[timeline.language]
     count, faults = 0, list[str]()
-    for line in timeline.lines:
-        if line.speaker != USER:
-            # A line quotes what was there before it: the verdict does not change any more.
-            checked = timeline.build_once(("quotations", line.id), (line.content,), partial(_check_line, timeline, line, subject))
-            count += len(checked)
-            faults += _describe_faults(words, line.id, line.speaker, checked)
+    for line, checked in list_checked(timeline, subject.context):
+        count += len(checked)
+        faults += _describe_faults(words, line.id, line.speaker, checked)
     if not count:
         return ()
     summary = words.held.format(held=count - len(faults), all=count)
@@ -52,14 +49,23 @@ def build_quotations(timeline: SessionTimeline, subject: Topic) -> tuple[blocks.
     return blocks.build_section(words.quotations, (blocks.Line(summary), *shown))
 
 
-def _check_line(timeline: SessionTimeline, line: TimelineLine, subject: Topic) -> list[Quotation]:
+def list_checked(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> Iterator[tuple[TimelineLine, list[Quotation]]]:
+    """Every line that a seat wrote, with its quotations."""
+    for line in timeline.lines:
+        if line.speaker != USER:
+            # A line quotes what was there before it: the verdict does not change any more.
+            check = partial(_check_line, timeline, line, files)
+            yield line, timeline.build_once(("quotations", line.id), (line.content,), check)
+
+
+def _check_line(timeline: SessionTimeline, line: TimelineLine, files: tuple[ContextFile, ...]) -> list[Quotation]:
     said = {each.id: each.content for each in timeline.lines if each.id < line.id}
-    return check_quotations(line.content, subject.context, said)
+    return check_quotations(line.content, files, said)
 
 
 def _describe_faults(words: ContextFilesText, entry: int, seat: SeatId, checked: Iterable[Quotation]) -> Iterator[str]:
     for each in checked:
-        if each.verdict != "found":
+        if not each.holds:
             quoted, cited = one_line(each.text)[:MAX_WORDS_LENGTH], one_line(each.cited)
             source = words.cited.format(place=cited) if cited else ""
             text = words.faults[each.verdict].format(words=quoted, source=source, place=one_line(each.place), cited=cited)

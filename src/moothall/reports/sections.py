@@ -24,6 +24,7 @@ from moothall.locale.texts import map_names
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
+from moothall.reports.evidence_base import build_evidence_base, describe_evidence_base
 from moothall.reports.given import build_given, summarize_given
 from moothall.reports.quotations import build_quotations
 from moothall.reports.timeline import ReplyOrigin, SessionTimeline, TimelineLine, format_time
@@ -132,6 +133,7 @@ def start_decision(timeline: SessionTimeline) -> Decision:
         turns=sum(line.speaker != USER for line in timeline.lines),
         spent=timeline.spent,
         track_record=timeline.track_record,
+        evidence=build_evidence_base(timeline),
     )
 
 
@@ -180,7 +182,12 @@ def build_report(
         language=timeline.language,
         title=title or words.minutes,
         topic=decision.topic,
-        decision=put_answer_first(decision, (*decision_blocks, *explain_refusals(timeline, words)), words, undecided),
+        decision=put_answer_first(
+            decision,
+            (*decision_blocks, *describe_evidence_base(timeline), *explain_refusals(timeline, words)),
+            words,
+            undecided,
+        ),
         record=(
             *add_origins(timeline, record, words),
             *build_tool_uses(timeline),
