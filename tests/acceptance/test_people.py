@@ -60,11 +60,11 @@ def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(cli: 
         terminal.type("\r")
         terminal.wait_for("How sure are you?")
         terminal.type("\r")
-        terminal.wait_for("How do you vote on the motion?")
-        terminal.type("suport\r")
-        terminal.wait_for("did you mean “support”?")
+        terminal.wait_for("Which option do you vote for?")
+        terminal.type("SQLote\r")
+        terminal.wait_for("did you mean “SQLite”?")
         terminal.type("2\r")
-        terminal.wait_for("On which condition?")
+        terminal.wait_for("On a condition?")
         terminal.type("with backups\r")
         terminal.wait_for("Why?")
         terminal.type("\r")
@@ -216,7 +216,7 @@ def test_a_whole_debate_by_mailbox_in_plain_text(cli: Cli, debate: str) -> None:
     cli("answer", debate, "--seat", "eve", "pass")
     cli("resume", debate, code=3)
     refused = cli("answer", debate, "--seat", "eve", "perhaps", code=2)
-    assert "expected on a line for each number, one of: support | conditional support | oppose | abstain" in refused.err
+    assert "expected one of: Postgres | SQLite (a reason may follow), or /abstain" in refused.err
     first = cli.json(
         "answer",
         debate,

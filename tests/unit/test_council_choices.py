@@ -6,6 +6,7 @@ import pytest
 from tests.support.play_council import DeliberationRun, build_mailbox_seat, build_seat, challenge, debate, propose, synthesize
 
 from moothall.codec.answers import read_answer
+from moothall.codec.person_asks import build_person_ask, read_plain_answer
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
@@ -110,3 +111,54 @@ def test_the_form_asks_for_the_choice_and_the_prompt_shows_where_one_stood() -> 
 def test_without_a_minority_nobody_is_quoted() -> None:
     table = bring_to_vote("Postgres", blind=("Postgres", "Postgres", "Postgres"))
     assert "# Heard before the vote" not in table.brief("bob").own
+
+
+@pytest.mark.parametrize("syntheses", [("Postgres",), ("Postgres", "SQLite")])
+@pytest.mark.parametrize("mailbox", ["", "eve"])
+def test_a_person_is_asked_for_the_option_too(mailbox: str, syntheses: tuple[str, ...]) -> None:
+    """D-24: at the terminal, on the page and in a mailbox; a condition and the reason are theirs to add."""
+    table = bring_to_vote(*syntheses, mailbox=mailbox)
+    person = build_person_ask(table.brief("eve"))
+    first, condition, why, sure, *_ = person.steps
+    assert (first.text, [choice.value for choice in first.choices]) == (
+        "Which option do you vote for?",
+        [*OPTIONS],
+    )
+    assert [command.word for command in person.commands] == ["/abstain"]
+    assert (condition.is_needed, why.name, sure.name) == (False, "why", "confidence")
+    said = read_answer(
+        table.brief("eve"), person.build({"choice": "SQLite", "condition": "with backups", "why": "One file."})
+    ).said
+    assert isinstance(said, Contribution)
+    assert (said.choice, said.text) == ("SQLite", "One file.")
+    positions = {each.position for each in said.ballot} if said.ballot else {said.position}
+    assert positions == ({"oppose"} if len(syntheses) == 1 else {"oppose", "conditional_support"})
+
+
+@pytest.mark.parametrize(
+    ("text", "choice", "position", "condition"),
+    [
+        ("SQLite", "SQLite", "oppose", ""),
+        ("I vote for Postgres, because it is known.", "Postgres", "support", ""),
+        ("abstain", "abstain", "abstain", ""),
+        ("I abstain.", "abstain", "abstain", ""),
+        ("I support it.", "", "support", ""),
+        ("Yes, if we have backups.", "", "conditional_support", "we have backups"),
+    ],
+)
+def test_the_words_of_a_person_name_an_option_or_approve_of_the_motion(
+    text: str, choice: str, position: VotePosition, condition: str
+) -> None:
+    """D-24: a letter in a mailbox is read by its option; who writes of the motion is understood as well."""
+    table = bring_to_vote("Postgres", mailbox="eve")
+    said = read_answer(table.brief("eve"), read_plain_answer(build_person_ask(table.brief("eve")), text)).said
+    assert isinstance(said, Contribution)
+    assert (said.position, said.condition) == (position, condition)
+    assert said.choice in {choice, "", "Postgres"}
+
+
+def test_words_that_name_no_option_are_refused_with_the_options() -> None:
+    """D-24: one sentence."""
+    table = bring_to_vote("Postgres", mailbox="eve")
+    with pytest.raises(BadAnswer, match=r"one of: Postgres \| SQLite \| Files .*/abstain"):
+        read_plain_answer(build_person_ask(table.brief("eve")), "The weather is fine.")

@@ -7,6 +7,7 @@ What is not certain is refused with what can be said instead.
 import difflib
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -76,6 +77,17 @@ def suggest_choice(text: str, choices: Sequence[PersonChoice]) -> str:
 
 def read_plain_answer(person: PersonAsk, text: str) -> object:
     """Read a whole answer from one text, as a person writes it in a message; raises BadAnswer with what can be said."""
+    if person.otherwise is None:
+        return _read_as_asked(person, text)
+    try:
+        return _read_as_asked(person, text)
+    except BadAnswer as fault:
+        with suppress(BadAnswer):
+            return _read_as_asked(person.otherwise, text)
+        raise fault from None
+
+
+def _read_as_asked(person: PersonAsk, text: str) -> object:
     said = text.strip()
     command = find_command(person, said)
     if command is not None:
@@ -143,7 +155,10 @@ def _read_group(person: PersonAsk, steps: list[PersonStep], text: str, answers: 
                     answers[build_key(CONDITION, step.group)] = found.condition
                     is_read = read_choice(text, step.choices) is not None
             case "option":
-                value = read_option(text, step.choices) or ""
+                option = find_choice(text, step.choices) if text else None
+                if option is not None:
+                    value = option.value
+                    answers[build_key(CONDITION, step.group)] = option.condition
                 is_read = is_read or read_choice(text, step.choices) is not None
             case "reference":
                 number = _ENTRY.search(text)

@@ -72,7 +72,7 @@ class PersonAsk:
 
     `news` are the latest contributions, oldest first; the person is shown those that it has not seen, without its own. `about` is
     what the questions are about, such as the motion. `build` makes the answer of the seat. `keeps_for` is the kind of a later ask
-    that the answer to the first step also answers.
+    that the answer to the first step also answers. `otherwise` is how words are read that do not answer these questions.
     """
 
     build: Callable[[Answers], object]
@@ -82,3 +82,4 @@ class PersonAsk:
     news: tuple[Utterance, ...] = ()
     commands: tuple[PersonCommand, ...] = ()
     keeps_for: str = ""
+    otherwise: "PersonAsk | None" = None

@@ -263,6 +263,8 @@ class CouncilPersonText(Texts):
     gives_way: str
     vote_on: str
     vote: str
+    vote_for: str
+    any_condition: str
     motion: str
     sides: Mapping[str, str]
     outcomes: Mapping[str, str]

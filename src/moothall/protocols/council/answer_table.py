@@ -13,7 +13,7 @@ from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, defi
 from moothall.domain.context import Utterance, clip_utterance, extract_first_sentence
 from moothall.domain.effects import AnswerForm, Schema
 from moothall.domain.ids import USER
-from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonStep, build_key
+from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonCommand, PersonStep, build_key
 from moothall.domain.safe_text import quote_lines
 from moothall.locale.catalogues import COUNCIL_PERSON, COUNCIL_REPORT, PERSON_STEPS, CouncilPersonText
 from moothall.protocols.council import facts
@@ -261,14 +261,29 @@ def _ask_vote_confidence(asked: CouncilAsk) -> list[PersonStep]:
     return [person_steps.ask_confidence(asked.language, only_after=None if asked.candidates else (person_steps.POSITION, SIDES))]
 
 
+def _ask_option(asked: CouncilAsk) -> list[PersonStep]:
+    """Ask for the option that a person votes for, its condition if it has one, and the reason."""
+    words = PERSON_STEPS[asked.language]
+    step = replace(person_steps.ask_choice(asked.language, asked.options), text=asked.text.vote_for)
+    after = (person_steps.CHOICE, tuple(asked.options))
+    return [
+        step,
+        PersonStep(name=CONDITION, text=asked.text.any_condition, only_after=after),
+        PersonStep(name=WHY, text=words.why, is_long=True),
+        person_steps.ask_confidence(asked.language, only_after=after),
+    ]
+
+
 VOTE_CHOICE: Final = Row(
     "choice",
     is_needed=True,
     when=lambda asked: bool(asked.options),
     allow=lambda asked: allow_choice((*asked.options, ABSTAIN), MAX_CHOICE),
     fill=lambda _: "",
+    ask=_ask_option,
+    read=lambda _, answers: person_steps.read_choice(answers),
 )
-"""Among options a vote is a choice, not an approval of texts; a seat that approves all the same is counted so, as people do."""
+"""Among options a vote is a choice, not an approval of texts; a seat that approves all the same is counted so."""
 VOTE_FIELDS: Final = (
     VOTE_CHOICE,
     Row(
@@ -435,7 +450,27 @@ def build_person_ask(asked: CouncilAsk) -> PersonAsk:
             intro, rows = text.decide if has_options else "", FORMS["decide"].pick_fields(*resolution, "taken")
             return ask_person(rows, asked, intro=intro, news=news)
         case _:
-            return ask_person(FORMS["vote"].fields, asked, about=_describe_motion(asked), news=news)
+            rows = [row for row in FORMS["vote"].fields if row.name != "choice"]
+            approval = ask_person(rows, asked, about=_describe_motion(asked), news=news)
+            if not has_options:
+                return approval
+            # A command, not a choice: "I choose Postgres" must not be weighed against a word for no side.
+            abstain = PersonCommand(
+                word="/abstain",
+                text=PERSON_STEPS[asked.language].verdicts[ABSTAIN],
+                answer={"type": "vote", "choice": ABSTAIN},
+                words=(ABSTAIN, "弃权"),
+            )
+            chosen = ask_person(_list_choice_rows(), asked, about=approval.about, news=news, commands=(abstain,))
+            # Whoever writes "yes, if we have backups" means the motion, and is understood.
+            return replace(chosen, otherwise=approval)
+
+
+def _list_choice_rows() -> list[Row]:
+    """Return the fields of a vote for an option: one question covers the choice, its condition and the reason."""
+    rows = FORMS["vote"].pick_fields("type", "choice", "confidence", "text", "condition", "moved_by")
+    asked_before = {"confidence": None, "condition": None}
+    return [replace(row, when=lambda _: True, ask=asked_before.get(row.name, row.ask)) for row in rows]
 
 
 def _describe_motion(asked: CouncilAsk) -> str:
