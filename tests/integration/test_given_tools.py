@@ -14,7 +14,7 @@ import pytest
 from moothall.app.estimates import estimate_session
 from moothall.app.moot import Moot
 from moothall.domain.effects import Ask, Brief
-from moothall.domain.facts import Reply, ToolUsed
+from moothall.domain.facts import Language, Reply, ToolUsed
 from moothall.domain.ids import SeatId, SessionId, ask_id
 from moothall.domain.roster import Seat
 from moothall.domain.tool_rules import ToolRules
@@ -27,6 +27,7 @@ from moothall.participants.platforms import parse_platform
 from moothall.ports.participant import ON_TOOL, Answer
 from moothall.protocols.persona.facts import MeetingOpened, PersonaSettings
 from moothall.protocols.persona.rules import RULES
+from moothall.reports.given_tools import MAX_RESULT_LENGTH, run_tool
 from moothall.reports.precedents import add_background
 from moothall.reports.sections import describe_shared
 from moothall.surfaces.api.entries import build_entry_out
@@ -358,3 +359,37 @@ def test_tools_are_in_the_forecast() -> None:
             assert plans["on"].tokens.most > 4 * plans["off"].tokens.most
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_tools_are_offered_by_themselves_where_files_are_too_long(language: Language) -> None:
+    """E-2: by default a model has tools where the files do not fit its prompt, and none where they do or it only bids."""
+    ada = Seat(id=SeatId("ada"), platform="stub")
+    long = ContextFile(name="long.md", text="租金 rent.\n" * 20_000)
+    for files, switch, is_offered in [
+        (FILES, "auto", False),
+        ([long], "auto", True),
+        ([long], "off", False),
+        (FILES, "on", True),
+    ]:
+        opened = MeetingOpened(
+            topic="Q?",
+            language=language,
+            seed=7,
+            seats=(ada,),
+            settings=PersonaSettings(blind=False),
+            subject=Topic(context=build_context(files)),
+            tools=ToolRules(switch=switch),  # type: ignore[arg-type]
+        )
+        for kind, expected in (("speech", is_offered), ("intent", False)):
+            ask = Ask(id=ask_id(1, kind, ada.id), seat=ada.id, kind=kind, turn=1, patience=60.0)
+            brief = add_background(RULES.brief(RULES.initial(opened), ask), opened)
+            assert (brief.tools is not None) is expected, (switch, kind)
+    first = run_tool(language, (long,), "read", {"file": "long.md"})
+    assert len(first.text) <= MAX_RESULT_LENGTH
+    last = int(first.places[0].rpartition("-")[2])
+    assert str(last + 1) in first.text
+    then = run_tool(language, (long,), "read", {"file": "long.md", "first": str(last + 1)})
+    assert then.places[0].startswith(f"long.md:{last + 1}-")
+    assert run_tool(language, (long,), "search", {"words": "租金"}).outcome == "answered"
+    assert not run_tool(language, (long,), "search", {"words": "zebra"}).places

@@ -234,6 +234,7 @@ class ContextFilesText(Texts):
     tool_line: str
     tool_places: str
     tool_arguments: str
+    tool_result: str
     tool_seconds: str
     tool_sealed: str
     tool_more: str

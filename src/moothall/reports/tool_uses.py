@@ -31,7 +31,7 @@ def build_tool_use(timeline: SessionTimeline, use: ToolLine) -> blocks.Details:
     words, fact = CONTEXT_FILES[timeline.language], use.fact
     fields = (
         (words.tool_arguments, f"{one_line(fact.tool)} {fact.arguments}"),
-        (words.tool_places, f"{words.outcomes[fact.outcome]}, {fact.size}"),
+        (words.tool_places, words.tool_result.format(outcome=words.outcomes[fact.outcome], size=fact.size)),
         (words.hash, fact.sha256),
         (words.tool_seconds, f"{fact.seconds:g} s"),
     )
