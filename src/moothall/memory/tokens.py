@@ -5,7 +5,7 @@ Only a digest of each secret is stored, in the register `_access`. A ticket and 
 
 import hmac
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -27,6 +27,11 @@ MAX_LIFE: Final = timedelta(days=3660)
 TICKET: Final = "moott"
 LOGIN: Final = "mootc"
 TICKET_LIFE: Final = timedelta(minutes=15)
+MAX_CODE_LIFE: Final = timedelta(days=1)
+CODE_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""Without letters that look like others; 32 to the power of 8 codes, of which a server lets nobody try many."""
+CODE_LENGTH: Final = 8
+_CODE_SLIPS: Final = str.maketrans({"I": "1", "L": "1", "O": "0", "-": None, " ": None})
 MAX_LOGINS_PER_TOKEN: Final = 20
 """Live ones: each is stored, and folded by every server on the ledger."""
 MAX_LOGIN: Final = timedelta(days=30)
@@ -185,7 +190,19 @@ class TokenStore:
             return AccessDenied(reason="expired", id=token.id)
         return Identity(id=token.id, role=token.role, session=token.session, seat=token.seat, family=token.family)
 
-    async def issue_ticket(self, token: str, lasts: timedelta = TICKET_LIFE) -> IssuedToken:
+    async def issue_code(self, token: str, lasts: timedelta = TICKET_LIFE) -> IssuedToken:
+        """Issue a ticket that a person can read out: eight letters, for a short time. Raises as `issue_ticket`."""
+        if lasts > MAX_CODE_LIFE:
+            raise BadSetting(f"a code lasts at most {MAX_CODE_LIFE}, because it is short; give a token for longer")
+        return await self.issue_ticket(token, lasts, generate=_generate_code)
+
+    async def issue_ticket(
+        self,
+        token: str,
+        lasts: timedelta = TICKET_LIFE,
+        *,
+        generate: Callable[[str, Collection[str]], IssuedToken] | None = None,
+    ) -> IssuedToken:
         """Issue a secret that gives one browser a login with the rights of a token; raises UnknownToken, BadSetting."""
         if not timedelta(0) < lasts <= MAX_LIFE:
             raise BadSetting(f"a ticket that lasts {lasts} is none; it must last more than nothing")
@@ -195,7 +212,7 @@ class TokenStore:
             held = _get_token(state.tokens, token).token
             if held.revoked_at is not None or self._clock.now() >= held.expires:
                 raise UnknownToken(f"the token {token[:100]!r} is not valid any more; issue another one")
-            issued.append(_generate_secret(TICKET, state.tickets))
+            issued.append((generate or _generate_secret)(TICKET, state.tickets))
             expires = min(held.expires, self._clock.now() + lasts)
             return (facts.TicketIssued(id=issued[-1].id, digest=_digest(issued[-1].secret), token=token, expires=expires),)
 
@@ -347,6 +364,25 @@ def _generate_secret(kind: str, known: Collection[str]) -> IssuedToken:
         name = secrets.token_hex(4)
     # The id is part of the secret, so that `identify` finds the token without comparing all digests.
     return IssuedToken(id=name, secret=f"{kind}_{name}_{secrets.token_urlsafe(32)}")
+
+
+def _generate_code(kind: str, known: Collection[str]) -> IssuedToken:
+    drawn = "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
+    if drawn[:4] in known:
+        return _generate_code(kind, known)
+    return IssuedToken(id=drawn[:4], secret=f"{kind}_{drawn[:4]}_{drawn[4:]}")
+
+
+def format_code(secret: str) -> str:
+    """A code as people read it: `7K3Q-9XRA`."""
+    return "-".join(secret.split("_")[1:])
+
+
+def parse_code(text: str) -> str:
+    """The secret of a code as a person typed it; empty for what is none."""
+    plain = text.upper().translate(_CODE_SLIPS)
+    is_code = len(plain) == CODE_LENGTH and set(plain) <= set(CODE_LETTERS)
+    return f"{TICKET}_{plain[:4]}_{plain[4:]}" if is_code else ""
 
 
 def _digest(secret: str) -> str:

@@ -20,9 +20,10 @@ from moothall.app.seats import discover_platforms
 from moothall.app.session_options import describe_option, find_refusal, list_public_options
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
-from moothall.errors import BadSetting, describe_install
+from moothall.domain.ids import parse_session_id
+from moothall.errors import BadSetting, NotAllowed, describe_install
 from moothall.locale.catalogues import OPENING
-from moothall.memory.tokens import Token
+from moothall.memory.tokens import AccessDenied, Token, parse_code
 from moothall.participants.script import Pace
 from moothall.ports.plugin import AnyPlugin
 from moothall.surfaces.api.fields import MAX_ENTRIES, FamilyRef, IdempotencyKey, SessionRef, SwapsRef
@@ -272,6 +273,27 @@ async def invite_seat(
             PasteOut(client=key, title=client.title, text=render_entry(key, client, door)) for key, client in ALL_CLIENTS.items()
         ],
     )
+
+
+class JoinOut(ApiModel):
+    session_id: str
+    seat: str
+    prompt: str = Field(description="What to do to take the seat, with the tools of this connection.")
+
+
+@METHODS.add("moot.joinByCode", "run", tool="join_by_code", unbound=True)
+async def join_by_code(call: Call, code: Annotated[str, Field(max_length=40, description="Such as 7K3Q-9XRA.")]) -> JoinOut:
+    """Use up a code for a seat, and learn which seat it is and how to take it. Next: what `prompt` says."""
+    secret = parse_code(code)
+    token = await call.moot.access.find_token(secret)
+    if isinstance(token, AccessDenied):
+        raise NotAllowed(f"the code is {token.reason}; a code works once and for a short time: ask for another one")
+    if token.role != "seat":
+        raise NotAllowed("the code is not for a seat; a person uses it with `moot join` or in a browser")
+    await call.moot.access.log_in(secret, call.caller.name)
+    snapshot = await call.moot.engine.load_snapshot(parse_session_id(token.session))
+    prompt = build_seat_prompt(snapshot, token.seat, has_token=False)
+    return JoinOut(session_id=token.session, seat=token.seat, prompt=prompt)
 
 
 class ShareOut(ApiModel):

@@ -6,13 +6,15 @@ from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
 from moothall.app.deliberations import DeliberationState, find_council_rules
+from moothall.app.moot import Moot
 from moothall.app.protocols import get_protocol
 from moothall.domain.claims import cut_text
 from moothall.domain.facts import Language, Opened
-from moothall.domain.ids import USER, SeatId, find_asked_seat
+from moothall.domain.ids import USER, SeatId, find_asked_seat, parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.engine.snapshot import Snapshot
 from moothall.memory.remembered_decision import RememberedObligation
+from moothall.memory.tokens import Token
 from moothall.protocols.council.ballots import find_candidate_ids
 from moothall.protocols.council.facts import CandidateTally, DeliberationClosed
 from moothall.protocols.council.report import build_warning
@@ -103,6 +105,13 @@ def build_seat_prompt(snapshot: Snapshot, seat: str, *, has_token: bool = True) 
         has_token=has_token,
         has_consultations=opened.consult is not None,
     )
+
+
+async def build_token_prompt(moot: Moot, token: Token) -> str:
+    """What to tell an agent that has joined with a seat's token; empty for any other token."""
+    if token.role != "seat":
+        return ""
+    return build_seat_prompt(await moot.engine.load_snapshot(parse_session_id(token.session)), token.seat)
 
 
 def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:

@@ -16,7 +16,7 @@ from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
 from moothall.memory import facts
 from moothall.memory.facts import Role
-from moothall.memory.tokens import Token, parse_token_id
+from moothall.memory.tokens import Token, format_code, parse_token_id
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 from moothall.surfaces.invitations import entries
@@ -113,6 +113,7 @@ def _describe_access(entry: Entry, tokens: Mapping[str, Token]) -> Iterator[dict
 @click.option("--url", default=URL, show_default=True, help="The address of the server.")
 @click.option("--for", "agent", type=click.Choice(sorted(ALL_CLIENTS)), help="Print only the configuration of this coding agent.")
 @click.option("--stdio", is_flag=True, help="For an agent on this machine that starts `moot mcp` itself, without a server.")
+@click.option("--code", "is_code", is_flag=True, help="Print a short code in place of the token: it works once, for 15 minutes.")
 @click.option("--family", default="", help="The model (family) of the agent in this seat: agents of one family count for less.")
 @click.option("--note", default="", help="Stored with the token.")
 @click.option("--list", "is_listing", is_flag=True, help="List all tokens.")
@@ -129,6 +130,7 @@ async def invite(
     moot invite think_20261115_001 --seat minski
     moot invite think_20261115_001 --seat minski --for claude --stdio
     moot invite think_20261115_001 --seat emerson --family gpt-5
+    moot invite think_20261115_001 --seat minski --code
     moot invite --owner --lasts 30d
     moot invite --operator --lasts 30d
     moot invite --agent ada --lasts 30d
@@ -141,6 +143,8 @@ async def invite(
     if revoke is not None:
         token = await moot.access.revoke(revoke)
         return CommandResult(json=token, lines=[f"revoked {token.id}"])
+    if wanted["is_code"] and stdio:
+        raise BadSetting("a code is for another machine; leave --stdio out")
     return await _create_token(moot, url="" if stdio else url, agent=agent, **wanted)
 
 
@@ -155,6 +159,7 @@ async def _create_token(
     lasts: float,
     note: str,
     family: str,
+    is_code: bool,
     **flags: bool,
 ) -> CommandResult:
     """Create a token, and say how to use it; without a URL the agent starts `moot mcp` itself."""
@@ -167,6 +172,8 @@ async def _create_token(
         note=note,
         family=family,
     )
+    if is_code:
+        return await _create_code(moot, issued.id, url, session, named or seat)
     prompt = await _build_prompt(moot, session, seat) if session is not None and seat is not None else ""
     link, serving = "", ""
     if url:
@@ -193,6 +200,17 @@ async def _create_token(
     }
     return CommandResult(
         json=result, lines=[entries.render_invitation(issued.secret, door, prompt, agent=agent, serving=serving, link=link)]
+    )
+
+
+async def _create_code(moot: Moot, token: str, url: str, session: str | None, seat: str | None) -> CommandResult:
+    """Create a code for a new token: its secret is shown to nobody."""
+    code = format_code((await moot.access.issue_code(token)).secret)
+    line = f"moot join {code} --url {url}"
+    notes = [Note("the code works once, within 15 minutes; in a browser it is taken at /login")]
+    return CommandResult(
+        json={"id": token, "code": code, "session": session, "seat": seat, "url": url, "command": line},
+        lines=[code, line, *notes, Note(await entries.describe_server(url))],
     )
 
 

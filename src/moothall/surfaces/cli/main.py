@@ -27,6 +27,7 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "demo": ("demo", "try"),
     "invite": ("invite", "key", "access"),
     "listing": ("list", "label"),
+    "join": ("join",),
     "mcp": ("mcp", "acp"),
     "notify": ("notify",),
     "memory": ("decisions", "obligations", "trust", "breakers"),
@@ -47,7 +48,7 @@ FIRST: Final = ("demo", "run", "list", "show", "resume", "sit", "export", "decis
 """The commands that matter first: alone they are the answer to `moot`."""
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Ask": ("swarm", "consult", "pipeline", "roundtable", "again", "bench", "try"),
-    "Take part": ("watch", "asks", "answer", "input", "invite", "cancel"),
+    "Take part": ("watch", "asks", "answer", "input", "invite", "join", "cancel"),
     "Look back": ("label", "replay", "verify", "fork", "diff", "import", "swarm-report"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
     "Serve": ("worker", "ready", "mcp", "acp", "notify", "key", "access", "heads", "backup", "restore", "archive"),

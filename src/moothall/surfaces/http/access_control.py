@@ -26,7 +26,7 @@ from moothall.surfaces.http.server_settings import ServerSettings
 from moothall.surfaces.rpc.jsonrpc import build_refusal
 
 OPEN_PATHS: Final = frozenset({HEALTH, LIVE, READY, CARD_PATH})
-LOGIN_PATHS: Final = frozenset({"/login", "/logout"})
+LOGIN_PATHS: Final = frozenset({"/login", "/join", "/logout"})
 COOKIE: Final = "moot_session"
 SAFE_HEADERS: Final = (
     (

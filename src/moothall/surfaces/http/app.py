@@ -27,6 +27,7 @@ from moothall.memory.tokens import TokenStore, parse_token_id
 from moothall.surfaces.api.errors import find_error_code
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
 from moothall.surfaces.api.methods import TABLE, open_server_context
+from moothall.surfaces.api.views import build_token_prompt
 from moothall.surfaces.http.a2a import A2aDoor
 from moothall.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large, drain_body
 from moothall.surfaces.http.chat import ChatDoor
@@ -245,7 +246,7 @@ def build_app(
             *(Route(path, site.handle_ready) for path in (READY, HEALTH)),
             Route("/metrics", site.handle_metrics),
             Route("/openrpc.json", site.handle_description),
-            *Login(site.get_access, brake).build_routes(),
+            *Login(site.get_access, brake, lambda token: build_token_prompt(site.moot, token)).build_routes(),
             *ChatDoor(lambda: site.server_context, _read_body).routes,
             *A2aDoor(lambda: site.server_context, _read_body).routes,
             *page.build_routes(),

@@ -4,7 +4,7 @@ import asyncio
 import json
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from pydantic.alias_generators import to_camel
@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from moothall.errors import WorldError
 from moothall.memory.facts import Refusal
-from moothall.memory.tokens import MAX_LOGIN, AccessDenied, Token, TokenStore
+from moothall.memory.tokens import MAX_LOGIN, AccessDenied, IssuedToken, Token, TokenStore, parse_code
 from moothall.surfaces.api.method import MAY, Caller
 from moothall.surfaces.http.access_control import RateLimiter, delete_cookie, find_cookie, set_cookie
 from moothall.surfaces.http.refusals import RefusalBrake
@@ -40,10 +40,13 @@ _DENIED: Final = {
 
 
 class Login:
-    """The requests `/login`, `/logout` and `/me`."""
+    """The requests `/login`, `/join`, `/logout` and `/me`."""
 
-    def __init__(self, access: Callable[[], TokenStore], brake: RefusalBrake) -> None:
+    def __init__(
+        self, access: Callable[[], TokenStore], brake: RefusalBrake, build_prompt: Callable[[Token], Awaitable[str]]
+    ) -> None:
         self._access = access
+        self._build_prompt = build_prompt
         self._brake = brake
         self._refusals = RateLimiter(REFUSALS_PER_SECOND, MAX_REFUSALS)
         self._logins = RateLimiter(LOGINS_PER_SECOND, MAX_LOGINS_AT_ONCE)
@@ -51,14 +54,33 @@ class Login:
     def build_routes(self) -> list[Route]:
         return [
             Route("/login", self.log_in, methods=["POST"]),
+            Route("/join", self.join, methods=["POST"]),
             Route("/logout", self.log_out, methods=["POST"]),
             Route("/me", self.describe_caller, methods=["GET"]),
         ]
 
     async def log_in(self, request: Request) -> Response:
+        granted = await self._grant(request)
+        if isinstance(granted, Response):
+            return granted
+        response = Response(status_code=204, headers={"Cache-Control": "no-store"})
+        set_cookie(request, response, granted[1].secret, int(MAX_LOGIN.total_seconds()))
+        return response
+
+    async def join(self, request: Request) -> Response:
+        """Answer a code with a token for programs: its rights are those of the token that the code was made for (A-4)."""
+        granted = await self._grant(request)
+        if isinstance(granted, Response):
+            return granted
+        token, login = granted
+        shown = {"token": login.secret, "role": token.role, "session": token.session, "seat": token.seat}
+        return JSONResponse({**shown, "prompt": await self._build_prompt(token)}, headers={"Cache-Control": "no-store"})
+
+    async def _grant(self, request: Request) -> tuple[Token, IssuedToken] | Response:
+        """The login that a request's secret gives, and whose rights it has; or the refusal."""
         secret = _parse_login(await _read_start(request))
         if secret is None:
-            return JSONResponse({"error": 'expected {"ticket": "…"} or {"token": "…"}'}, 400)
+            return JSONResponse({"error": 'expected {"ticket": "…"}, {"token": "…"} or {"code": "…"}'}, 400)
         try:
             # Looked up before anything is counted: who has a right secret shares its address with those who guess.
             token = await self._access().find_token(secret)
@@ -71,9 +93,8 @@ class Login:
             return JSONResponse({"error": f"{error}; try again"}, 503, {"Retry-After": "2"})
         if isinstance(login, AccessDenied):
             return await self._refuse(address, login)
-        response = Response(status_code=204, headers={"Cache-Control": "no-store"})
-        set_cookie(request, response, login.secret, int(MAX_LOGIN.total_seconds()))
-        return response
+        assert isinstance(token, Token)
+        return token, login
 
     async def _refuse(self, address: str, denied: AccessDenied) -> Response:
         if not await self._brake.hold(address, denied, has_room=self._refusals.take(address)):
@@ -153,5 +174,6 @@ def _parse_login(body: bytes) -> str | None:
         return None
     if not isinstance(given, dict) or len(given) != 1:
         return None
-    secret = given.get("ticket") or given.get("token")
-    return secret.strip() if isinstance(secret, str) and secret.strip() else None
+    secret = given.get("ticket") or given.get("token") or given.get("code")
+    # A person may type a code where a token is asked for.
+    return parse_code(secret) or secret.strip() if isinstance(secret, str) and secret.strip() else None
