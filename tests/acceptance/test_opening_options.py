@@ -91,7 +91,7 @@ SAMPLES: dict[str, Sample] = {
             **dict.fromkeys(("debate", "advisory", "consensus"), setting("rounds", 2)),
             "roundtable": setting("max_rounds", 2),
             "swarm": setting("collisions", 1),
-            "pipeline": setting("patience", 50),
+            **dict.fromkeys(("pipeline", "review"), setting("patience", 50)),
             "consult": KIND,
             "consultation": KIND,
         },
@@ -127,6 +127,7 @@ COMMANDS: dict[str, list[str]] = {
     "consult": ["consult", "Q?", "--from", "ada", "--to", "bob", "--model", "mailbox"],
     "pipeline": ["pipeline", "run", "contest", "--model", "mailbox"],
     "roundtable": ["roundtable", "new", "cache", "Q?", "--role", "ada", "--role", "bob"],
+    "review": ["review", "plan.md", "--panel", "duo", "--model", "mailbox"],
     "demo": ["demo", "persona", "--fast"],
 }
 
@@ -201,6 +202,8 @@ def test_the_library_honours_an_option_or_says_why_not(folder: Path, protocol: s
         options = {"protocol": protocol, "panel": "default"} if protocol not in {"pipeline", "roundtable"} else options
     if protocol == "pipeline":
         options["settings"] = {"steps": [STEP]}
+    if protocol == "review":
+        options["files"] = ["plan.md"]
     if name == "settings":
         options["settings"] = {**(options.get("settings") or {}), **sample.value}
     elif name == "seats":

@@ -99,7 +99,7 @@ def _build_scalar(shape: Any, default: object, name: str, bounds: Bounds) -> obj
     if shape is datetime:
         return AT
     if shape in {int, float}:
-        candidates = (3, 2, 1, 5) if shape is int else (0.375, 30.5, 0.25)
+        candidates = (3, 2, 1, 5, 5_000) if shape is int else (0.375, 30.5, 0.25)
         return next(each for each in candidates if bounds.low <= each <= bounds.high and each != default)
     # Letters, a quotation mark and a line separator: what a careless writer would escape differently.
     return f'{name} "文\u2028'[: bounds.longest]

@@ -55,18 +55,20 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
         expected: Sequence[ExpectedCalls] = [ExpectedCalls(seats=tuple(seats), least=1.0, most=1.0, tokens_out=500)]
     else:
         expected = plugin.expect(opened)
-    rows = [(name, each.least, each.most, each.tokens_out) for each in expected for name in each.seats]
+    rows = [(name, each) for each in expected for name in each.seats]
     given = (len(opened.topic) + count_shown(opened.subject.context)) / CHARACTERS_PER_TOKEN
     has_tools = offers_tools(opened, opened.subject.context)
     calls, tokens, usd = [0.0, 0.0], [0.0, 0.0], [Decimal(0), Decimal(0)]
     unpriced: set[str] = set()
-    for name, least, most, size in rows:
+    for name, each in rows:
         if name not in asked:
             continue
         # A seat that looks something up sends its prompt again with each result; at least it looks up nothing.
-        looks = opened.tools.calls if has_tools and kinds.find(seats[name].platform).name in {MODEL, ADDRESS} else 0
-        for at, (count, prompt) in enumerate(((least, SHORT_PROMPT), (most * (1 + looks), LONG_PROMPT))):
-            sent, written = count * (prompt + given + at * bool(looks) * opened.tools.tokens / 2), count * size
+        can_look = has_tools and each.tokens_in is None and kinds.find(seats[name].platform).name in {MODEL, ADDRESS}
+        looks = opened.tools.calls if can_look else 0
+        for at, (count, prompt) in enumerate(((each.least, SHORT_PROMPT), (each.most * (1 + looks), LONG_PROMPT))):
+            size = prompt + given + at * bool(looks) * opened.tools.tokens / 2 if each.tokens_in is None else each.tokens_in
+            sent, written = count * size, count * each.tokens_out
             calls[at] += count
             tokens[at] += sent + written
             price = find_price(seats[name], round(sent), round(written))

@@ -19,6 +19,7 @@ _PLACES: Final[Mapping[str, str]] = {
     "swarm": "swarm.plugin:SWARM",
     "consultation": "consultation.plugin:CONSULTATION",
     "pipeline": "pipeline.plugin:PIPELINE",
+    "review": "review.plugin:REVIEW",
 }
 """Where each of Moot's own protocols lies."""
 OWN_PROTOCOLS: Final = frozenset(_PLACES)

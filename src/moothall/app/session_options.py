@@ -39,7 +39,7 @@ MAX_NAME: Final = 500
 SeatFiller: TypeAlias = "str | Seat | AnswerFunction"
 """What fills a seat: a platform, a whole `Seat`, or a Python function."""
 
-Opener = Literal["run", "swarm", "consult", "pipeline", "roundtable", "demo"]
+Opener = Literal["run", "swarm", "consult", "pipeline", "roundtable", "review", "demo"]
 """What opens a session: the commands, and the calls that do the same."""
 
 
@@ -67,11 +67,13 @@ _FIXED: Final = {
     "consult": "a consultation is held by the protocol consultation; to choose a protocol, use run",
     "pipeline": "a pipeline is held by the protocol pipeline; to choose a protocol, use run",
     "roundtable": "a conference is held by the protocol roundtable; to choose a protocol, use run",
+    "review": "a change is reviewed by the protocol review; to choose a protocol, use run",
 }
 _UNMETERED: Final = {
     "roundtable": "a conference in files is limited by its rounds; a meeting with a budget is `run --protocol roundtable`"
 }
 _IN_AGENDA: Final = {"roundtable": "what every role of a conference reads is its agenda; write it there"}
+_AS_ARGUMENTS: Final = {"review": "what is reviewed is named without an option: moot review FILE…"}
 _NOT_CONSULTING: Final = {
     "consult": "a consultation is one question to one seat; the seat that is asked consults nobody",
     "roundtable": "roles of a conference in files consult nobody; use `run --protocol roundtable`",
@@ -124,7 +126,7 @@ class Options(TypedDict, total=False):
     ]
     files: Annotated[
         Sequence[str | Path | ContextFile] | None,
-        SessionOption(kinds.FilesKind(MAX_FILES), flag="--file", metavar="FILE", refused=_IN_AGENDA),
+        SessionOption(kinds.FilesKind(MAX_FILES), flag="--file", metavar="FILE", refused={**_IN_AGENDA, **_AS_ARGUMENTS}),
     ]
     tools: Annotated[ToolSwitch | None, SessionOption(kinds.ChoiceKind(get_args(ToolSwitch)), refused=_IN_AGENDA, is_rare=True)]
     tool_calls: Annotated[int | None, SessionOption(kinds.CountKind(1, MAX_TOOL_CALLS), refused=_IN_AGENDA, is_rare=True)]
@@ -188,6 +190,7 @@ _PROTOCOLS: Final[Mapping[Opener, str]] = {
     "consult": "consultation",
     "pipeline": "pipeline",
     "roundtable": "roundtable",
+    "review": "review",
 }
 """The openers of one protocol: what it cannot honour, they cannot."""
 

@@ -106,3 +106,5 @@ class ExpectedCalls:
     """Whether the seats are asked one after the other, each after the answer of the one before, and not all at once."""
     steps: tuple[int, int] | None = None
     """How many of these calls wait for one another, at least and at most, where neither is so."""
+    tokens_in: int | None = None
+    """The tokens of one prompt, where the protocol knows them: it shows a part of what was given."""

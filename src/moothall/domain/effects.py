@@ -161,7 +161,7 @@ class Brief(AnswerRules):
     its answer can replace the full answer. `subject` is the text that the answer is about. `again` counts how often this same
     question was asked before. `schema` narrows the form of the answer to this one ask; None leaves it as the shape is. `hints`
     says in words what a field holds. `file_request` is a file that Moot itself writes, where no participant is asked. `comparing`
-    holds the texts for a similarity measure.
+    holds the texts for a similarity measure. `shows_given`: it shows itself what was given with the question, or a part of that.
     """
 
     ask: Ask
@@ -183,3 +183,4 @@ class Brief(AnswerRules):
     hints: Mapping[str, str] = field(default_factory=dict)
     tools: ToolAccess | None = None
     """What the seat may look up; None where it may not."""
+    shows_given: bool = False

@@ -126,6 +126,18 @@ def check_quotations(
     return checked
 
 
+def locate_quotation(words: str, file: ContextFile, line: int) -> int:
+    """Return the line of a file at which quoted words begin, nearest to a line first; 0 where they do not stand in it.
+
+    A single word is a quotation only where it is a whole line.
+    """
+    place = _find_place(words, (file,), {}, _Citation(0, 0, file, 0, line, line))
+    at = int(place.rpartition(":")[2] or 0)
+    lines = split_lines(file.text)
+    is_enough = _is_long_enough(words, is_cited=True) or any(fold_quotation(words) == fold_quotation(each) for each in lines)
+    return at if is_enough else 0
+
+
 @lru_cache(maxsize=4_096)
 def fold_quotation(text: str) -> str:
     """Return the form in which quotations are compared."""

@@ -102,6 +102,29 @@ class EvidenceBase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DecidedFinding:
+    """A fault that a review discussed, and what became of it."""
+
+    number: int
+    file: str
+    first_line: int
+    last_line: int
+    severity: str
+    concern: str
+    claim: str
+    evidence: str
+    """Lines of the change, as they were quoted."""
+    state: Literal["upheld", "dropped", "open", "unquoted"]
+    """Whether more seats confirm than dispute it, or as many; `unquoted`: its evidence does not stand in the change."""
+    held_by: tuple[SeatId, ...]
+    disputed_by: tuple[SeatId, ...] = ()
+    dissent: tuple[str, ...] = ()
+    """The reasons of those who dispute it."""
+    settles: str = ""
+    """What would settle it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The outcome of a session; a protocol names the figures that it has.
 
@@ -173,6 +196,8 @@ class Decision:
     """The conditions that it was supported on."""
     evidence: EvidenceBase | None = None
     """What it rests on of the given files, and what nobody read; None where none were given, or it goes on."""
+    findings: tuple[DecidedFinding, ...] | None = None
+    """What a review discussed; None for any other session."""
     strength: Strength = field(init=False, default="none")
     """What it is worth in one word; it follows from the other figures, whatever the protocol (`moothall.scoring.strength`)."""
     strength_reason: StrengthReason = field(init=False, default="undecided")

@@ -18,9 +18,13 @@ MAX_NAMED: Final = 12
 
 
 def build_evidence_base(timeline: SessionTimeline) -> EvidenceBase | None:
-    """Return what a session that has ended rests on; None before, and where nothing was given or its text is not there."""
+    """Return what a session that has ended rests on.
+
+    None before, and where nothing was given, its text is not there, or the protocol checks it itself.
+    """
     files = timeline.session_state.opened.subject.context
-    if timeline.closed is None or not files or not all(each.text for each in files):
+    is_absent = timeline.closed is None or not files or not all(each.text for each in files)
+    if is_absent or timeline.checks_evidence:
         return None
     return timeline.build_once("evidence", (timeline.seq,), lambda: _collect(timeline, files))
 

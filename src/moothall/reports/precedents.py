@@ -37,15 +37,16 @@ def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()
     """Return the brief with the files of the question and what memory holds, before all that changes from turn to turn:
     providers reuse what stays equal. `used` is what the seat has looked up for this ask already."""
     subject = opened.subject
-    is_told = (subject.context or subject.precedents) and brief.file_request is None and brief.form.kind != "compare"
-    if not is_told:
+    context = () if brief.shows_given else subject.context
+    is_shown = (context or subject.precedents) and brief.file_request is None and brief.form.kind != "compare"
+    if not is_shown:
         return brief
-    files = select_visible(subject.context, brief.seat.sees)
+    files = select_visible(context, brief.seat.sees)
     is_searched = is_read_by_tools(opened, brief.seat, files)
     given = [format_context(brief.language, files, brief.perception.goal, is_searched=is_searched)] if files else []
     given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
     given_text = "\n\n".join(given)
-    faults = format_faults(brief.language, subject.context, brief.perception.memory.recent) if subject.context else ""
+    faults = format_faults(brief.language, context, brief.perception.memory.recent) if context else ""
     shared = "\n\n".join(part for part in (given_text, brief.shared, faults) if part)
     person = brief.person
     # A person has read it once it has spoken; a model forgets from ask to ask.

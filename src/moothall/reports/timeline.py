@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, TypeVar
 from moothall.domain import facts
 from moothall.domain.budget import Spent
 from moothall.domain.facts import Entry, Fact
-from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.rulebook import Rulebook
 from moothall.domain.session_state import SessionState, apply, build_session_state
@@ -102,6 +102,8 @@ class SessionTimeline:
     lines: Sequence[TimelineLine] = ()
     hides_sealed: bool = False
     """Whether its lines leave out what is sealed. If not, a live view waits until it may be read."""
+    checks_evidence: bool = False
+    """Whether the protocol itself checks what is quoted of the given files, and says so."""
 
     def __init__(self, session: SessionId) -> None:
         self.session = session
@@ -294,8 +296,11 @@ class SpokenTimeline(TimelineBase[P]):
     def say(self, entry: Entry, speaker: SeatId, text: str) -> None:
         """Add a line with these words of an entry."""
         number, at, words = len(self.lines) + 1, format_time(entry.at), SHARED_REPORT[self.language].sealed
-        self._sealed[number] = text
-        self.lines.append(TimelineLine(id=number, seq=entry.seq, timestamp=at, speaker=speaker, content=words))
+        # The user is no seat: its words are for everybody at once.
+        if speaker != USER:
+            self._sealed[number] = text
+        content = words if number in self._sealed else text
+        self.lines.append(TimelineLine(id=number, seq=entry.seq, timestamp=at, speaker=speaker, content=content))
 
     def add(self, entry: Entry) -> None:
         super().add(entry)

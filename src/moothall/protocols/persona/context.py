@@ -74,7 +74,7 @@ def _build_conclusion(timeline: PersonaTimeline) -> Any:
     if isinstance(timeline.closed, SessionCancelled):
         return {"ended_by": "cancelled", "reason": timeline.closed.reason}
     # Fields that came later are written only where they say something: what was exported before is exported in the same bytes.
-    empty = {key for key in ("overruled", "answers", "backers", "backing", "obligations") if not decision[key]}
+    empty = {key for key in ("overruled", "answers", "backers", "backing", "obligations", "findings") if not decision[key]}
     for position in decision["positions"]:
         for key in ("via_before", "via"):
             if not position[key]:

@@ -25,8 +25,8 @@ from moothall.surfaces.api.decision_schema import AnswerShape, parse_answer_shap
 PREFIX: Final = "moot/"
 DEFAULT_PROTOCOL: Final = "persona"
 DEFAULT_PANEL: Final = "default"
-NEED_MORE: Final = frozenset({"consultation", "pipeline"})
-"""Protocols that need more than a question and a panel: who is asked, or steps."""
+NEED_MORE: Final = frozenset({"consultation", "pipeline", "review"})
+"""Protocols that need more than a question and a panel: who is asked, steps, or a change."""
 MAX_MESSAGE_LENGTH: Final = 6_000
 MAX_CONVERSATION_LENGTH: Final = 14_000
 """How many characters of one earlier message, and of all together, the seats are told; the newest are kept."""

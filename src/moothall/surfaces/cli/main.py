@@ -34,6 +34,7 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "pipeline": ("pipeline",),
     "ready": ("ready",),
     "reliability": ("reliability",),
+    "review": ("review",),
     "records": ("export", "import", "replay", "fork", "diff", "verify", "heads", "backup", "restore", "archive"),
     "roundtable": ("roundtable",),
     "run": ("run", "consult", "swarm", "swarm-report", "resume", "again", "watch"),
@@ -47,7 +48,7 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
 FIRST: Final = ("demo", "run", "list", "show", "resume", "sit", "export", "decisions", "serve", "doctor")
 """The commands that matter first: alone they are the answer to `moot`."""
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "Ask": ("swarm", "consult", "pipeline", "roundtable", "again", "bench", "try"),
+    "Ask": ("swarm", "consult", "pipeline", "roundtable", "review", "again", "bench", "try"),
     "Take part": ("watch", "asks", "answer", "input", "invite", "join", "cancel"),
     "Look back": ("label", "replay", "verify", "fork", "diff", "import", "swarm-report"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
@@ -55,7 +56,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Extend": ("config", "setup", "connect", "panel", "tools", "schema"),
 }
 """The other commands by what one wants to do. A test refuses a command that is in none."""
-LONG: Final = frozenset({"bench", "demo", "try", "run", "resume", "again", "consult", "swarm"})
+LONG: Final = frozenset({"bench", "demo", "try", "run", "resume", "again", "consult", "swarm", "review"})
 """Commands whose modules take a second to load: a reader who waits that long for the first sign thinks that it hangs."""
 LINES: Final = Path(__file__).with_name("commands.json")
 """The first sentence of each command's help, which the list of commands shows. A test writes it from the commands."""

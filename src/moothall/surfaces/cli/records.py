@@ -34,8 +34,8 @@ KEY_HELP = "64 digits, or a file with them."
 def export(session: str, form: str, output: str | None, as_json: bool) -> None:
     """Write a session as minutes (Markdown), html (one page) or jsonl (the ledger, record for record).
 
-    A persona meeting has the form context (context_ledger.json) as well, a pipeline artefacts (JSON), a swarm blackboard,
-    operations, convergence and config.
+    A persona meeting has the form context (context_ledger.json) as well, a pipeline artefacts (JSON), a review sarif and
+    summary, a swarm blackboard, operations, convergence and config.
 
     \b
     moot export think_20261115_001 minutes

@@ -1,0 +1,157 @@
+"""A change as reviewers read it: the files of a diff, or whole files, line by line with their numbers, cut into parts."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
+from typing import Final
+
+from moothall.domain.given_search import split_lines
+from moothall.domain.quotations import locate_quotation
+from moothall.domain.topic import ContextFile
+
+_HUNK: Final = re.compile(r"@@ -(?P<old>\d{1,9})(?:,(?P<olds>\d{1,9}))? \+(?P<new>\d{1,9})(?:,(?P<news>\d{1,9}))? @@")
+_NAMED: Final = re.compile(r'(?:--- |\+\+\+ )(?P<name>"(?:[^"\\]|\\.)*"|[^\t]+)')
+_NOWHERE: Final = "/dev/null"
+_MARKS: Final = re.compile(r"^(?:\s{0,9}\d{1,9})?[ \t]?[+-](?=[ \t]|\S)", re.MULTILINE)
+"""What a reviewer may copy along with a line: its number and the mark of the diff."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLine:
+    """A line of a change: `mark` is `+`, `-` or a space; `number` counts in the new file, also where a line was removed."""
+
+    number: int
+    mark: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """The lines of one file that a change shows."""
+
+    name: str
+    lines: tuple[ChangedLine, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.name) + sum(len(line.text) + 9 for line in self.lines)
+
+    def render(self) -> str:
+        """The lines with their numbers in the new file and the marks of a diff; a removed line has no number."""
+        numbers = ("" if line.mark == "-" else str(line.number) for line in self.lines)
+        return "\n".join(
+            f"{number:>6} {line.mark} {line.text}".rstrip() for number, line in zip(numbers, self.lines, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedPlace:
+    """Where quoted lines stand in a change: the first and the last number in the new file."""
+
+    file: str
+    first: int
+    last: int
+
+
+@lru_cache(maxsize=16)
+def read_change(context: tuple[ContextFile, ...]) -> tuple[ChangedFile, ...]:
+    """Return the files of a change: those that a given diff changes, and every other given file as it is."""
+    files = chain.from_iterable(_read_given(each) for each in context)
+    return tuple(each for each in files if each.lines)
+
+
+def is_diff(text: str) -> bool:
+    """Whether a text is a diff with changed lines."""
+    return bool(re.search(r"^(?:diff --git |--- )", text, re.MULTILINE)) and any(file.lines for file in parse_diff(text))
+
+
+def _read_given(file: ContextFile) -> Iterable[ChangedFile]:
+    if is_diff(file.text):
+        return parse_diff(file.text)
+    lines = split_lines(file.text) if file.text else ()
+    return (ChangedFile(file.name, tuple(ChangedLine(number, " ", line) for number, line in enumerate(lines, 1))),)
+
+
+@lru_cache(maxsize=16)
+def parse_diff(text: str) -> tuple[ChangedFile, ...]:
+    """Parse a unified diff, as git and diff write it. What stands between the hunks is left out."""
+    files: dict[str, list[ChangedLine]] = {}
+    names = ["", ""]
+    old = new = number = 0
+    for line in split_lines(text):
+        if old > 0 or new > 0:
+            mark = line[:1] or " "
+            if mark not in "+- ":
+                continue
+            # A removed line has the place of the line that follows it.
+            files.setdefault(_choose_name(names), []).append(ChangedLine(max(1, number), mark, line[1:]))
+            old, new, number = old - (mark != "+"), new - (mark != "-"), number + (mark != "-")
+        elif hunk := _HUNK.match(line):
+            old, new, number = int(hunk["olds"] or 1), int(hunk["news"] or 1), int(hunk["new"])
+        elif named := _NAMED.match(line):
+            names[line.startswith("+++")] = _read_name(named["name"])
+    return tuple(ChangedFile(name, tuple(lines)) for name, lines in files.items())
+
+
+def _choose_name(names: list[str]) -> str:
+    return (names[0] if names[1] in {"", _NOWHERE} else names[1]) or "?"
+
+
+def _read_name(word: str) -> str:
+    """The path in the head of a file: without its prefix, and without the quotation of unusual letters."""
+    name = word.strip()
+    if name.startswith('"'):
+        # git writes bytes above 127 as octal escapes.
+        plain = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8) & 255), name[1:-1])
+        plain = re.sub(r"\\(.)", lambda match: {"t": "\t", "n": "\n"}.get(match[1], match[1]), plain)
+        name = plain.encode("latin-1", "replace").decode("utf-8", "replace")
+    return name if name == _NOWHERE else re.sub(r"^[abciow12]/", "", name)
+
+
+@lru_cache(maxsize=16)
+def split_parts(context: tuple[ContextFile, ...], size: int) -> tuple[tuple[ChangedFile, ...], ...]:
+    """Cut a change into parts of at most so many characters: files stay whole where they fit, others are cut between lines."""
+    parts: list[list[ChangedFile]] = []
+    room = 0
+    for piece in chain.from_iterable(_cut_file(file, size) for file in read_change(context)):
+        if piece.size > room or not parts:
+            parts.append([])
+            room = size
+        parts[-1].append(piece)
+        room -= piece.size
+    return tuple(map(tuple, parts))
+
+
+def _cut_file(file: ChangedFile, size: int) -> Iterator[ChangedFile]:
+    lines: list[ChangedLine] = []
+    used = len(file.name)
+    for line in file.lines:
+        # One long line, as of a bundled file, does not fill a prompt.
+        shown = line if len(line.text) <= size // 4 else replace(line, text=f"{line.text[: size // 4]}…")
+        if lines and used + len(shown.text) + 9 > size:
+            yield ChangedFile(file.name, tuple(lines))
+            lines, used = [], len(file.name)
+        lines.append(shown)
+        used += len(shown.text) + 9
+    if lines:
+        yield ChangedFile(file.name, tuple(lines))
+
+
+def locate_evidence(change: tuple[ChangedFile, ...], name: str, line: int, evidence: str) -> QuotedPlace | None:
+    """Return where quoted lines stand: in the named file, nearest to the named line; else in another. None if nowhere."""
+    words = _MARKS.sub("", evidence.strip("\n")) if _MARKS.search(evidence) else evidence
+    for file in sorted(change, key=lambda each: each.name != name):
+        text = ContextFile(name=file.name, text=_join_lines(file))
+        near = next((at for at, each in enumerate(file.lines, 1) if each.number >= line), 1)
+        for said in dict.fromkeys((words, evidence)):
+            if at := locate_quotation(said, text, near):
+                last = min(len(file.lines), at + max(0, len(said.strip().splitlines()) - 1))
+                return QuotedPlace(file.name, file.lines[at - 1].number, file.lines[last - 1].number)
+    return None
+
+
+@lru_cache(maxsize=256)
+def _join_lines(file: ChangedFile) -> str:
+    return "\n".join(line.text for line in file.lines)

@@ -1,0 +1,62 @@
+"""Registers the review protocol."""
+
+from typing import Final
+
+from moothall.domain.budget import LONG_ANSWER, ExpectedCalls
+from moothall.domain.facts import Opened
+from moothall.domain.roster import validate_seats
+from moothall.errors import BadSetting
+from moothall.ports.plugin import Plan, ProtocolPlugin
+from moothall.protocols.review.change import split_parts
+from moothall.protocols.review.facts import ReviewOpened, ReviewSettings
+from moothall.protocols.review.report import add_and_describe_entry, build_review_report, render_summary
+from moothall.protocols.review.rules import RULES
+from moothall.protocols.review.sarif import render_sarif
+from moothall.protocols.review.timeline import ReviewTimeline, build_decision
+
+PROMPT_TOKENS: Final = 700
+"""Of a prompt without the change."""
+WEIGHED_TOKENS: Final = 3_000
+"""Of the findings in a prompt that asks to weigh them, as there usually are."""
+_ALONE: Final = "reviewers answer blind and consult nobody; who may consult meets with `moot run --protocol persona --consult`"
+
+
+def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
+    """Each part once by all; then at most one check of findings and one vote on those that are disputed."""
+    assert isinstance(opened, ReviewOpened)
+    seats = tuple(seat.id for seat in opened.seats)
+    parts = split_parts(opened.subject.context, opened.settings.part_size)
+    sizes = [PROMPT_TOKENS + round(sum(file.size for file in part) / 3.5) for part in parts]
+    reading = [ExpectedCalls(seats=seats, least=1, most=1, tokens_out=LONG_ANSWER, tokens_in=size) for size in sizes]
+    weighing = ExpectedCalls(seats=seats, least=0, most=1, tokens_out=LONG_ANSWER, tokens_in=PROMPT_TOKENS + WEIGHED_TOKENS)
+    return (*reading, weighing, weighing)
+
+
+def open_session(plan: Plan) -> ReviewOpened:
+    """The opening of a review; raises BadSetting when there is nothing to review, BadRoster."""
+    assert isinstance(plan.settings, ReviewSettings)
+    if not split_parts(plan.subject.context, plan.settings.part_size):
+        raise BadSetting("there is nothing to review; give a diff or files: `git diff | moot review -`, or --file change.diff")
+    if limited := next((seat.id for seat in plan.seats if seat.sees), None):
+        raise BadSetting(f"seat {limited!r} has `sees`, and every reviewer reads all of the change; take it out of the panel")
+    return plan.opening(ReviewOpened, seats=validate_seats(plan.seats), settings=plan.settings)
+
+
+REVIEW: Final = ProtocolPlugin(
+    name="review",
+    rules=RULES,
+    settings=ReviewSettings,
+    open=open_session,
+    timeline=ReviewTimeline,
+    decision=build_decision,
+    describe=add_and_describe_entry,
+    report=build_review_report,
+    exports={"summary": render_summary, "sarif": render_sarif},
+    expect=expect_calls,
+    refuses={
+        "turns": "its length is that of the change; limit it with tokens, money or time",
+        "options": "its verdict is approve or request changes",
+        **dict.fromkeys(("tools", "tool_calls"), "every reviewer is shown all of the change; there is nothing to look up"),
+        **dict.fromkeys(("consult", "consult_limit", "consult_total", "consult_patience", "gate", "project"), _ALONE),
+    },
+)

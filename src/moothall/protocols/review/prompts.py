@@ -1,0 +1,193 @@
+"""The prompts of a review, and how its answers are read: pure functions of bounded length."""
+
+import re
+from functools import partial
+from typing import Any, Final, get_args
+
+from moothall.codec.schemas import allow_list, allow_values, narrow_schema
+from moothall.domain.context import ContextWindow, Perception
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
+from moothall.domain.person import WHY, Answers, PersonAsk, PersonStep, build_key
+from moothall.domain.safe_text import one_line, quote_lines, shorten_text
+from moothall.errors import BadAnswer
+from moothall.locale.catalogues import REVIEW_PROMPT, ReviewPromptText
+from moothall.protocols.review.change import ChangedFile
+from moothall.protocols.review.facts import (
+    CHECK,
+    INSPECT,
+    SETTLE,
+    ChangeInspected,
+    FindingsReport,
+    FindingStand,
+    FindingsWeighed,
+    MergedFinding,
+    RaisedFinding,
+    Severity,
+    StandsReport,
+)
+from moothall.protocols.review.state import Review
+from moothall.reports.person_steps import POSITION, WORDS, ask_which_and_why, ask_words
+
+MAX_SHOWN_LENGTH: Final = 800
+"""How much of one claim, quotation or reason a prompt shows."""
+MAX_INPUTS: Final = 3
+_TYPED: Final = re.compile(
+    rf"[\s*-]*(?P<file>[^\s:][^\n:]*):(?P<line>\d{{1,7}})[\s:,(]*(?P<severity>{'|'.join(get_args(Severity))})\b[\s:,)–—-]*(?P<claim>\S.*)",
+    re.IGNORECASE,
+)
+"""How a person writes a finding: `src/app.py:12 major the loop never ends`."""
+_NOTHING: Final = re.compile(r"\W*(?:none|nothing|no findings|无|没有)\W*", re.IGNORECASE)
+
+FORMS: Final = {
+    INSPECT: AnswerForm(kind=INSPECT, reply=ChangeInspected, shape=FindingsReport, form="json", max_tokens=4_000),
+    CHECK: AnswerForm(kind=CHECK, reply=FindingsWeighed, shape=StandsReport, form="json", max_tokens=3_000),
+    SETTLE: AnswerForm(kind=SETTLE, reply=FindingsWeighed, shape=StandsReport, form="json", max_tokens=3_000),
+}
+
+
+def build_answer_rules(state: Review, ask: Ask) -> AnswerRules:
+    """Build how the answer to an ask is read."""
+    return AnswerRules(form=FORMS[ask.kind], person=partial(build_person_ask, state, ask))
+
+
+def build_brief(state: Review, ask: Ask) -> Brief:
+    """Build the brief of an ask: a part of the change, or the findings that the seat is to weigh."""
+    words = REVIEW_PROMPT[state.opened.language]
+    return Brief(
+        ask=ask,
+        seat=state.seat(ask.seat),
+        form=FORMS[ask.kind],
+        language=state.opened.language,
+        seed=state.opened.seed,
+        nth=ask.turn if ask.kind == INSPECT else 1,
+        perception=Perception(goal=state.opened.topic, memory=ContextWindow(window=1)),
+        system=words.system,
+        shared=_build_shared_prompt(state, words),
+        own=_build_own_prompt(state, words, ask),
+        person=partial(build_person_ask, state, ask),
+        schema=_build_schema(state, ask),
+        hints=words.hints,
+        shows_given=True,
+    )
+
+
+def _get_part(state: Review) -> tuple[ChangedFile, ...]:
+    return state.parts[state.turn - 1] if 0 < state.turn <= len(state.parts) else ()
+
+
+def _build_shared_prompt(state: Review, words: ReviewPromptText) -> str:
+    lines = [words.task, quote_lines(state.opened.topic)]
+    lines += (
+        [words.inputs, *(quote_lines(shorten_text(each, 2_000)) for each in state.inputs[-MAX_INPUTS:])] if state.inputs else []
+    )
+    if state.kind == INSPECT:
+        lines += ["", words.change.format(part=state.turn, parts=len(state.parts))]
+        for file in _get_part(state):
+            lines += [words.file.format(name=one_line(file.name)), quote_lines(file.render())]
+    return "\n".join(lines)
+
+
+def _build_own_prompt(state: Review, words: ReviewPromptText, ask: Ask) -> str:
+    seat = state.seat(ask.seat)
+    lines = [words.you.format(seat=seat.id)]
+    lines += [one_line(seat.stance)] if seat.stance else []
+    lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
+    for finding in state.list_questions(ask.seat) if ask.kind != INSPECT else ():
+        lines += ["", *_describe_finding(state, words, finding, with_reasons=ask.kind == SETTLE)]
+    return "\n".join([*lines, "", words.now[ask.kind]])
+
+
+def _describe_finding(state: Review, words: ReviewPromptText, finding: MergedFinding, *, with_reasons: bool) -> list[str]:
+    place = f"{one_line(finding.file)}:{finding.first}"
+    lines = [
+        words.finding.format(number=finding.number, place=place, severity=finding.severity, concern=finding.concern),
+        quote_lines(shorten_text(finding.claim, MAX_SHOWN_LENGTH)),
+        words.evidence,
+        quote_lines(shorten_text(finding.evidence, MAX_SHOWN_LENGTH)),
+        words.context,
+        quote_lines(_show_around(state, finding)),
+    ]
+    for stand in state.stands.get(finding.number, {}).values() if with_reasons else ():
+        if stand.reason:
+            lines += [words.stood[stand.stand], quote_lines(shorten_text(stand.reason, MAX_SHOWN_LENGTH // 2))]
+    return lines
+
+
+def _show_around(state: Review, finding: MergedFinding) -> str:
+    """The lines of the change around a finding: who weighs it need not have them in mind."""
+    for file in (file for part in state.parts for file in part if file.name == finding.file):
+        near = [line for line in file.lines if finding.first - 6 <= line.number <= finding.last + 6]
+        if any(line.number == finding.first for line in near):
+            return shorten_text(ChangedFile(file.name, tuple(near)).render(), 2 * MAX_SHOWN_LENGTH)
+    return ""
+
+
+def _build_schema(state: Review, ask: Ask) -> Schema:
+    if ask.kind == INSPECT:
+        names = tuple(dict.fromkeys(file.name for file in _get_part(state)))
+        required = ("file", "line", "severity", "concern", "claim", "evidence")
+        item = narrow_schema(RaisedFinding, required, ("settles",), file=allow_values(names))
+        return narrow_schema(FindingsReport, ("findings",), findings=allow_list(item, 40))
+    numbers = [each.number for each in state.list_questions(ask.seat)]
+    item = narrow_schema(FindingStand, ("finding", "stand", "reason"), finding=allow_values(numbers))
+    return narrow_schema(StandsReport, ("stands",), stands=allow_list(item, 40))
+
+
+def build_person_ask(state: Review, ask: Ask) -> PersonAsk:
+    """Build what a person is asked: a line for each finding, or a stand on each finding of others."""
+    words = REVIEW_PROMPT[state.opened.language]
+    if ask.kind == INSPECT:
+        shown = [f"{words.file.format(name=one_line(file.name))}\n{quote_lines(file.render())}" for file in _get_part(state)]
+        return PersonAsk(
+            steps=(ask_words(words.person_inspect),),
+            about="\n".join(shown),
+            build=lambda answers: {"findings": read_typed_findings(state, answers[WORDS])},
+        )
+    findings = state.list_questions(ask.seat)
+    steps: list[PersonStep] = []
+    about: list[str] = []
+    for each in findings:
+        group = str(each.number)
+        about += _describe_finding(state, words, each, with_reasons=ask.kind == SETTLE)
+        steps += ask_which_and_why(state.opened.language, words.person_stand.format(number=group), words.stand_words, group)
+
+    def build(answers: Answers) -> dict[str, Any]:
+        numbers = [each.number for each in findings]
+        return {
+            "stands": [
+                {
+                    "finding": number,
+                    "stand": answers.get(build_key(POSITION, str(number)), "unsure"),
+                    "reason": answers.get(build_key(WHY, str(number)), ""),
+                }
+                for number in numbers
+            ]
+        }
+
+    return PersonAsk(steps=tuple(steps), about="\n".join(about), build=build)
+
+
+def read_typed_findings(state: Review, text: str) -> list[dict[str, Any]]:
+    """Return the findings in lines such as `src/app.py:12 major the loop never ends`; the evidence is the line that is named.
+
+    Raises BadAnswer for a line that is none.
+    """
+    lines = {(file.name, line.number): line.text for file in _get_part(state) for line in file.lines if line.mark != "-"}
+    written = [line for line in text.splitlines() if line.strip() and not _NOTHING.fullmatch(line)]
+    typed = [match for match in map(_TYPED.match, written) if match is not None]
+    if len(typed) < len(written):
+        # An objection that is not understood must not become an approval.
+        raise BadAnswer(
+            "expected on each line FILE:LINE, a severity and the fault, as in app.py:12 major it never ends; or: none"
+        )
+    return [
+        {
+            "file": match["file"].strip(),
+            "line": int(match["line"]),
+            "severity": match["severity"].lower(),
+            "concern": "logic",
+            "claim": match["claim"].strip()[:2_000],
+            "evidence": lines.get((match["file"].strip(), int(match["line"])), "").strip() or "?",
+        }
+        for match in typed[:40]
+    ]

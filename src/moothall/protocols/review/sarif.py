@@ -1,0 +1,63 @@
+"""Findings as SARIF 2.1.0, the form in which forges and editors take the results of an analysis."""
+
+from hashlib import sha256
+from typing import Any, Final, get_args
+from urllib.parse import quote
+
+from moothall.domain.quotations import fold_quotation
+from moothall.protocols.review.facts import Concern
+from moothall.protocols.review.timeline import ReviewTimeline, build_decision
+from moothall.reports.decision import DecidedFinding, Decision
+from moothall.reports.json_text import dump_json
+
+SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS: Final = {"critical": "error", "major": "error", "minor": "warning", "note": "note"}
+
+
+def render_sarif(timeline: ReviewTimeline) -> str:
+    """Render what was upheld or left open; what was dropped, or quotes what is not there, is no result."""
+    return dump_json(build_sarif(build_decision(timeline)), indent=2) + "\n"
+
+
+def build_sarif(decision: Decision) -> dict[str, Any]:
+    """Build the log of one run."""
+    concerns = list(get_args(Concern))
+    results = [_build_result(each, concerns) for each in decision.findings or () if each.state in {"upheld", "open"}]
+    rules = [{"id": f"moot/{each}", "name": each.capitalize(), "shortDescription": {"text": each}} for each in concerns]
+    run = {
+        "tool": {"driver": {"name": "Moot", "informationUri": "https://pypi.org/project/moothall/", "rules": rules}},
+        "automationDetails": {"id": "moot-review/"},
+        "columnKind": "utf16CodeUnits",
+        "results": results,
+        "properties": {"session": decision.session, "verdict": decision.choice or None, "endedBy": decision.ended_by},
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _build_result(finding: DecidedFinding, concerns: list[str]) -> dict[str, Any]:
+    # The same fault on moved lines is the same alert: the quoted words count, not their place.
+    mark = sha256("\n".join((finding.file, finding.concern, fold_quotation(finding.evidence))).encode()).hexdigest()[:32]
+    region = {"startLine": finding.first_line, "endLine": finding.last_line}
+    return {
+        "ruleId": f"moot/{finding.concern}",
+        "ruleIndex": concerns.index(finding.concern),
+        "level": _LEVELS[finding.severity],
+        "message": {"text": finding.claim},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(finding.file)},
+                    "region": {**region, "snippet": {"text": finding.evidence}},
+                }
+            }
+        ],
+        "partialFingerprints": {"mootFinding/v1": mark},
+        "properties": {
+            "finding": finding.number,
+            "severity": finding.severity,
+            "state": finding.state,
+            "heldBy": list(finding.held_by),
+            "disputedBy": list(finding.disputed_by),
+            "settles": finding.settles,
+        },
+    }

@@ -1,0 +1,190 @@
+"""The state of a review, and what code makes of it: merged findings, what became of each, and the verdict."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
+
+from moothall.domain.ids import SeatId
+from moothall.domain.protocol_state import ProtocolState
+from moothall.protocols.review.change import ChangedFile, QuotedPlace, locate_evidence, read_change, split_parts
+from moothall.protocols.review.facts import (
+    CHECK,
+    INSPECT,
+    MAX_FINDINGS,
+    SETTLE,
+    FindingStand,
+    MergedFinding,
+    RaisedFinding,
+    ReviewEnding,
+    ReviewOpened,
+    Severity,
+    Verdict,
+)
+from moothall.scoring.likeness import ABOUT_ONE_SUBJECT, measure_by_words
+
+FindingState = Literal["upheld", "dropped", "open", "unquoted"]
+
+NEAR_LINES: Final = 2
+"""How far apart two places may lie that are one."""
+_RANKS: Final = {severity: rank for rank, severity in enumerate(get_args(Severity))}
+
+
+def rank_severity(severity: Severity) -> int:
+    """0 for the worst."""
+    return _RANKS[severity]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Review(ProtocolState):
+    """The state. It has no slots, for `fast_replace`.
+
+    `turn` counts the parts of the change, then the check of findings, then the vote on disputed ones. `answered` are the seats
+    that answered or failed in this turn, `raised` what was raised so far, `readers` who read each part. `stands` holds the last
+    word of each seat on each finding, up to the entry `opened_up_to`; `fresh` are the words of this turn, which nobody reads yet.
+    """
+
+    opened: ReviewOpened
+    turn: int = 1
+    answered: frozenset[SeatId] = frozenset()
+    raised: tuple[tuple[SeatId, RaisedFinding], ...] = ()
+    readers: Mapping[int, tuple[SeatId, ...]] = field(default_factory=dict)
+    findings: tuple[MergedFinding, ...] | None = None
+    stands: Mapping[int, Mapping[SeatId, FindingStand]] = field(default_factory=dict)
+    fresh: tuple[tuple[SeatId, FindingStand], ...] = ()
+    opened_up_to: int = 0
+    inputs: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[tuple[ChangedFile, ...], ...]:
+        return split_parts(self.opened.subject.context, self.opened.settings.part_size)
+
+    @property
+    def kind(self) -> str:
+        """What is asked in this turn; empty if nothing is."""
+        if self.findings is None:
+            return INSPECT if self.turn <= len(self.parts) else ""
+        return {len(self.parts) + 1: CHECK, len(self.parts) + 2: SETTLE}.get(self.turn, "")
+
+    @property
+    def is_sealed(self) -> bool:
+        return not self.is_closed
+
+    @property
+    def sealed_after(self) -> int:
+        return self.opened_up_to
+
+    def list_questions(self, seat: SeatId) -> tuple[MergedFinding, ...]:
+        """The findings that a seat is asked about in this turn, the worst first."""
+        findings = [each for each in self.findings or () if each.is_quoted]
+        if self.kind == SETTLE:
+            findings = [each for each in findings if self.count_stands(each.number)[1]]
+        else:
+            # What most raised blind needs no second look.
+            findings = [each for each in findings if seat not in each.held_by and 2 * len(each.held_by) <= len(self.seats)]
+        ordered = sorted(findings, key=lambda each: (rank_severity(each.severity), each.number))
+        return tuple(ordered[:MAX_FINDINGS])
+
+    def list_asked(self) -> tuple[SeatId, ...]:
+        """The seats that are asked in this turn."""
+        if self.kind in {CHECK, SETTLE}:
+            return tuple(seat.id for seat in self.seats if self.list_questions(seat.id))
+        return tuple(seat.id for seat in self.seats) if self.kind else ()
+
+    def count_stands(self, number: int) -> tuple[int, int]:
+        """How many seats confirm a finding, and how many dispute it."""
+        stands = [each.stand for each in self.stands.get(number, {}).values()]
+        return stands.count("confirm"), stands.count("dispute")
+
+    def rate_finding(self, finding: MergedFinding) -> FindingState:
+        """What became of a finding: each seat counts once, and one without evidence in the change counts for nothing."""
+        confirmed, disputed = self.count_stands(finding.number)
+        if not finding.is_quoted:
+            return "unquoted"
+        return "open" if confirmed == disputed else "upheld" if confirmed > disputed else "dropped"
+
+    def blocks(self, severity: Severity) -> bool:
+        """Whether a finding of this severity asks for changes."""
+        return rank_severity(severity) <= rank_severity(self.opened.settings.block)
+
+    def list_blocking(self, rated: FindingState) -> list[MergedFinding]:
+        return [each for each in self.findings or () if self.blocks(each.severity) and self.rate_finding(each) == rated]
+
+    def is_read(self) -> bool:
+        """Whether more than half of the seats read each part of the change."""
+        return bool(self.parts) and all(
+            2 * len(self.readers.get(part, ())) > len(self.seats) for part in range(1, len(self.parts) + 1)
+        )
+
+    def reach_verdict(self) -> tuple[Verdict | None, ReviewEnding]:
+        """The verdict, and how the review ends: a finding that blocks asks for changes; only what most have read is approved."""
+        if self.stop is not None:
+            return None, self.stop
+        if self.list_blocking("upheld"):
+            return "request changes", "reviewed"
+        if self.list_blocking("open"):
+            return None, "disputed"
+        return ("approve", "reviewed") if self.is_read() else (None, "incomplete")
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacedFinding:
+    seat: SeatId
+    raised: RaisedFinding
+    place: QuotedPlace | None
+
+    @property
+    def lines(self) -> QuotedPlace:
+        return self.place or QuotedPlace(self.raised.file, max(1, self.raised.line), max(1, self.raised.line))
+
+
+def merge_findings(state: Review) -> tuple[MergedFinding, ...]:
+    """Make one finding of all that say the same of the same lines; those with evidence stand first in each file."""
+    change = read_change(state.opened.subject.context)
+    placed = [
+        _PlacedFinding(seat, each, locate_evidence(change, each.file, each.line, each.evidence)) for seat, each in state.raised
+    ]
+    groups: list[list[_PlacedFinding]] = []
+    for each in placed:
+        group = next((group for group in groups if any(_is_same(each, other) for other in group)), None)
+        if group is None:
+            groups.append([each])
+        else:
+            group.append(each)
+    order = {file.name: at for at, file in enumerate(change)}
+    groups.sort(key=lambda group: (group[0].place is None, order.get(group[0].lines.file, len(order)), group[0].lines.first))
+    return tuple(_merge_group(number, group) for number, group in enumerate(groups, 1))
+
+
+def _is_same(one: _PlacedFinding, other: _PlacedFinding) -> bool:
+    """Whether two findings are about the same lines and the same fault: of one concern, or in like words."""
+    here, there = one.lines, other.lines
+    is_near = here.first <= there.last + NEAR_LINES and there.first <= here.last + NEAR_LINES
+    if here.file != there.file or not is_near or (one.place is None) != (other.place is None):
+        return False
+    if one.raised.concern == other.raised.concern and max(here.first, there.first) <= min(here.last, there.last):
+        return True
+    return measure_by_words(one.raised.claim, [other.raised.claim])[0] >= ABOUT_ONE_SUBJECT
+
+
+def _merge_group(number: int, group: Sequence[_PlacedFinding]) -> MergedFinding:
+    ranked = sorted(group, key=lambda each: rank_severity(each.raised.severity))
+    # The middle one, the worse of two: nobody alone makes a fault of several worse or lesser than most say.
+    chosen = ranked[(len(ranked) - 1) // 2]
+    return MergedFinding(
+        number=number,
+        file=chosen.lines.file,
+        first=chosen.lines.first,
+        last=chosen.lines.last,
+        severity=chosen.raised.severity,
+        concern=chosen.raised.concern,
+        claim=chosen.raised.claim,
+        evidence=chosen.raised.evidence,
+        is_quoted=chosen.place is not None,
+        held_by=tuple(dict.fromkeys(each.seat for each in group)),
+        settles=chosen.raised.settles or next((each.raised.settles for each in group if each.raised.settles), ""),
+    )
+
+
+def start_stands(findings: Iterable[MergedFinding]) -> dict[int, dict[SeatId, FindingStand]]:
+    """The first word on each finding: those who raised it confirm it."""
+    return {each.number: {seat: FindingStand(finding=each.number, stand="confirm") for seat in each.held_by} for each in findings}

@@ -1,0 +1,98 @@
+"""`moot review`: a diff or files before a board of reviewers."""
+
+import os
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from moothall.app.estimates import estimate_session
+from moothall.app.moot import Moot
+from moothall.app.opening import open_planned
+from moothall.app.reviews import build_review_options, describe_parts, read_reviewed
+from moothall.app.session_options import Options
+from moothall.disk.private import replace_atomically
+from moothall.domain.ids import parse_session_id
+from moothall.errors import BadSetting
+from moothall.protocols.review.facts import Verdict
+from moothall.surfaces.cli import output
+from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
+from moothall.surfaces.cli.requirement import check_required
+from moothall.surfaces.cli.terminal_session import TerminalSession, build_plan_result, describe_estimate
+
+
+@click.command(cls=WaitCommand)
+@click.argument("sources", nargs=-1, metavar="[FILE… | -]")
+@click.option("--diff", metavar="FILE", help="A diff or patch to review.")
+@click.option("--range", "span", metavar="A..B", help="Review what `git diff A..B` shows here.")
+@click.option("--about", metavar="TEXT", help="What the change is meant to do. Default: the names of its files.")
+@click.option("--sarif", type=click.Path(dir_okay=False), metavar="FILE", help="Write the findings as SARIF 2.1.0 as well.")
+@click.option(
+    "--markdown", type=click.Path(dir_okay=False), metavar="FILE", help="Write verdict and findings as Markdown as well."
+)
+@session_options("review")
+def review(
+    *,
+    sources: tuple[str, ...],
+    diff: str | None,
+    span: str | None,
+    about: str | None,
+    sarif: str | None,
+    markdown: str | None,
+    options: Options,
+    hold: HoldOptions,
+) -> None:
+    """Review a diff, or whole files: a verdict, and findings with the lines that prove them.
+
+    Every reviewer reads the change alone. Code checks the quoted lines and merges what was raised; what few raised is checked by
+    the others, and what is disputed is voted on. Without --require it advises: it ends with 0 whatever the verdict is. --require
+    approve lets it gate. Without --panel and --seat the shipped panel `reviewers` sits.
+
+    \b
+    git diff main | moot review -
+    moot review --range main..HEAD --require approve --money 0.50
+    moot review --diff change.patch --sarif findings.sarif --markdown findings.md
+    moot review src/app.py --panel red-team --dry-run
+    """
+    terminal = TerminalSession()
+    terminal.required, terminal.is_quiet = hold.required, hold.quiet
+
+    async def work() -> int:
+        check_required(hold.required, get_args(Verdict))
+        _check_folders(sarif, markdown)
+        files = read_reviewed(sources, diff, span, os.environ)
+        topic, planned = build_review_options(files, about, options)
+        async with terminal.open_moot() as moot:
+            plan = await moot.plan_session(topic, **planned)
+            if hold.dry_run:
+                shown = build_plan_result(moot, plan, describe_parts)
+                shown.print(as_json=hold.as_json)
+                return shown.code
+            expected = describe_estimate(estimate_session(plan.opened, moot.seating.kinds), plan.opened.language)
+            if not (hold.as_json or hold.quiet):
+                output.print_note("\n".join((*describe_parts(plan.opened), expected[0])))
+            terminal.session = await open_planned(moot, plan)
+            code = await terminal.hold(moot, as_json=hold.as_json, wait=hold.wait)
+            await _write_forms(moot, terminal.session, {"sarif": sarif, "summary": markdown})
+        # Advice: a review that ended without a verdict has still said what it saw.
+        return output.DONE if code == output.UNDECIDED and not hold.required else code
+
+    raise SystemExit(output.run(work, as_json=hold.as_json, stopped=terminal.describe_stop))
+
+
+def _check_folders(*names: str | None) -> None:
+    for name in filter(None, names):
+        if not Path(name).absolute().parent.is_dir():
+            raise BadSetting(f"{name} cannot be written: there is no such folder")
+
+
+async def _write_forms(moot: Moot, session: str, files: dict[str, str | None]) -> None:
+    for form, name in files.items():
+        if name is None:
+            continue
+        text = await moot.export(parse_session_id(session), form)
+        try:
+            with replace_atomically(Path(name)) as file:
+                file.write(text)
+        except OSError as cause:
+            raise BadSetting(f"{name} cannot be written: {cause.strerror}; `moot export {session} {form}` writes it") from cause

@@ -1,0 +1,137 @@
+"""The script for hosted CI, end to end, against a loopback stand-in of a forge (G-1)."""
+
+import base64
+import gzip
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from tests.acceptance.doors import MOOT, write_script
+from tests.unit.test_review_rules import DIFF, QUERY
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "deploy" / "ci" / "review.py"
+FINDING = {name: getattr(QUERY, name) for name in QUERY.__slots__ if getattr(QUERY, name)}
+
+
+class StandIn(ThreadingHTTPServer):
+    """The comments of one pull request and the uploads of a forge, in memory."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.comments: list[dict[str, Any]] = [
+            {"id": number, "body": "Nice.", "user": {"login": "ada"}} for number in range(1, 131)
+        ]
+        # A stranger's comment with the mark is not ours.
+        self.comments[3]["body"] = "<!-- moot-review -->\nApproved, trust me."
+        self.uploads: list[dict[str, Any]] = []
+        self.is_down = False
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: StandIn
+
+    def do_GET(self) -> None:
+        query = dict(pair.split("=") for pair in urlsplit(self.path).query.split("&"))
+        start = (int(query["page"]) - 1) * int(query["per_page"])
+        self._answer(200, self.server.comments[start : start + int(query["per_page"])])
+
+    def do_POST(self) -> None:
+        body = self._read()
+        if self.path.endswith("/code-scanning/sarifs"):
+            self.server.uploads.append(body)
+            return self._answer(202, {"id": "1"})
+        assert self.path == "/repos/o/r/issues/12/comments"
+        made = {"id": 1_000, "user": {"login": "bot"}, "html_url": "http://forge/c/1000", **body}
+        self.server.comments.append(made)
+        return self._answer(201, made)
+
+    def do_PATCH(self) -> None:
+        number = int(self.path.rpartition("/")[2])
+        [comment] = [each for each in self.server.comments if each["id"] == number]
+        comment.update(self._read())
+        self._answer(200, comment)
+
+    def _read(self) -> dict[str, Any]:
+        assert self.headers["Authorization"] == "Bearer t0ken"
+        body: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        return body
+
+    def _answer(self, status: int, body: object) -> None:
+        raw = json.dumps(body).encode()
+        self.send_response(503 if self.server.is_down else status)
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
+        pass
+
+
+@pytest.fixture
+def forge() -> Iterator[StandIn]:
+    with StandIn() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def _run(folder: Path, forge: StandIn, *words: str, findings: list[dict[str, Any]]) -> subprocess.CompletedProcess[str]:
+    board = write_script(folder / "board.toml", {seat: {"inspect": [{"findings": findings}]} for seat in "ab"})
+    (folder / "change.diff").write_text(DIFF, encoding="utf-8")
+    environ = {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(folder),
+        "MOOT_HOME": str(folder / "home"),
+        "MOOT": str(MOOT),
+        "GITHUB_API_URL": f"http://127.0.0.1:{forge.server_address[1]}",
+        "GITHUB_REPOSITORY": "o/r",
+        "GITHUB_TOKEN": "t0ken",
+        "GITHUB_REF": "refs/pull/12/merge",
+        "GITHUB_SHA": "abc",
+    }
+    command = [sys.executable, str(SCRIPT), "--diff", "change.diff", "--author", "bot", *words, "--"]
+    seats = [word for seat in "ab" for word in ("--seat", f"{seat}={board}")]
+    return subprocess.run([*command, *seats], cwd=folder, env=environ, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_two_runs_leave_one_comment_and_the_gate_decides(tmp_path: Path, forge: StandIn) -> None:
+    """G-1: the first run writes the comment, the second one updates it; SARIF is uploaded, and the exit code is the gate's."""
+    marked = {**FINDING, "claim": "Ask @everyone about ![x](http://tracker)."}
+    done = _run(tmp_path, forge, "--require", "approve", "--upload", findings=[marked])
+    assert done.returncode == 6, done.stderr
+    assert "comment: http://forge/c/1000" in done.stderr
+    [own] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
+    assert own.startswith("<!-- moot-review -->\n# Review")
+    assert "**F1 src/app.py:12** · critical · security · upheld" in own
+    assert "@everyone" not in own
+    assert "![" not in own
+    [upload] = forge.uploads
+    sarif = json.loads(gzip.decompress(base64.b64decode(upload["sarif"])))
+    assert [len(run["results"]) for run in sarif["runs"]] == [1]
+    assert json.loads((tmp_path / "moot-review.sarif").read_text(encoding="utf-8")) == sarif
+
+    assert _run(tmp_path, forge, "--require", "approve", findings=[]).returncode == 0
+    [updated] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
+    assert "**approve**" in updated
+    assert "F1" not in updated
+    assert len(forge.comments) == 131
+    assert forge.comments[3]["body"].endswith("trust me.")
+
+
+def test_a_forge_that_is_down_does_not_open_the_gate(tmp_path: Path, forge: StandIn) -> None:
+    """G-1: the gate's code stays; advice that could not be written is a failure of the job, in one sentence."""
+    forge.is_down = True
+    done = _run(tmp_path, forge, "--require", "approve", findings=[FINDING])
+    assert done.returncode == 6
+    assert "the forge did not take the review: HTTP Error 503" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert _run(tmp_path, forge, findings=[FINDING]).returncode == 1

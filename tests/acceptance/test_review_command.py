@@ -1,0 +1,167 @@
+"""`moot review`: a change before a board, from the command line (G-1)."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from tests.acceptance.doors import Cli, write_script
+from tests.unit.test_review_rules import DIFF, QUERY, ROWS
+
+ONE, TWO = ({name: getattr(each, name) for name in QUERY.__slots__ if getattr(each, name)} for each in (QUERY, ROWS))
+NONE: dict[str, Any] = {"findings": []}
+SARIF = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "version": {"const": "2.1.0"},
+        "$schema": {"type": "string", "format": "uri"},
+        "runs": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["tool"],
+                "properties": {
+                    "tool": {"type": "object", "required": ["driver"], "properties": {"driver": {"$ref": "#/$defs/driver"}}},
+                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+                    "results": {"type": "array", "items": {"$ref": "#/$defs/result"}},
+                },
+            },
+        },
+    },
+    "$defs": {
+        "driver": {
+            "type": "object",
+            "required": ["name"],
+            "properties": {"rules": {"type": "array", "uniqueItems": True, "items": {"type": "object", "required": ["id"]}}},
+        },
+        "result": {
+            "type": "object",
+            "required": ["message", "ruleId", "level", "locations", "partialFingerprints"],
+            "properties": {
+                "message": {"type": "object", "required": ["text"]},
+                "ruleIndex": {"type": "integer", "minimum": -1},
+                "level": {"enum": ["none", "note", "warning", "error"]},
+                "locations": {
+                    "items": {
+                        "required": ["physicalLocation"],
+                        "properties": {
+                            "physicalLocation": {
+                                "required": ["artifactLocation"],
+                                "properties": {
+                                    "artifactLocation": {"required": ["uri"]},
+                                    "region": {
+                                        "properties": {
+                                            "startLine": {"type": "integer", "minimum": 1},
+                                            "endLine": {"type": "integer", "minimum": 1},
+                                        }
+                                    },
+                                },
+                            }
+                        },
+                    }
+                },
+                "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+            },
+        },
+    },
+}
+"""What SARIF 2.1.0 requires of the parts that are written here."""
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    (tmp_path / "change.diff").write_text(DIFF, encoding="utf-8")
+    return Cli(tmp_path / "home", tmp_path)
+
+
+def _seat(cli: Cli, **raised: dict[str, Any]) -> list[str]:
+    stands = [{"finding": number, "stand": "dispute", "reason": "The last row is a footer."} for number in (1, 2)]
+    dispute = {"stands": stands}
+    seats = {seat: {"inspect": [said], "check": [dispute], "settle": [dispute]} for seat, said in raised.items()}
+    path = write_script(cli.cwd / "board.toml", seats)
+    return [word for seat in seats for word in ("--seat", f"{seat}={path}")]
+
+
+def test_a_change_is_reviewed_gated_and_written_for_others(cli: Cli) -> None:
+    """G-1: findings as objects in JSON, Markdown and SARIF; advice ends with 0, and with --require 0, 6 or 2."""
+    seats = _seat(cli, a={"findings": [ONE, TWO]}, b={"findings": [ONE]}, c=NONE)
+    shown = json.loads(cli("review", "-", *seats, "--json", "--session", "s", stdin=DIFF).out)
+    assert list(Draft202012Validator(json.loads(cli("schema", "decision").out)).iter_errors(shown)) == []
+    assert shown["choice"] == "request changes"
+    first, second = shown["findings"]
+    assert (first["file"], first["firstLine"], first["state"], first["heldBy"]) == ("src/app.py", 12, "upheld", ["a", "b"])
+    assert (second["state"], second["disputedBy"]) == ("dropped", ["a", "b", "c"])
+    assert cli.json("show", "s")["findings"] == shown["findings"]
+    cli("show", "s", "--require", "Request changes")
+    done = cli(
+        "review", "--diff", "change.diff", *seats, "--require", "approve", "--sarif", "o.sarif", "--markdown", "o.md", code=6
+    )
+    assert "files: 2, lines: 9, parts: 1" in done.err
+    assert done.err.splitlines()[-1].startswith("Not as required: decided was “request changes”")
+    sarif = json.loads((cli.cwd / "o.sarif").read_text(encoding="utf-8"))
+    assert list(Draft202012Validator(SARIF).iter_errors(sarif)) == []
+    [result] = sarif["runs"][0]["results"]
+    assert (result["level"], result["ruleId"], result["message"]["text"]) == ("error", "moot/security", QUERY.claim)
+    place = result["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("src/app.py", 12)
+    summary = (cli.cwd / "o.md").read_text(encoding="utf-8")
+    assert "**F1 src/app.py:12** · critical · security · upheld" in summary
+    assert "## Given" not in summary
+    assert sarif["runs"][0]["results"] == json.loads(cli("export", "s", "sarif").out)["runs"][0]["results"]
+    cli("review", "--diff", "change.diff", *_seat(cli, a=NONE), "--require", "approve")
+
+
+def test_a_review_waits_for_an_outside_reviewer_and_goes_on(cli: Cli) -> None:
+    """G-1: parked for an outside seat it ends with 3; the answer comes in words, and resume asks nobody twice."""
+    seats = [*_seat(cli, a=NONE), "--seat", "eve=mailbox"]
+    cli("review", "--diff", "change.diff", *seats, "--session", "s", "--require", "approve", code=3)
+    refused = cli("answer", "s", "I do not like it", "--seat", "eve", code=2)
+    assert "FILE:LINE" in refused.err
+    cli("answer", "s", "src/app.py:13 major the last row is left out", "--seat", "eve")
+    cli("resume", "s", code=3)
+    assert "change.diff" not in cli("asks", "s").out
+    cli("answer", "s", "confirm - the range ends too early", "--seat", "eve")
+    cli("resume", "s", "--require", "approve", code=4)
+    [finding] = cli.json("show", "s")["findings"]
+    assert (finding["evidence"], finding["heldBy"], finding["state"]) == (ROWS.evidence, ["eve"], "open")
+    assert cli("show", "s", "--require", "approve", code=4).err == "Not decided: disputed\n"
+
+
+def test_what_cannot_be_reviewed_is_refused_in_one_sentence(cli: Cli) -> None:
+    """G-1: nothing is recorded, and the sentence says what was expected."""
+    (cli.cwd / "words.txt").write_text("No diff at all.")
+    for words, told in (
+        ([], "give one thing to review"),
+        (["words.txt", "--diff", "change.diff"], "give one thing to review"),
+        (["--diff", "words.txt"], "is not a diff with changed lines"),
+        (["--diff", "gone.diff"], "cannot be read"),
+        (["--range", "--output=x"], "expected commits such as main..HEAD"),
+        (["--range", "a..b"], "--range a..b: "),
+        (["--diff", "change.diff", "--require", "aprove"], "not one of the options: approve, request changes"),
+        (["--diff", "change.diff", "--sarif", "gone/o.sarif"], "no such folder"),
+        (["--diff", "change.diff", "--consult"], "reviewers answer blind"),
+    ):
+        done = cli("review", *words, "--seat", "a=mailbox", code=2)
+        assert told in done.err
+        assert done.err.count("\n") == 1
+    assert json.loads(cli("list", "--json").out) == []
+
+
+def test_a_range_of_commits_is_planned_before_the_shipped_panel(cli: Cli) -> None:
+    """G-1: what it will cost is said before, and --dry-run records nothing."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(cli.cwd)]
+    (cli.cwd / "a.py").write_text("x = 1\n")
+    for words in (["init", "-q"], ["add", "a.py"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *words], check=True)
+    (cli.cwd / "a.py").write_text("x = 2\n")
+    subprocess.run([*git, "commit", "-qam", "two"], check=True)
+    words = ["--range", "HEAD~1..HEAD", "--model", "openai:gpt-5-mini", "--dry-run", "--no-check"]
+    plan = json.loads(cli("review", *words, "--json").out)
+    assert [seat["id"] for seat in plan["seats"]] == ["correctness", "security", "maintenance", "customer"]
+    assert plan["topic"] == "Is this change ready? a.py (+1 −1)"
+    assert (plan["estimate"]["calls"]["least"], plan["estimate"]["calls"]["most"]) == (4, 12)
+    assert "files: 1, lines: 2, parts: 1" in cli("review", *words).out
+    assert json.loads(cli("list", "--json").out) == []

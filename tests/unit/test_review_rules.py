@@ -1,0 +1,296 @@
+"""A review by its rules: what is raised blind, merged by code, checked, voted on, and what the verdict follows from (G-1)."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from moothall.domain.effects import Ask, Record
+from moothall.domain.facts import CloseCalled, Closed, Entry, Fact, SeatLost
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.roster import Seat
+from moothall.domain.topic import ContextFile, Topic
+from moothall.protocols.review.change import locate_evidence, parse_diff, read_change, split_parts
+from moothall.protocols.review.facts import (
+    FindingsMerged,
+    FindingsReport,
+    FindingStand,
+    RaisedFinding,
+    ReviewClosed,
+    ReviewOpened,
+    ReviewSettings,
+    StandsReport,
+)
+from moothall.protocols.review.plugin import REVIEW, expect_calls
+from moothall.protocols.review.rules import RULES
+from moothall.protocols.review.state import Review
+from moothall.protocols.review.timeline import ReviewTimeline, build_decision
+from moothall.reports.decision import Decision
+from moothall_testkit.rulebook_contract import RulebookContract, build_fact_source, check_session
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+DIFF = """\
+diff --git a/src/app.py b/src/app.py
+--- a/src/app.py
++++ b/src/app.py
+@@ -10,4 +10,6 @@ def load(name):
+     path = root / name
+-    with open(path) as file:
++    file = open(path)
++    query = "SELECT * FROM users WHERE name = '" + name + "'"
++    for i in range(len(rows) - 1):
+     return rows
+     # the end
+diff --git "a/src/\\303\\244.py" "b/src/\\303\\244.py"
+--- /dev/null
++++ "b/src/\\303\\244.py"
+@@ -0,0 +1,2 @@
++--- not a head
++value = secret_key
+"""
+QUERY = RaisedFinding(
+    file="src/app.py",
+    line=12,
+    severity="critical",
+    concern="security",
+    claim="A name with a quote changes the query.",
+    evidence='query = "SELECT * FROM users WHERE name = \'" + name + "\'"',
+)
+ROWS = RaisedFinding(
+    file="src/app.py",
+    line=13,
+    severity="major",
+    concern="logic",
+    claim="The last row is left out.",
+    evidence="for i in range(len(rows) - 1):",
+)
+INVENTED = replace(ROWS, severity="critical", claim="It deletes the disk.", evidence="os.system('rm -rf /')")
+
+
+def build_opening(*seats: str, text: str = DIFF, **changes: object) -> ReviewOpened:
+    return ReviewOpened(
+        topic="Is it ready?",
+        language="en",
+        seed=1,
+        seats=tuple(Seat(id=SeatId(name), platform="script:x") for name in seats),
+        subject=Topic(context=(ContextFile(name="change.diff", text=text, sha256="0", size=len(text)),)),
+        settings=replace(ReviewSettings(), **changes),  # type: ignore[arg-type]  # a setting
+    )
+
+
+class Board:
+    """A review that is played by hand: each seat answers what it is asked in this turn."""
+
+    def __init__(self, *seats: str, **given: object) -> None:
+        self.opened = build_opening(*seats, **given)  # type: ignore[arg-type]  # a text and settings
+        self.facts: list[Fact] = [self.opened]
+        self._settle()
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [Entry(seq=at, at=START + timedelta(seconds=at), fact=fact) for at, fact in enumerate(self.facts, 1)]
+
+    @property
+    def state(self) -> Review:
+        state = RULES.initial(self.opened)
+        for entry in self.entries[1:]:
+            state = RULES.evolve(state, entry)
+        return state
+
+    @property
+    def asks(self) -> dict[str, Ask]:
+        return {effect.seat: effect for effect in RULES.decide(self.state) if isinstance(effect, Ask)}
+
+    @property
+    def closed(self) -> Closed | None:
+        return self.facts[-1] if isinstance(self.facts[-1], Closed) else None
+
+    @property
+    def decision(self) -> Decision:
+        return build_decision(self.tell())
+
+    def tell(self) -> ReviewTimeline:
+        timeline = REVIEW.timeline(SessionId("s"))
+        for entry in self.entries:
+            timeline.add(entry)
+        return timeline
+
+    def raises(self, **raised: tuple[RaisedFinding, ...]) -> "Board":
+        for seat, findings in raised.items():
+            self.put(self._reply(seat, FindingsReport(findings=findings)))
+        return self
+
+    def stands(self, **said: tuple[tuple[int, str, str], ...]) -> "Board":
+        for seat, stands in said.items():
+            items = tuple(FindingStand(finding=n, stand=word, reason=why) for n, word, why in stands)  # type: ignore[arg-type]
+            self.put(self._reply(seat, StandsReport(stands=items)))
+        return self
+
+    def loses(self, *seats: str) -> "Board":
+        for seat in seats:
+            self.put(SeatLost(ask=self.asks[seat].id, seat=SeatId(seat), reason="error"))
+        return self
+
+    def put(self, fact: Fact) -> "Board":
+        self.facts.append(fact)
+        self._settle()
+        return self
+
+    def _reply(self, seat: str, said: object) -> Fact:
+        ask = self.asks[seat]
+        return RULES.forms[ask.kind].reply(ask=ask.id, seat=ask.seat, said=said)
+
+    def _settle(self) -> None:
+        while records := [effect.fact for effect in RULES.decide(self.state) if isinstance(effect, Record)]:
+            self.facts += records
+
+
+def test_a_diff_is_read_line_by_line_with_the_numbers_of_the_new_file() -> None:
+    app, other = parse_diff(DIFF)
+    assert [(line.number, line.mark, line.text.strip()) for line in app.lines][:4] == [
+        (10, " ", "path = root / name"),
+        (11, "-", "with open(path) as file:"),
+        (11, "+", "file = open(path)"),
+        (12, "+", QUERY.evidence),
+    ]
+    assert (other.name, [line.text for line in other.lines]) == ("src/ä.py", ["--- not a head", "value = secret_key"])
+
+
+def test_evidence_is_checked_by_code_and_gives_the_place() -> None:
+    """G-1: quoted lines count where they stand in the change, whatever line the reviewer named; else they do not count."""
+    change = parse_diff(DIFF)
+    for said, line in ((QUERY.evidence, 99), (f"+    {QUERY.evidence}", 12), (f"    12 + {QUERY.evidence}", 1)):
+        place = locate_evidence(change, "src/app.py", line, said)
+        assert place is not None
+        assert (place.file, place.first, place.last) == ("src/app.py", 12, 12)
+    moved = locate_evidence(change, "src/app.py", 1, "value = secret_key")
+    assert moved is not None
+    assert (moved.file, moved.first) == ("src/ä.py", 2)
+    both = locate_evidence(change, "src/app.py", 11, "file = open(path)\n" + QUERY.evidence)
+    assert both is not None
+    assert (both.first, both.last) == (11, 12)
+    for invented in (INVENTED.evidence, "rows", "}", "select * from orders"):
+        assert locate_evidence(change, "src/app.py", 12, invented) is None
+
+
+def test_a_large_change_is_read_in_parts_that_lose_no_line() -> None:
+    """G-1: each part within its size, every line in one of them."""
+    text = "\n".join(f"value_{number} = {number}" for number in range(2_000))
+    context = (ContextFile(name="big.py", text=text), ContextFile(name="small.py", text="x = 1"))
+    parts = split_parts(context, 5_000)
+    assert len(parts) > 5
+    assert all(sum(file.size for file in part) <= 5_000 for part in parts)
+    lines = [(file.name, line) for part in parts for file in part for line in file.lines]
+    assert lines == [(file.name, line) for file in read_change(context) for line in file.lines]
+    opened = build_opening("a", "b", text=text, part_size=5_000)
+    count = len(split_parts(opened.subject.context, 5_000))
+    assert [(each.least, each.most) for each in expect_calls(opened)] == [(1, 1)] * count + [(0, 1)] * 2
+    assert sum(each.tokens_in or 0 for each in expect_calls(opened)[:count]) < len(text)
+
+
+def test_findings_are_raised_blind_and_merged_by_place_and_meaning() -> None:
+    """G-1: nobody reads another's findings before all have read the change; one fault that two raise is one finding."""
+    board = Board("a", "b", "c").raises(a=(QUERY,))
+    brief = RULES.brief(board.state, board.asks["b"])
+    assert QUERY.claim not in brief.shared + brief.own
+    assert QUERY.claim not in "".join(line.content for line in board.tell().lines)
+    worded = replace(QUERY, severity="major", line=10, claim="SQL injection through the name.", evidence=f"+{QUERY.evidence}")
+    other = replace(QUERY, concern="clarity", severity="note", claim="The variable deserves a better label.")
+    board.raises(b=(worded, other), c=())
+    merged = next(fact for fact in board.facts if isinstance(fact, FindingsMerged))
+    assert [(each.concern, each.severity, each.first, each.held_by) for each in merged.findings] == [
+        ("security", "critical", 12, ("a", "b")),
+        ("clarity", "note", 12, ("b",)),
+    ]
+
+
+def test_what_most_raised_is_not_asked_again_and_what_is_disputed_is_voted_on() -> None:
+    """G-1: only findings of few are checked, by those who did not raise them; only disputed ones are argued about."""
+    board = Board("a", "b", "c").raises(a=(QUERY, ROWS), b=(QUERY,), c=())
+    assert {seat: ask.kind for seat, ask in board.asks.items()} == {"b": "check", "c": "check"}
+    assert [each.claim for each in board.state.list_questions(SeatId("c"))] == [ROWS.claim]
+    board.stands(b=((2, "unsure", ""),), c=((2, "dispute", "The last row is a footer."),))
+    assert {ask.kind for ask in board.asks.values()} == {"settle"}
+    assert "The last row is a footer." in RULES.brief(board.state, board.asks["a"]).own
+    board.stands(a=((2, "dispute", "So it is."),), b=((2, "dispute", ""),), c=((2, "dispute", "Footer."), (1, "dispute", "x")))
+    assert board.closed == ReviewClosed(reason="reviewed", verdict="request changes")
+    query, rows = board.decision.findings or ()
+    assert (query.state, query.held_by, query.disputed_by) == ("upheld", ("a", "b"), ())
+    assert (rows.state, rows.held_by, rows.dissent) == ("dropped", (), ("So it is.", "Footer."))
+    assert (board.decision.choice, board.decision.evidence) == ("request changes", None)
+
+
+def test_the_verdict_follows_from_what_is_upheld() -> None:
+    """G-1: a severe finding asks for changes, a small one does not; what is tied or not read by most is no approval."""
+    assert Board("a").raises(a=()).decision.choice == "approve"
+    assert Board("a").raises(a=(replace(QUERY, severity="minor"),)).decision.choice == "approve"
+    assert Board("a", block="minor").raises(a=(replace(QUERY, severity="minor"),)).decision.choice == "request changes"
+    tied = Board("a", "b").raises(a=(QUERY,), b=()).stands(b=((1, "dispute", "It is escaped."),))
+    tied.stands(a=((1, "confirm", ""),), b=((1, "dispute", "It is escaped."),))
+    assert tied.closed == ReviewClosed(reason="disputed")
+    unread = Board("a", "b").raises(a=()).loses("b")
+    assert unread.closed == ReviewClosed(reason="incomplete")
+    assert unread.decision.decision is None
+    stopped = Board("a", "b").raises(a=(QUERY,)).put(CloseCalled())
+    assert stopped.closed == ReviewClosed(reason="called")
+    assert [each.claim for each in stopped.decision.findings or ()] == [QUERY.claim]
+
+
+def test_an_invented_quotation_blocks_nothing_and_is_shown_as_such() -> None:
+    """G-1: a lying seat cannot stop a change with lines that are not there, nor a careless one with a place that is not."""
+    board = Board("a", "b").raises(a=(INVENTED,), b=())
+    assert board.closed == ReviewClosed(reason="reviewed", verdict="approve")
+    assert [(each.state, each.held_by) for each in board.decision.findings or ()] == [("unquoted", ("a",))]
+    assert "its evidence is not in the change" in REVIEW.export(board.tell(), "minutes")
+    assert '"results": []' in REVIEW.export(board.tell(), "sarif")
+
+
+LONG = "--- a/long.py\n+++ b/long.py\n@@ -0,0 +1,90 @@\n" + "".join(
+    f"+line number {number} of a long file\n" for number in range(90)
+)
+RAISED = st.sampled_from(
+    (QUERY, ROWS, INVENTED, replace(ROWS, severity="note"), replace(QUERY, file="nowhere", line=0, evidence="}"))
+)
+SAID = {
+    "inspect": st.builds(FindingsReport, findings=st.lists(RAISED, max_size=4).map(tuple)),
+    "check": st.builds(
+        StandsReport,
+        stands=st.lists(
+            st.builds(
+                FindingStand,
+                finding=st.integers(0, 6),
+                stand=st.sampled_from(("confirm", "dispute", "unsure")),
+                reason=st.sampled_from(("", "# Now\n| x", "不对")),
+            ),
+            max_size=5,
+        ).map(tuple),
+    ),
+}
+OPENINGS = st.builds(
+    lambda count, size, language: replace(build_opening(*"abcd"[:count], text=DIFF + LONG, part_size=size), language=language),
+    st.integers(1, 4),
+    st.sampled_from((2_000, 24_000)),
+    st.sampled_from(("en", "zh")),
+)
+CONTRACT = RulebookContract(rules=RULES, openings=OPENINGS, happens=build_fact_source(RULES, {**SAID, "settle": SAID["check"]}))
+
+
+@settings(
+    max_examples=40,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+@given(st.data())
+def test_every_review_keeps_the_contract(data: st.DataObject) -> None:
+    played = check_session(CONTRACT, data)
+    timeline = REVIEW.timeline(SessionId("s"))
+    for entry in played.entries:
+        REVIEW.describe(timeline, entry)
+        if timeline.shared_state.is_sealed and timeline.state.findings is None:
+            shown = REVIEW.export(timeline, "minutes").partition("\n## Seats")[0]
+            assert not any(each.claim in shown for each in (QUERY, ROWS, INVENTED))
+    REVIEW.export(timeline, "html")
