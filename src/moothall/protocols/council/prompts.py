@@ -16,10 +16,11 @@ from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_PROMPT, CouncilPromptText
-from moothall.protocols.council.answer_table import FORMS, CouncilAsk, build_answer_schema, build_person_ask, find_fills
+from moothall.protocols.council.answer_table import FORMS, CouncilAsk, build_answer_schema, find_fills
 from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
 from moothall.protocols.council.facts import CandidateVote
 from moothall.protocols.council.motions import find_blind_positions, list_challenges
+from moothall.protocols.council.person_ask import build_person_ask
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_own_challenges
 from moothall.protocols.council.validation import ContributionValidator, list_advice, normalize_contribution
 
