@@ -11,7 +11,7 @@ LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --genera
 # The tests start many processes: each would compile all of Moot again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run quick test test-agents test-page test-docs check check-source check-page web catalogues lint bench bench-decisions bench-swarm lock clean
+.PHONY: run quick test test-agents test-page test-docs check check-source check-page web catalogues lint bench bench-decisions bench-swarm lock release docs clean
 
 run: $(VENV)/.run
 	@$(BIN)/moot $(if $(filter file,$(origin TOPIC)),try,run) "$(TOPIC)"
@@ -83,6 +83,16 @@ lock: $(VENV)/.dev
 	@$(BIN)/$(LOCK) --extra embedded --extra pdf --extra acp -o requirements.lock
 	@$(BIN)/$(LOCK) --extra workers --extra anthropic --extra otel --extra pdf --extra acp --extra a2a -o deploy/requirements.lock
 	@$(BIN)/$(LOCK) --extra embedded --extra postgres --extra workers --extra temporal --extra otel --extra anthropic --extra google --extra pdf --extra acp --extra a2a --group dev -o requirements-dev.lock
+
+# Checks the changelog, builds twice and compares, lists what is inside; publishes nothing.
+release: $(VENV)/.dev
+	@$(BIN)/python checks/release.py "$(VERSION)"
+
+# The site of the docs, in site/, with offline search.
+docs:
+	@test -x .cache/docs/bin/mkdocs || { $(PYTHON) -m venv .cache/docs && .cache/docs/bin/pip install --quiet --disable-pip-version-check "mkdocs-material>=9.6,<10"; }
+	@NO_MKDOCS_2_WARNING=1 .cache/docs/bin/mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 clean:
 	rm -rf $(VENV) .cache dist

@@ -7,24 +7,33 @@ if TYPE_CHECKING:
     from moothall.app.moot import Moot
     from moothall.app.panels import Panel
     from moothall.app.session_options import Options
+    from moothall.domain.effects import Brief
+    from moothall.domain.protocol_state import LostSeat
     from moothall.domain.roster import Seat
+    from moothall.domain.topic import ContextFile, Topic
     from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
     from moothall.errors import CallerError, MootError, WorldError
-    from moothall.reports.decision import Decision
+    from moothall.reports.decision import Decision, Dissent, SourcedClaim
 else:
     # Loaded on first use: a program that imports one module of Moot does not import all of them.
     _PLACES = {
+        "Brief": "domain.effects",
         "CallerError": "errors",
+        "ContextFile": "domain.topic",
         "Decision": "reports.decision",
+        "Dissent": "reports.decision",
         "EntryAdded": "engine.events",
         "Event": "engine.events",
+        "LostSeat": "domain.protocol_state",
         "Moot": "app.moot",
         "MootError": "errors",
         "Options": "app.session_options",
         "Panel": "app.panels",
         "Seat": "domain.roster",
         "SeatWaiting": "engine.events",
+        "SourcedClaim": "reports.decision",
         "TextDelta": "engine.events",
+        "Topic": "domain.topic",
         "WorldError": "errors",
     }
 
@@ -41,17 +50,23 @@ else:
 
 
 __all__ = [
+    "Brief",
     "CallerError",
+    "ContextFile",
     "Decision",
+    "Dissent",
     "EntryAdded",
     "Event",
+    "LostSeat",
     "Moot",
     "MootError",
     "Options",
     "Panel",
     "Seat",
     "SeatWaiting",
+    "SourcedClaim",
     "TextDelta",
+    "Topic",
     "WorldError",
     "hold",
 ]

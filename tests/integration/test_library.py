@@ -1,7 +1,9 @@
 """The library as people write it: options by name, functions as seats, and mistakes that say what to do."""
 
 import asyncio
+import re
 import threading
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +169,44 @@ def test_a_wrong_option_says_what_was_expected_and_records_nothing(options: dict
 def test_a_moot_that_was_not_started_says_how() -> None:
     with pytest.raises(CallerError, match="async with Moot"):
         asyncio.run(Moot().sessions())
+
+
+WRONG_CALLS: dict[str, Callable[[Moot, str], Awaitable[object]]] = {
+    "topic = 5 is not of the type str": lambda moot, session: moot.hold(5),  # type: ignore[arg-type]
+    "seat 5: expected a Seat or name=platform": lambda moot, session: moot.hold("Ship?", seats=[5]),  # type: ignore[list-item]
+    "ask = 5 is not of the type str": lambda moot, session: moot.answer(session, 5, "yes"),  # type: ignore[arg-type]
+    "text = 5 is not of the type str": lambda moot, session: moot.give_input(session, 5),  # type: ignore[arg-type]
+    "reason = 5 is not of the type str": lambda moot, session: moot.cancel(session, 5),  # type: ignore[arg-type]
+    "wait = 'x' is not of the type int | float": lambda moot, session: moot.run(session, wait="x"),  # type: ignore[arg-type]
+    "at = 'x' is not of the type int | None": lambda moot, session: moot.fork(session, at="x"),  # type: ignore[arg-type]
+    "session id 'None' must have": lambda moot, session: moot.decision(None),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("words", WRONG_CALLS)
+def test_an_argument_of_another_type_is_refused_in_a_sentence(words: str) -> None:
+    async def call() -> None:
+        async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+            await WRONG_CALLS[words](moot, await moot.open("Ship?", seats={"ada": "mailbox"}))
+
+    with pytest.raises(CallerError, match=re.escape(words)):
+        asyncio.run(call())
+
+
+def test_a_closed_moot_says_that_it_is_closed() -> None:
+    async def call() -> None:
+        async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+            session = await moot.open("Ship?", seats={"ada": "mailbox"})
+        for work in (moot.sessions(), moot.decision(session), moot.hold("Ship?", seats={"ada": "mailbox"})):
+            with pytest.raises(CallerError, match="it was not started, or was closed"):
+                await work
+
+    asyncio.run(call())
+
+
+def test_every_public_name_is_in_the_top_module() -> None:
+    assert [name for name in moothall.__all__ if getattr(moothall, name, None) is None] == []
+    assert {"Brief", "ContextFile", "Decision", "Dissent", "LostSeat", "SourcedClaim", "Topic"} <= set(moothall.__all__)
 
 
 def test_hold_works_where_a_loop_runs_already() -> None:

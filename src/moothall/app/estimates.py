@@ -114,7 +114,8 @@ def find_price(seat: Seat, tokens_in: int, tokens_out: int) -> Decimal | None:
         platform = parse_platform(seat.platform)
     except UnknownPlatform:
         return None
-    if platform.is_local:
+    # Who answers at an address of this machine may pass the question on, at a price.
+    if platform.is_local and "://" not in seat.platform:
         return Decimal(0)
     if platform.model is None:
         return None

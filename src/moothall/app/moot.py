@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
+from types import TracebackType, UnionType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from moothall.app.environment import LIST, resolve_search_file
@@ -12,6 +12,7 @@ from moothall.app.session_list import SessionLine, SessionList
 from moothall.domain.facts import Entry
 from moothall.domain.ids import AskId, SessionId, parse_session_id
 from moothall.domain.roster import Seat
+from moothall.errors import BadSetting
 
 if TYPE_CHECKING:
     # A command imports what it uses, where it uses it: most of them neither open a session nor ask a participant.
@@ -34,6 +35,13 @@ class Difference:
     """The number of entries that both begin with."""
     left: tuple[Entry, ...]
     right: tuple[Entry, ...]
+
+
+def check_argument(name: str, value: object, kind: "type | UnionType") -> None:
+    """Raise BadSetting for an argument of another type: what a caller mixed up is said where it was given."""
+    if not isinstance(value, kind):
+        expected = getattr(kind, "__name__", str(kind))
+        raise BadSetting(f"{name} = {repr(value)[:60]} is not of the type {expected}")
 
 
 class Moot(Resources):
@@ -66,6 +74,7 @@ class Moot(Resources):
         """What `open` would record, after all of its checks. Raises CallerError or ProviderRefused."""
         from moothall.app.opening import plan_session
 
+        check_argument("topic", topic, str)
         return await plan_session(self, self.remembering, topic, options)
 
     async def run(self, session: str, *, wait: bool | float = False, on_parked: "OnParked | None" = None) -> "Decision":
@@ -75,6 +84,7 @@ class Moot(Resources):
         `on_parked` is called each time before it waits for that.
         """
         name = parse_session_id(session)
+        check_argument("wait", wait, int | float)
         if isinstance(wait, bool):
             snapshot = await self.engine.run(name, self.seating, wait_outside=wait)
         else:
@@ -133,6 +143,7 @@ class Moot(Resources):
         return self.engine.watch(parse_session_id(session), after)
 
     async def give_input(self, session: str, text: str, key: str = "") -> Entry | None:
+        check_argument("text", text, str)
         return await self.engine.give_input(parse_session_id(session), text, key)
 
     async def asks(self, session: str) -> "list[OutstandingAsk]":
@@ -141,9 +152,11 @@ class Moot(Resources):
 
     async def answer(self, session: str, ask: str, raw: object, key: str = "", *, via: str = "") -> Entry:
         """Answer for an outside seat: text, or the fields of the answer. The same `key` counts once; `via` is the door."""
+        check_argument("ask", ask, str)
         return await self.engine.answer(parse_session_id(session), AskId(ask), raw, key, via)
 
     async def cancel(self, session: str, reason: str = "") -> Entry:
+        check_argument("reason", reason, str)
         return await self.engine.cancel(parse_session_id(session), reason)
 
     async def sessions(self) -> list[SessionLine]:
@@ -175,6 +188,7 @@ class Moot(Resources):
         """
         from moothall.app.opening import read_back
 
+        check_argument("text", text, str)
         return await read_back(self, text, seats, name, session, is_adopted=is_adopted)
 
     async def replay(self, session: str) -> "ReplayResult":
@@ -200,6 +214,7 @@ class Moot(Resources):
         """
         from moothall.app.opening import build_swaps
 
+        check_argument("at", at, int | None)
         source = parse_session_id(session)
         if at is None:
             from moothall.app.session_reader import find_fork_entry

@@ -129,6 +129,8 @@ def load_panel(name: str, language: Language) -> Panel:
 
 def parse_seat_word(text: str) -> Seat:
     """Parse a seat from `name=platform`; raises BadRoster or BadName."""
+    if not isinstance(text, str):
+        raise BadRoster(f"seat {text!r}: expected a Seat or name=platform, such as ada=openai:gpt-5-mini")
     name, equals, platform = text.partition("=")
     if not equals or not platform.strip():
         raise BadRoster(f"--seat {text!r}: expected name=platform, such as ada=openai:gpt-5-mini or bob=embedded")

@@ -70,11 +70,19 @@ class Resources:
 
     async def _close(self) -> None:
         await self._stack.aclose()
+        if not self.is_ledger_given:
+            # What is asked of a closed one is refused with the remedy, not by the driver.
+            self._ledger = None
+            for part in ("engine", "memory", "access"):
+                vars(self).pop(part, None)
 
     @property
     def ledger(self) -> Ledger:
         if self._ledger is None:
-            raise NotStarted("this Moot was not started; use it as `async with Moot() as moot: …`, or call `moot.hold(topic, …)`")
+            raise NotStarted(
+                "this Moot is not open: it was not started, or was closed; use it as `async with Moot() as moot: …`, "
+                "or call `moot.hold(topic, …)`"
+            )
         return self._ledger
 
     @cached_property

@@ -213,7 +213,23 @@ def _parse_temperature(value: str) -> float:
     return number
 
 
+_VENDORS: Final = {
+    "gpt": "openai",
+    "claude": "anthropic",
+    "gemini": "google",
+    "mistral": "mistral",
+    "deepseek": "deepseek",
+    "grok": "xai",
+    "llama": "ollama",
+    "qwen": "ollama",
+}
+"""Who offers models whose names begin so."""
+
+
 def _explain_unknown(text: str, others: Sequence[str]) -> str:
+    vendor = next((vendor for begin, vendor in _VENDORS.items() if text.casefold().startswith(begin)), "")
+    if vendor and ":" not in text:
+        return f"unknown platform {text!r}; a model stands behind its provider: {vendor}:{text}"
     known = ", ".join([*others, "http://HOST:PORT/v1#MODEL"])
     return f"unknown platform {text!r}; known: {known}, or PROVIDER:MODEL with a provider of {', '.join(list_providers())}"
 

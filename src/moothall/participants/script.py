@@ -266,7 +266,9 @@ def _load_document(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as cause:
         raise BadScript(f"the script {path} cannot be read: {cause.strerror}") from cause
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
+    except UnicodeDecodeError as cause:
+        raise BadScript(f"the script {path} is not a text in UTF-8; save it as one") from cause
+    except tomllib.TOMLDecodeError as cause:
         raise BadScript(f"the script {path} is no TOML: {cause}") from cause
 
 

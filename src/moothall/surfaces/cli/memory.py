@@ -187,6 +187,8 @@ def show_trust(sources: list[TrustOut], protocols: list[Amplification]) -> Itera
         within = f" in {one_line(each.category)}" if each.category else ""
         yield f"{one_line(each.source)}{within}  {_format_trust(each)}"
         yield from (f"    {one_line(inner.category)}  {_format_trust(inner)}" for inner in each.categories if inner.category)
+        if not each.cases:
+            yield Note(f"{one_line(each.source)} has no reviewed decision: these are the figures that everyone begins with")
     for group in protocols:
         factor = "–" if group.amplification is None else f"{group.amplification:.2f}"
         members = group.members_known + group.members_unknown

@@ -104,6 +104,8 @@ class TerminalSession(PersonScreen):
             elif decision.decision is not None:
                 output.print_line(decision.choice or decision.decision.text)
             return await self._choose_exit_code(moot, decision, quiet=True)
+        if (await moot.engine.load_snapshot(parse_session_id(self.session))).is_closed:
+            return await self._show_ended(moot, plugin)
         self._timeline = timeline = plugin.timeline(parse_session_id(self.session))
         self._view = await self._build_view(moot, plugin, timeline)
         if not self._console.is_terminal:
@@ -120,6 +122,12 @@ class TerminalSession(PersonScreen):
                 watcher.cancel()
         show_decision(self._console, plugin, timeline)
         return await self._choose_exit_code(moot, decision, quiet=False)
+
+    async def _show_ended(self, moot: Moot, plugin: AnyPlugin) -> int:
+        """Say that a session has ended, and with what; `moot show` shows the rest."""
+        output.print_note(SESSION_COMMAND[self._language].has_ended.format(session=self.session).lstrip("；; "))
+        show_decision(self._console, plugin, await moot.load_timeline(self.session))
+        return await self._choose_exit_code(moot, await moot.decision(self.session), quiet=True)
 
     def _show_retry(self, reason: str, delay: float) -> None:
         # The session may be parked before the view has its first entry.
