@@ -222,6 +222,7 @@ def test_all_seats_are_told_of_a_quotation_that_is_not_there(cli: Cli) -> None:
         out = cli(*words).out
         assert "not found in" not in out, "what is sealed is told to nobody"
         assert "4,000" not in out
+        assert "← #" not in out
     true = "notes.md:2 says “saves two people a week”, and “It saves two people a week” is little."
     cli("answer", "q", "--seat", "bob", json.dumps({**proposal, "text": true, "choice": "no"}))
     cli("resume", "q", code=3)
@@ -231,6 +232,8 @@ def test_all_seats_are_told_of_a_quotation_that_is_not_there(cli: Cli) -> None:
     shown = cli("show", "q").out
     assert "2 of 3 quotations and citations stand where they are said to." in shown
     assert "4,000 euros" in shown.partition("Quotations, checked by code")[2]
+    assert "2: It saves two people a week.  ← #3" in shown
+    assert "1: The plan costs 40,000 euros.  ← #2" in shown
 
 
 def test_without_files_nothing_is_checked(cli: Cli) -> None:

@@ -2,8 +2,10 @@
 
 import pytest
 
-from moothall.domain.quotations import check_quotations
-from moothall.domain.topic import ContextFile, build_context
+from moothall.domain.quotations import check_quotations, list_cited_lines
+from moothall.domain.topic import ContextFile, Topic, build_context
+from moothall.reports import blocks
+from moothall.reports.given import build_given
 
 CONTRACT = """# Supply contract
 
@@ -134,3 +136,24 @@ def test_hostile_text_costs_no_time(files: tuple[ContextFile, ...]) -> None:
     """E-4: marks without an end, thousands of them, and nests."""
     for text in ("“" * 20_000, '"a ' * 10_000, "> \n" * 10_000, "…" * 20_000, "notes.md:" * 3_000, "「『" * 5_000):
         check_quotations(text, files, SAID)
+
+
+def test_a_pdf_is_read_page_by_page_and_what_is_cited_is_marked() -> None:
+    """E-1, E-4: also a line that the report would be too short for; the other files are as they were."""
+    text = "[page 1]\nThe plan costs 40,000 euros.\n[page 2]\n" + "\n".join(f"Clause {n} is dull." for n in range(2_000))
+    files = build_context(
+        [ContextFile(name="plan.pdf", text=text, original="ab" * 32), ContextFile(name="a.md", text="One.\nTwo.")]
+    )
+    citing = (("a.md", 2, (3,)), ("plan.pdf", 2, (3, 5)), ("plan.pdf", 1990, (5,)))
+    _, plan, notes = build_given("en", Topic(context=files), citing)
+    assert isinstance(plan, blocks.Details)
+    assert isinstance(notes, blocks.Details)
+    assert notes.blocks[1] == blocks.Preformatted(("1: One.", "2: Two.  ← #3"), (1,))
+    first, second = (each for each in plan.blocks if isinstance(each, blocks.Details))
+    assert (first.summary, second.summary) == ("page 1 · ← #3, #5", "page 2 · ← #5")
+    assert first.blocks == (blocks.Preformatted(("1: [page 1]", "2: The plan costs 40,000 euros.  ← #3, #5"), (1,)),)
+    (shown,) = second.blocks
+    assert isinstance(shown, blocks.Preformatted)
+    assert shown.lines[-1] == "1990: Clause 1986 is dull.  ← #5"
+    assert len(shown.lines) < 1_200
+    assert list_cited_lines("plan.pdf:2 and a.md:1-99, not a.md:9", files) == [("plan.pdf", 2, 2), ("a.md", 1, 2)]

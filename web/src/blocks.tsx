@@ -346,7 +346,9 @@ function BlockView({ block, entry }: { block: Block; entry: number | null }): Co
     case "pre":
       return (
         <pre tabIndex={0} class="scroll">
-          {block.lines.join("\n")}
+          {block.marked
+            ? block.lines.map((line, index) => (block.marked?.includes(index) ? <mark key={index}>{`${line}\n`}</mark> : `${line}\n`))
+            : block.lines.join("\n")}
         </pre>
       );
     case "bars":

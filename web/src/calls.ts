@@ -411,6 +411,7 @@ export interface SessionDecision {
   choice: string;
   strength: "strong" | "fair" | "weak" | "disputed" | "overruled" | "none";
   cursor: number;
+  waitingFor: string[];
   summary: string[];
   [more: string]: unknown;
 }

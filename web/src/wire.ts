@@ -54,7 +54,7 @@ export type Block =
   | { kind: "table"; heads: string[]; rows: Text[][] }
   | CardBlock
   | { kind: "details"; summary: string; blocks: Block[] }
-  | { kind: "pre"; lines: string[] }
+  | { kind: "pre"; lines: string[]; marked?: number[] }
   | { kind: "bars"; bars: Bar[] }
   | { kind: "shares"; parts: Bar[] }
   | ChartBlock;

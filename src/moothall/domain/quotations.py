@@ -27,6 +27,7 @@ MIN_CJK: Final = 6
 MAX_GAP: Final = 2_000
 """How far apart the parts of a quotation may stand in the source."""
 LINE_TOLERANCE: Final = 2
+MAX_CITED_LINES: Final = 200
 
 _CJK: Final = r"\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f"
 _QUOTED: Final = re.compile(
@@ -136,6 +137,20 @@ def locate_quotation(words: str, file: ContextFile, line: int) -> int:
     lines = split_lines(file.text)
     is_enough = _is_long_enough(words, is_cited=True) or any(fold_quotation(words) == fold_quotation(each) for each in lines)
     return at if is_enough else 0
+
+
+def list_cited_lines(text: str, files: tuple[ContextFile, ...]) -> list[tuple[str, int, int]]:
+    """The lines that a contribution cites: the file, the first and the last of them."""
+    citations = _find_citations(text[:MAX_CHECKED_LENGTH], files)
+    return [
+        (
+            each.file.name,
+            each.first,
+            min(max(each.first, each.last), each.first + MAX_CITED_LINES, len(split_lines(each.file.text))),
+        )
+        for each in citations
+        if each.file is not None and _has_lines(each)
+    ]
 
 
 @lru_cache(maxsize=4_096)

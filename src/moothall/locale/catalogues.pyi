@@ -221,6 +221,7 @@ class ContextFilesText(Texts):
     hash: str
     text_hash: str
     more: str
+    page: str
     left_out: str
     checked: str
     quotations: str

@@ -136,9 +136,10 @@ class Details:
 
 @dataclass(frozen=True, slots=True)
 class Preformatted:
-    """Lines that keep their columns."""
+    """Lines that keep their columns; `marked` are the places of those to point out."""
 
     lines: tuple[str, ...]
+    marked: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

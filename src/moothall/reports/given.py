@@ -1,10 +1,12 @@
 """What was given with a question, as seats read it in a prompt and as people read it in a report."""
 
+import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
 from moothall.domain.facts import Language, Opened
-from moothall.domain.given_search import Passage, number_lines, search_files, split_lines
+from moothall.domain.given_search import MAX_LINE_LENGTH, Passage, number_lines, search_files, split_lines
 from moothall.domain.roster import TOOLLESS, Seat, parse_kind
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import ContextFile, Topic
@@ -18,6 +20,7 @@ SEARCHED_LENGTH: Final = 24_000
 MAX_LISTED: Final = 100
 MAX_REPORTED_LENGTH: Final = 20_000
 """Characters of one file that a report shows; the export has all."""
+_PAGE: Final = re.compile(r"\[page (\d+)\]")
 
 
 def fits_prompt(context: tuple[ContextFile, ...]) -> bool:
@@ -77,25 +80,65 @@ def summarize_given(language: Language, subject: Topic) -> str:
     return CONTEXT_FILES[language].given.format(files=", ".join((*named, *more)))
 
 
-def build_given(language: Language, subject: Topic) -> tuple[blocks.Block, ...]:
-    """Each file with its size and hash, its text folded; and what of a folder was left out."""
+def build_given(
+    language: Language, subject: Topic, citing: tuple[tuple[str, int, tuple[int, ...]], ...] = ()
+) -> tuple[blocks.Block, ...]:
+    """Each file with its size and hash, its text folded, a PDF page by page; and what of a folder was left out.
+
+    `citing` are the lines that entries cite: they are marked with the numbers of those, and shown however long the file is.
+    """
     words = CONTEXT_FILES[language]
     content: list[blocks.Block] = []
     room = 10 * MAX_REPORTED_LENGTH
     for each in subject.context:
-        shown = each.text[: min(MAX_REPORTED_LENGTH, room)]
-        room -= len(shown)
-        left = len(each.text) - len(shown)
+        cited = {number: entries for file, number, entries in citing if file == each.name}
+        lines, left = _select_lines(each, min(MAX_REPORTED_LENGTH, room), cited)
+        room -= len(each.text) - left
         head = [(words.hash, each.original or each.sha256)]
         head += [(words.text_hash, each.sha256)] if each.original else []
-        lines = number_lines(Passage(each.name, 1, split_lines(shown))).split("\n") if shown else []
         notes = [words.more.format(count=left)] if left else [] if each.text else [words.absent]
+        pages = _split_pages(lines, words.page) if each.original else [("", lines)]
+        texts = [_build_page(title, shown, cited) for title, shown in pages if shown]
         content.append(
             blocks.Details(
                 f"{one_line(each.name)} · {format_size(each.size)}",
-                (blocks.Fields(tuple(head)), blocks.Preformatted(tuple(lines)), *(blocks.Line(note, "dim") for note in notes)),
+                (blocks.Fields(tuple(head)), *texts, *(blocks.Line(note, "dim") for note in notes)),
             )
         )
     if subject.left_out:
         content.append(blocks.Details(words.left_out, (blocks.Bullets(tuple(map(one_line, subject.left_out))),)))
     return blocks.build_section(words.section, content)
+
+
+def _select_lines(file: ContextFile, room: int, cited: Iterable[int]) -> tuple[dict[int, str], int]:
+    """The first lines of a file for which there is room, by their numbers, with those that are cited; how much is left out."""
+    lines, shown = split_lines(file.text) if file.text else (), dict[int, str]()
+    for number, line in enumerate(lines, 1):
+        if room <= 0:
+            break
+        shown[number] = line[:room]
+        room -= len(line) + 1
+    shown.update((number, lines[number - 1][:MAX_LINE_LENGTH]) for number in cited if number not in shown)
+    return dict(sorted(shown.items())), max(0, len(file.text) - sum(len(line) + 1 for line in shown.values()))
+
+
+def _split_pages(lines: Mapping[int, str], title: str) -> list[tuple[str, dict[int, str]]]:
+    """The lines of a PDF by its pages, which begin as `given_files` writes them."""
+    pages: list[tuple[str, dict[int, str]]] = [("", {})]
+    for number, line in lines.items():
+        if match := _PAGE.fullmatch(line):
+            pages.append((title.format(number=match[1]), {}))
+        pages[-1][1][number] = line
+    return pages
+
+
+def _build_page(title: str, lines: Mapping[int, str], cited: Mapping[int, tuple[int, ...]]) -> blocks.Block:
+    """Numbered lines, those that are cited with the entries that do; folded under a title where there is one."""
+    entries = {number: ", ".join(f"#{entry}" for entry in cited[number]) for number in lines if number in cited}
+    shown = tuple(f"{number}: {line}" + (f"  ← {entries[number]}" if number in entries else "") for number, line in lines.items())
+    text = blocks.Preformatted(shown, tuple(place for place, number in enumerate(lines) if number in entries))
+    if not title:
+        return text
+    citing = sorted({entry for number in entries for entry in cited[number]})
+    mark = f" · ← {', '.join(f'#{entry}' for entry in citing)}" if citing else ""
+    return blocks.Details(title + mark, (text,))

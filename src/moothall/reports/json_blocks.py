@@ -48,8 +48,8 @@ def encode_block(block: Block) -> Json:
             return _encode_card(block)
         case blocks.Details(summary=summary, blocks=content):
             return {"kind": "details", "summary": clean(summary), "blocks": encode_blocks(content)}
-        case blocks.Preformatted(lines=lines):
-            return {"kind": "pre", "lines": [clean(line) for line in lines]}
+        case blocks.Preformatted(lines=lines, marked=marked):
+            return {"kind": "pre", "lines": [clean(line) for line in lines], **({"marked": list(marked)} if marked else {})}
         case blocks.Bars(bars=bars):
             return {"kind": "bars", "bars": [_encode_bar(bar) for bar in bars]}
         case blocks.Shares(parts=parts):

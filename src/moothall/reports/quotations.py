@@ -7,7 +7,7 @@ from typing import Final
 from moothall.domain.context import Utterance
 from moothall.domain.facts import Language
 from moothall.domain.ids import USER, SeatId
-from moothall.domain.quotations import Quotation, check_quotations
+from moothall.domain.quotations import Quotation, check_quotations, list_cited_lines
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import ContextFile, Topic
 from moothall.locale.catalogues import CONTEXT_FILES, ContextFilesText
@@ -56,6 +56,28 @@ def list_checked(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> I
             # A line quotes what was there before it: the verdict does not change any more.
             check = partial(_check_line, timeline, line, files)
             yield line, timeline.build_once(("quotations", line.id), (line.content,), check)
+
+
+def list_citing_entries(timeline: SessionTimeline, subject: Topic) -> tuple[tuple[str, int, tuple[int, ...]], ...]:
+    """The lines of what was given that entries cite or quote: file, line, entries; none while answers are sealed."""
+    if not subject.context or timeline.shared_state.is_sealed:
+        return ()
+    citing: dict[tuple[str, int], dict[int, None]] = {}
+    for line, checked in list_checked(timeline, subject.context):
+        cite = partial(_list_places, line, subject, checked)
+        for place in timeline.build_once(("cited", line.id), (line.content,), cite):
+            citing.setdefault(place, {})[line.id] = None
+    return tuple((file, number, tuple(entries)) for (file, number), entries in sorted(citing.items()))
+
+
+def _list_places(line: TimelineLine, subject: Topic, checked: Iterable[Quotation]) -> list[tuple[str, int]]:
+    cited = list_cited_lines(line.content, subject.context)
+    places = [(file, number) for file, first, last in cited for number in range(first, last + 1)]
+    for each in checked:
+        file, _, number = each.place.rpartition(":")
+        if each.verdict != "not_found" and file and number.isdecimal():
+            places.append((file, int(number)))
+    return places
 
 
 def _check_line(timeline: SessionTimeline, line: TimelineLine, files: tuple[ContextFile, ...]) -> list[Quotation]:

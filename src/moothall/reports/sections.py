@@ -26,7 +26,7 @@ from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
 from moothall.reports.evidence_base import build_evidence_base, describe_evidence_base
 from moothall.reports.given import build_given, summarize_given
-from moothall.reports.quotations import build_quotations
+from moothall.reports.quotations import build_quotations, list_citing_entries
 from moothall.reports.timeline import ReplyOrigin, SessionTimeline, TimelineLine, format_time
 from moothall.reports.tool_uses import build_tool_uses, describe_tool_use
 from moothall.reports.wording import explain_detail, format_mends, format_money, format_parking, format_percent
@@ -176,7 +176,9 @@ def build_report(
     times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
     opened = timeline.session_state.opened
     heads = (words.demo if opened.demo else "", summarize_given(timeline.language, opened.subject))
-    given = timeline.build_once("given", (opened.subject,), lambda: build_given(timeline.language, opened.subject))
+    citing = list_citing_entries(timeline, opened.subject)
+    shown = (opened.subject, citing)
+    given = timeline.build_once("given", shown, lambda: build_given(timeline.language, opened.subject, citing))
     return Report(
         session=timeline.session,
         language=timeline.language,

@@ -118,13 +118,13 @@ class ViewStore:
 
 def build_changes(before: StoredView, after: StoredView) -> Json:
     """The fields that differ, and the items of the timeline that changed; empty where nothing did."""
-    found = {name: value for name, value in after.fields.items() if before.fields.get(name) != value and name != "at"}
+    fields = {name: value for name, value in after.fields.items() if before.fields.get(name) != value and name != "at"}
     items = encode_items(after.items, list_changed_places(after, before.seq))
     if items or len(after.items) != len(before.items):
-        found["timeline"] = {"total": len(after.items), "items": items}
-    if not found and after.seq == before.seq:
+        fields["timeline"] = {"total": len(after.items), "items": items}
+    if not fields and after.seq == before.seq:
         return {}
-    return {"sessionId": after.fields["sessionId"], "seq": after.seq, "head": after.seq, "at": after.seq, **found}
+    return {"sessionId": after.fields["sessionId"], "seq": after.seq, "head": after.seq, "at": after.seq, **fields}
 
 
 def list_changed_places(view: StoredView, since: int = 0) -> Sequence[int]:
