@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import click
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.acceptance.doors import SCENES, Cli, seat_words, write_script
 
 from moothall.app.demos import list_demos
+from moothall.surfaces.cli.main import LazyCommand, main
 
 ACCORD = [*seat_words(f"script:{SCENES / 'accord.toml'}", ("ada", "bob", "cem")), "--protocol", "consensus", "--session", "s"]
 QUESTION = "Four days a week?"
@@ -74,3 +76,56 @@ def test_every_protocol_gates_and_gives_the_published_shape(cli: Cli) -> None:
     cli("show", pipeline["sessionId"], "--require", "rejected", code=6)
     cancelled = {**cli.json("show", pipeline["sessionId"]), "status": "?"}
     assert [error.json_path for error in validator.iter_errors(cancelled)] == ["$.status"]
+
+
+DECIDING = {"run", "swarm", "resume", "again", "show", "pipeline run", "pipeline resume", "roundtable relay", "demo"}
+CODES = [
+    (["show", "yes"], ["yes"], 0),
+    (["show", "yes"], ["no"], 6),
+    (["show", "open"], ["yes"], 3),
+    (["show", "gone"], ["yes"], 2),
+    (["show", "ended"], ["yes"], 4),
+    (["resume", "yes"], ["yes"], 0),
+    (["resume", "yes"], ["no"], 6),
+    (["resume", "open"], ["yes"], 3),
+    (["resume", "gone"], ["yes"], 2),
+    (["resume", "ended"], ["yes"], 4),
+    (["again", "yes"], ["yes"], 0),
+    (["again", "yes"], ["no"], 6),
+    (["again", "ended"], ["yes"], 3),
+    (["again", "open"], ["yes"], 2),
+    (["pipeline", "resume", "gone"], ["completed"], 2),
+    (["roundtable", "relay", "gone"], ["yes"], 2),
+    (["demo", "consensus", "--fast"], ["nothing of the kind"], 6),
+    (["demo", "nothing"], ["yes"], 2),
+    (["swarm", "Which?", "--model", "mailbox"], [" . "], 2),
+    (["pipeline", "run", "gone.toml"], ["completed"], 2),
+]
+
+
+def test_the_exit_code_of_every_command_that_decides(cli: Cli) -> None:
+    """G-1: a table; what it needs is a session that decided, one that waits, and one that ended without a decision."""
+    cli("run", QUESTION, *ACCORD[:-1], "yes")
+    for name in ("open", "ended"):
+        cli("run", QUESTION, "--seat", "eve=mailbox", "--seat", "ada=mailbox", "--session", name, code=3)
+    cli("cancel", "ended")
+    for words, required, code in CODES:
+        done = cli(*words, *(word for each in required for word in ("--require", each)), code=code)
+        assert code == 0 or done.err.strip() or words[0] == "again", (words, required)
+
+
+def list_required(command: click.Command, path: tuple[str, ...] = ()) -> set[str]:
+    """The commands below this one that take --require."""
+    command = command.load() if isinstance(command, LazyCommand) else command
+    if isinstance(command, click.Group):
+        return {name for word, each in command.commands.items() for name in list_required(each, (*path, word))}
+    return {" ".join(path)} if any("--require" in option.opts for option in command.params) else set()
+
+
+def test_the_commands_that_decide_are_those_of_the_table_and_of_the_docs() -> None:
+    """G-1: a command that learns to decide is in the docs."""
+    refusing = {"consult", "roundtable new"}
+    assert list_required(main) - refusing >= DECIDING
+    stated = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text()
+    sentence = stated.partition("`--require CHOICE` (several")[2].partition("One line on standard error")[0]
+    assert all(f"`{name}`" in sentence for name in DECIDING)
