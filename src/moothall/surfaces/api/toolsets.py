@@ -98,6 +98,11 @@ def describe_tools(names: Sequence[str], role: Role = "local") -> list[dict[str,
     return [_describe_tool(name, TOOLS[name], said) for name in names]
 
 
+def add_output_schemas(tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools with the schemas of their results; on request only, since they are longer than all the rest."""
+    return [{**tool, "outputSchema": TOOLS[tool["name"]].output_schema()} for tool in tools]
+
+
 def _describe_tool(name: str, method: Method[Any, Any], said: frozenset[str]) -> dict[str, Any]:
     schema = _compact_input_schema(name)
     hidden = said | (

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--all-tools", is_flag=True, help="Show every tool, not only those for the caller's role (`moot tools`).")
-def mcp(all_tools: bool) -> None:
+@click.option("--output-schemas", is_flag=True, help="Show the schemas of the tools' results too: for programs, not for models.")
+def mcp(all_tools: bool, output_schemas: bool) -> None:
     """Serve MCP to one client on standard input and output, for a coding agent that starts this command.
 
     With MOOT_TOKEN in the environment it has the rights of that token; without it, all rights on this ledger.
@@ -46,7 +47,7 @@ def mcp(all_tools: bool) -> None:
         from moothall.participants.local_user import name_local_door
         from moothall.surfaces.api.method import Caller
         from moothall.surfaces.api.methods import open_server_context
-        from moothall.surfaces.mcp.server import serve_on_stdio
+        from moothall.surfaces.mcp.server import McpServer, serve_on_stdio
 
         logging.basicConfig(level="WARNING")
         loop = asyncio.get_running_loop()
@@ -61,7 +62,8 @@ def mcp(all_tools: bool) -> None:
                     return Caller(user=name_local_door())
                 return Caller.from_identity(await _identify(context.moot, secret))
 
-            await serve_on_stdio(context, caller_of, greeting, shows_all=all_tools)
+            door = McpServer(context, caller_of, shows_all=all_tools, shows_outputs=output_schemas)
+            await serve_on_stdio(door, greeting)
 
     out.run(work, stopped=lambda: "")
 

@@ -47,6 +47,7 @@ def build_instructions(role: str, session: str = "") -> str:
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions of MCP that begin with `initialize`, the latest last: a client that asks for another one gets that."""
 CAPABILITIES: Final = {
+    "completions": {},
     "prompts": {"listChanged": False},
     "resources": {"listChanged": False, "subscribe": False},
     "tools": {"listChanged": False},

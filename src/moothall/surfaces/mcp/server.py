@@ -6,6 +6,7 @@ The SDK costs about a second to import, so that the command line imports this mo
 import logging
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import anyio
@@ -25,14 +26,24 @@ from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.errors import explain_error
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext, explain_validation_error
 from moothall.surfaces.api.methods import TABLE, TOOLS
-from moothall.surfaces.api.toolsets import ALL_TOOLS, complete_arguments, describe_tools, select_tools
+from moothall.surfaces.api.toolsets import (
+    ALL_TOOLS,
+    MAX_TOOLS,
+    add_output_schemas,
+    complete_arguments,
+    describe_tools,
+    select_tools,
+)
 from moothall.surfaces.api.views import build_seat_prompt
 from moothall.surfaces.mcp.greeting import Greeting, build_instructions
+from moothall.surfaces.mcp.person import ASK_PERSON, ask_person, can_ask_person
 from moothall.surfaces.mcp.transport import CancelMiddleware
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
 TIMELINE_DESCRIPTION: Final = "The minutes of a session: the decision first, then everything that was said."
 MAX_LISTED: Final = 100
+ENDED: Final = frozenset({"concluded", "closed", "ended", "cancelled"})
+"""The statuses of results that say that a session is over."""
 
 log = logging.getLogger("moot")
 
@@ -54,10 +65,13 @@ PROMPT: Final = types.Prompt(
 class McpServer:
     """Answers the requests of MCP clients."""
 
-    def __init__(self, context: ServerContext, caller_of: CallerOf, *, shows_all: bool = False) -> None:
+    def __init__(
+        self, context: ServerContext, caller_of: CallerOf, *, shows_all: bool = False, shows_outputs: bool = False
+    ) -> None:
         self._house = context
         self._caller_of = caller_of
         self._shows_all = shows_all
+        self._shows_outputs = shows_outputs
         self._timeline = UriTemplate.parse(TIMELINE)
 
     def build_server(self) -> Server[dict[str, Any]]:
@@ -77,6 +91,7 @@ class McpServer:
             on_read_resource=self._read_resource,
             on_list_prompts=self._list_prompts,
             on_get_prompt=self._get_prompt,
+            on_completion=self._complete,
         )
         server.middleware.append(CancelMiddleware())
         server.middleware.append(self._instruct)
@@ -106,16 +121,26 @@ class McpServer:
         except MootError as cause:
             raise MCPError(code=types.INTERNAL_ERROR, message=_reword(str(cause))) from None
         tools = describe_tools(names, "local" if shows_all else call.caller.role)
-        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in tools])
+        if self._shows_outputs or (ctx.request is not None and ctx.request.query_params.get("output") == "schema"):
+            tools = add_output_schemas(tools)
+        described = [types.Tool.model_validate(each) for each in tools]
+        is_person_here = call.caller.role == "seat" and len(described) < MAX_TOOLS and can_ask_person(ctx)
+        return types.ListToolsResult(tools=[*described, ASK_PERSON] if is_person_here else described)
 
-    async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> types.CallToolResult | types.InputRequiredResult:
         method = TOOLS.get(params.name)
-        if method is None:
+        if method is None and params.name != ASK_PERSON.name:
             known = ", ".join(await select_tools(await self._build_call(ctx)))
             raise MCPError(code=types.INVALID_PARAMS, message=f"no tool is called {params.name[:100]!r}; yours are: {known}")
         try:
             call = await self._build_call(ctx)
-            result = await method.invoke(call, await complete_arguments(call, method, params.arguments or {}))
+            if method is None:
+                outcome = await ask_person(ctx, call, params)
+                if isinstance(outcome, types.InputRequiredResult):
+                    return outcome
+                result = outcome
+            else:
+                result = await method.invoke(call, await complete_arguments(call, method, params.arguments or {}))
         except ValidationError as cause:
             return _build_refusal(explain_validation_error(cause))
         except MootError as cause:
@@ -123,7 +148,35 @@ class McpServer:
         except Exception:
             log.exception("the tool %s failed", params.name)
             return _build_refusal("the server failed; see its log")
-        return types.CallToolResult(content=[types.TextContent(text=dump_json(result))], structured_content=result)
+        content: list[types.ContentBlock] = [types.TextContent(text=dump_json(result)), *self._link_minutes(result)]
+        return types.CallToolResult(content=content, structured_content=result)
+
+    def _link_minutes(self, result: dict[str, Any]) -> list[types.ResourceLink]:
+        """The minutes of a session that a result says to be over."""
+        session = result.get("sessionId") or result.get("deliberationId")
+        if not session or result.get("status") not in ENDED:
+            return []
+        uri = self._timeline.expand({"session": session})
+        return [types.ResourceLink(name=f"minutes of {session}", uri=uri, mime_type="text/markdown")]
+
+    async def _complete(self, ctx: Ctx, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """The ids of sessions that begin so, the newest first; for a seat of the prompt, the seats for those from outside."""
+        call, typed = await self._build_call(ctx), params.argument.value
+        values: list[str] = []
+        if params.argument.name == "session":
+            known = [line.session for line in await call.moot.sessions() if call.caller.session in {"", line.session}]
+            values = [session for session in reversed(known) if session.startswith(typed)]
+        elif params.argument.name == "seat" and params.context is not None and params.context.arguments:
+            with suppress(MootError):
+                session = params.context.arguments.get("session", "")
+                call.caller.check_session(session)
+                snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
+                seats = [seat.id for seat in snapshot.session_state.seats if seat.is_outside]
+                values = [seat for seat in seats if seat.startswith(typed)]
+        shown = values[:MAX_LISTED]
+        return types.CompleteResult(
+            completion=types.Completion(values=shown, total=len(values), has_more=len(values) > len(shown))
+        )
 
     async def _list_resources(self, ctx: Ctx, params: PageParams) -> types.ListResourcesResult:
         call = await self._build_call(ctx)
@@ -201,9 +254,9 @@ def _build_refusal(message: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=_reword(message))], is_error=True)
 
 
-async def serve_on_stdio(context: ServerContext, caller_of: CallerOf, greeting: Greeting, *, shows_all: bool = False) -> None:
+async def serve_on_stdio(door: McpServer, greeting: Greeting) -> None:
     """Serve one client on standard input and output until it goes; it was greeted already."""
-    server = McpServer(context, caller_of, shows_all=shows_all).build_server()
+    server = door.build_server()
     async with stdio_server() as (reading, writing), anyio.create_task_group() as group:
         sender, received = anyio.create_memory_object_stream[SessionMessage | Exception]()
         written, answers = anyio.create_memory_object_stream[SessionMessage]()
