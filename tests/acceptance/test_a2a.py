@@ -37,7 +37,7 @@ def build_message(text: str, **more: Any) -> dict[str, Any]:
     return {"message": {"messageId": f"m {text}", "role": "ROLE_USER", "parts": [{"text": text}], **more}}
 
 
-def ask(client: Client, method: str, params: dict[str, Any]) -> Any:
+def ask(client: Client, method: str, params: Any) -> Any:
     """The JSON-RPC answer of the door."""
     body = json.dumps({"jsonrpc": "2.0", "id": "1", "method": method, "params": params}).encode()
     return client.request("POST", "/a2a", body).json()
@@ -108,7 +108,10 @@ def test_a_stream_tells_what_is_said_and_ends_with_the_decision(server: Server, 
     [
         ("GetTask", {"id": "nothing"}, -32001),
         ("GetTask", {}, -32602),
+        ("GetTask", [1], -32600),
         ("MakeCoffee", {}, -32601),
+        ("SendMessage", {"message": {"messageId": "1", "role": "ROLE_USER", "parts": "hello"}}, -32602),
+        ("SendMessage", {"message": {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "a"}], "taskId": "x"}}, -32001),
         ("ListTasks", {}, -32004),
         ("SendMessage", {"message": {"messageId": "1", "role": "ROLE_USER", "parts": [{"url": "http://127.0.0.1/x"}]}}, -32005),
         ("SendMessage", {"message": {"messageId": "2", "role": "ROLE_USER", "parts": [{"text": ""}]}}, -32602),
@@ -116,9 +119,7 @@ def test_a_stream_tells_what_is_said_and_ends_with_the_decision(server: Server, 
         ("SendMessage", build_message("Which?", metadata={"moot": "red"}), -32602),
     ],
 )
-def test_wrong_requests_are_refused_with_a_code_and_a_sentence(
-    server: Server, method: str, params: dict[str, Any], code: int
-) -> None:
+def test_wrong_requests_are_refused_with_a_code_and_a_sentence(server: Server, method: str, params: Any, code: int) -> None:
     """A-2: nothing is opened, nothing breaks."""
     before = server.local("moot.listSessions")["total"]
     found = ask(server.local, method, params)

@@ -81,7 +81,9 @@ class A2aDoor:
         try:
             wire, schema = _load_library()
             given = decode_json(body)
-            name = given.get("id") if isinstance(given, dict) else None
+            if not isinstance(given, dict) or not isinstance(given.get("params", {}), dict):
+                raise Fault(errors.INVALID_REQUEST, "a request is an object with jsonrpc, method, params (an object) and id")
+            name = given.get("id")
             asked = wire.from_v1_request(given)
             write: Callable[[Any], Any] = wire.to_v1 if asked is not None else lambda result: result
             checked = schema.a2a_request_ta.validate_python(given if asked is None else asked)
