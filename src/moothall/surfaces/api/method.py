@@ -204,8 +204,14 @@ class ServerContext:
         """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""
         task = asyncio.ensure_future(work)
         self.under_way.add(task)
-        task.add_done_callback(self.under_way.discard)
+        task.add_done_callback(self._forget_done)
         return await asyncio.shield(task)
+
+    def _forget_done(self, task: asyncio.Future[Any]) -> None:
+        self.under_way.discard(task)
+        if not task.cancelled():
+            # Looked at: a refusal whose caller has left is no fault of the server's for its log.
+            task.exception()
 
 
 def _build_deliberations(context: ServerContext) -> "Deliberations":
