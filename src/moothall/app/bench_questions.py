@@ -9,11 +9,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from moothall.domain.topic import MAX_LABEL_LENGTH, MAX_LABELS, MAX_TOPIC_LENGTH, normalize_label
 from moothall.errors import BadSetting
 
+if TYPE_CHECKING:
+    from moothall.memory.decision_memory import DecisionMemory
+
+REVIEWED: Final = "reviewed"
+"""Stands for a file: the reviewed decisions of this home."""
+MAX_REVIEWED: Final = 1_000
 MAX_QUESTIONS: Final = 10_000
 MAX_BYTES: Final = 50_000_000
 _NUMBER: Final = re.compile(r"[-+]?(?:\d[\d,\u202f_]*\d|\d)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+")
@@ -72,6 +78,21 @@ def load_questions(path: Path) -> list[BenchQuestion]:
             raise BadSetting(f"{where}: more than {MAX_QUESTIONS:,} questions")
     if not questions:
         raise BadSetting(f'{path.name}: no question; expected lines such as {{"question": "2 + 2?", "answer": "4"}}')
+    return list(questions.values())
+
+
+async def list_reviewed_questions(memory: "DecisionMemory") -> list[BenchQuestion]:
+    """Return the reviewed decisions whose right choice is known, the oldest first; of one question the last review counts."""
+    questions: dict[str, BenchQuestion] = {}
+    for each in reversed(await memory.list_decisions(limit=MAX_REVIEWED)):
+        record, review = each.record, each.review
+        right = "" if review is None else review.choice or (record.choice if review.outcome == "success" else "")
+        options = record.options if len(record.options) > 1 else ()
+        if right and (not options or normalize_label(right) in map(normalize_label, options)):
+            question = BenchQuestion(question=record.topic, answer=right, options=options, category=record.category)
+            questions[question.key] = question
+    if not questions:
+        raise BadSetting("no decision with a known right choice: moot decisions review ID success, or failure with --choice")
     return list(questions.values())
 
 
