@@ -4,8 +4,11 @@ import json
 import logging
 import math
 import time
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final, NoReturn
 
 from pydantic import ValidationError
@@ -216,7 +219,26 @@ def _describe_method(method: Method[Any, Any]) -> dict[str, Any]:
             for name, shape in taken.get("properties", {}).items()
         ],
         "result": {"name": "result", "schema": given},
+        "examples": _build_examples(method.name, required),
         "errors": [{"$ref": f"#/components/errors/{error['code']}"} for error in list_errors()],
         "x-needs": method.needs,
         **({"x-mcp-tool": method.tool} if method.tool else {}),
     }
+
+
+@cache
+def _load_examples() -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / "examples.toml").read_text("utf-8"))
+
+
+def _build_examples(name: str, required: set[str]) -> list[dict[str, Any]]:
+    """Examples of a call: with what it needs, and with what the table of examples gives besides."""
+    table = _load_examples()
+    needed = {each: table["values"][each] for each in sorted(required)}
+    return [
+        {
+            "name": f"{name} {number}",
+            "params": [{"name": each, "value": value} for each, value in {**needed, **more}.items()],
+        }
+        for number, more in enumerate(table["calls"].get(name, [{}]), 1)
+    ]
