@@ -177,8 +177,7 @@ def build_report(
     opened = timeline.session_state.opened
     heads = (words.demo if opened.demo else "", summarize_given(timeline.language, opened.subject))
     citing = list_citing_entries(timeline, opened.subject)
-    shown = (opened.subject, citing)
-    given = timeline.build_once("given", shown, lambda: build_given(timeline.language, opened.subject, citing))
+    given = timeline.build_once("given", (citing, opened.subject), lambda: build_given(timeline.language, opened.subject, citing))
     return Report(
         session=timeline.session,
         language=timeline.language,
