@@ -129,12 +129,7 @@ def test_an_agent_that_breaks_the_rules_is_degraded_and_terminated_at_fifteen_po
         ),
         # What is not sent is filled in, and nobody is punished for it (M-3).
         ({"decisionReport": None, "conflictReview": None}, [], 11, "degraded"),
-        (
-            {"decisionReport": {**own, "threshold": None}, "confirmedOperations": ["op-997"]},
-            [("reported_operation_not_found", "MAJOR"), ("decision_report_missing_threshold", "MINOR")],
-            19,
-            "terminated",
-        ),
+        ({"confirmedOperations": ["op-997"]}, [("reported_operation_not_found", "MAJOR")], 16, "terminated"),
     ]
     found: list[tuple[str, str]] = []
     for number, (change, violations, score, status) in enumerate(rounds, 1):
