@@ -1,1 +1,1 @@
-"""Whether members with different evidence come to the right answer, with and without tools."""
+"""Questions whose answer lies in files: one mind alone, votes and debates, with shared and with split evidence."""

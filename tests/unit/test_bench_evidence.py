@@ -1,23 +1,26 @@
-"""The bench of evidence: its questions, and what split evidence needs."""
+"""The bench of evidence: its questions have one answer, and split evidence needs talk."""
 
 import asyncio
+import re
+from random import Random
 
-from bench.evidence.__main__ import KINDS, Tally, hold, make_question
-
-
-def test_each_needed_line_stands_in_a_file_of_its_own_and_one_option_is_right() -> None:
-    for kind, count in KINDS.items():
-        question = make_question(kind, 3)
-        holders = [[file.name for file in question.files if f"item {name} costs" in file.text] for name in question.needed]
-        assert len({names[0] for names in holders if len(names) == 1}) == count
-        assert question.options.count(question.right) == 1
+import pytest
+from bench.evidence.__main__ import measure
+from bench.evidence.questions import FACTS, KINDS, guess_answer, make_question
 
 
-def test_a_debate_puts_split_evidence_together_where_a_vote_cannot() -> None:
-    """E-2: seats that see a part each have no majority blind, and the right answer once they have heard each other."""
-    tally = Tally()
-    for seed in range(3):
-        question = make_question("sum of three tables", seed)
-        asyncio.run(hold(question, is_split=True, tools="on", seed=seed, tally=tally))
-    assert tally.debated > tally.voted
-    assert tally.looked_up
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_notices_every_fact_knows_the_answer(kind: str) -> None:
+    for seed in range(20):
+        question = make_question(kind, seed)
+        text = "\n".join(each.text for each in question.files)
+        facts: dict[str, re.Match[str]] = {fact[0]: fact for pattern in FACTS for fact in pattern.finditer(text)}
+        assert guess_answer(question, facts, Random(1))[0] == question.answer
+
+
+def test_a_debate_brings_split_evidence_together() -> None:
+    """E-2: seats that see one file each; perfect readers, who know nothing by themselves and everything after a debate."""
+    scores = asyncio.run(measure("contradictions", 1.0, 4))
+    assert scores["debate, split"].right == 4
+    assert scores["blind vote, split"].right < 4
+    assert scores["debate, shared"].tokens > scores["debate, split"].tokens
