@@ -1,6 +1,7 @@
 """Calls of every role with values that fit, nearly fit and do not fit at all: no internal error, nothing refused is written."""
 
 import asyncio
+import contextlib
 import contextvars
 import json
 import random
@@ -104,7 +105,8 @@ def mutate_body(chance: random.Random, body: bytes) -> bytes:
 async def run_calls(calls: int, seconds: float, seed: int = 1) -> FuzzResult:
     """Make so many calls, or as many as there is time for."""
     result, chance, end = FuzzResult(), random.Random(seed), time.monotonic() + seconds
-    with tempfile.TemporaryDirectory() as folder:
+    # What a call writes as files, it writes below the folder in which the server was started.
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         environ = {"MOOT_HOME": str(Path(folder) / "home"), "HOME": folder, "MOOT_MEMORY": "off", "PATH": ""}
         async with open_server_context(Moot(environ=environ)) as context:
             dispatcher = Dispatcher(TABLE, dict)

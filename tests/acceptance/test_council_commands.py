@@ -291,7 +291,8 @@ def test_a_choice_that_is_none_of_the_options_loses_the_proposal(cli: Cli) -> No
     [
         (
             ["--protocol", "debat"],
-            "unknown protocol 'debat'; known: advisory, consensus, consultation, debate, persona, pipeline, roundtable, swarm",
+            "unknown protocol 'debat'; known: advisory, consensus, consultation, debate, persona, pipeline, review, roundtable, "
+            "swarm",
         ),
         (["--option", "a", "--option", " "], "option is empty"),
         (["--tag", "\x07"], "a tag is empty"),

@@ -1,5 +1,6 @@
 """What a client of MCP finds: tools with their schemas, refusals, seats, resources, the prompt, and how it is invited."""
 
+import asyncio
 import json
 import shlex
 import sqlite3
@@ -91,7 +92,7 @@ def test_a_client_is_told_what_the_server_is_for(server: Server, mode: str, revi
             assert client.server_info is not None
             assert client.server_info.name == "moot"
             told = client.instructions or ""
-            assert all(name in told for name in ("join_deliberation", "wait_for_turn", "contribute"))
+            assert all(name in told for name in ("open_session", "get_session", "get_asks", "answer_ask"))
 
     held(work())
 
@@ -215,6 +216,8 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         await call("resume_thread", thread=thread, participant="ada")
         painted = await call("open_session", topic="Paint it?", seats=["ada", "bob"])
         await call("resume_session", sessionId=painted["sessionId"])
+        invited = await asyncio.to_thread(server.cli.json, "invite", painted["sessionId"], "--seat", "ada", "--code")
+        await call("join_by_code", code=invited["code"])
         await call("get_session", sessionId=session)
         await call("list_sessions", limit=3)
         await conference_held(call)
@@ -590,7 +593,7 @@ def test_an_invitation_has_the_configuration_of_every_agent(server: Server) -> N
     address, header = server.mcp, f"Bearer {token}"
     found = parts(text)
     agents = {"claude", "codex", "gemini", "qwen", "opencode", "copilot", "continue", "cursor", "vs"}
-    assert found.keys() == {*agents, "in", "then", "or"}
+    assert found.keys() == {*agents, "in", "with", "then", "or"}
     assert found["in"].startswith(f"{server.url}/seat/{session}/ada#ticket=")
     assert f"moot serve answers at {server.url}" in text
 

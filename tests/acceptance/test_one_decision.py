@@ -61,7 +61,7 @@ def test_a_decision_is_the_same_by_command_library_rpc_mcp_and_page(tmp_path: Pa
         result = server.result("cstp.getDeliberation", deliberationId=session)["result"]
     assert command == library
     assert by_tool == called
-    beside = {"cursor", "summary"}
+    beside = {"cursor", "summary", "waitingFor"}
     assert {name: value for name, value in called.items() if name not in beside} == command
     assert (command["status"], command["decision"]) == ("concluded", "HSM for parallel + attention fallback")
     assert {name: view[name] for name in PAGE_FIELDS} == {name: command[name] for name in PAGE_FIELDS}

@@ -58,7 +58,8 @@ REFUSED = {
     "unknown platform": Refused(("--seat", "A=nonsense:model"), "nonsense"),
     "unknown protocol": Refused(
         (*GOOD, "--protocol", "debat"),
-        "unknown protocol 'debat'; known: advisory, consensus, consultation, debate, persona, pipeline, roundtable, swarm",
+        "unknown protocol 'debat'; known: advisory, consensus, consultation, debate, persona, pipeline, review, roundtable, "
+        "swarm",
     ),
     "empty topic": Refused(GOOD, "the topic is empty; write a question", topic="  \n "),
     "a topic without an end": Refused(GOOD, "the topic has 20001 characters; the limit is 20000", topic="x" * 20_001),

@@ -9,14 +9,21 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.acceptance.doors import Cli
 from tests.acceptance.server import HSM, MET, SEATS, Answer, Client, Server
 
-PROTOCOLS = {"protocols": ["advisory", "consensus", "consultation", "debate", "persona", "pipeline", "roundtable", "swarm"]}
+PROTOCOLS = {
+    "protocols": ["advisory", "consensus", "consultation", "debate", "persona", "pipeline", "review", "roundtable", "swarm"]
+}
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("served")
-    with Server(Cli(folder / "home", folder)) as server:
-        yield server.local
+    with Server(Cli(folder / "home", folder)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(server: Server) -> Client:
+    return server.local
 
 
 @pytest.fixture(scope="module")
@@ -445,6 +452,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "moot.forkSession": {"at": 1, "swaps": {}},
     "moot.labelSession": {"tags": ["a"], "isAway": False},
     "moot.inviteSeat": {"seat": "bob", "family": "gpt-5", "lastsHours": 1, "url": "http://127.0.0.1:8760"},
+    "moot.joinByCode": {"code": ""},
     "moot.shareSession": {"lastsHours": 1, "url": "http://127.0.0.1:8760"},
     "moot.listTokens": {},
     "moot.revokeToken": {"tokenId": ""},
@@ -479,16 +487,16 @@ UNSEEN = {
     "cstp.openDeliberation": {"threshold", "owner", "quorum"},
     "cstp.listDecisions": {"before"},
     "moot.answerAsPerson": {"command"},
-    "moot.openSession": {"turns"},
-    "moot.planSession": {"turns"},
+    "moot.openSession": {"turns", "depth"},
+    "moot.planSession": {"turns", "depth"},
     "moot.consult": {*SUBJECT, *LIMITS, *TOOLS, "consultPatience", "files", "models", "panel", "seats", "settings"},
 }
 """Parameters that the example has no place for: they belong to another type or protocol."""
 
 
-def test_every_call_of_the_description_can_be_made_as_described(client: Client, document: dict[str, Any]) -> None:
+def test_every_call_of_the_description_can_be_made_as_described(server: Server, document: dict[str, Any]) -> None:
     """D-1 to D-6: every parameter by its documented name, valid by its schema; every result valid by its own."""
-    methods = {method["name"]: method for method in document["methods"]}
+    client, methods = server.local, {method["name"]: method for method in document["methods"]}
     assert set(EXAMPLES) == set(methods)
     sessions: dict[str, str] = {}
     rest = [name for name in methods if name not in ORDER]
@@ -504,6 +512,9 @@ def test_every_call_of_the_description_can_be_made_as_described(client: Client, 
             params["decisionId"] = client.held()
         if name == "moot.revokeToken":
             params["tokenId"] = client("moot.shareSession", sessionId=sessions["moot.openSession"])["tokenId"]
+        if name == "moot.joinByCode":
+            invited = server.cli.json("invite", sessions["moot.openSession"], "--seat", "bob", "--code")
+            params["code"] = invited["code"]
         if "sessionId" in schemas:
             opening = {
                 "moot.cancelSession": "cancelled",

@@ -157,6 +157,8 @@ def test_a_swarm_that_is_killed_goes_on_where_it_stood(cli: Cli, tmp_path: Path)
             process.process.kill()
             process.ended()
         words = ["resume", "killed"]
+        if cli.json("show", "killed")["status"] == "concluded":
+            break
     cli("resume", "killed")
     found = read(folders(cli)[1])
     assert found["blackboard.json"] == whole["blackboard.json"]

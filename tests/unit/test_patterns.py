@@ -27,6 +27,9 @@ TEXTS = {
 
 
 MATCHED = {
+    "moothall.app.recurring._REPEATED",
+    "moothall.protocols.review.prompts._NOTHING",
+    "moothall.protocols.review.prompts._TYPED",
     "moothall.codec.json_text._NUMBERED",
     "moothall.codec.non_answers._APOLOGY",
     "moothall.codec.non_answers._BARE",

@@ -125,24 +125,30 @@ def _read_stdin() -> ContextFile:
 
 
 def _fetch(address: str, environ: Mapping[str, str]) -> ContextFile:
+    host = urlsplit(address).netloc.rpartition("@")[2]
+    raw = fetch_bytes(address, environ, MAX_PDF_BYTES)
+    return build_given_file(address, f"{host}{urlsplit(address).path}".rstrip("/"), raw)
+
+
+def fetch_bytes(address: str, environ: Mapping[str, str], most: int) -> bytes:
+    """What stands at an address, where the owner allows the network; raises BadSetting."""
     if environ.get(FETCH) != "on":
         raise BadSetting(
             f"{address} is on the network, which is not allowed here; set {FETCH}=on to fetch it, or save it to a file"
         )
     import httpx2
 
-    host = urlsplit(address).netloc.rpartition("@")[2]
     raw = b""
     try:
         with httpx2.stream("GET", address, timeout=FETCH_SECONDS, follow_redirects=True) as response:
             response.raise_for_status()
             for chunk in response.iter_bytes():
                 raw += chunk
-                if len(raw) > MAX_PDF_BYTES:
-                    raise BadSetting(f"{address} is too large: more than {MAX_PDF_BYTES} bytes")
+                if len(raw) > most:
+                    raise BadSetting(f"{address} is too large: more than {most} bytes")
     except (httpx2.HTTPError, httpx2.InvalidURL) as cause:
         raise BadSetting(f"{address} cannot be fetched: {cause}") from cause
-    return build_given_file(address, f"{host}{urlsplit(address).path}".rstrip("/"), raw)
+    return raw
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, str]]:

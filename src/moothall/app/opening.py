@@ -245,7 +245,7 @@ async def _build_roster(resources: Resources, language: Language, options: Optio
     words = [seat if isinstance(seat, Seat) else parse_seat_word(seat) for seat in seats]
     chosen = panel if isinstance(panel, Panel) else Panel()
     if isinstance(panel, str) or (panel is None and not words):
-        chosen = load_panel(panel or "default", language)
+        chosen = load_panel(panel or "default", language, resources.environ)
     known = {seat.id for seat in words if seat.platform}
     missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
     platforms = tuple(resolve_platform_path(each, Path()) for each in options.get("models") or ()) or (

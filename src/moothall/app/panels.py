@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from moothall.app.agent_files import KIND, build_agent_seat, fetch_panel
 from moothall.app.plugins import load_kinds
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
@@ -35,8 +36,12 @@ class SeatForm(BaseModel):
     def build(self, folder: Path, *more: str) -> Seat:
         """Return the seat, with more instructions behind its own. A script is resolved against the folder."""
         instructions = "\n".join(part for part in (self.instructions.strip(), *more) if part)
-        platform = resolve_platform_path(self.platform, folder)
         given = self.model_dump(include={"stance", "weight", "patience", "sees"})
+        if self.platform.startswith(KIND):
+            seat = build_agent_seat(self.id, self.platform, folder)
+            more_words = "\n\n".join(part for part in (seat.instructions, instructions) if part)
+            return replace(seat, **{**given, "stance": self.stance or seat.stance}, instructions=more_words)
+        platform = resolve_platform_path(self.platform, folder)
         return Seat(id=parse_seat_id(self.id), platform=platform, instructions=instructions, **given)
 
 
@@ -119,8 +124,16 @@ def explain_form_error(cause: ValidationError, tables: Mapping[str, type[BaseMod
             return f"{where}: {first['msg']} (given: {str(first['input'])[:60]!r})"
 
 
-def load_panel(name: str, language: Language) -> Panel:
-    """Load a panel by its preset name or its file; raises BadPanel with the place of the fault."""
+def load_panel(name: str, language: Language, environ: Mapping[str, str]) -> Panel:
+    """Load a panel by its preset name, its file or its address; raises BadPanel with the place of the fault."""
+    if name.startswith(("http://", "https://")):
+        panel = parse_panel(fetch_panel(name, environ), f"the panel at {name.partition('#')[0]}", Path())
+        for seat in panel.seats:
+            if load_kinds().find(seat.platform).file:
+                raise BadPanel(
+                    f"the panel at {name.partition('#')[0]}: seat {seat.id!r} names a file or a program of this machine"
+                )
+        return panel
     if not name.endswith(".toml") and "/" not in name:
         return load_preset(name, language)
     path, what = Path(name), f"the panel file {name}"
@@ -134,6 +147,8 @@ def parse_seat_word(text: str) -> Seat:
     name, equals, platform = text.partition("=")
     if not equals or not platform.strip():
         raise BadRoster(f"--seat {text!r}: expected name=platform, such as ada=openai:gpt-5-mini or bob=embedded")
+    if platform.strip().startswith(KIND):
+        return build_agent_seat(name, platform.strip(), Path())
     return Seat(id=parse_seat_id(name), platform=resolve_platform_path(platform.strip(), Path()))
 
 
@@ -156,9 +171,16 @@ def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str], 
     if len(given) < len(words):
         twice = next(seat.id for seat in words if [other.id for other in words].count(seat.id) > 1)
         raise BadRoster(f"two seats are called {twice!r}; each needs an id of its own")
-    seats = [replace(seat, platform=given[seat.id].platform) if seat.id in given else seat for seat in panel.seats]
+    seats = [_fill_seat(seat, given[seat.id]) if seat.id in given else seat for seat in panel.seats]
     seats += [seat for seat in words if seat.id not in {known.id for known in panel.seats}]
     return tuple(_with_patience(seat, kinds) for seat in _fill_platforms(seats, platforms))
+
+
+def _fill_seat(seat: Seat, given: Seat) -> Seat:
+    """A seat of a panel with the platform that was given for it, or with the words of an agent's file."""
+    if given.instructions:
+        return replace(seat, platform=given.platform, stance=given.stance, instructions=given.instructions)
+    return replace(seat, platform=given.platform)
 
 
 def _fill_platforms(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Seat]:

@@ -52,7 +52,9 @@ def build_swarm_options(options: Options, count: int | None, settings: Mapping[s
     return {**options, "protocol": "swarm", "seats": seats, "settings": given, "time": options.get("time") or DEFAULT_TIME}
 
 
-def build_consultation_options(asker: str, to: str, question: str, options: Options, settings: Mapping[str, str]) -> Options:
+def build_consultation_options(
+    asker: str, to: str, question: str, options: Options, settings: Mapping[str, str], *, environ: Mapping[str, str]
+) -> Options:
     """Return the options of a consultation: both sides are seated, and the asker needs no participant behind it.
 
     Raises BadSetting when a seat would consult itself, BadPanel, BadRoster.
@@ -61,7 +63,7 @@ def build_consultation_options(asker: str, to: str, question: str, options: Opti
         raise BadSetting(f"{asker!r} cannot consult itself; name another seat to ask")
     panel = options.get("panel")
     if isinstance(panel, str):
-        panel = load_panel(panel, options.get("language") or detect_language(question))
+        panel = load_panel(panel, options.get("language") or detect_language(question), environ)
     seats = parse_seats(options)
     named = {seat.id for seat in (*seats, *(panel or Panel()).seats)}
     if parse_seat_id(asker) not in named:

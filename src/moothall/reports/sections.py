@@ -228,8 +228,11 @@ def _drop_repeated_quote(block: Block, answer: str) -> Block:
 
 
 def _shorten_quote(quote: blocks.Quote, answer: str) -> blocks.Quote | None:
-    rest = quote.text.removeprefix(answer).strip()
-    return quote if rest == quote.text.strip() else replace(quote, text=f"… {rest}") if rest else None
+    rest = quote.text.removeprefix(answer)
+    # Only a whole sentence is left out: "No" before "No migration now" would leave the opposite.
+    if rest == quote.text or (rest and not answer.endswith(tuple(".!?。！？")) and not rest.startswith("\n")):
+        return quote
+    return replace(quote, text=f"… {rest.strip()}") if rest.strip() else None
 
 
 def build_decision_blocks(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:

@@ -32,7 +32,8 @@ MAX_SHOWN_LENGTH: Final = 800
 """How much of one claim, quotation or reason a prompt shows."""
 MAX_INPUTS: Final = 3
 _TYPED: Final = re.compile(
-    rf"[\s*-]*(?P<file>[^\s:][^\n:]*):(?P<line>\d{{1,7}})[\s:,(]*(?P<severity>{'|'.join(get_args(Severity))})\b[\s:,)–—-]*(?P<claim>\S.*)",
+    r"[\s*-]*+(?P<file>[^\s:][^\n:]{0,400}+):(?P<line>\d{1,7})[\s:,(]*+"
+    rf"(?P<severity>{'|'.join(get_args(Severity))})\b[\s:,)–—-]*+(?P<claim>\S.*)",
     re.IGNORECASE,
 )
 """How a person writes a finding: `src/app.py:12 major the loop never ends`."""

@@ -108,7 +108,7 @@ async def _open_consultation(call: Call, params: ConsultParams) -> tuple[Session
             f"to = {params.to!r} has no seat; name its participant in 'seats' (given: {', '.join(named) or 'none'}), or give models"
         )
     settings = params.model_dump(include={"background", "understanding", "kind"})
-    options = build_consultation_options(asker, params.to, params.question, given, settings)
+    options = build_consultation_options(asker, params.to, params.question, given, settings, environ=call.moot.environ)
     session = await call.deliberations.open(params.question, key=params.idempotency_key, by=call.caller.name, **options)
     return session, asker, 0
 

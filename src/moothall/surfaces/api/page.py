@@ -52,7 +52,7 @@ class ViewStore:
         self.folded = context.get_folded()
         self._views: OrderedDict[SessionId, StoredView] = OrderedDict()
         self._past: OrderedDict[tuple[SessionId, int], SessionView] = OrderedDict()
-        self._imports: dict[SessionId, Json] = {}
+        self._imports: OrderedDict[SessionId, Json] = OrderedDict()
 
     async def load(self, session: SessionId) -> StoredView:
         """Return the view of a session as it stands; one read of the ledger. Raises UnknownSession, LedgerDamaged."""
@@ -101,6 +101,9 @@ class ViewStore:
             note = await self._moot.memory.get_import(session)
             shown = {} if note is None else {"imported": {"at": note.at.isoformat(), "source": clean(note.source)}}
             self._imports[session] = shown
+            if len(self._imports) > MAX_VIEWS:
+                self._imports.popitem(last=False)
+            return shown
         return self._imports[session]
 
     async def _find_standing(self, folded: FoldedSession) -> Json:

@@ -1,5 +1,6 @@
 """`moot run`, `consult`, `swarm`, `swarm-report`, `resume`, `again` and `watch`: sessions held and followed in this terminal."""
 
+import os
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, get_args
@@ -79,7 +80,9 @@ def consult(*, question: str, asker: str, to: str, options: Options, hold: HoldO
     moot consult --from modeler --to researcher --seat researcher=openai:gpt-5-mini "Which methods forecast short series?"
     moot consult --from writer --to historian --panel red-team "Is the claim in section 2 sound?"
     """
-    open_and_hold(lambda: (question, build_consultation_options(asker, to, question, options, settings)), hold)
+    open_and_hold(
+        lambda: (question, build_consultation_options(asker, to, question, options, settings, environ=os.environ)), hold
+    )
 
 
 @click.command(cls=WaitCommand)

@@ -55,7 +55,7 @@ async def panel(name: str | None, language: Language, toml: bool) -> CommandResu
         panels = [load_preset(each, language) for each in list_presets()]
         rows = [{"name": each.name, "title": each.title, "description": each.description} for each in panels]
         return CommandResult(json=rows, lines=[f"{each.name:14} {each.title}: {each.description}" for each in panels])
-    chosen = load_panel(name, language)
+    chosen = load_panel(name, language, os.environ)
     if toml and name in list_presets():
         file = files("moothall.app") / "presets" / f"{name}.{language}.toml"
         return CommandResult(json=chosen, lines=[file.read_text(encoding="utf-8").rstrip("\n")])

@@ -32,8 +32,9 @@ def render_invitation(token: str, door: Door, prompt: str, *, agent: str | None,
         parts.append(f"── in a browser (the link works once, within a day)\n{link}")
     chosen = {agent: ALL_CLIENTS[agent]} if agent else CLIENTS
     for key, client in chosen.items():
-        notes = "".join(f"\n({note})" for note in client.list_notes(door))
-        parts.append(f"── {_render_title(key, client)}\n{render_entry(key, client, door)}{notes}")
+        # Beside the title: what stands below it is copied whole.
+        notes = "".join(f" ({note})" for note in client.list_notes(door))
+        parts.append(f"── {_render_title(key, client)}{notes}\n{render_entry(key, client, door)}")
     if agent is None:
         parts.append(f"── with --for also: {', '.join(sorted(ALL_CLIENTS.keys() - CLIENTS.keys()))}")
     if prompt:
