@@ -3,7 +3,7 @@
 import pytest
 
 from moothall.reports import blocks
-from moothall.reports.sections import _shorten_quote
+from moothall.reports.headlines import shorten_quote
 
 
 @pytest.mark.parametrize(
@@ -20,5 +20,5 @@ from moothall.reports.sections import _shorten_quote
 )
 def test_only_a_whole_sentence_is_left_out(text: str, answer: str, shown: str | None) -> None:
     """M-9, M-13."""
-    quote = _shorten_quote(blocks.Quote(text), answer)
+    quote = shorten_quote(blocks.Quote(text), answer)
     assert (None if quote is None else quote.text) == shown

@@ -26,6 +26,7 @@ from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
 from moothall.reports.evidence_base import build_evidence_base, describe_evidence_base
 from moothall.reports.given import build_given, summarize_given
+from moothall.reports.headlines import drop_repeated_quote
 from moothall.reports.quotations import build_quotations, list_citing_entries
 from moothall.reports.timeline import ReplyOrigin, SessionTimeline, TimelineLine, format_time
 from moothall.reports.tool_uses import build_tool_uses, describe_tool_use
@@ -215,24 +216,8 @@ def put_answer_first(
     headline = blocks.Line((blocks.Strong(answer), " · ", word, *why))
     if decision.decision is None and undecided is not None:
         headline = undecided
-    shown = tuple(_drop_repeated_quote(block, answer) for block in content)
+    shown = tuple(drop_repeated_quote(block, answer) for block in content)
     return (*shown[:1], headline, *shown[1:]) if isinstance(content[0], blocks.Heading) else (headline, *shown)
-
-
-def _drop_repeated_quote(block: Block, answer: str) -> Block:
-    """The card of a decision without what the headline says of its text."""
-    if not isinstance(block, blocks.Card) or block.kind != "decision":
-        return block
-    shown = [_shorten_quote(each, answer) if isinstance(each, blocks.Quote) else each for each in block.blocks]
-    return replace(block, blocks=tuple(each for each in shown if each is not None))
-
-
-def _shorten_quote(quote: blocks.Quote, answer: str) -> blocks.Quote | None:
-    rest = quote.text.removeprefix(answer)
-    # Only a whole sentence is left out: "No" before "No migration now" would leave the opposite.
-    if rest == quote.text or (rest and not answer.endswith(tuple(".!?。！？")) and not rest.startswith("\n")):
-        return quote
-    return replace(quote, text=f"… {rest.strip()}") if rest.strip() else None
 
 
 def build_decision_blocks(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
