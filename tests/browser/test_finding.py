@@ -54,7 +54,7 @@ def test_what_was_said_is_found_and_two_sessions_are_compared(server: Server, vi
     expect(other.get_by_text(re.compile("^ ?fork · debate"))).to_have_count(1)
     page.goto(f"/s/{first}")
     page.get_by_role("link", name="Ask again with changes").click()
-    expect(page.get_by_label("The question")).to_have_value("Which cache?")
+    expect(page.get_by_label("The question", exact=True)).to_have_value("Which cache?")
     expect(page.locator(".seat-editor [role=group]")).to_have_count(len(local("moot.getView", sessionId=first)["seats"]))
     page.get_by_label("Name of the panel").fill("Our three")
     page.get_by_role("button", name="Save these seats as a panel").click()
