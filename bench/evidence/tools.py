@@ -17,12 +17,12 @@ from typing import Final
 from moothall.app.moot import Moot
 from moothall.codec.answers import read_answer
 from moothall.codec.schemas import get_own_schema
+from moothall.domain.budget import ToolSwitch
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Reply, ToolUsed
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.seeded_random import random_unit
-from moothall.domain.tool_rules import ToolSwitch
 from moothall.domain.topic import ContextFile
 from moothall.participants.tool_desk import ToolDesk
 from moothall.ports.participant import Answer, NoAnswer, OnText

@@ -13,11 +13,11 @@ import pytest
 
 from moothall.app.estimates import estimate_session
 from moothall.app.moot import Moot
+from moothall.domain.budget import ToolRules
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Language, Reply, ToolUsed
 from moothall.domain.ids import SeatId, SessionId, ask_id
 from moothall.domain.roster import Seat
-from moothall.domain.tool_rules import ToolRules
 from moothall.domain.topic import ContextFile, Topic, build_context
 from moothall.engine.events import EntryAdded
 from moothall.errors import BadRoster

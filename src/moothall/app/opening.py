@@ -27,7 +27,7 @@ from moothall.app.resources import Resources
 from moothall.app.seats import Seating, discover_platforms
 from moothall.app.session_options import Options, SeatFiller, refuse_by_protocol, validate_options
 from moothall.codec.schemas import get_adapter
-from moothall.domain.budget import DEFAULT_TURNS, Budget
+from moothall.domain.budget import DEFAULT_TOOL_RULES, DEFAULT_TURNS, Budget, ToolRules
 from moothall.domain.consult import ConsultRules
 from moothall.domain.durations import parse_duration
 from moothall.domain.effects import AnswerForm
@@ -47,7 +47,6 @@ from moothall.domain.roster import (
     validate_seats,
     validate_swaps,
 )
-from moothall.domain.tool_rules import DEFAULT_TOOL_RULES, ToolRules
 from moothall.domain.topic import ContextFile, Topic, build_context, build_topic, validate_topic
 from moothall.engine.snapshot import Snapshot
 from moothall.participants.record_writer import validate_project

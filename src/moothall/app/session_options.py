@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypedDict, get_args
 
 from moothall.app import option_kinds as kinds
-from moothall.domain.budget import DEFAULT_TURNS
+from moothall.domain.budget import DEFAULT_TURNS, MAX_TOOL_CALLS, ToolSwitch
 from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION
 from moothall.domain.facts import Language, ReadingRule
 from moothall.domain.roster import MAX_PATIENCE, Seat
-from moothall.domain.tool_rules import MAX_TOOL_CALLS, ToolSwitch
 from moothall.domain.topic import MAX_FILES, MAX_LABEL_LENGTH, MAX_LABELS, ContextFile, Stakes
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import OPENING

@@ -1,4 +1,4 @@
-"""The budget of a session, its running total (tokens, money and running time), and the work that a session may take."""
+"""The budget of a session, its running total (tokens, money, time), the work that it may take, and the tools of one ask."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -108,3 +108,27 @@ class ExpectedCalls:
     """How many of these calls wait for one another, at least and at most, where neither is so."""
     tokens_in: int | None = None
     """The tokens of one prompt, where the protocol knows them: it shows a part of what was given."""
+
+
+ToolSwitch = Literal["auto", "on", "off"]
+"""`auto`: where the given files are too long for a prompt. `on`: wherever files were given; models are shown passages alone."""
+ToolOutcome = Literal["answered", "refused", "failed"]
+
+MAX_TOOL_CALLS: Final = 50
+CHARACTERS_PER_TOKEN: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRules:
+    """The budget of one ask. What is over it is not called: the seat answers with what it has."""
+
+    switch: ToolSwitch = "auto"
+    calls: int = 8
+    """How many calls are made, those that are refused included."""
+    seconds: float = 60.0
+    """After which time no further call is made."""
+    tokens: int = 24_000
+    """How many tokens all results may have together, about three characters each."""
+
+
+DEFAULT_TOOL_RULES: Final = ToolRules()

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from moothall.domain.budget import ToolRules
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.context import Perception
 from moothall.domain.facts import Fact, Language, ReadingRule, Reply, ToolUsed
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.person import PersonAsk
 from moothall.domain.roster import Seat
-from moothall.domain.tool_rules import ToolRules
 from moothall.domain.topic import ContextFile
 
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
 
-from moothall.domain.budget import FREE, Budget, BudgetKind, Usage
+from moothall.domain.budget import DEFAULT_TOOL_RULES, FREE, Budget, BudgetKind, ToolOutcome, ToolRules, Usage
 from moothall.domain.consult import ConsultRules
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import Seat, Swap
-from moothall.domain.tool_rules import DEFAULT_TOOL_RULES, ToolOutcome, ToolRules
 from moothall.domain.topic import Topic
 
 Language: TypeAlias = str

@@ -4,10 +4,10 @@ import asyncio
 from dataclasses import replace
 from hashlib import sha256
 
+from moothall.domain.budget import CHARACTERS_PER_TOKEN
 from moothall.domain.effects import Brief
 from moothall.domain.facts import ToolUsed
 from moothall.domain.safe_text import fix_surrogates, one_line
-from moothall.domain.tool_rules import CHARACTERS_PER_TOKEN
 from moothall.ports.participant import note_tool
 from moothall.reports.given_tools import (
     MAX_RESULT_LENGTH,

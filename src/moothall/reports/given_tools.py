@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from moothall.domain.budget import ToolOutcome
 from moothall.domain.facts import Language, ToolUsed
 from moothall.domain.given_search import Passage, number_lines, read_lines, search_files, split_lines
 from moothall.domain.safe_text import one_line, quote_lines
-from moothall.domain.tool_rules import ToolOutcome
 from moothall.domain.topic import ContextFile
 from moothall.locale.catalogues import CONTEXT_FILES, ContextFilesText
 
