@@ -21,6 +21,7 @@ from pydantic import TypeAdapter
 from moothall.disk.locks import hold_lock
 from moothall.disk.private import make_private_folder, read_private, write_private
 from moothall.domain.facts import Language
+from moothall.domain.safe_text import is_web_address
 from moothall.errors import BadSetting, FolderUnwritable
 
 FILE: Final = "notices.json"
@@ -116,12 +117,7 @@ def change_hooks(home: Path, change: Callable[[list[Hook]], Sequence[Hook]]) -> 
 
 def parse_address(url: str) -> str:
     """An address that notices or links may have; raises BadSetting."""
-    try:
-        parts = urlsplit(url)
-        is_right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
-    except ValueError:
-        is_right = False
-    if not is_right or not url.isascii() or not url.isprintable() or " " in url or len(url) > MAX_URL_LENGTH:
+    if not is_web_address(url) or len(url) > MAX_URL_LENGTH:
         raise BadSetting(f"{url[:100]!r} is not an address; expected https://HOST/PATH, without a name or password in it")
     return url.rstrip("/")
 

@@ -2,6 +2,7 @@
 
 import unicodedata
 from typing import Final
+from urllib.parse import urlsplit
 
 FENCE: Final = "| "
 
@@ -45,3 +46,13 @@ def shorten_text(text: str, room: int) -> str:
 def _is_harmless(char: str) -> bool:
     # Cc control, Cf format (bidi marks), Cs surrogates, Co private use, Zl and Zp line and paragraph separators.
     return char in _JOINING or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+
+
+def is_web_address(url: str) -> bool:
+    """Whether a text is an address of the web that holds neither a name nor a password, and nothing that cannot be seen."""
+    try:
+        parts = urlsplit(url)
+        is_right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+    except ValueError:
+        return False
+    return is_right and url.isascii() and url.isprintable() and " " not in url

@@ -20,8 +20,9 @@ from moothall.codec.schemas import build_user_prompt
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
-from moothall.domain.safe_text import fix_surrogates, one_line
+from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
 from moothall.errors import BadAnswer, UnknownPlatform
+from moothall.participants.failures import AgentFault
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
 if TYPE_CHECKING:
@@ -51,23 +52,11 @@ class AgentPlace:
     name: str
 
 
-class A2aFault(Exception):
-    """Why an agent gave no answer: a loss of this reason."""
-
-    def __init__(self, reason: Loss, detail: str) -> None:
-        super().__init__(detail)
-        self.reason: Loss = reason
-
-
 def parse_agent_url(url: str) -> str:
     """The address of a card; raises UnknownPlatform."""
-    try:
-        parts = urlsplit(url)
-        is_right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
-    except ValueError:
-        is_right = False
-    if not is_right or not url.isascii() or not url.isprintable() or " " in url:
+    if not is_web_address(url):
         raise UnknownPlatform(f"a2a:{url[:200]}: expected the agent's address, such as a2a:https://agents.example.com")
+    parts = urlsplit(url)
     return url if parts.path.endswith(".json") else f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{CARD_PATH}"
 
 
@@ -77,19 +66,19 @@ def name_token_variable(card: str) -> str:
 
 
 def read_card(card: object, card_url: str) -> AgentPlace:
-    """Where the agent of a card takes messages; raises A2aFault where that is not on the card's own host."""
+    """Where the agent of a card takes messages; raises AgentFault where that is not on the card's own host."""
     if not isinstance(card, dict):
-        raise A2aFault("malformed", f"{card_url} holds no agent card")
+        raise AgentFault("malformed", f"{card_url} holds no agent card")
     rows = card.get("supportedInterfaces")
     rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     places = [row for row in rows if row.get("protocolBinding") == "JSONRPC" and isinstance(row.get("url"), str)]
     newest = next((row for row in places if str(row.get("protocolVersion", "")).startswith("1.")), None)
     chosen = newest or (places[0] if places else {"url": card.get("url")})
     if not isinstance(chosen["url"], str):
-        raise A2aFault("malformed", f"the card at {card_url} names no place that takes JSON-RPC")
+        raise AgentFault("malformed", f"the card at {card_url} names no place that takes JSON-RPC")
     url = urljoin(card_url, chosen["url"])
     if _find_origin(url) != _find_origin(card_url):
-        raise A2aFault("refused", f"the card at {card_url} sends messages to another host ({url[:200]}); they are not sent")
+        raise AgentFault("refused", f"the card at {card_url} sends messages to another host ({url[:200]}); they are not sent")
     return AgentPlace(url=url, is_old=newest is None, name=one_line(str(card.get("name", "")))[:80])
 
 
@@ -117,7 +106,7 @@ class A2aParticipant:
         try:
             async with self._connect() as client, asyncio.timeout(CARD_SECONDS):
                 await self._find_place(client)
-        except (A2aFault, TimeoutError) as fault:
+        except (AgentFault, TimeoutError) as fault:
             return str(fault) or f"{self._card_url} does not answer within {CARD_SECONDS:.0f} seconds"
         return None
 
@@ -136,7 +125,7 @@ class A2aParticipant:
                     if brief.form.form == "text":
                         on_text(text)
                     return Answer(said=read.said, corrections=read.mends, usage=usage)
-        except A2aFault as cause:
+        except AgentFault as cause:
             return NoAnswer(reason=cause.reason, detail=str(cause), usage=usage)
         return NoAnswer(reason=fault.loss, detail=str(fault), usage=usage)
 
@@ -154,7 +143,7 @@ class A2aParticipant:
         return self._place
 
     async def _ask(self, client: "httpx2.AsyncClient", prompt: str, context: str) -> tuple[str, str]:
-        """What the agent answers, and the context in which it did; raises A2aFault."""
+        """What the agent answers, and the context in which it did; raises AgentFault."""
         place = await self._find_place(client)
         part = {"kind": "text", "text": prompt} if place.is_old else {"text": prompt}
         message = {"messageId": str(uuid4()), "role": "user" if place.is_old else "ROLE_USER", "parts": [part]}
@@ -178,7 +167,7 @@ class A2aParticipant:
                 pause = min(2 * pause, LONGEST_PAUSE)
                 task = await self._call(client, place, "GetTask", name)
         except asyncio.CancelledError:
-            with suppress(A2aFault, TimeoutError):
+            with suppress(AgentFault, TimeoutError):
                 async with asyncio.timeout(CANCEL_SECONDS):
                     await self._call(client, place, "CancelTask", name)
             raise
@@ -187,7 +176,9 @@ class A2aParticipant:
             artifacts = task.get("artifacts")
             return _join_parts(artifacts if isinstance(artifacts, list) and artifacts else [message])
         said = one_line(_join_parts([message]))[:MAX_REASON_LENGTH]
-        raise A2aFault("refused" if state == "rejected" else "error", f"the agent's task ended as {state}: {said or 'no reason'}")
+        raise AgentFault(
+            "refused" if state == "rejected" else "error", f"the agent's task ended as {state}: {said or 'no reason'}"
+        )
 
     async def _call(self, client: "httpx2.AsyncClient", place: AgentPlace, method: str, params: dict[str, Any]) -> dict[str, Any]:
         name = METHODS[method] if place.is_old else method
@@ -196,7 +187,7 @@ class A2aParticipant:
         if not isinstance(answer, dict) or not isinstance(answer.get("result"), dict):
             error = answer.get("error") if isinstance(answer, dict) else None
             said = error.get("message") if isinstance(error, dict) else "neither result nor error"
-            raise A2aFault("error", f"the agent answered {name} with an error: {one_line(str(said))[:MAX_REASON_LENGTH]}")
+            raise AgentFault("error", f"the agent answered {name} with an error: {one_line(str(said))[:MAX_REASON_LENGTH]}")
         return dict(answer["result"])
 
     async def _fetch(self, client: "httpx2.AsyncClient", method: str, url: str, body: object, most: int) -> object:
@@ -205,22 +196,22 @@ class A2aParticipant:
         try:
             async with client.stream(method, url, json=body) as response:
                 if response.status_code in {401, 403}:
-                    raise A2aFault("rejected_key", f"{url} wants a token ({response.status_code}); set {self._variable}")
+                    raise AgentFault("rejected_key", f"{url} wants a token ({response.status_code}); set {self._variable}")
                 if response.status_code != 200:
                     where = " (redirects are not followed)" if response.is_redirect else ""
                     reason: Loss = "unreachable" if response.status_code >= 500 else "error"
-                    raise A2aFault(reason, f"{url} answers {response.status_code}{where}")
+                    raise AgentFault(reason, f"{url} answers {response.status_code}{where}")
                 data = bytearray()
                 async for piece in response.aiter_bytes():
                     data += piece
                     if len(data) > most:
-                        raise A2aFault("malformed", f"{url} answers with more than {most} bytes")
+                        raise AgentFault("malformed", f"{url} answers with more than {most} bytes")
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as cause:
-            raise A2aFault("unreachable", f"{url} cannot be reached: {cause or type(cause).__name__}") from cause
+            raise AgentFault("unreachable", f"{url} cannot be reached: {cause or type(cause).__name__}") from cause
         try:
             document: object = json.loads(data)
         except (ValueError, RecursionError) as cause:
-            raise A2aFault("malformed", f"{url} answers with no JSON") from cause
+            raise AgentFault("malformed", f"{url} answers with no JSON") from cause
         return document
 
 
@@ -228,7 +219,7 @@ def _read_state(task: dict[str, Any]) -> str:
     status = task.get("status")
     state = status.get("state") if isinstance(status, dict) else None
     if not isinstance(status, dict) or not isinstance(state, str):
-        raise A2aFault("malformed", "the agent's task has no state")
+        raise AgentFault("malformed", "the agent's task has no state")
     return state.removeprefix("TASK_STATE_").lower().replace("_", "-")
 
 

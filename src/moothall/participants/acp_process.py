@@ -24,6 +24,7 @@ from moothall.domain.budget import Usage
 from moothall.domain.facts import Loss
 from moothall.domain.safe_text import one_line
 from moothall.errors import DISTRIBUTION
+from moothall.participants.failures import AgentFault
 from moothall.participants.subprocess_runner import (
     GRACE_SECONDS,
     MAX_COMPLAINT,
@@ -49,14 +50,6 @@ ACTING: Final = frozenset({"edit", "delete", "move", "execute"})
 """The kinds of tools that write or run something."""
 
 ResponseT = TypeVar("ResponseT", bound=BaseModel)
-
-
-class AgentFault(Exception):
-    """Why an agent gives no answer; its process is not used any more."""
-
-    def __init__(self, reason: Loss, detail: str) -> None:
-        super().__init__(detail)
-        self.reason: Loss = reason
 
 
 @dataclass(frozen=True, slots=True)

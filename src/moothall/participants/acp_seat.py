@@ -17,6 +17,7 @@ from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.safe_text import fix_surrogates
 from moothall.errors import BadAnswer, MissingExtra, UnknownPlatform, describe_install
+from moothall.participants.failures import AgentFault
 from moothall.participants.recipes import Recipe, build_environ, find_acp_recipe, load_agents
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
@@ -67,8 +68,6 @@ class AcpParticipant:
 
     async def introduce(self) -> str:
         """Let the agent say its name and version, and end it; raises OSError, or ValueError with what is wrong with it."""
-        from moothall.participants.acp_process import AgentFault
-
         try:
             agent = await self._start()
         except AgentFault as fault:
@@ -78,8 +77,6 @@ class AcpParticipant:
         return agent.name or "does not say its name"
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        from moothall.participants.acp_process import AgentFault
-
         async with self._asking:
             usage, fault = FREE, BadAnswer()
             for _ in range(2):
@@ -110,7 +107,6 @@ class AcpParticipant:
             await agent.end()
 
     async def _ask(self, brief: Brief, complaint: str) -> tuple[str, Usage]:
-        from moothall.participants.acp_process import AgentFault
 
         agent = self._agent
         if agent is None or not agent.is_running:
