@@ -474,7 +474,7 @@ def test_what_was_written_blind_is_behind_no_door_before_all_have_written(server
         found = [await _resource(client, session)]
         for tool, arguments in (
             ("get_deliberation", {"deliberationId": session}),
-            ("get_session", {"sessionId": session}),
+            ("get_session", {"sessionId": session, "timeoutSeconds": 0}),
             *more,
         ):
             found.append(json.dumps(plain(await client.call_tool(tool, arguments))))
@@ -484,7 +484,7 @@ def test_what_was_written_blind_is_behind_no_door_before_all_have_written(server
         as_bob: list[tuple[str, Json]] = [
             ("join_deliberation", {"deliberationId": session}),
             ("wait_for_turn", {"deliberationId": session, "cursor": 0, "timeoutSeconds": 0}),
-            ("get_asks", {"sessionId": session}),
+            ("get_asks", {"sessionId": session, "timeoutSeconds": 0}),
         ]
         async with sdk(server, "auto") as anyone, sdk(server, "legacy", server.invited(session, "bob")) as bob:
             assert await seen(anyone) == [is_open] * 3

@@ -473,7 +473,7 @@ def test_a_call_gives_the_same_over_mcp_and_over_json_rpc(server: Server) -> Non
         ("get_deliberation", "cstp.getDeliberation", {"deliberationId": session, "participant": "ada"}),
         ("list_deliberations", "cstp.listDeliberations", {"participant": "ada"}),
         ("wait_for_turn", "cstp.waitForTurn", {"deliberationId": session, "participant": "bob", "timeoutSeconds": 0}),
-        ("get_session", "moot.getSession", {"sessionId": session}),
+        ("get_session", "moot.getSession", {"sessionId": session, "timeoutSeconds": 0}),
     ]
     wrong: list[tuple[str, str, Json]] = [
         ("get_deliberation", "cstp.getDeliberation", {"deliberationId": "nowhere"}),

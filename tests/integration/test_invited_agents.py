@@ -70,6 +70,8 @@ def test_a_swarm_takes_text_where_it_asks_for_text(tmp_path: Path) -> None:
             (ask,) = asked["asks"]
             assert (ask["kind"], ask["form"]) == ("synthesis", "text")
             await rpc("moot.swarmReport", sessionId=session, seat=ask["seat"], report="All hold the table.")
+            for ask in (await rpc("moot.getAsks", sessionId=session, timeoutSeconds=30))["asks"]:
+                await rpc("moot.answer", sessionId=session, seat=ask["seat"], answer={"action": "SHUTDOWN_ACK"})
             await rpc("moot.getSession", sessionId=session, timeoutSeconds=30)
             text = (await rpc("moot.exportSession", sessionId=session))["text"]
             assert "All hold the table." in text
