@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.acceptance.doors import Cli, until
 from tests.acceptance.server import Server
 
@@ -102,7 +103,14 @@ def test_two_servers_deliver_once_and_one_goes_on_when_the_other_is_killed(tmp_p
 def test_a_receiver_gets_what_it_was_added_for_and_nothing_from_before(tmp_path: Path) -> None:
     """G-2: by session, seat and event; bad addresses change nothing, and a private one needs the owner's word."""
     cli, receiver = Cli(tmp_path / "home", tmp_path), Receiver(tmp_path)
-    for url in ("ftp://x.example", "https://", "https://me:secret@x.example", "not an address", "https://x.example/\n"):
+    for url in (
+        "ftp://x.example",
+        "slack://",
+        "https://",
+        "https://me:secret@x.example",
+        "not an address",
+        "https://x.example/\n",
+    ):
         cli("notify", "add", url, code=2)
     assert cli.json("notify", "list") == []
     with receiver.running("ok"), Server(cli) as server:
@@ -120,3 +128,20 @@ def test_a_receiver_gets_what_it_was_added_for_and_nothing_from_before(tmp_path:
         got = {(path, body["session"], body["event"], body["seat"]) for _, path, _, body in receiver.requests()}
         assert got == {("/minski", new, "turn", "minski"), ("/old", old, "decided", "")}
         cli("notify", "remove", "nobody", code=2)
+
+
+def test_an_address_of_chat_is_shown_nowhere(tmp_path: Path) -> None:
+    """G-2: neither when it is added, nor in a list, nor by a failure; the owner's receiver gets no seat's turns."""
+    pytest.importorskip("apprise")
+    cli = Cli(tmp_path / "home", tmp_path)
+    secret = "T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
+    added = cli("notify", "add", "-", "--owner", stdin=f"slack://{secret}/#board\n")
+    chat = cli.json("notify", "list")[0]
+    assert (chat["place"], chat["secret"], "turn" in chat["events"]) == ("slack://…", "", False)
+    refused = cli("notify", "add", "mailto://me:T1JJ3T3L2@127.0.0.1?from=a@x.example", code=2)
+    assert "--private" in refused.err
+    away = cli("notify", "add", "ntfy://127.0.0.1:1/T1JJ3T3L2", "--private").out.split()[0]
+    failed = cli("notify", "test", away, code=1)
+    cli("notify", "add", "https://x.example", "--owner", "--event", "turn", code=2)
+    shown = [added, refused, failed, cli("notify", "list"), cli("notify", "list", "--json"), cli("notify", "remove", away)]
+    assert not any(word in done.out + done.err for done in shown for word in secret.split("/"))

@@ -1,4 +1,5 @@
-"""Receivers of notices: the private file that lists them, and how a notice is sent: a signed webhook (standardwebhooks.com)."""
+"""Receivers of notices: the private file that lists them, and how a notice is sent: a signed webhook (standardwebhooks.com), or
+a message by chat or mail."""
 
 import asyncio
 import base64
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter
 
+from moothall.app.chat_messages import check_chat_address, send_chat_message
 from moothall.disk.locks import hold_lock
 from moothall.disk.private import make_private_folder, read_private, write_private
 from moothall.domain.facts import Language
@@ -41,6 +43,7 @@ class Hook:
     id: str
     url: str
     secret: str
+    """Empty for chat and mail, which sign nothing."""
     since: datetime
     """What happened before is not sent."""
     session: str = ""
@@ -57,8 +60,14 @@ class Hook:
 
     @property
     def place(self) -> str:
-        """Where it is, without the path, which may hold a secret."""
-        return "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
+        """Where it is, without what may be a secret: the path, and all of an address of chat or mail."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{'…' if self.is_chat else parts.netloc}"
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether it gets messages by chat or mail, and no webhook."""
+        return is_chat_address(self.url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +131,19 @@ def parse_address(url: str) -> str:
     return url.rstrip("/")
 
 
+def is_chat_address(url: str) -> bool:
+    scheme, mark, _ = url.partition("://")
+    return bool(mark) and scheme.lower() not in {"http", "https"}
+
+
+def parse_receiver(url: str, *, is_private: bool) -> str:
+    """The address of a receiver: of a webhook, or of chat or mail. Raises BadSetting or MissingExtra."""
+    if not is_chat_address(url) or len(url) > MAX_URL_LENGTH:
+        return parse_address(url)
+    check_chat_address(url, is_private=is_private)
+    return url
+
+
 def sign_notice(secret: str, name: str, timestamp: int, body: bytes) -> str:
     """The signature over id, time and body, as standardwebhooks.com defines it."""
     key = base64.b64decode(secret.removeprefix(KEY_PREFIX))
@@ -131,6 +153,8 @@ def sign_notice(secret: str, name: str, timestamp: int, body: bytes) -> str:
 
 async def deliver(hook: Hook, notice: Notice) -> str:
     """Send a notice once; why it was not taken, "" if it was. Nothing of an answer is believed but its status."""
+    if hook.is_chat:
+        return await send_chat_message(hook.url, f"Moot: {notice.topic}" if notice.topic else "Moot", notice.text)
     try:
         async with asyncio.timeout(SEND_SECONDS):
             status = await _post(hook, notice)

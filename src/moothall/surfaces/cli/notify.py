@@ -1,8 +1,9 @@
-"""`moot notify`: who learns by webhook that it is a seat's turn, that a session ended, that an obligation is due."""
+"""`moot notify`: who learns by webhook, chat or mail of a seat's turn, the end of a session, an obligation that is due."""
 
 import base64
 import os
 import secrets
+import sys
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any, get_args
@@ -19,11 +20,13 @@ from moothall.app.notice_hooks import (
     change_hooks,
     deliver,
     find_hook,
+    is_chat_address,
     load_hooks,
     parse_address,
+    parse_receiver,
 )
 from moothall.domain.ids import parse_seat_id, parse_session_id
-from moothall.errors import ProviderRefused
+from moothall.errors import BadSetting, ProviderRefused
 from moothall.locale.catalogues import NOTICES
 from moothall.memory.notice_book import open_notice_register
 from moothall.surfaces.cli.invite import URL
@@ -32,7 +35,7 @@ from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot
 
 @click.group()
 def notify() -> None:
-    """Tell a receiver by signed webhook when it is a seat's turn, a session ends or an obligation is due.
+    """Tell a receiver by signed webhook, chat or mail when it is a seat's turn, a session ends or an obligation is due.
 
     A running `moot serve` of this home delivers. What happens while it or the receiver is down is delivered later, in the order
     of each session, under an id that never changes. Receivers and their keys are in notices.json of MOOT_HOME, which nobody else
@@ -45,31 +48,42 @@ def notify() -> None:
 
 
 @notify.command()
-@click.argument("url")
+@click.argument("url", metavar="ADDRESS")
 @click.option("--session", default="", help="Only of this session.")
 @click.option("--seat", default="", help="Only turns of this seat, and what becomes of the sessions that it sits in.")
+@click.option("--owner", is_flag=True, help="Not the turns of seats: ends, outages, obligations and breakers.")
 @click.option("--event", "events", multiple=True, type=click.Choice(get_args(EventKind)), help="Only this; repeatable.")
 @click.option("--page", default=URL, show_default=True, help="The address of your server, for the links.")
 @click.option("--language", type=click.Choice(["en", "zh"]), default="en", help="Of what belongs to no session. Default: en.")
 @click.option("--private", "is_private", is_flag=True, help="It may be on this machine or in a private network.")
 @json_command
-async def add(*, url: str, session: str, seat: str, page: str, **given: Any) -> CommandResult:
-    """Add a receiver, and print the key that verifies what it gets.
+async def add(*, url: str, session: str, seat: str, page: str, owner: bool, is_private: bool, **given: Any) -> CommandResult:
+    """Add a receiver: a webhook, whose key is printed, or an address of chat or mail as apprise has them (the extra `notify`).
+
+    An address of chat or mail is a secret: with - it is read from standard input, and it is shown nowhere.
 
     \b
     moot notify add https://example.com/moot --page https://moot.example.com
     moot notify add http://127.0.0.1:9000/ --private --seat ada --event turn
+    moot notify add - --owner < address.txt
+    moot notify add ntfys://ntfy.sh/our-board --session 2026-11-17-port
     """
-    parse_address(url)
+    if owner and (seat or given["events"]):
+        raise BadSetting("--owner is all but the turns of seats; give it without --seat and --event")
+    url = sys.stdin.readline().strip() if url == "-" else url
+    parse_receiver(url, is_private=is_private)
     names: dict[str, Any] = {
         "session": session and parse_session_id(session),
         "seat": seat and parse_seat_id(seat),
         "page": parse_address(page),
+        "is_private": is_private,
     }
-    key = KEY_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+    if owner:
+        given["events"] = tuple(each for each in get_args(EventKind) if each != "turn")
+    key = "" if is_chat_address(url) else KEY_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
     hook = Hook(id=secrets.token_hex(4), url=url, secret=key, since=datetime.now(UTC), **names, **given)
     change_hooks(resolve_home(os.environ), lambda hooks: [*hooks, hook])
-    lines = [f"{hook.id}  {hook.place}", f"key: {key}", Note(f"try it: moot notify test {hook.id}")]
+    lines = [f"{hook.id}  {hook.place}", *[f"key: {key}"] * bool(key), Note(f"try it: moot notify test {hook.id}")]
     return CommandResult(json=_describe(hook) | {"secret": key}, lines=lines)
 
 
