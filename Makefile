@@ -11,7 +11,7 @@ LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --genera
 # The tests start many processes: each would compile all of Moot again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run quick test test-agents test-page test-docs check check-source check-page web catalogues lint bench bench-decisions bench-swarm lock release docs clean
+.PHONY: run quick test test-agents test-page test-docs check check-source check-page web catalogues lint bench bench-decisions bench-swarm lock release docs pictures clean
 
 run: $(VENV)/.run
 	@$(BIN)/moot $(if $(filter file,$(origin TOPIC)),try,run) "$(TOPIC)"
@@ -88,11 +88,17 @@ lock: $(VENV)/.dev
 release: $(VENV)/.dev
 	@$(BIN)/python checks/release.py "$(VERSION)"
 
-# The site of the docs, in site/, with offline search.
-docs:
-	@test -x .cache/docs/bin/mkdocs || { $(PYTHON) -m venv .cache/docs && .cache/docs/bin/pip install --quiet --disable-pip-version-check "mkdocs-material>=9.6,<10"; }
+# The site of the docs, in site/, with offline search: the reference is written from the code, and every link of it is followed.
+docs: $(VENV)/.dev
+	@test -x .cache/docs/bin/mkdocs || { $(PYTHON) -m venv .cache/docs && .cache/docs/bin/pip install --quiet --disable-pip-version-check "mkdocs-material>=9.6,<10" "jieba>=0.42"; }
+	@$(BIN)/python -m checks.site_reference .cache/reference
 	@NO_MKDOCS_2_WARNING=1 .cache/docs/bin/mkdocs build --strict --quiet
+	@$(BIN)/python checks/site_links.py site
 	@echo "site/index.html"
+
+# The pictures that are drawn by a program: the terminal of the README, and which protocol when.
+pictures: $(VENV)/.dev
+	@$(BIN)/python checks/pictures.py
 
 clean:
 	rm -rf $(VENV) .cache dist

@@ -1,10 +1,12 @@
-"""The pages of the docs site that are not files of `docs`: the README as its front page, and the list of decisions."""
+"""The pages of the docs site that are not files of `docs`: the README as its front page, the list of decisions, the reference."""
 
 import re
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = ROOT / ".cache" / "reference"
+"""Where `checks.site_reference` writes, which needs Moot itself: the site's generator has an environment without it."""
 
 
 def build_front(readme: str) -> str:
@@ -27,4 +29,6 @@ def on_files(files: Any, config: Any) -> Any:
 
     files.append(File.generated(config, "index.md", content=build_front((ROOT / "README.md").read_text(encoding="utf-8"))))
     files.append(File.generated(config, "decisions/index.md", content=build_decisions(ROOT / "docs" / "decisions")))
+    for path in sorted(REFERENCE.glob("*.md")):
+        files.append(File.generated(config, f"reference/{path.name}", content=path.read_text(encoding="utf-8")))
     return files

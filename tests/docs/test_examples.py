@@ -18,7 +18,7 @@ from moothall.surfaces.cli.arguments import SessionName
 from moothall.surfaces.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "zh").glob("*.md")])
 PACKAGES = frozenset({"writing-a-protocol.md", "writing-a-participant.md"})
 """Pages whose examples are packages: tests/docs/test_writing_plugins.py installs and runs them."""
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -5,8 +5,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from checks import release
+from checks import pictures, release, site_reference
 from checks.site_front import build_decisions, build_front
+from checks.site_links import list_faults
+from deploy.package_page import build_package_page, find_repository, list_addresses
 
 from moothall.app.version import VERSION
 from moothall.errors import DISTRIBUTION, describe_install
@@ -45,3 +47,43 @@ def test_the_front_page_of_the_site_links_to_pages_that_are_there() -> None:
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", front) if "://" not in link]
     assert [link for link in links if link != "decisions/index.md" and not (ROOT / "docs" / link).exists()] == []
     assert len(build_decisions(ROOT / "docs" / "decisions").splitlines()) > 50
+
+
+def test_the_page_of_the_package_has_no_link_into_the_tree() -> None:
+    """L-2: links lead to the repository where its address is known; no address is made up where it is not."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    ci = {"GITHUB_SERVER_URL": "https://git.example", "GITHUB_REPOSITORY": "o/moot"}
+    pages = {name: build_package_page(readme, name, VERSION) for name in (find_repository(ci), find_repository({}))}
+    assert list(pages) == ["https://git.example/o/moot", ""]
+    for repository, page in pages.items():
+        links = re.findall(r"\]\(([^)\s]+)\)", page)
+        assert [link for link in links if not link.startswith(("https://", "#"))] == []
+        assert bool(list_addresses(repository)) == bool(repository) == ("/raw/v" in page)
+
+
+def test_pictures_are_drawn_from_what_the_program_prints() -> None:
+    """L-2: the animated terminal of the README is the output of the command that it names, and small."""
+    for path, drawn in pictures.draw_all():
+        assert path.read_text(encoding="utf-8") == drawn, "run `make pictures`"
+        assert len(drawn) < 100_000
+
+
+def test_the_reference_is_written_from_the_code(tmp_path: Path) -> None:
+    """L-3: every command, public name, call and option is on a page of the site."""
+    site_reference.write_pages(tmp_path)
+    assert "## moot roundtable relay" in (tmp_path / "commands.md").read_text(encoding="utf-8")
+    assert "| `built_on` | `--built-on` |" in (tmp_path / "settings.md").read_text(encoding="utf-8")
+    assert "## moothall.LostSeat" in (tmp_path / "python.md").read_text(encoding="utf-8")
+    assert "## moot.openSession" in (tmp_path / "calls.md").read_text(encoding="utf-8")
+
+
+def test_a_link_of_the_site_that_leads_nowhere_is_named(tmp_path: Path) -> None:
+    """L-3"""
+    (tmp_path / "a.html").write_text('<h1 id="top">A</h1><a href="b.html#here">b</a><a href="#top">up</a><a href="c.html">c</a>')
+    (tmp_path / "b.html").write_text('<p id="there"></p><script src="https://elsewhere.example/x.js"></script>')
+    expected = [
+        "a.html: b.html#here has no such heading",
+        "a.html: c.html does not exist",
+        "b.html: loads https://elsewhere.example/x.js",
+    ]
+    assert list_faults(tmp_path) == expected
