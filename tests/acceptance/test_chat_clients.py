@@ -448,7 +448,7 @@ BAD: list[tuple[object, int, str]] = [
     ),
     ({"model": "moot/duo", "messages": user(), "seed": "x"}, 400, "seed:"),
     ([1, 2], 400, "expected an object"),
-    ({"model": "moot/duo", "messages": user("x" * 1_100_000)}, 413, "too large"),
+    ({"model": "moot/duo", "messages": user("x" * 16_800_000)}, 413, "too large"),
 ]
 
 
@@ -614,7 +614,7 @@ def test_a_body_that_is_too_large_is_answered_to_a_client_that_sends_all_of_it_f
     line = http.client.HTTPConnection(server.address, timeout=DEADLINE)
     try:
         headers = {"Authorization": f"Bearer {server.cli.key}", "Content-Type": "application/json"}
-        line.request("POST", "/v1/chat/completions", b"x" * 8_000_000, headers)
+        line.request("POST", "/v1/chat/completions", b"x" * 20_000_000, headers)
         answer = line.getresponse()
         assert (answer.status, "too large" in answer.read().decode()) == (413, True)
     finally:

@@ -320,6 +320,11 @@ export interface Plan {
   tokens: Range;
   usd?: Range | null;
   notes: string[];
+  files: PlannedFile[];
+}
+export interface PlannedFile {
+  name: string;
+  size: number;
 }
 export interface PlannedSeat {
   id: string;

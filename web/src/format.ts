@@ -48,6 +48,10 @@ export function formatCount(value: number): string {
     : new Intl.NumberFormat("en").format(value);
 }
 
+export function formatSize(bytes: number): string {
+  return bytes < 1_000 ? `${bytes} B` : bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
 export function formatMoney(usd: number): string {
   return usd === 0 ? "$0" : usd < 0.01 ? "< $0.01" : `$${usd.toFixed(usd < 10 ? 2 : 0)}`;
 }

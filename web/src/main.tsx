@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import "./style.css";
+import { shortenText } from "./format";
 import { getTag, language, say } from "./language";
 import { exported, followLinks, page, route } from "./route";
 import { loadMe, me, needsLogin } from "./rpc";
@@ -20,6 +21,8 @@ import { followLines } from "./stream";
 import { setTitle, startTurns } from "./turns";
 
 const loginFailure = signal("");
+/** The first parts of the addresses that are views. */
+const VIEWS = new Set(["", "s", "seat", "compare", "new", "decisions", "obligations", "trust", "breakers", "settings"]);
 
 function View() {
   const [, first = "", second = ""] = route.value.path;
@@ -37,7 +40,7 @@ function View() {
     if (exported === null && me.value !== null) followLines();
   }, [where, first, language.value, me.value]);
   if (exported !== null) return <SessionView id="exported" />;
-  if (needsLogin.value || loginFailure.value || where === "login") {
+  if ((needsLogin.value && VIEWS.has(where)) || loginFailure.value || where === "login") {
     return <Login failed={loginFailure.value} onLeave={() => (loginFailure.value = "")} />;
   }
   switch (where) {
@@ -67,20 +70,32 @@ function View() {
     case "settings":
       return <SettingsView />;
     default:
-      return (
-        <>
-          <Header />
-          <main class="page">
-            <h1>{say("there_is_nothing_here")}</h1>
-            <p>
-              <a data-in href="/">
-                {say("all_sessions")}
-              </a>
-            </p>
-          </main>
-        </>
-      );
+      return <Nowhere />;
   }
+}
+
+/** A path that is no view of the page: what to do instead. */
+function Nowhere() {
+  const here = location.pathname + location.search;
+  return (
+    <>
+      <Header />
+      <main class="page">
+        <h1>{say("there_is_nothing_here")}</h1>
+        <p>{say("the_address_path_leads_nowhere", { path: shortenText(here, 80) })}</p>
+        <p class="row">
+          <a data-in class="button" href="/">
+            {say("all_sessions")}
+          </a>
+          {needsLogin.value && (
+            <a data-in class="button main" href={`/login?to=${encodeURIComponent(here)}`}>
+              {say("sign_in")}
+            </a>
+          )}
+        </p>
+      </main>
+    </>
+  );
 }
 
 function App() {

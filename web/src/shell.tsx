@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { useKeys } from "./keys";
 import { chooseLanguage, LANGUAGES, language, say } from "./language";
 import { Action, Dialog, Notice } from "./parts";
-import { buildPath, exported, go, page } from "./route";
+import { buildPath, exported, go, page, route } from "./route";
 import { describeError, logIn, logOut, me } from "./rpc";
 import { switchTheme, theme } from "./theme";
 import { otherTurns } from "./turns";
@@ -184,7 +184,12 @@ export function Login({ failed, onLeave }: { failed: string; onLeave: () => void
 export function goHome(): void {
   const who = me.value;
   if (who?.session && who.seat) go(`/seat/${encodeURIComponent(who.session)}/${encodeURIComponent(who.seat)}`, { replace: true });
-  else if (page.value === "login") go("/", { replace: true });
+  else if (page.value === "login") {
+    const to = new URL(route.value.query.get("to") ?? "/", location.origin);
+    // Only within this server; what is no view of the page is loaded.
+    if (to.origin === location.origin && to.pathname !== "/") location.replace(to.href);
+    else go("/", { replace: true });
+  }
 }
 
 /** Exchange the ticket of a link for a cookie; the ticket leaves the address before anything else happens. */

@@ -147,7 +147,7 @@ export interface View {
   budget: Budget;
   settings: Record<string, unknown>;
   options: string[];
-  context: { name: string; size: number }[];
+  context: { name: string; size: number; sha256: string }[];
   obligations: Obligation[];
   outcome: string | null;
   sealed: boolean;

@@ -9,6 +9,7 @@ import { call, describeError, newKey } from "../rpc";
 import { Header } from "../shell";
 import { readStored, writeStored } from "../storage";
 import { setTitle } from "../turns";
+import { buildFileParam, FilePicker, type GivenFile, measureFiles } from "./files";
 import type { Opening, Option, SessionPlan, Setting, View } from "../wire";
 
 interface SeatIn {
@@ -16,11 +17,8 @@ interface SeatIn {
   platform: string;
   stance: string;
 }
-interface ContextFile {
-  name: string;
-  text: string;
-}
-const MAX_FILE = 2_000_000;
+/** Files of more bytes than these are not sent with every word that is typed. */
+const MANY = 500_000;
 const DRAFT = "new";
 const MAILBOX = "mailbox";
 
@@ -68,7 +66,7 @@ export function buildOpeningParams(view: View, opening: Opening | null): Record<
   return buildParams(buildAgain(view), [], opening);
 }
 
-function buildParams(draft: Draft, files: ContextFile[], opening: Opening | null): Record<string, unknown> {
+function buildParams(draft: Draft, files: GivenFile[], opening: Opening | null): Record<string, unknown> {
   const known = opening?.protocols.find((each) => each.name === draft.protocol)?.settings ?? [];
   const settings = Object.fromEntries(
     known.flatMap((each) => {
@@ -93,7 +91,7 @@ function buildParams(draft: Draft, files: ContextFile[], opening: Opening | null
         ? { panel: draft.panel }
         : {}),
     ...(Object.keys(settings).length > 0 ? { settings } : {}),
-    ...(files.length > 0 ? { files } : {}),
+    ...(files.length > 0 ? { files: files.map(buildFileParam) } : {}),
   };
 }
 
@@ -112,7 +110,7 @@ function readSetting(type: string, text: string): unknown {
 export function NewSession() {
   const { value: opening, error } = useLoad(() => call("moot.getOpening", { language: language.value }), `opening ${language.value}`);
   const [draft, setDraft] = useState<Draft>(readDraft);
-  const [files, setFiles] = useState<ContextFile[]>([]);
+  const [files, setFiles] = useState<GivenFile[]>([]);
   const [problem, setProblem] = useState("");
   const [own, setOwn] = useState(readPanels);
   const key = useRef(newKey());
@@ -134,20 +132,6 @@ export function NewSession() {
   }, [language.value]);
   const protocol = opening?.protocols.find((each) => each.name === draft.protocol);
   const params = buildParams(draft, files, opening);
-  const addFiles = async (list: FileList | null): Promise<void> => {
-    setProblem("");
-    const added: ContextFile[] = [];
-    for (const file of list ?? []) {
-      if (file.size > MAX_FILE) {
-        setProblem(say("name_is_larger_than_size_kb", { name: file.name, size: MAX_FILE / 1000 }));
-        continue;
-      }
-      const text = await file.text();
-      if (text.includes("\0")) setProblem(say("name_is_not_a_text_file", { name: file.name }));
-      else added.push({ name: file.name, text });
-    }
-    setFiles((old) => [...old.filter((each) => !added.some((one) => one.name === each.name)), ...added]);
-  };
   return (
     <>
       <Header />
@@ -223,22 +207,7 @@ export function NewSession() {
           </fieldset>
           <details class="fold more">
             <summary>{say("possible_answers_stakes_files_budget_settings")}</summary>
-            <label>
-              {say("files_that_everybody_reads")}
-              <input type="file" multiple onChange={(event) => void addFiles(event.currentTarget.files)} />
-            </label>
-            {files.length > 0 && (
-              <ul class="files">
-                {files.map((each) => (
-                  <li key={each.name}>
-                    {each.name} <span class="soft">{formatCount(each.text.length)}</span>
-                    <button type="button" class="quiet" aria-label={say("take_name_away", { name: each.name })} onClick={() => setFiles(files.filter((one) => one !== each))}>
-                      ✕
-                    </button>
-                  </li>
-                ))}
-              </ul>
-            )}
+            <FilePicker files={files} onChange={setFiles} />
             <div class="settings">
               {listOptions(draft, opening).map((each) => (
                 <SettingField key={each.name} setting={each} value={draft.options[each.name] ?? ""} onChange={(value) => change({ options: { ...draft.options, [each.name]: value } })} />
@@ -274,7 +243,7 @@ export function NewSession() {
             </Action>
           </div>
         </form>
-        <Estimate params={params} isAsked={draft.topic.trim() !== ""} />
+        <Estimate params={params} files={files} isAsked={draft.topic.trim() !== ""} />
         {!opening && !error && <Loading />}
       </main>
     </>
@@ -404,10 +373,10 @@ function SeatEditor({ seats, opening, onChange }: { seats: SeatIn[]; opening: Op
 }
 
 /** What the session will take, asked for again whenever the form rests. */
-function Estimate({ params, isAsked }: { params: Record<string, unknown>; isAsked: boolean }) {
+function Estimate({ params, files, isAsked }: { params: Record<string, unknown>; files: GivenFile[]; isAsked: boolean }) {
   const [plan, setPlan] = useState<SessionPlan | null>(null);
   const [error, setError] = useState("");
-  const wanted = JSON.stringify(params);
+  const wanted = JSON.stringify([{ ...params, files: [] }, files.map((each) => [each.name, each.size])]);
   useEffect(() => {
     if (!isAsked) {
       setPlan(null);
@@ -418,7 +387,7 @@ function Estimate({ params, isAsked }: { params: Record<string, unknown>; isAske
     setError("");
     const timer = setTimeout(async () => {
       try {
-        const found = await call("moot.planSession", JSON.parse(wanted) as object);
+        const found = await call("moot.planSession", params);
         if (isCurrent) {
           setPlan(found);
           setError("");
@@ -426,7 +395,7 @@ function Estimate({ params, isAsked }: { params: Record<string, unknown>; isAske
       } catch (why) {
         if (isCurrent) setError(describeError(why));
       }
-    }, 400);
+    }, measureFiles(files) > MANY ? 2_000 : 400);
     return () => {
       isCurrent = false;
       clearTimeout(timer);

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { options } from "preact";
 import { Blocks } from "../blocks";
-import { formatExact } from "../format";
+import { formatExact, formatSize } from "../format";
 import { say } from "../language";
 import { MISSING } from "../items";
 import type { Meeting } from "../meeting";
@@ -41,6 +41,7 @@ export function PrintView({ meeting, view }: { meeting: Meeting; view: View }) {
         <p class="soft">
           {formatExact(view.openedAt)} – {formatExact(view.lastAt)} · {view.seats.map((seat) => seat.id).join(", ")}
         </p>
+        {view.context.length > 0 && <p class="soft">{view.context.map((each) => `${each.name} (${formatSize(each.size)}, SHA-256 ${each.sha256})`).join(", ")}</p>}
         <DecisionLens view={view} />
       </header>
       {view.lenses

@@ -13,6 +13,7 @@ import { connection } from "../stream";
 import type { Phase, View, Waiting } from "../wire";
 import { rememberSeat, setTitle } from "../turns";
 import { AnswerPanel } from "./answer";
+import { GivenFiles } from "./files";
 import { InviteDialog } from "./invite";
 import { Panel, PanelTabs } from "./panel";
 import { isPrinting, PrintView } from "./print";
@@ -155,6 +156,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
               </ol>
             )}
             <SeatRow view={view} />
+            <GivenFiles view={view} />
             {query !== null && <Find query={query} onChange={setFind} />}
           </div>
           <Notices view={view} meeting={meeting} mySeat={mySeat} />

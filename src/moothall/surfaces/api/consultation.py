@@ -81,7 +81,7 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
 
 async def _request_consultation(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
     """A seat asks in place of the answer that it is asked for."""
-    given = list(collect_options(call, params).keys() - {"hosted"})
+    given = list((await collect_options(call, params)).keys() - {"hosted"})
     if given:
         raise BadSetting(f"{sorted(given)[0]}: an option for a question outside any session; within {session!r} leave it out")
     name = parse_session_id(session)
@@ -101,7 +101,7 @@ async def _open_consultation(call: Call, params: ConsultParams) -> tuple[Session
     """A question on its own is a session of its own."""
     call.caller.check("run")
     call.caller.check_unbound("a consultation without a session")
-    asker, given = parse_seat_id(params.seat or "caller"), collect_options(call, params)
+    asker, given = parse_seat_id(params.seat or "caller"), await collect_options(call, params)
     named = [seat.id for seat in parse_seats(given)]
     if params.to not in named and not given.get("panel") and not given.get("models"):
         raise BadSetting(

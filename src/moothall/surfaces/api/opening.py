@@ -112,6 +112,11 @@ class PlannedSeatOut(PanelSeatOut):
     platform: str
 
 
+class PlannedFileOut(ApiModel):
+    name: str
+    size: int = Field(description="Bytes of its text.")
+
+
 class PlanOut(ApiModel):
     protocol: str
     language: Language
@@ -121,6 +126,7 @@ class PlanOut(ApiModel):
     tokens: Range
     usd: Range | None = Field(default=None, description="US dollars; missing where a price is not known.")
     notes: list[str]
+    files: list[PlannedFileOut] = []
 
 
 class ForkOut(ApiModel):
@@ -224,11 +230,11 @@ def _build_settings(settings: type, told: Mapping[str, str]) -> list[SettingOut]
 @METHODS.add("moot.planSession", "run", unbound=True)
 async def plan_session(call: Call, params: OpenSessionParams) -> PlanOut:
     """What moot.openSession with the same parameters would seat, ask and cost, at least and at most; records nothing."""
-    options = collect_options(call, params)
+    options = await collect_options(call, params)
     options["check"] = False
     opened = (await call.moot.plan_session(params.topic, **options)).opened
     estimate = estimate_session(opened, call.moot.seating.kinds)
-    return PlanOut.collect(estimate, opened, protocol=find_plugin(opened).name)
+    return PlanOut.collect(estimate, opened, protocol=find_plugin(opened).name, files=opened.subject.context)
 
 
 @METHODS.add("moot.forkSession", "run", unbound=True)

@@ -54,7 +54,7 @@ async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
     and consultations in between. Give its TOML, or 'contest' for the one that ships with Moot. Then get_pipeline returns its
     state.
     """
-    given = collect_options(call, params)
+    given = await collect_options(call, params)
     # Not in the event loop: whatever a caller sends, the others are answered meanwhile.
     parsed = await asyncio.to_thread(_find_pipeline, params, given.get("language") or "en")
     pipeline = _check_platforms(call, parsed, is_filled=bool(given.get("models")))

@@ -162,7 +162,7 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
     joins.
     """
     moderator = build_seat(call, ParticipantIn(id=MODERATOR, platform=params.moderator))
-    options = collect_options(call, params)
+    options = await collect_options(call, params)
     # A conference is run by its roles and relays, not by the server as such.
     options["hosted"] = False
     status = await _build_project(call).create_conference(

@@ -1,11 +1,14 @@
 """The parameters of the calls that open a session, made from the table of a session's options."""
 
+import asyncio
+from base64 import b64decode
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, assert_never
 
 from pydantic import Field, create_model, model_validator
 from pydantic.alias_generators import to_camel, to_snake
 
 from moothall.app import option_kinds as kinds
+from moothall.app.given_files import build_given_file
 from moothall.app.panels import list_presets
 from moothall.app.session_options import Opener, Options, describe_option, find_refusal, list_public_options
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS
@@ -20,7 +23,17 @@ MAX_SETTINGS: Final = 64
 
 class ContextFileIn(ApiModel):
     name: Short
-    text: Annotated[str, Field(min_length=1, max_length=MAX_FILE_LENGTH)]
+    text: Annotated[str, Field(max_length=MAX_FILE_LENGTH)] = ""
+    data: Annotated[str, Field(description="The file itself in base64, in place of its text: a PDF, whose text is taken.")] = ""
+
+    def read_text(self) -> ContextFile:
+        """The file with its text; raises BadSetting where it has none, MissingExtra for a PDF."""
+        if not self.data:
+            return ContextFile(name=self.name, text=self.text)
+        try:
+            return build_given_file(self.name, self.name, b64decode(self.data, validate=True))
+        except ValueError as cause:
+            raise BadSetting(f"{self.name}: data must be in base64") from cause
 
 
 class OpenerParams(ApiModel):
@@ -96,26 +109,27 @@ else:
     RoundtableParams = _build_params("roundtable")
 
 
-def collect_options(call: Call, params: OpenerParams) -> Options:
+async def collect_options(call: Call, params: OpenerParams) -> Options:
     """Return the options that a caller gives, for a session that a server runs.
 
-    Raises BadSetting when there is no such panel, BadRoster when the caller may not seat such a participant.
+    Raises BadSetting when there is no such panel or a file has no text, BadRoster when the caller may not seat such a participant.
     """
     options: Options = {"hosted": True}
     for name, option in list_public_options().items():
         value = getattr(params, name, None)
         if value is not None:
-            options[name] = _read_value(call, name, option.kind, value)  # type: ignore[literal-required]  # a key, as the table says
+            options[name] = await _read_value(call, name, option.kind, value)  # type: ignore[literal-required]  # a key, as the table says
     return options
 
 
-def _read_value(call: Call, name: str, kind: kinds.OptionKind, value: Any) -> Any:
+async def _read_value(call: Call, name: str, kind: kinds.OptionKind, value: Any) -> Any:
     if isinstance(kind, kinds.SeatsKind):
         return [build_seat(call, each) for each in value]
     if isinstance(kind, kinds.SettingsKind):
         return {to_snake(key): each for key, each in value.items()}
     if isinstance(kind, kinds.FilesKind):
-        return [ContextFile(name=each.name, text=each.text) for each in value]
+        # A long PDF takes seconds, in which the others are served.
+        return await asyncio.to_thread(lambda: [each.read_text() for each in value])
     if isinstance(kind, kinds.PanelKind) and value not in list_presets():
         # A file's name is refused as well: no caller chooses what the server reads.
         raise BadSetting(f"{name}: no panel is called {value!r}; the panels are: {', '.join(list_presets())}")

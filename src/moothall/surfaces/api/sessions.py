@@ -139,7 +139,7 @@ async def open_session(call: Call, params: OpenSessionParams) -> SessionDecision
     with a platform are models that Moot asks; those without come from outside and use get_asks and answer_ask. Next:
     get_session while status is 'thinking'.
     """
-    options = collect_options(call, params)
+    options = await collect_options(call, params)
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
     decision: SessionDecisionOut = await get_session(call, session)
     return decision

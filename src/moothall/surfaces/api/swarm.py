@@ -72,7 +72,7 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     enough. Explorers with a platform are models that Moot asks; those without are agents that take part by swarm_round and
     swarm_report.
     """
-    given = collect_options(call, params)
+    given = await collect_options(call, params)
     # An explorer without a platform is an agent from outside; a panel's are filled like those of every session.
     if "models" not in given and "panel" not in given:
         given["models"] = [MAILBOX]

@@ -104,6 +104,7 @@ class AccessControl:
         brake: RefusalBrake,
         rates: RateLimiter | None = None,
         on_refused: Callable[[int], None] = lambda status: None,
+        build_page: Callable[[Request, int], Response] | None = None,
     ) -> None:
         self._app = app
         self._access = access
@@ -112,6 +113,7 @@ class AccessControl:
         self._settings = settings
         self._brake = brake
         self._on_refused = on_refused
+        self._build_page = build_page
         self._underway: Counter[str] = Counter()
         """How many requests of each token are being answered, streams and long polls among them."""
         self._rates = {
@@ -149,6 +151,9 @@ class AccessControl:
             self._on_refused(refused.status_code)
             if request.url.path.startswith(CHAT_PATHS):
                 refused = reshape_refusal(refused)
+            elif refused.status_code == 401 and self._build_page is not None and _is_navigation(request):
+                # A person reads this: the page says what to do, and where to sign in.
+                refused = self._build_page(request, 401)
             if refused.status_code == 413:
                 await drain_body(receive)
         self._underway[who] += 1
@@ -241,6 +246,11 @@ def _is_open(request: Request) -> bool:
     if path in LOGIN_PATHS and request.method == "POST":
         return True
     return path in OPEN_PATHS or (request.method in {"GET", "HEAD"} and is_page_path(path))
+
+
+def _is_navigation(request: Request) -> bool:
+    """Whether a browser shows the answer as a page."""
+    return request.method == "GET" and "authorization" not in request.headers and "text/html" in request.headers.get("accept", "")
 
 
 def _add_safe_headers(send: Send) -> Send:

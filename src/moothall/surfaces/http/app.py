@@ -224,7 +224,7 @@ def build_app(
     `app.state.site.stop` makes it answer whoever waits, before it ends.
     """
     site = ServerState(moot, is_local, settings or ServerSettings())
-    brake = RefusalBrake(on_refused=site.refusals.note)
+    brake, page = RefusalBrake(on_refused=site.refusals.note), PageFiles()
     doors = Middleware(
         AccessControl,
         access=site.get_access,
@@ -234,8 +234,8 @@ def build_app(
         brake=brake,
         rates=rates,
         on_refused=site.metrics.count_refusal,
+        build_page=page.build_index,
     )
-    page = PageFiles()
     app = Starlette(
         routes=[
             Route("/rpc", site.handle_rpc, methods=["POST"]),
@@ -285,7 +285,7 @@ def _load_mcp(largest_body: int) -> Callable[[ServerContext], AbstractAsyncConte
         )
         async with plain.run(), streaming.run():
             apps = StreamableHTTPASGIApp(plain), StreamableHTTPASGIApp(streaming)
-            yield SessionIdMiddleware(PlainAnswers(*apps, largest_body))
+            yield SessionIdMiddleware(PlainAnswers(*apps))
 
     return app_of
 

@@ -67,11 +67,14 @@ class PageFiles:
             Route("/page/{name}", self.get_file, methods=["GET"]),
         ]
 
-    async def get_index(self, request: Request, missing: Exception | None = None) -> Response:
+    def build_index(self, request: Request, status: int = 200) -> Response:
         response = self._answer(request, INDEX)
-        if missing is not None and response.status_code == 200:
-            response.status_code = 404
+        if response.status_code == 200:
+            response.status_code = status
         return response
+
+    async def get_index(self, request: Request, missing: Exception | None = None) -> Response:
+        return self.build_index(request, 200 if missing is None else 404)
 
     async def get_file(self, request: Request) -> Response:
         return self._answer(request, request.path_params["name"])

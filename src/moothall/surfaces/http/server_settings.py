@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from moothall.app.seats import LocalServer
 from moothall.errors import BadSetting
-from moothall.surfaces.api.method import ROLES, Role, explain_validation_error
+from moothall.surfaces.api.method import MAY, ROLES, Role, explain_validation_error
 
 NAME: Final = "server.toml"
 
@@ -42,6 +42,15 @@ class CallLimits(BaseModel):
     at_once: int = Field(default=256, ge=1, le=100_000)
 
 
+WITH_FILES: Final = 16_777_216
+"""The most bytes of a call of those who open sessions: it may hold files, in base64."""
+
+
+def build_limits(role: Role, **given: Any) -> CallLimits:
+    """The limits of a role; raises ValidationError."""
+    return CallLimits.model_validate({**({"largest_body": WITH_FILES} if "run" in MAY[role] else {}), **given})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
     """`programs` are those that may be started: names of agents or recipe files; None: as the address of the server says.
@@ -52,7 +61,7 @@ class ServerSettings:
 
     programs: tuple[str, ...] | None = None
     providers: tuple[str, ...] = ()
-    limits: Mapping[Role, CallLimits] = field(default_factory=lambda: dict.fromkeys(ROLES, CallLimits()))
+    limits: Mapping[Role, CallLimits] = field(default_factory=lambda: {role: build_limits(role) for role in ROLES})
     proxies: tuple[str, ...] = ()
     traces: str = ""
 
@@ -99,7 +108,7 @@ def load_server_settings(home: Path) -> ServerSettings:
         unknown = sorted(roles.keys() - set(ROLES))
         if unknown:
             raise BadSetting(f"{path}: limits.{unknown[0]}: no role is called so; the roles are: {', '.join(ROLES)}")
-        limits = {role: CallLimits.model_validate({**shared, **roles.get(role, {})}) for role in ROLES}
+        limits = {role: build_limits(role, **shared | roles.get(role, {})) for role in ROLES}
     except FileNotFoundError:
         return ServerSettings()
     except ValidationError as cause:

@@ -17,7 +17,7 @@ import anyio
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moothall.surfaces.api.methods import TOOLS
@@ -103,26 +103,24 @@ SHORT_TOOLS: Final = frozenset(
 class PlainAnswers:
     """An ASGI app in front of two MCP transports: one that answers with JSON, and one that answers with a stream."""
 
-    def __init__(self, plain: ASGIApp, streaming: ASGIApp, largest_body: int) -> None:
+    def __init__(self, plain: ASGIApp, streaming: ASGIApp) -> None:
         self._plain = plain
         self._streaming = streaming
-        self._largest_body = largest_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if is_modern(Headers(scope=scope)):
-            await self._streaming(scope, receive, send)
-            return
-        read, body = list[Message](), bytearray()
-        # A body that is too large is not read to its end here: the transport refuses it.
-        while len(body) <= self._largest_body and (not read or read[-1].get("more_body")):
+        read, body, largest = list[Message](), bytearray(), scope["state"]["largest_body"]
+        while len(body) <= largest and (not read or read[-1].get("more_body")):
             read.append(await receive())
             body += read[-1].get("body", b"")
+        if len(body) > largest:
+            await PlainTextResponse(f"the request is too large; the limit is {largest} bytes\n", 413)(scope, receive, send)
+            return
         waiting = iter(read)
 
         async def receive_again() -> Message:
             return next(waiting, None) or await receive()
 
-        app = self._plain if len(body) <= self._largest_body and is_short_call(bytes(body)) else self._streaming
+        app = self._plain if not is_modern(Headers(scope=scope)) and is_short_call(bytes(body)) else self._streaming
         await app(scope, receive_again, send)
 
 
