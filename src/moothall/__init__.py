@@ -40,10 +40,10 @@ else:
     def __getattr__(name: str) -> object:
         if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        value = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
         # Cached, so that `__getattr__` runs once per name.
-        globals()[name] = found
-        return found
+        globals()[name] = value
+        return value
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

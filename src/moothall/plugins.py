@@ -1,4 +1,4 @@
-"""What somebody who extends Moot needs: the stable names for writing a protocol or a participant.
+"""What an extension of Moot needs: the stable names for writing a protocol or a participant.
 
 A protocol is a `ProtocolPlugin` under the entry point `moothall.protocols`; a kind of participant is a `ParticipantKind` under
 `moothall.participants`. Everything else in this package may move between versions; what stands here does not.

@@ -513,7 +513,7 @@ def test_after_a_week_the_same_question_is_a_new_meeting(
 ) -> None:
     first, again = ask_within(cli, provider, 2)
     assert json.loads(first)["id"] == json.loads(again)["id"]
-    monkeypatch.setattr("moothall.surfaces.api.chat.FOUND_FOR", timedelta(0))
+    monkeypatch.setattr("moothall.surfaces.api.chat.RESUMABLE_FOR", timedelta(0))
     (later,) = ask_within(cli, provider, 1)
     assert json.loads(later)["id"] != json.loads(first)["id"]
     assert "This meeting was held on" in again

@@ -306,7 +306,7 @@ def test_whoever_is_writing_is_told_and_not_overtaken(desk: Desk) -> None:
     assert desk.status().writing == "a"
     with pytest.raises(Blocked) as found:
         desk.say("a", speech("a", "of the command"))
-    assert (desk.folder / found.value.kept).read_text() == speech("a", "of the command")
+    assert (desk.folder / found.value.file).read_text() == speech("a", "of the command")
     desk.put_turn(is_old=False, current_speaker_index=1, current_speaker="b")
     assert desk.status().conference.taken == 1
     assert (desk.folder / "001_a.md").read_text() == speech("a", "of the files")

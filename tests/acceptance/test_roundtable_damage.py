@@ -307,7 +307,7 @@ def test_a_text_is_kept_beside_whatever_lies_in_aside(desk: Desk) -> None:
     desk.put("aside/architect_1.md", b"\xff")
     with pytest.raises(Blocked) as found:
         desk.say("architect", "mine")
-    assert found.value.kept == "aside/architect_2.md"
+    assert found.value.file == "aside/architect_2.md"
 
 
 def test_a_file_from_the_future_holds_nobody_up(desk: Desk) -> None:

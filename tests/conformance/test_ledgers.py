@@ -139,7 +139,7 @@ def test_a_claim_that_another_process_gives_back_is_free(address: str) -> None:
 def test_changed_wakes_when_another_process_appends(address: str) -> None:
     async def work(process: "subprocess.Popen[str]") -> list[StoredRecord]:
         async with open_ledger(address) as ledger:
-            waiter = asyncio.create_task(ledger.changed(ONE, 0))
+            waiter = asyncio.create_task(ledger.wait_for_change(ONE, 0))
             assert await ledger.read(ONE) == []
             await asyncio.to_thread(process.communicate, "\n", 60)
             assert await waiter == 3

@@ -28,10 +28,10 @@ class DistantLedger(MemoryLedger):
             await asyncio.sleep(0)
         return await super().read(session, after, limit)
 
-    async def changed(self, session: SessionId, after: int) -> int:
+    async def wait_for_change(self, session: SessionId, after: int) -> int:
         if self.is_away:
             raise LedgerUnavailable("the ledger is away")
-        return await super().changed(session, after)
+        return await super().wait_for_change(session, after)
 
 
 def propose(number: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.errors import ProviderRefused, UnknownPlatform
-from moothall.participants.lookup import KEPT_SECONDS, RETRIES, SEARCH_SECONDS, Lookup, LookupParticipant, Queries
+from moothall.participants.lookup import CACHE_SECONDS, RETRIES, SEARCH_SECONDS, Lookup, LookupParticipant, Queries
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.answers import FoundIdea, Operation, RoundReport, Validation
@@ -129,7 +129,7 @@ def answered(mind: Mind, lookup: Lookup, asked: Brief) -> Answer:
 
 def test_the_figures_are_those_of_the_protocol() -> None:
     """S-27."""
-    assert (SEARCH_SECONDS, RETRIES, KEPT_SECONDS) == (30.0, 2, 3_600.0)
+    assert (SEARCH_SECONDS, RETRIES, CACHE_SECONDS) == (30.0, 2, 3_600.0)
 
 
 def test_a_mind_is_asked_again_with_what_was_found() -> None:
@@ -195,7 +195,7 @@ def test_what_was_found_is_remembered_for_all_and_not_for_ever() -> None:
         assert [each.text for each in found] == ["found: q"] * 5
         assert sum((each.usage for each in found), FREE) == Usage(calls=1)
         assert len(engine.asked) == 4
-        brief_memory = Lookup(engine, kept_seconds=-1.0)
+        brief_memory = Lookup(engine, cache_seconds=-1.0)
         await brief_memory("q", until)
         await brief_memory("q", until)
         assert len(engine.asked) == 6

@@ -129,11 +129,11 @@ def test_what_a_question_builds_on_is_told_and_a_failure_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("days", "outcome", "memory", "is_told"),
+    ("days", "outcome", "memory", "is_shown"),
     [(1, None, None, False), (1, None, True, True), (1, "success", None, True), (30, None, None, True)],
 )
 def test_an_unreviewed_answer_to_the_same_question_does_not_anchor_the_seats(
-    days: int, outcome: Outcome | None, memory: bool | None, is_told: bool
+    days: int, outcome: Outcome | None, memory: bool | None, is_shown: bool
 ) -> None:
     """M-17: of the last days, unless memory is asked for; the opener is named it in any case."""
 
@@ -149,7 +149,7 @@ def test_an_unreviewed_answer_to_the_same_question_does_not_anchor_the_seats(
                 await moot.memory.review("s1", outcome)
             plan = await moot.plan_session(QUESTION, protocol="debate", seats={"a": "mailbox", "b": "mailbox"}, memory=memory)
             told = {each.decision_id for each in plan.opened.subject.precedents}
-            assert told == ({"s1", "s2"} if is_told else {"s2"})
+            assert told == ({"s1", "s2"} if is_shown else {"s2"})
             assert "s1" in {hit.decision for hit in await moot.remembering.find_similar(QUESTION)}
 
     asyncio.run(work())

@@ -24,7 +24,7 @@ CACHES = (
     "moothall.app.session_list.MAX_CACHED",
     "moothall.surfaces.api.page.MAX_VIEWS",
     "moothall.ledgers.sqlite.MAX_HEADS",
-    "moothall.protocols.council.validation.KEPT_STATES",
+    "moothall.protocols.council.validation.CACHED_STATES",
 )
 REMEMBERED = ("RememberedDecision", "DecisionRecorded")
 """The objects that decision memory has for a session, one of each; the members of all decisions are shared."""

@@ -86,7 +86,7 @@ def test_a_run_reads_what_others_write_and_not_what_it_wrote_itself(postgres_add
             assert (await moot.engine.run(alone, moot.seating, loaded=loaded[0])).is_closed
             assert ledger.reads == 0
             running = asyncio.create_task(moot.engine.run(disturbed, moot.seating, loaded=loaded[1]))
-            await ledger.changed(disturbed, 1)
+            await ledger.wait_for_change(disturbed, 1)
             assert await other.give_input(disturbed, "The pager rang last week.") is not None
             assert (await running).is_closed
             assert ledger.reads == 1

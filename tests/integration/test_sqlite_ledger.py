@@ -231,8 +231,8 @@ def test_a_waiter_hears_that_the_ledger_failed(tmp_path: Path) -> None:
     async def work() -> None:
         async with SqliteLedger(path) as ledger:
             await ledger.append(TWO, build_chain(TWO, 1))
-            waiter = asyncio.create_task(ledger.changed(ONE, 0))
-            await ledger.changed(TWO, 0)
+            waiter = asyncio.create_task(ledger.wait_for_change(ONE, 0))
+            await ledger.wait_for_change(TWO, 0)
             edit(path, "DROP TABLE entries")
             done, _ = await asyncio.wait([waiter], timeout=DEADLINE)
             assert done == {waiter}

@@ -144,10 +144,10 @@ async def collect_precedents(
     An answer to the very same question that nobody has reviewed would anchor the seats: one since `anchored_since` is left out
     (M-17).
     """
-    bases = [kept for name in about.built_on if (kept := await memory.get(name)) is not None and kept.record.text]
+    bases = [decision for name in about.built_on if (decision := await memory.get(name)) is not None and decision.record.text]
     # A basis that failed must not be the one that is left out.
-    bases.sort(key=lambda kept: kept.outcome not in {"failure", "abandoned"})
-    precedents = {kept.decision: _build_precedent(kept, is_basis=True) for kept in bases[:MAX_BASES]}
+    bases.sort(key=lambda decision: decision.outcome not in {"failure", "abandoned"})
+    precedents = {decision.decision: _build_precedent(decision, is_basis=True) for decision in bases[:MAX_BASES]}
     for hit in await memory.find_similar(question, limit=MAX_SIMILAR + len(about.built_on)):
         similar = await memory.get(hit.decision)
         if similar is None or not similar.record.text or hit.decision in about.built_on:
@@ -158,14 +158,14 @@ async def collect_precedents(
     return tuple(precedents.values())[: min(len(bases), MAX_BASES) + MAX_SIMILAR]
 
 
-def _build_precedent(kept: RememberedDecision, *, is_basis: bool) -> Precedent:
-    record, review = kept.record, kept.review
+def _build_precedent(decision: RememberedDecision, *, is_basis: bool) -> Precedent:
+    record, review = decision.record, decision.review
     return Precedent(
-        decision_id=kept.decision,
+        decision_id=decision.decision,
         topic=cut_text(one_line(record.topic), MAX_TOPIC_LENGTH),
         text=cut_text(one_line(record.text or ""), MAX_DECIDED_LENGTH),
         date=f"{record.closed_at:%Y-%m-%d}",
-        outcome=kept.outcome or "",
+        outcome=decision.outcome or "",
         lesson="" if review is None else cut_text(one_line(review.note), MAX_LESSON_LENGTH),
         is_basis=is_basis,
     )

@@ -50,7 +50,7 @@ class _SharedWait:
 
 
 class ChangeWatch:
-    """The waits of one process. Whoever waits is released at once when `stopping` is set."""
+    """The waits of one process. All who wait are released at once when `stopping` is set."""
 
     def __init__(self, engine: Engine, stopping: asyncio.Event) -> None:
         self._engine = engine
@@ -155,7 +155,7 @@ class RecordedContribution:
 
 
 class Deliberations:
-    """Works on the sessions of one `Moot`; `nudge` signals whoever runs sessions that one has changed."""
+    """Works on the sessions of one `Moot`; `nudge` signals the runner that a session has changed."""
 
     def __init__(self, moot: Moot, nudge: Nudge | None = None) -> None:
         self._moot = moot

@@ -114,8 +114,8 @@ def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "
 
 @cache
 def _load_demos() -> dict[tuple[str, str], Demo]:
-    found = [_load_demo(path) for path in list_scripts()]
-    return {(demo.name, demo.language): demo for demo in found}
+    demos = [_load_demo(path) for path in list_scripts()]
+    return {(demo.name, demo.language): demo for demo in demos}
 
 
 def _load_demo(path: Path) -> Demo:

@@ -3,7 +3,7 @@
 MOOT_HOME     the folder of the ledger, the embedded model and the search vectors (default: `moot config get home`, or ~/.moot)
 MOOT_MEMORY   `off` tells no seat of earlier decisions on similar questions
 MOOT_LEDGER   another ledger: a file, `memory:`, or a postgresql:// address
-MOOT_HEADS    signed heads that are kept elsewhere, a file or a folder: `moot verify` compares with them
+MOOT_HEADS    signed heads that are stored elsewhere, a file or a folder: `moot verify` compares with them
 """
 
 import logging
@@ -33,7 +33,7 @@ OWN_NAMES: Final = (
     "models",
     "search",
 )
-"""How the names in MOOT_HOME begin that are Moot's: whoever points it at a folder of other things keeps those as they are."""
+"""How the names in MOOT_HOME begin that are Moot's: other files of the folder stay as they are."""
 VECTORS: Final = "vectors.bin"
 """The file of what search by meaning has computed, for all ledgers."""
 INDEX: Final = "index-{}.bin"
@@ -62,7 +62,7 @@ def resolve_ledger_address(environ: Mapping[str, str]) -> str:
 
 
 def resolve_search_file(environ: Mapping[str, str], name: str) -> Path | None:
-    """Return a file that keeps what was computed from the ledger (`{}` stands for which); None where nothing is kept."""
+    """Return the cache file of what was computed from the ledger (`{}` stands for which); None where nothing is cached."""
     address = resolve_ledger_address(environ)
     # Each ledger has its own: an address may hold a password, and cannot be the name of a file.
     digest = sha256(address.encode()).hexdigest()[:16]

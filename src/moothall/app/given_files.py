@@ -67,7 +67,7 @@ def read_given_files(given: Iterable[str | Path | ContextFile], environ: Mapping
 
 
 def _name_path(path: Path) -> str:
-    """A relative path is its own name, so that two files of one name can be told apart; of any other the last part is."""
+    """A relative path is its own name, so that two files of one name differ; of any other the last part is."""
     return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
 

@@ -364,7 +364,7 @@ def select_asked_kinds(forms: Mapping[str, AnswerForm]) -> dict[str, AnswerForm]
 
 
 def check_invitation(snapshot: Snapshot, seat: str | None) -> None:
-    """Raise SessionClosed if a session has ended, UnknownSeat if the seat is not free for somebody from outside."""
+    """Raise SessionClosed if a session has ended, UnknownSeat if the seat is not free for a participant from outside."""
     session = snapshot.session
     if snapshot.is_closed:
         raise errors.SessionClosed(f"session {session!r} has ended; nobody can take part any more")

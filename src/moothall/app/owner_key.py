@@ -35,9 +35,9 @@ def load_owner_key(home: Path) -> str:
     path = home / NAME
     try:
         make_private_folder(home)
-        found = read_private(path)
-        if found is not None and parse_token_id(found):
-            return found
+        stored = read_private(path)
+        if stored is not None and parse_token_id(stored):
+            return stored
         is_replaced = path.is_symlink() or path.exists()
         key = generate_token()
         if not write_private(path, key, over=is_replaced):

@@ -17,7 +17,7 @@ FIRST_SECONDS: Final = 5.0
 MAX_SECONDS: Final = 300.0
 JITTER: Final = 0.2
 MAX_OUTAGE: Final = 604_800.0
-"""For how long, in seconds, a parked session is looked at again unless somebody says otherwise: a week."""
+"""For how long, in seconds, a parked session is looked at again unless an option says otherwise: a week."""
 CHECK_SECONDS: Final = 120.0
 """How long `ready` may take, including imports on a busy machine; a participant's requests have their own deadlines."""
 
@@ -28,7 +28,7 @@ OnClosed = Callable[[SessionId], Awaitable[object]]
 """Called for each session that a runner has ended."""
 
 OnParked = Callable[[str, float], None]
-"""Told why a session is parked, and in how many seconds it is tried again."""
+"""Receives why a session is parked, and in how many seconds it is tried again."""
 
 
 def iterate_delays(seed: int) -> Iterator[float]:

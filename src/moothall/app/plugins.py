@@ -1,4 +1,4 @@
-"""What other distributions bring, found through entry points. A plugin that cannot be loaded hurts nobody else."""
+"""What other distributions bring through entry points. A plugin that cannot be loaded hurts nobody else."""
 
 import logging
 from collections.abc import Iterator

@@ -29,7 +29,7 @@ class ReadinessProbe:
         self._moot = moot
         self._runner = runner
         self._looks: set[asyncio.Task[str]] = set()
-        self._told = ""
+        self._logged = ""
 
     async def explain(self) -> str:
         """Return why this process is not ready, in one sentence; empty if it is."""
@@ -57,12 +57,12 @@ class ReadinessProbe:
                 await self._runner.check()
         except MootError as error:
             return self._tell("the tables of the workers cannot be read", str(error))
-        self._told = ""
+        self._logged = ""
         return ""
 
     def _tell(self, reason: str, detail: str) -> str:
         # Once for each outage: whoever asks does so every few seconds.
-        if self._told != reason:
-            self._told = reason
+        if self._logged != reason:
+            self._logged = reason
             log.error("not ready: %s (%s)", reason, detail)
         return reason

@@ -55,7 +55,7 @@ class LocalRunner:
     _alarms: dict[SessionId, asyncio.TimerHandle] = field(default_factory=dict, init=False)
     _retries: dict[SessionId, _Retry] = field(default_factory=dict, init=False)
     _waiting: dict[SessionId, int] = field(default_factory=dict, init=False)
-    """The sessions that wait here, with the number of asks that somebody outside is to answer."""
+    """The sessions that wait here, with the number of asks that outside participants are to answer."""
     _asks: int = field(default=0, init=False)
 
     async def __aenter__(self) -> Self:

@@ -46,7 +46,7 @@ class _Closing(Protocol):
 
 @runtime_checkable
 class _Responding(Participant, Protocol):
-    """A participant, as it can be told from a function."""
+    """What distinguishes a participant from a function."""
 
 
 @runtime_checkable
@@ -164,7 +164,7 @@ class Seating:
             raise UnknownPlatform(f"{SEARCH}: {error}") from error
 
     def _with_search(self, kind: ParticipantKind, mind: Participant | None) -> Participant | None:
-        """The mind with what it can look things up with, if there is any. What was found is remembered for all seats."""
+        """The mind with what it can look things up with, if there is any. Results are cached for all seats."""
         if mind is None or not kind.looks_up:
             return mind
         if self._lookup is None and (program := self.search()) is not None:

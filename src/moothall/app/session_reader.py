@@ -27,7 +27,7 @@ from moothall.scoring.reliability import name_agreement
 PAGE: Final = 200
 MAX_LIVE: Final = 64
 MAX_PAST: Final = 8
-"""How many folds up to an earlier entry are kept: going forward from one costs only what lies between."""
+"""How many folds up to an earlier entry are cached: going forward from one costs only what lies between."""
 
 
 class ReadSession(NamedTuple):
@@ -131,7 +131,7 @@ class FoldedSession:
 
 
 class FoldedSessions:
-    """The sessions that somebody looked at last, as they stand and as they stood."""
+    """The sessions that were read last, as they stand and as they stood."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -169,13 +169,13 @@ class FoldedSessions:
 
     async def _load(self, session: SessionId) -> FoldedSession:
         known = self._live.pop(session, None)
-        found = await self._read_on(session, known, None)
-        self._live[session] = found
+        folded = await self._read_on(session, known, None)
+        self._live[session] = folded
         if len(self._live) > MAX_LIVE:
             self._live.popitem(last=False)
-        if found.timeline.closed is not None:
-            await add_memory(self._resources.memory, found.plugin, found.timeline)
-        return found
+        if folded.timeline.closed is not None:
+            await add_memory(self._resources.memory, folded.plugin, folded.timeline)
+        return folded
 
     async def _read_on(self, session: SessionId, known: FoldedSession | None, until: int | None) -> FoldedSession:
         """Read and fold page by page, so that a long session does not hold up the others; what is new is mostly one page."""

@@ -42,7 +42,7 @@ RECONNECT_SECONDS: Final = 1.0
 LEAVE_SECONDS: Final = 10.0
 """How long a worker that lost its database may take to let go of what it held."""
 SOON_TRIES: Final = (0.05, 0.2)
-"""How soon to look again for a claim that somebody holds for a moment, as a look at a list of sessions does."""
+"""How soon to look again for a claim that another process holds for a moment, as a look at a list of sessions does."""
 
 log = logging.getLogger("moot")
 
@@ -242,7 +242,7 @@ async def open_shared_runner(moot: "Moot") -> AsyncIterator[SharedRunner]:
 
 @dataclass(slots=True)
 class WorkerStatus:
-    """How a worker stands, for whoever looks at it from its port. `moot` and `runner` are None while it has no database."""
+    """Worker status for its health port. `moot` and `runner` are None while it has no database."""
 
     telemetry: Telemetry = field(default_factory=Telemetry)
     moot: "Moot | None" = None
@@ -272,7 +272,7 @@ async def run_worker(
     """Run sessions of the shared ledger until cancelled. A database that goes away is waited for, and so is Temporal.
 
     `on_start` is called once, when they were reached. `participants` are the program's own, as `Moot` takes them: sessions
-    with others are left to workers that have them. `status` is kept up to date.
+    with others are left to workers that have them. `status` stays up to date.
 
     Raises BadSetting, MissingExtra, LedgerNewer, and LedgerUnavailable or SchedulerUnavailable if the database or Temporal cannot
     be reached at the start.

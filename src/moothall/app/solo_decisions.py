@@ -19,7 +19,7 @@ MAX_INVITED: Final = 2
 MAX_PROPOSAL_LENGTH: Final = 20_000
 MAX_CHOICE_WORDS: Final = 5
 REVIEWER: Final = "reviewer"
-"""The seat that is held free for whoever reviews, where nobody with a record is known."""
+"""The seat that is held free for a reviewer, where nobody with a record is known."""
 PROPOSER: Final = "proposer"
 """The seat of an agent whose name cannot be a seat's, such as a model's platform."""
 _PROPOSAL_KEY: Final = "refused-decision"
@@ -74,18 +74,18 @@ class SoloDecisions:
         named = [parse_seat_id(name) for name in wanted.reviewers]
         about = {name: getattr(wanted, name) for name in ("category", "stakes", "tags", "built_on", "key", "reviewers")}
         memory, instead = await self._moot.recall(), _build_session_id(wanted)
-        found = await memory.decide_alone(
+        outcome = await memory.decide_alone(
             wanted.agent, wanted.topic, wanted.decision, wanted.confidence, **about, deliberation=instead, via=via
         )
-        if found.is_allowed:
-            return SoloAnswer(result=found)
+        if outcome.is_allowed:
+            return SoloAnswer(result=outcome)
         agent = _parse_seat(wanted.agent) or SeatId(PROPOSER)
         others = [seat for seat in dict.fromkeys(named or list_reviewers(await self.ask(wanted))) if seat != agent]
-        await self._open(wanted, found.deliberation, [agent, *(others or [_name_free_seat(agent)])], via)
-        seats = [seat.id for seat in (await self._deliberations.load_state(found.deliberation)).council.seats]
+        await self._open(wanted, outcome.deliberation, [agent, *(others or [_name_free_seat(agent)])], via)
+        seats = [seat.id for seat in (await self._deliberations.load_state(outcome.deliberation)).council.seats]
         free = _name_free_seat(agent)
         known = tuple(seat for seat in seats if seat != agent and (seat != free or seat in named))
-        return SoloAnswer(result=found, participants=tuple(seats), reviewers=known)
+        return SoloAnswer(result=outcome, participants=tuple(seats), reviewers=known)
 
     async def _open(self, wanted: SoloDecision, session: str, seats: list[SeatId], via: str) -> None:
         """Open the deliberation and say there what the agent wanted; a repeated call finds both done."""

@@ -123,7 +123,7 @@ def _is_own(path: Path, config: str) -> bool:
 
 
 def _make_folder(path: Path, config: str) -> bool:
-    """Create the folder together with its run-config.json, atomically; False if somebody else was first."""
+    """Create the folder together with its run-config.json, atomically; False if another process was first."""
     # Built under a hidden name and renamed: a folder without its config would belong to nobody.
     made = Path(tempfile.mkdtemp(prefix=".", dir=path.parent))
     try:

@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry: the spans of this process, sent to a collector by OTLP over HTTP. Off unless somebody says where to.
+"""Traces by OpenTelemetry: the spans of this process, sent to a collector by OTLP over HTTP. Off unless a setting says where to.
 
 The provider is this module's own and never the process's: libraries that Moot uses would otherwise add spans of theirs, with
 prompts and answers in them.
@@ -74,7 +74,7 @@ def open_tracer(environ: Mapping[str, str], endpoint: str = "") -> Iterator[Trac
     """Where the spans of this process go: to `endpoint`, or as the standard variables say; nowhere if neither says anything.
 
     Raises MissingExtra if `endpoint` is given and the packages are not here. A variable may be meant for other programs: then
-    that is told in one sentence.
+    that is logged in one sentence.
     """
     if not endpoint and not _is_wanted(environ):
         yield NoTracer()
@@ -114,18 +114,18 @@ def _build_provider(environ: Mapping[str, str], endpoint: str) -> "TracerProvide
     attributes: dict[str, Any] = {"service.version": VERSION}
     if not environ.get("OTEL_SERVICE_NAME") and "service.name=" not in environ.get("OTEL_RESOURCE_ATTRIBUTES", ""):
         attributes["service.name"] = "moot"
-    # The sentences of its own about each try would fill the log of a server; `ToldExporter` says it once.
+    # The sentences of its own about each try would fill the log of a server; `LoggedExporter` says it once.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     exporter = OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces" if endpoint else None)
     provider = TracerProvider(resource=Resource.create(attributes), shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(_build_told_exporter(exporter)))
+    provider.add_span_processor(BatchSpanProcessor(_build_logged_exporter(exporter)))
     return provider
 
 
-def _build_told_exporter(exporter: "SpanExporter") -> "SpanExporter":
+def _build_logged_exporter(exporter: "SpanExporter") -> "SpanExporter":
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-    class ToldExporter(SpanExporter):
+    class LoggedExporter(SpanExporter):
         """Says once that a collector takes no spans, and once that it does again."""
 
         is_failing = False
@@ -142,4 +142,4 @@ def _build_told_exporter(exporter: "SpanExporter") -> "SpanExporter":
         def shutdown(self) -> None:
             exporter.shutdown()
 
-    return ToldExporter()
+    return LoggedExporter()

@@ -53,9 +53,9 @@ async def reserve_archived(ledger: Ledger) -> None:
 
 async def check_ledger(ledger: Ledger, what: str, trusted: frozenset[str] = frozenset()) -> None:
     """Verify a whole ledger; raises LedgerDamaged with its first fault."""
-    found = await LedgerVerifier(ledger, SystemClock(), trusted=trusted).verify_all()
-    if not found.is_intact:
-        faults = [*found.faults, *(f"{each.session}: {each.fault}" for each in found.sessions if each.fault)]
+    verified = await LedgerVerifier(ledger, SystemClock(), trusted=trusted).verify_all()
+    if not verified.is_intact:
+        faults = [*verified.faults, *(f"{each.session}: {each.fault}" for each in verified.sessions if each.fault)]
         raise LedgerDamaged(f"{what} has {len(faults)} faults, the first: {faults[0]}")
 
 

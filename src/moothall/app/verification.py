@@ -1,7 +1,7 @@
-"""Verifies a whole ledger: its storage, every hash chain, and that nothing is missing which somebody knows of.
+"""Verifies a whole ledger: its storage, every hash chain, and that nothing is missing of which there is a witness.
 
 Who knows how far a session went: the list of sessions (written with each entry), the register of heads, decision memory (for
-sessions that ended), and heads that were kept elsewhere. Whoever knows is read before the sessions are: those only grow.
+sessions that ended), and heads that are stored elsewhere. The witnesses are read before the sessions: those only grow.
 """
 
 import json
@@ -32,11 +32,11 @@ _KEY_FILE: Final = "heads.key"
 _TRUSTED_FILE: Final = "heads.trusted"
 _PUBLIC_FILE: Final = "heads.pub"
 STORED_HEADS: Final = "MOOT_HEADS"
-"""The variable that says where heads are kept: a file or a folder that the writers of the ledger cannot write to."""
+"""The variable that says where heads are stored: a file or a folder that the writers of the ledger cannot write to."""
 
 
 class KnownHead(NamedTuple):
-    """That somebody knows an entry of a session; `seq` 0 stands for its last."""
+    """A witness of an entry of a session; `seq` 0 stands for its last."""
 
     source: str
     seq: int
@@ -67,7 +67,7 @@ class LedgerVerification:
 
 
 class LedgerVerifier:
-    """Verifies a ledger against all who know it; `given` are heads that were kept elsewhere, `trusted` keys that sign heads.
+    """Verifies a ledger against all its witnesses; `given` are heads that are stored elsewhere, `trusted` keys that sign heads.
 
     With `has_archives` the files of archived sessions must be there and hold what the register has of them.
     """
@@ -101,9 +101,9 @@ class LedgerVerifier:
             self._result.faults.append(_describe(error))
             held = []
         for session in sorted({*held, *self._known} - {HEADS}):
-            found = await self._verify_stream(session)
-            if found is not None:
-                self._result.sessions.append(found)
+            verified = await self._verify_stream(session)
+            if verified is not None:
+                self._result.sessions.append(verified)
         register = await self._verify_stream(HEADS)
         if register is not None and register.fault is not None:
             self._result.sessions.append(register)
@@ -114,8 +114,8 @@ class LedgerVerifier:
     async def verify_session(self, session: SessionId) -> VerifiedSession | None:
         """Verify one session, or a register; None if there is none of that name, or it is archived."""
         await self._collect_known(session)
-        found = await self._verify_stream(session)
-        return None if found is not None and not found.entries and found.fault is None else found
+        verified = await self._verify_stream(session)
+        return None if verified is not None and not verified.entries and verified.fault is None else verified
 
     async def _collect_known(self, session: SessionId | None) -> None:
         """Ask all who know how far sessions went; only for one, if it is named."""
@@ -133,9 +133,9 @@ class LedgerVerifier:
         self._check_signed()
         for head in self._given:
             self._know(head.session, "the list of heads given", head.seq, head.hash)
-        for kept in (await self._read_memory()).values():
-            if kept.head:
-                self._know(SessionId(kept.session), "decision memory", 0, kept.head)
+        for recorded in (await self._read_memory()).values():
+            if recorded.head:
+                self._know(SessionId(recorded.session), "decision memory", 0, recorded.head)
 
     def _check_signed(self) -> None:
         """Compare with the heads that a backup was signed with."""
@@ -154,16 +154,16 @@ class LedgerVerifier:
             self._result.notes.append(f"the signed heads of {document.at} have the key {key}, which is not trusted here")
 
     async def _read_memory(self) -> dict[str, DecisionRecorded]:
-        kept: dict[str, DecisionRecorded] = {}
+        recorded: dict[str, DecisionRecorded] = {}
 
-        def collect(found: dict[str, DecisionRecorded], entry: Entry) -> dict[str, DecisionRecorded]:
+        def collect(decisions: dict[str, DecisionRecorded], entry: Entry) -> dict[str, DecisionRecorded]:
             if isinstance(entry.fact, DecisionRecorded):
-                found.setdefault(entry.fact.session, entry.fact)
-            return found
+                decisions.setdefault(entry.fact.session, entry.fact)
+            return decisions
 
-        register = Register(self._ledger, self._clock, MEMORY, kinds=MEMORY_KINDS, initial=kept, evolve=collect)
+        register = Register(self._ledger, self._clock, MEMORY, kinds=MEMORY_KINDS, initial=recorded, evolve=collect)
         await self._fold(MEMORY, register)
-        return kept
+        return recorded
 
     async def _fold(self, name: SessionId, register: Register[Any]) -> None:
         """Fold a register as far as it can be read: what it says before its damage is still good."""
@@ -247,10 +247,10 @@ async def _find_archive_faults(path: Path, heads: Sequence[RegisteredHead], cloc
 
     try:
         async with SqliteLedger(path, read_only=True) as ledger:
-            found = await LedgerVerifier(ledger, clock, heads).verify_all()
+            verified = await LedgerVerifier(ledger, clock, heads).verify_all()
     except MootError as error:
         return [f"its {len(heads)} sessions cannot be read: {error}; if it is rightly elsewhere: moot verify --no-archives"]
-    return [*found.faults, *(f"{each.session}: {each.fault}" for each in found.sessions if each.fault)]
+    return [*verified.faults, *(f"{each.session}: {each.fault}" for each in verified.sessions if each.fault)]
 
 
 def _check_name(name: object) -> SessionId:
@@ -373,7 +373,7 @@ def _shorten(key: str) -> str:
 
 
 class StoredHeads(NamedTuple):
-    """What is kept elsewhere of a ledger: `notes` say what it was, and what of it was not used."""
+    """What is stored elsewhere of a ledger: `notes` say what it was, and what of it was not used."""
 
     heads: tuple[RegisteredHead, ...]
     notes: tuple[str, ...]

@@ -70,7 +70,7 @@ class Reading:
 def read_answer(brief: Brief, raw: object, *, is_strict: bool = False) -> Reading:
     """Read an answer to a brief (text, decoded JSON, or a value of its shape); raises BadAnswer with what was expected.
 
-    With `is_strict` nothing is left out: whoever sent it is told what is wrong, by the brief's own check of the state, and can
+    With `is_strict` nothing is left out: the sender learns what is wrong, by the brief's own check of the state, and can
     send it again.
     """
     return read_strictly(brief, raw) if is_strict else _read(brief, raw, get_own_schema(brief), is_strict=False)
@@ -157,22 +157,22 @@ def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> ob
 
     Raises BadAnswer for a malformed alternative.
     """
-    found: object | None = None
+    value: object | None = None
     try:
         if isinstance(raw, str):
             text = strip_thoughts(fix_surrogates(raw))
-            found = instead.shape.from_text(text)  # type: ignore[attr-defined]  # as `Alternative` promises
-            if found is not None:
+            value = instead.shape.from_text(text)  # type: ignore[attr-defined]  # as `Alternative` promises
+            if value is not None:
                 # Back to plain data, so that one validation below applies the limits to both forms.
-                found = get_adapter(instead.shape).dump_python(found)
+                value = get_adapter(instead.shape).dump_python(value)
             else:
                 is_early = 0 <= text.find("{") <= MAX_PREFACE_LENGTH
                 raw = extract_object(text) if form.form == "json" or is_early else None
         if isinstance(raw, dict) and isinstance(raw.get(WRAPPER), dict):
             raw = raw[WRAPPER]
         if isinstance(raw, dict) and instead.field in raw:
-            found = raw[instead.field]
-        return None if found is None else get_adapter(instead.shape).validate_python(found)
+            value = raw[instead.field]
+        return None if value is None else get_adapter(instead.shape).validate_python(value)
     except ValidationError as cause:
         raise BadAnswer(_explain(instead.field, cause)) from cause
     except ValueError as cause:

@@ -118,10 +118,10 @@ def apply_rule(text: str, choices: Sequence[PersonChoice]) -> PositionRead | Non
 
 def _read_label(plain: str, lexicon: Lexicon) -> PositionRead | None:
     """Read a contribution that begins with the name of its kind; its text may deny whatever it likes, but not at once."""
-    found = _LABEL.match(plain) if lexicon.is_of_types else None
-    if found is None:
+    match = _LABEL.match(plain) if lexicon.is_of_types else None
+    if match is None:
         return None
-    label, rest = _strip_marks(found["label"]), found["rest"].strip()
+    label, rest = _strip_marks(match["label"]), match["rest"].strip()
     value = lexicon.strong.get(label) or lexicon.weak.get(label)
     first = rest.split(maxsplit=1)[0] if rest else ""
     others = {lexicon.strong.get(" ".join(hit[0].split())) for hit in lexicon.pattern.finditer(rest)}

@@ -16,7 +16,7 @@ from moothall.errors import BadAnswer
 MAX_STARTS: Final = 200
 """At how many places of an answer parsing a JSON object is attempted: this bounds the work on hostile input."""
 MAX_REPAIRED_LENGTH: Final = 30_000
-MAX_KEPT_NAME_LENGTH: Final = 64
+MAX_CACHED_NAME_LENGTH: Final = 64
 _NO_LETTERS: Final = re.compile(r"[\W_]+")
 # The possessive `*+` prevents backtracking through a long run of spaces after the fence.
 _FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
@@ -33,7 +33,7 @@ _NESTED: Final = re.compile(r"(?:[{\[]\s*+){30}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundObject:
+class ParsedObject:
     """A JSON object; the names that stood in it twice; and the broken text, if it had to be repaired."""
 
     fields: dict[str, object]
@@ -41,7 +41,7 @@ class FoundObject:
     broken: str = ""
 
 
-def find_object(text: str, names: Container[str] = (), seat: str = "") -> FoundObject | None:
+def find_object(text: str, names: Container[str] = (), seat: str = "") -> ParsedObject | None:
     """Return the JSON object in a text, or the fields of its XML or its table; None if there are none.
 
     Of several it is the one that `choose_object` takes. A text that is a JSON string is read as what the string holds.
@@ -51,10 +51,10 @@ def find_object(text: str, names: Container[str] = (), seat: str = "") -> FoundO
     start = text.find("{")
     if start < 0:
         fields: dict[str, object] = {name: value for name, value in _list_marked_fields(text) if fold_name(name) in names}
-        return FoundObject(fields=fields, broken=text) if fields else None
+        return ParsedObject(fields=fields, broken=text) if fields else None
     objects, doubled = _list_objects(text, start)
     if objects:
-        return FoundObject(fields=choose_object(objects, names, seat), doubled=tuple(doubled))
+        return ParsedObject(fields=choose_object(objects, names, seat), doubled=tuple(doubled))
     fences = [fence[1] for fence in _FENCE.finditer(text) if "{" in fence[1]]
     source = fences[-1] if fences else text
     return _repair(source[source.find("{") :])
@@ -99,14 +99,14 @@ def _decode(text: str) -> object:
 
 def extract_object(text: str) -> dict[str, object] | None:
     """Return the fields of the JSON object in a text; None if there is none."""
-    found = find_object(text)
-    return None if found is None else found.fields
+    parsed = find_object(text)
+    return None if parsed is None else parsed.fields
 
 
 def fold_name(name: str) -> str:
     """Return the form in which names of fields are compared: `movedBy` is `moved_by`."""
     # Only short ones are kept: names of fields are, and what else stands in their place need not stay in memory.
-    return _fold_short_name(name) if len(name) <= MAX_KEPT_NAME_LENGTH else _NO_LETTERS.sub("", name).casefold()
+    return _fold_short_name(name) if len(name) <= MAX_CACHED_NAME_LENGTH else _NO_LETTERS.sub("", name).casefold()
 
 
 @lru_cache(maxsize=1_024)
@@ -137,7 +137,7 @@ def _list_objects(source: str, start: int) -> tuple[list[dict[str, object]], lis
     return objects, doubled
 
 
-def _repair(source: str) -> FoundObject | None:
+def _repair(source: str) -> ParsedObject | None:
     if _NESTED.search(source):
         return None
     from json_repair import repair_json
@@ -150,7 +150,7 @@ def _repair(source: str) -> FoundObject | None:
         value = next((each for each in value if isinstance(each, dict) and each), None)
     if not isinstance(value, dict) or not value:
         return None
-    return FoundObject(fields=value, broken=source)
+    return ParsedObject(fields=value, broken=source)
 
 
 def _join_pairs(pairs: Sequence[tuple[str, Any]], doubled: list[str]) -> dict[str, Any]:

@@ -108,16 +108,16 @@ class LenientParser:
         return self._read_object(self._schema, given, "", 0)
 
     def _find_object(self, text: str) -> dict[str, object] | None:
-        found = find_object(text, list_field_names(self._schema), self._seat)
-        if found is None:
+        parsed = find_object(text, list_field_names(self._schema), self._seat)
+        if parsed is None:
             return None
-        for name in found.doubled:
+        for name in parsed.doubled:
             self._notes.add("read", name, "twice")
-        if found.broken:
-            self._notes.add("repaired", "", found.broken[-MAX_GIVEN:])
+        if parsed.broken:
+            self._notes.add("repaired", "", parsed.broken[-MAX_GIVEN:])
             # The end of a cut-off answer may have said it, and its last value may be half of one.
             self._infer = None
-        return found.fields
+        return parsed.fields
 
     def _split_words(self, schema: Schema, text: str) -> dict[str, object]:
         """Return the fields that words without JSON fill: they are the text, and a choice must be in their beginning."""
@@ -223,12 +223,12 @@ class LenientParser:
         read, faults = self._read_fields(schema, given, path, depth)
         for name in required:
             if name not in read:
-                found = self._find_needed(name, fields[name], given=given, extra=extra, read=read, path=path, depth=depth)
-                if found is _MISSING and not path and name in self._known:
+                needed_value = self._find_needed(name, fields[name], given=given, extra=extra, read=read, path=path, depth=depth)
+                if needed_value is _MISSING and not path and name in self._known:
                     continue
-                if found is _MISSING:
+                if needed_value is _MISSING:
                     raise faults.get(name) or BadAnswer(f"{join_path(path, name)}: it is needed, and missing")
-                read[name] = found
+                read[name] = needed_value
         self._add_condition(fields, given, read, path)
         for name, left in extra.items():
             if name not in _OF_SCHEMA:
@@ -307,12 +307,12 @@ class LenientParser:
     ) -> object:
         """Find a needed value: under another name, in the first words of another field, or in all that was said."""
         where = join_path(path, name)
-        found = self._find_elsewhere(where, field, extra, given.get(name), depth)
-        if found is _MISSING:
-            found = self._find_in_words(where, field, [each for key, each in given.items() if key != name])
-        if found is _MISSING and (is_empty(given.get(name)) or field.get("type") == "array"):
-            found = self._infer_field(where, name, {**extra, **given, **read})
-        return found
+        value = self._find_elsewhere(where, field, extra, given.get(name), depth)
+        if value is _MISSING:
+            value = self._find_in_words(where, field, [each for key, each in given.items() if key != name])
+        if value is _MISSING and (is_empty(given.get(name)) or field.get("type") == "array"):
+            value = self._infer_field(where, name, {**extra, **given, **read})
+        return value
 
     def _find_elsewhere(self, where: str, field: Schema, extra: dict[str, object], given: object, depth: int) -> object:
         """Find a needed value under another name; takes it out of `extra`."""

@@ -47,9 +47,9 @@ def read_step(step: PersonStep, text: str) -> str | None:
     """Return the value of what was typed for one question; None if it is not an answer to it."""
     match step.kind:
         case "position":
-            found = read_choice(text, step.choices)
-            if found is not None:
-                return found
+            choice = read_choice(text, step.choices)
+            if choice is not None:
+                return choice
             position = find_choice(text, step.choices)
             # "Yes, if …" typed at the list: the condition would be lost, so that the list is shown again.
             return position.value if position is not None and not position.condition and len(text) < 40 else None
@@ -138,8 +138,8 @@ def _split_items(text: str, groups: list[str]) -> dict[str, str]:
 def _check_says_nothing(person: PersonAsk, text: str) -> None:
     """Raise BadAnswer if a text takes a position without saying on which item: only an abstention is about all of them."""
     step = next(step for step in person.steps if step.group)
-    found = find_choice(text, step.choices) if step.kind == "position" else None
-    if found is None or found.value != "abstain":
+    choice = find_choice(text, step.choices) if step.kind == "position" else None
+    if choice is None or choice.value != "abstain":
         raise BadAnswer(_explain_missing(person, step))
 
 
@@ -149,10 +149,10 @@ def _read_group(person: PersonAsk, steps: list[PersonStep], text: str, answers: 
         value = ""
         match step.kind:
             case "position":
-                found = find_choice(text, step.choices) if text else None
-                if found is not None:
-                    value = found.value
-                    answers[build_key(CONDITION, step.group)] = found.condition
+                choice = find_choice(text, step.choices) if text else None
+                if choice is not None:
+                    value = choice.value
+                    answers[build_key(CONDITION, step.group)] = choice.condition
                     is_read = read_choice(text, step.choices) is not None
             case "option":
                 option = find_choice(text, step.choices) if text else None
@@ -205,7 +205,7 @@ _JSON_STARTS: Final = ("{", "[", "```")
 
 
 @dataclass(frozen=True, slots=True)
-class KeptWords:
+class UnsaidWords:
     """Words that were typed for one ask and also answer a later one of the same turn."""
 
     kind: str
@@ -313,19 +313,19 @@ def interpret_plain_text(rules: AnswerRules, raw: object) -> object:
     return raw if rules.person is None else _interpret_words(rules, raw)
 
 
-def find_kept_words(brief: Brief, raw: object) -> KeptWords | None:
+def find_unsaid_words(brief: Brief, raw: object) -> UnsaidWords | None:
     """Return the words of a plain text that also answer a later ask of the same turn; None if there are none."""
     person = build_person_ask(brief)
     if not person.keeps_for or not person.steps:
         return None
     if isinstance(raw, str) and not raw.lstrip().startswith(_JSON_STARTS) and not _holds_json(raw):
         is_said = raw.strip() and find_command(person, raw) is None and find_alternative(brief, raw) is None
-        return KeptWords(person.keeps_for, brief.ask.turn, raw.strip()) if is_said else None
+        return UnsaidWords(person.keeps_for, brief.ask.turn, raw.strip()) if is_said else None
     return None
 
 
 def _interpret_words(rules: AnswerRules, text: str) -> object:
-    """Return a text as it is, unless a choice is asked for: then it is found in the form of agents, or in words."""
+    """Return a text as it is, unless a choice is asked for: then it is read in the form of agents, or in words."""
     person = build_person_ask(rules)
     if not person.steps or not person.steps[0].choices:
         return text

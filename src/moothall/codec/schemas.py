@@ -58,7 +58,7 @@ def _inline_references(node: Any, definitions: dict[str, Any], *, is_names: bool
 def narrow_schema(shape: type, required: Iterable[str], optional: Iterable[str] = (), **changes: Schema) -> dict[str, Any]:
     """Return the schema of a shape with these fields alone, in this order; `changes` replaces the schemas of single fields.
 
-    A field that may be null is described by what it is otherwise: whoever has nothing for it leaves it out.
+    A field that may be null is described by what it is otherwise: an answer without it leaves it out.
     """
     known, needed = build_schema(shape)["properties"], [*required]
     properties = {name: changes.get(name) or _drop_null(known[name]) for name in (*needed, *optional)}

@@ -54,7 +54,7 @@ def read_topic(body: bytes) -> str:
 
 
 def read_texts(body: bytes) -> dict[str, tuple[str, ...]]:
-    """The texts of a stored fact by its fields, for whoever needs nothing else of it; raises LedgerDamaged."""
+    """The texts of a stored fact by its fields, for readers that need nothing else of it; raises LedgerDamaged."""
     try:
         fields = json.loads(body).items()
     except (ValueError, AttributeError, RecursionError) as cause:

@@ -66,7 +66,7 @@ _REASON: Final = _Marks(
 
 
 _LEAST: Final = 2.0
-"""The marks from which a part belongs to the claim; one without is kept only where no part has any."""
+"""The marks from which a part belongs to the claim; one without stays only where no part has any."""
 
 
 # A session that is looked at is folded twice, by its rules and by its timeline.
@@ -109,9 +109,9 @@ def _split_parts(line: str, longest: int) -> list[str]:
 
 def _split_after(text: str, end: re.Pattern[str]) -> list[str]:
     parts, start = [], 0
-    for found in end.finditer(text):
-        parts.append(text[start : found.end()])
-        start = found.end()
+    for match in end.finditer(text):
+        parts.append(text[start : match.end()])
+        start = match.end()
     return [part for part in (*parts, text[start:]) if part.strip()]
 
 

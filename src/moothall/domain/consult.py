@@ -58,19 +58,19 @@ class ConsultRequest:
     @classmethod
     def from_text(cls, text: str) -> Self | None:
         """Parse a request from plain text; None if it is not one. Raises ValueError for a request without a question."""
-        found = _REQUEST.search(text)
-        if found is None or found.start() > MAX_PREFACE_LENGTH or not _is_preface(text[: found.start()]):
+        match = _REQUEST.search(text)
+        if match is None or match.start() > MAX_PREFACE_LENGTH or not _is_preface(text[: match.start()]):
             return None
         # Imported here: only few sessions read such a text, and every command would pay for the words.
         from moothall.domain.vocabulary import LABELS
 
-        fields = parse_labelled_text(text[found.end() :].removesuffix("```"), LABELS["request"], "question")
+        fields = parse_labelled_text(text[match.end() :].removesuffix("```"), LABELS["request"], "question")
         if not fields.get("question"):
-            raise ValueError(f"the request to consult @{found['to']} holds no question; write it behind the colon")
+            raise ValueError(f"the request to consult @{match['to']} holds no question; write it behind the colon")
         # An unknown kind falls back to a knowledge question: a typing error in one label must not lose the request.
         kind: ConsultKind = LABELS["consult_kind"].get(fields.get("kind", "").strip(" *。.").casefold(), "knowledge")
         return cls(
-            to=found["to"],
+            to=match["to"],
             question=fields["question"],
             background=fields.get("background", ""),
             understanding=fields.get("understanding", ""),
@@ -101,22 +101,22 @@ def parse_labelled_text(text: str, labels: dict[str, str], first: str) -> dict[s
     # Longest label first: alternation takes the first match, so a label that is a prefix of another must come later.
     names = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     label = re.compile(rf"^[ \t>-]*\*{{0,2}}({names})\*{{0,2}}[ \t]*[:：]\*{{0,2}}", re.IGNORECASE | re.MULTILINE)
-    found: dict[str, str] = {}
+    parts: dict[str, str] = {}
     name, start = first, 0
     for match in label.finditer(text):
-        _add_part(found, name, text[start : match.start()])
+        _add_part(parts, name, text[start : match.start()])
         name = labels[match[1].casefold()]
         if name == first and not start:
-            found.clear()
+            parts.clear()
         start = match.end()
-    _add_part(found, name, text[start:])
-    return found
+    _add_part(parts, name, text[start:])
+    return parts
 
 
-def _add_part(found: dict[str, str], name: str, part: str) -> None:
+def _add_part(parts: dict[str, str], name: str, part: str) -> None:
     words = part.strip()
     if words:
-        found[name] = f"{found[name]}\n{words}" if name in found else words
+        parts[name] = f"{parts[name]}\n{words}" if name in parts else words
 
 
 def _is_preface(text: str) -> bool:

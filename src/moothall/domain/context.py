@@ -90,7 +90,7 @@ class ContextWindow:
 
     @property
     def shown(self) -> frozenset[int]:
-        """The entries that whoever receives this window is shown, whole or as a line of the digest."""
+        """The entries that this window shows, whole or as a line of the digest."""
         return self.whole | {line.id for line in self.older}
 
     @property

@@ -205,7 +205,7 @@ class SessionResumed(Fact):
 
 @add_kind(CORE_KINDS, "session_parked")
 class SessionParked(Fact):
-    """An outage left too few seats to decide fairly: nothing is asked, lost or concluded until somebody resumes the session.
+    """An outage left too few seats to decide fairly: nothing is asked, lost or concluded until the session is resumed.
 
     `seats` cannot be asked now, and `reason` says why. `usage` is what their failed asks cost; those are put again later.
     """
@@ -242,7 +242,7 @@ class SessionForked(Fact):
 
 @add_kind(CORE_KINDS, "session_cancelled")
 class SessionCancelled(Closed):
-    """Somebody ended the session before it reached a conclusion."""
+    """The session was ended before it reached a conclusion."""
 
     reason: str = ""
 

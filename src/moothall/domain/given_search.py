@@ -75,14 +75,14 @@ def search_files(files: tuple[ContextFile, ...], query: str, room: int) -> list[
         rarity = math.log(1 + (len(index.passages) - len(places) + 0.5) / (len(places) + 0.5))
         for place, count in places.items():
             scores[place] = scores.get(place, 0.0) + rarity * count * 2.2 / (count + 1.2)
-    found: list[Passage] = []
+    passages: list[Passage] = []
     for place, _ in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
         passage = index.passages[place]
         room -= len(number_lines(passage))
-        if room < 0 and found:
+        if room < 0 and passages:
             break
-        found.append(passage)
-    return found
+        passages.append(passage)
+    return passages
 
 
 @dataclass(frozen=True, slots=True)

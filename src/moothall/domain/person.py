@@ -14,7 +14,7 @@ Answers = Mapping[str, str]
 
 CONDITION = "condition"
 WHY = "why"
-"""The steps that take the condition and the reason, where somebody votes in one sentence."""
+"""The steps that take the condition and the reason, where a person votes in one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +28,11 @@ class PersonChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonStep:
-    """One question. With `choices` the answer is one of them; `kind` says how it is found in a sentence.
+    """One question. With `choices` the answer is one of them; `kind` says how it is read from a sentence.
 
     `only_after` names an earlier step and the values after which this one is asked. Steps with the same `group` belong to one of
     several items, such as one idea of a ballot. `is_long`: several lines are welcome. `default` stands in the prompt to be
-    edited. `numbers` are the entries that may be named; a `reference` is also found in a sentence that names one as #2.
+    edited. `numbers` are the entries that may be named; a `reference` is also read from a sentence that names one as #2.
     """
 
     name: str

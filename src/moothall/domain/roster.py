@@ -25,7 +25,7 @@ FUNCTION: Final = "python"
 DEMO: Final = "demo"
 
 UNNAMED_MINDS: Final = frozenset({MAILBOX, HUMAN, SCRIPT, FUNCTION, DEMO})
-"""Kinds whose platform does not say which mind is behind it: its record is kept under the seat's own name.
+"""Kinds whose platform does not say which mind is behind it: its record has the seat's own name.
 
 Sessions are folded by this, so it depends on what is recorded alone, never on which plugins are installed.
 """
@@ -74,7 +74,7 @@ class Seat:
 
     @property
     def source(self) -> str:
-        """The name under which the track record is kept: the model, or the seat's own id where no model is behind the seat."""
+        """The name of the track record: the model, or the seat's own id where no model is behind the seat."""
         return self.id if parse_kind(self.platform) in UNNAMED_MINDS else self.platform
 
 

@@ -39,9 +39,9 @@ class ErrorCorrelation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precedent:
-    """An earlier decision as the seats are told of it (D-16): shortened texts, and how it had turned out when the session opened.
+    """An earlier decision as the prompts show it (D-16): shortened texts, and how it had turned out when the session opened.
 
-    `is_basis`: this session builds on it; else it was found because its topic is similar. `date` is the day of the decision,
+    `is_basis`: this session builds on it; else it is listed because its topic is similar. `date` is the day of the decision,
     `outcome` is "" while nobody has reported one, and `lesson` is the note of that report.
     """
 
@@ -198,8 +198,8 @@ def _validate_labels(what: str, texts: Iterable[str]) -> tuple[str, ...]:
 
 def extract_choice(text: str) -> str:
     """Return the answer in the last such line; empty if there is none, or if it is no label but an essay."""
-    found = [match["label"] for match in _CHOICE.finditer(text)]
-    label = one_line(found[-1]).strip(_WRAPPED) if found else ""
+    labels = [match["label"] for match in _CHOICE.finditer(text)]
+    label = one_line(labels[-1]).strip(_WRAPPED) if labels else ""
     return label if len(label) <= MAX_LABEL_LENGTH else ""
 
 

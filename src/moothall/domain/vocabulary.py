@@ -1,4 +1,4 @@
-"""What words mean, in all languages, whoever writes them: choices, degrees and numbers. The words stand in `vocabulary.toml`."""
+"""What words mean, in all languages: choices, degrees and numbers. The words stand in `vocabulary.toml`."""
 
 import tomllib
 from importlib.resources import files

@@ -37,7 +37,7 @@ class PauseWatch:
     """A beat on the event loop: a beat that comes much too late was held up by a pause.
 
     Measured by the system's own clocks, not by that of the loop's timers, which can be put forward while the process runs. The
-    pauses are told in the time of `clock`, in which deadlines are.
+    pauses are given in the time of `clock`, in which deadlines are.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -86,10 +86,10 @@ class Engine(OutsideAnswers):
             self._runs[session] = run
             try:
                 with tracer.span("moot.advance", session=session, protocol=run.snapshot.rules.name) as span:
-                    found = await run.run()
-                    parked = found.session_state.parked
-                    span.note(outcome="closed" if found.is_closed else "waiting" if parked is None else "parked")
-                return found
+                    result = await run.run()
+                    parked = result.session_state.parked
+                    span.note(outcome="closed" if result.is_closed else "waiting" if parked is None else "parked")
+                return result
             except* Exception as group:  # noqa: BLE001
                 # Callers expect the loop's own failure (such as a full disk), not the exception group of the TaskGroup.
                 raise group.exceptions[0] from None
@@ -201,7 +201,7 @@ class Engine(OutsideAnswers):
     ) -> None:
         """Write an exported session back, record for record; raises LedgerDamaged, ReplayDiffers or SessionExists.
 
-        Whoever writes the file can compute a valid hash chain, so the content is also replayed against its rulebook.
+        The author of the file can compute a valid hash chain, so the content is also replayed against its rulebook.
         """
         replayed = replay_records(self._writer, session, list(records))
         # An export can come from a protocol that added helping seats to a full roster.
@@ -236,7 +236,7 @@ class Engine(OutsideAnswers):
             for entry in await self.entries(session, after):
                 await queue.put(EntryAdded(session, entry))
                 after = entry.seq
-            await self._world.ledger.changed(session, after)
+            await self._world.ledger.wait_for_change(session, after)
 
 
 async def _get_next_event(queue: EventQueue, tail: asyncio.Task[None]) -> Event:

@@ -103,7 +103,7 @@ class EventHub:
 
 
 class HeadWaiters:
-    """Whoever waits in this process for a session's next entry: woken at once by whoever wrote it here."""
+    """The tasks of this process that wait for a session's next entry: an append of this process wakes them at once."""
 
     def __init__(self) -> None:
         self._waiters: dict[SessionId, set[asyncio.Future[int]]] = {}

@@ -39,7 +39,7 @@ def drop_texts(opened: Opened) -> Opened:
 
 
 def fill_texts(opened: Opened, find: FindText) -> Opened:
-    """Return a stored opening with the texts of its files, as far as they are found."""
+    """Return a stored opening with the texts of its files, as far as they are stored."""
     if not any(each.sha256 and not each.text for each in opened.subject.context):
         return opened
     context = tuple(replace(each, text=each.text or find(each.sha256) or "") for each in opened.subject.context)

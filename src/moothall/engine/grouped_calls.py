@@ -22,7 +22,7 @@ class GroupedCalls(Generic[K, V]):
         return await self.put(argument)
 
     def put(self, argument: K) -> "asyncio.Future[V]":
-        """Have a call made, whether or not somebody waits for its result."""
+        """Have a call made, whether or not a caller waits for its result."""
         future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
         self._waiting.append((argument, future))
         if self._task is None:

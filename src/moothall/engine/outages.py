@@ -22,7 +22,7 @@ log = logging.getLogger("moot")
 OVER_SECONDS: Final = 10.0
 """An outage is over when nobody noticed it for so long; everything that waits for a ledger looks more often."""
 AGAIN_SECONDS: Final = 60.0
-"""How often a long outage is told of."""
+"""How often a long outage is logged."""
 
 
 @dataclass(slots=True)
@@ -61,10 +61,6 @@ class HeldOutages:
         for ask in [ask for ask in self.held if ask not in pending]:
             del self.held[ask]
 
-    def list_slow(self) -> list[SeatLost]:
-        """Return what is held because a seat did not answer in time."""
-        return [fact for fact in self.held.values() if fact.reason == "timeout"]
-
     def is_settled(self, running: Iterable[AskId]) -> bool:
         """Whether outages are held, and everybody who was asked beside them has answered or failed."""
         return bool(self.held) and self._beside.isdisjoint(running)
@@ -102,8 +98,8 @@ async def explain_unready(
     sentences = await asyncio.gather(
         *(_check_ready(participant, seconds, is_outage=is_outage) for participant in waiting.values())
     )
-    found = dict(zip(waiting, sentences, strict=True))
-    return {seat: why for seat, each in participants.items() if (why := found.get(id(each))) is not None}
+    reasons = dict(zip(waiting, sentences, strict=True))
+    return {seat: why for seat, each in participants.items() if (why := reasons.get(id(each))) is not None}
 
 
 async def _check_ready(participant: Participant, seconds: float, *, is_outage: bool) -> str | None:
@@ -142,8 +138,8 @@ class OutageLog:
     def tell(self, error: WorldError, then: str = "trying again") -> None:
         """Log an error that passes by itself, with what is done about it, unless that was just said."""
         now = self._clock()
-        noticed, told = self._known.get(type(error), (float("-inf"), float("-inf")))
-        is_news = now - noticed > OVER_SECONDS or now - told > AGAIN_SECONDS
-        self._known[type(error)] = (now, now if is_news else told)
+        noticed, logged = self._known.get(type(error), (float("-inf"), float("-inf")))
+        is_news = now - noticed > OVER_SECONDS or now - logged > AGAIN_SECONDS
+        self._known[type(error)] = (now, now if is_news else logged)
         if is_news:
             log.warning("%s; %s", error, then)

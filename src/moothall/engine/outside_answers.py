@@ -95,8 +95,8 @@ class OutsideAnswers(Sessions):
     async def find_answered_brief(self, session: SessionId, ask: AskId) -> Brief | None:
         """Return the brief whose answer is recorded; None if there is no answer, or today's rules do not ask for it."""
         snapshot = await self.load_snapshot(session)
-        found = await self._find_reply(session, ask)
-        moment = None if found is None else await self._rebuild_moment(snapshot, *found)
+        reply = await self._find_reply(session, ask)
+        moment = None if reply is None else await self._rebuild_moment(snapshot, *reply)
         return None if moment is None else moment[0].rules.brief(moment[0].state, moment[1])
 
     async def contribute(
@@ -113,7 +113,7 @@ class OutsideAnswers(Sessions):
         """Record a contribution of an outside seat as the answer to whatever it may say now; the same `key` counts once.
 
         `said_before` may recognise repeated content without a key: it returns the entry that has it. With `of_any` the content
-        may also come from a seat that Moot asks itself, if somebody answered for it first. `via` is the door through which it
+        may also come from a seat that Moot asks itself, if a caller answered for it first. `via` is the door through which it
         came in. Raises UnknownSeat, OutOfTurn, BadAnswer, KeyReused, SessionClosed.
         """
 
@@ -240,9 +240,9 @@ class OutsideAnswers(Sessions):
         return next(((each, each.fact) for each in entries if isinstance(each.fact, facts.Reply) and each.fact.ask == ask), None)
 
     async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> facts.Entry:
-        found = await self._find_reply(snapshot.session, ask)
-        if found is not None:
-            entry, fact = found
+        reply = await self._find_reply(snapshot.session, ask)
+        if reply is not None:
+            entry, fact = reply
             if await self._is_same_answer(snapshot, entry, fact, raw):
                 return entry
             raise errors.UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
@@ -286,11 +286,11 @@ def _is_outside(batch: StepResult, ask: Ask) -> bool:
 
 def _validate_seat(snapshot: Snapshot, seat: SeatId, *, of_any: bool = False) -> SeatId:
     """Return the seat if it is an outside seat (or `of_any` kind); raises UnknownSeat, SessionClosed."""
-    found = next((each for each in snapshot.session_state.seats if each.id == seat), None)
-    if found is None:
+    seated = next((each for each in snapshot.session_state.seats if each.id == seat), None)
+    if seated is None:
         known = ", ".join(each.id for each in snapshot.session_state.seats)
         raise errors.UnknownSeat(f"{seat!r} has no seat in {snapshot.session!r}; the seats are: {known}")
-    if not found.is_outside and not of_any:
+    if not seated.is_outside and not of_any:
         raise errors.UnknownSeat(f"the seat {seat!r} is filled by a mind that Moot asks itself; nobody else may speak for it")
     if snapshot.is_closed:
         raise errors.SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")

@@ -23,7 +23,7 @@ Response = Answer | NoAnswer
 MAX_DETAIL_LENGTH: Final = 500
 
 CANCELLED: Final = frozenset(("timeout", "withdrawn", "stopped"))
-"""Why the run loop ends an ask, for whoever counts."""
+"""Why the run loop ends an ask, for the metrics."""
 
 BROKEN: Final[frozenset[Loss]] = frozenset(("timeout", "unreachable", "error"))
 """Losses that a pause of this process can cause: the seat is asked again, for the time that it has left."""
@@ -47,7 +47,7 @@ class Questions:
         take: Callable[[Response], str],
         on_tool: Callable[[ToolUsed], None],
     ) -> None:
-        """Put a question, and give what comes of it to `take`, which returns the outcome for whoever counts.
+        """Put a question, and give what comes of it to `take`, which returns the outcome for the metrics.
 
         `on_tool` receives what the seat looks up before that.
         """

@@ -238,7 +238,7 @@ class SessionRun:
     async def _insist(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do something on the ledger; one that is away (a full disk, a lost server) is tried again for a while.
 
-        Those who are asked meanwhile go on, and what they say is kept here.
+        Those who are asked meanwhile go on, and what they say is held here.
         """
         ends, delay = self._time() + LEDGER_SECONDS, FIRST_RETRY_SECONDS
         while True:
@@ -327,7 +327,7 @@ class SessionRun:
 
     async def _release_slow(self) -> None:
         """Record the silence of a participant that answers a probe: a seat that is slow is lost, and no outage."""
-        slow = self._outages.list_slow()
+        slow = [fact for fact in self._outages.held.values() if fact.reason == "timeout"]
         unready = await explain_unready(
             {fact.seat: self._participants.get(fact.seat) for fact in slow}, PROBE_SECONDS, is_outage=True
         )
@@ -458,11 +458,11 @@ class SessionRun:
 
     async def _listen(self) -> None:
         while True:
-            # Limits how often a busy session reads its own appends back: `changed` also reports those of this process. Before the
+            # Limits how often a busy session reads its own appends back: `wait_for_change` reports its own, too. Before the
             # first time, too: a short session needs no listener, and an append on an old state fails in any case.
             await asyncio.sleep(LISTEN_AGAIN_SECONDS)
             # A ledger that is away tells nothing; whoever reads or writes meets that, too, and says so.
             with suppress(LedgerUnavailable):
-                head = await self._world.ledger.changed(self.snapshot.session, self.snapshot.seq)
+                head = await self._world.ledger.wait_for_change(self.snapshot.session, self.snapshot.seq)
                 if head > self.snapshot.seq:
                     self.notify_appended()

@@ -101,7 +101,7 @@ class Sessions:
 
     async def list_written(self, after: int | None = None) -> WrittenSessions:
         """Return which sessions were written to since a position of the ledger; None only asks for the position."""
-        return await self._world.ledger.written(after)
+        return await self._world.ledger.list_written(after)
 
     @contextmanager
     def listen(self, session: SessionId) -> Iterator[EventQueue]:
@@ -121,7 +121,7 @@ class Sessions:
         return self._world.hub.list_waiting(session)
 
     async def load_recent(self, session: SessionId) -> Snapshot:
-        """Return the snapshot that this process saw last, without a look at the ledger: for whoever has just written or read."""
+        """Return the snapshot that this process saw last, without a look at the ledger: for a caller that has just used it."""
         return self._known.get(session) or await self.load_snapshot(session)
 
     async def load_after(self, session: SessionId, after: int) -> Snapshot:
@@ -145,10 +145,10 @@ class Sessions:
 
     async def records(self, session: SessionId) -> list[StoredRecord]:
         """Return the records exactly as the ledger stores them; raises UnknownSession."""
-        found = await self._read(session)
-        if not found:
+        records = await self._read(session)
+        if not records:
             raise await self.build_unknown(session)
-        return found
+        return records
 
     async def _read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
         """Return records, after making ready the texts that their opening names by hash."""
@@ -182,7 +182,7 @@ class Sessions:
             if known is not None and known.seq > after:
                 return known.seq
             # The ledger sees what other processes write; what is written here need not wait for its next look.
-            waits: list[asyncio.Future[int]] = [woken, asyncio.ensure_future(self._world.ledger.changed(session, after))]
+            waits: list[asyncio.Future[int]] = [woken, asyncio.ensure_future(self._world.ledger.wait_for_change(session, after))]
             try:
                 done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 return next(iter(done)).result()

@@ -35,7 +35,7 @@ def choose_by_opening(rulebooks: Iterable[AnyRulebook]) -> FindRules:
 
 
 class Snapshot(NamedTuple):
-    """An immutable snapshot of a session: after a lost append race the previous one is simply kept."""
+    """An immutable snapshot of a session: after a lost append race the previous one is still valid."""
 
     session: SessionId
     rules: AnyRulebook

@@ -54,12 +54,12 @@ class MemoryLedger:
             if session.startswith(prefix) and session != HEADS
         ]
 
-    async def changed(self, session: SessionId, after: int) -> int:
+    async def wait_for_change(self, session: SessionId, after: int) -> int:
         while len(self._records.get(session, [])) <= after:
             await self._waiting.setdefault(session, asyncio.Event()).wait()
         return len(self._records[session])
 
-    async def written(self, after: int | None = None) -> WrittenSessions:
+    async def list_written(self, after: int | None = None) -> WrittenSessions:
         now = len(self._writes)
         return WrittenSessions(now, frozenset() if after is None else frozenset(self._writes[after:now]))
 

@@ -210,7 +210,7 @@ class PostgresLedger:
             rows = await self._open_pool().fetch(QUERIES["read_heads"], prefix, HEADS)
         return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in map(tuple, rows)]
 
-    async def changed(self, session: SessionId, after: int) -> int:
+    async def wait_for_change(self, session: SessionId, after: int) -> int:
         if self._poller is None or self._poller.done():
             self._poller = asyncio.create_task(self._poll_heads())
         while True:
@@ -249,7 +249,7 @@ class PostgresLedger:
             heads = dict(await self._open_pool().fetch(_HEADS, names))
         return [heads.get(name, 0) for name in names]
 
-    async def written(self, after: int | None = None) -> WrittenSessions:
+    async def list_written(self, after: int | None = None) -> WrittenSessions:
         async with self._ear_lock:
             with _translate_errors():
                 await self._open_listener()
@@ -257,12 +257,12 @@ class PostgresLedger:
             return WrittenSessions(self._position, frozenset())
         if after < self._deaf_until:
             return WrittenSessions(self._position, None)
-        found = []
+        sessions = []
         for session, position in reversed(self._notified.items()):
             if position <= after:
                 break
-            found.append(session)
-        return WrittenSessions(self._position, frozenset(found))
+            sessions.append(session)
+        return WrittenSessions(self._position, frozenset(sessions))
 
     async def inspect(self, session: SessionId | None = None) -> StorageReport:
         with _translate_errors():

@@ -1,7 +1,7 @@
 """The queue of the sessions that workers share: tables of procrastinate and of Moot beside a PostgreSQL ledger.
 
 A session needs a worker as long as its head is past `moot_runs.seen`. Triggers of the ledger's table put a job into the queue in
-the transaction of each append; deadlines are rows with a date. Both are hints: what they miss is found by the query `quiet`.
+the transaction of each append; deadlines are rows with a date. Both are hints: the query `quiet` lists what they miss.
 
 The limits of providers are in tables beside it: all workers of one database share them.
 """
@@ -52,7 +52,7 @@ RunStatus = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "fa
 class Settled:
     """What a worker leaves behind after a session: up to which entry it has seen it, and in how many seconds it is due again.
 
-    `asks` wait for somebody outside.
+    `asks` wait for outside participants.
     """
 
     status: RunStatus
@@ -230,7 +230,7 @@ class PostgresQueue:
             await worker.stop(0.0 if over.is_set() else STOP_SECONDS)
 
     async def _enlist(self, number: int, lease: float) -> None:
-        """Enter this worker, with its number in the queue: jobs of one whose number nobody knows are not found when it dies."""
+        """Enter this worker, with its number in the queue: jobs of one whose number nobody knows are lost when it dies."""
         query = "INSERT INTO moot_workers (name, queue, worker, lease) VALUES ($1, $2, $3, $4)"
         await self.execute(query, self._name, self._queue, number, timedelta(seconds=lease))
 

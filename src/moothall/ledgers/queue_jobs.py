@@ -43,7 +43,7 @@ RunSession = Callable[[SessionId, int], Awaitable[bool]]
 def number_parameters(query: str) -> tuple[str, tuple[str, ...]]:
     """A query with numbers in place of named parameters, and the names in the order of their numbers."""
     names = tuple(dict.fromkeys(_PARAMETER.findall(query)))
-    return _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", query), names
+    return _PARAMETER.sub(lambda match: f"${names.index(match[1]) + 1}", query), names
 
 
 class QueueConnector(BaseAsyncConnector):

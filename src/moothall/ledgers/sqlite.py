@@ -218,7 +218,7 @@ class SqliteLedger:
     async def heads(self, prefix: str = "") -> list[Head]:
         return await self._run_query(partial(_select_heads, prefix=prefix))
 
-    async def changed(self, session: SessionId, after: int) -> int:
+    async def wait_for_change(self, session: SessionId, after: int) -> int:
         self._check_open()
         waiter: asyncio.Future[int] = self._loop.create_future()
         self._waiters[waiter] = (session, after)
@@ -229,7 +229,7 @@ class SqliteLedger:
         finally:
             self._waiters.pop(waiter, None)
 
-    async def written(self, after: int | None = None) -> WrittenSessions:
+    async def list_written(self, after: int | None = None) -> WrittenSessions:
         return await self._run_query(partial(_select_written, after=after))
 
     @asynccontextmanager

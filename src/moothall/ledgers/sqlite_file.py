@@ -49,7 +49,7 @@ def is_read_only(path: Path) -> bool:
 
 
 def refuse_writing(path: Path) -> LedgerReadOnly:
-    """The error of whoever writes to a ledger that may only be read."""
+    """The error of a write to a ledger that may only be read."""
     return LedgerReadOnly(f"the ledger {path} may only be read here; check the rights of its file and folder, or use a copy")
 
 

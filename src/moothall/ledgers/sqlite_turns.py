@@ -1,8 +1,8 @@
 """Turns of several processes at writing to one SQLite file.
 
 SQLite lets a waiting process sleep longer and longer, up to a tenth of a second, while the one that has just written begins again
-at once: it gets nearly all turns. Here all wait alike, for short random times, and whoever has written joins them if there are
-any. Who waits shares a lock on a file beside the ledger, and so shows it; nobody waits for that lock, so that a process which was
+at once: it gets nearly all turns. Here all wait alike, for short random times, and who has written joins them if there are any.
+Who waits shares a lock on a file beside the ledger, and so shows it; nobody waits for that lock, so that a process which was
 stopped while it waited holds up nobody.
 """
 

@@ -1,7 +1,7 @@
 """The queue of the sessions that workers share, handed out by a Temporal server instead of procrastinate.
 
 The jobs beside the ledger stay what is to be done: they are the outbox, written in the transaction of each append, and what is
-missing among them is found by the same sweep. Each worker signals Temporal for the jobs that wait; Temporal chooses the worker
+the same sweep lists what is missing among them. Each worker signals Temporal for the jobs that wait; Temporal chooses the worker
 that runs them. Its history holds names of sessions and of task queues, and times.
 """
 

@@ -30,8 +30,8 @@ def read_temporal_settings(environ: Mapping[str, str]) -> TemporalSettings | Non
     server, task_queue = environ.get(TEMPORAL, "").strip(), environ.get(TASK_QUEUE, "").strip() or "moot"
     if not server:
         return None
-    found = _SERVER.fullmatch(server)
-    if found is None or not 0 < int(found[1]) < 65_536:
+    match = _SERVER.fullmatch(server)
+    if match is None or not 0 < int(match[1]) < 65_536:
         raise BadSetting(f"{TEMPORAL} = {server!r} is not a Temporal server; expected HOST:PORT, such as localhost:7233")
     if not _TASK_QUEUE.fullmatch(task_queue):
         raise BadSetting(f"{task_queue!r} is not a task queue; expected up to 100 letters, digits, dots, dashes and underscores")

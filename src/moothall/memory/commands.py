@@ -69,10 +69,10 @@ def find_earlier_use(book: MemoryState, call: KeyedCall) -> KeyUsed | None:
 
 def get_decision(book: MemoryState, decision: str) -> RememberedDecision:
     """Return the decision of this name; raises UnknownDecision."""
-    kept = book.decisions.get(decision)
-    if kept is None:
+    remembered = book.decisions.get(decision)
+    if remembered is None:
         raise UnknownDecision(f"no decision {str(decision)[:100]!r} is kept; list or search to see those that are")
-    return kept
+    return remembered
 
 
 def get_thread(book: MemoryState, thread: str) -> Thread:
@@ -86,20 +86,21 @@ def get_thread(book: MemoryState, thread: str) -> Thread:
 
 def build_review_facts(book: MemoryState, fact: OutcomeReviewed) -> Sequence[Fact]:
     """Return the review as a fact; raises UnknownDecision, and BadSetting when it contradicts what was decided."""
-    kept = get_decision(book, fact.decision_id)
-    if kept.record.text is None:
+    remembered = get_decision(book, fact.decision_id)
+    if remembered.record.text is None:
         raise BadSetting(f"{fact.decision_id!r} came to no decision; there is nothing to review")
-    _refuse_contradiction(kept, fact)
+    _refuse_contradiction(remembered, fact)
     return (fact,)
 
 
-def _refuse_contradiction(kept: RememberedDecision, fact: OutcomeReviewed) -> None:
-    own, right = normalize_label(kept.record.choice), normalize_label(fact.choice)
+def _refuse_contradiction(remembered: RememberedDecision, fact: OutcomeReviewed) -> None:
+    own, right = normalize_label(remembered.record.choice), normalize_label(fact.choice)
     if not own or not right:
         return
     if fact.outcome == "success" and own != right:
         raise BadSetting(
-            f"outcome 'success' says that {kept.record.choice!r} was right, the choice says {fact.choice!r}; leave the choice out"
+            f"outcome 'success' says that {remembered.record.choice!r} was right, the choice says {fact.choice!r}; "
+            "leave the choice out"
         )
     if fact.outcome in FAILED and own == right:
         raise BadSetting(f"outcome {fact.outcome!r} contradicts the choice {fact.choice!r}: that is what was decided")
@@ -147,7 +148,7 @@ def build_permission(book: MemoryState, ask: SoloRequest, now: datetime) -> Perm
         for name in book.reviewed
         if normalize_label(name) not in failing
     }
-    trust = {name: track_records.compute_standing(found, ask.category).trust for name, found in scores.items() if found}
+    trust = {name: track_records.compute_standing(listed, ask.category).trust for name, listed in scores.items() if listed}
     return Permission(verdict=verdict, reviewers=tuple(sorted(trust, key=lambda name: (-trust[name], name))))
 
 
@@ -174,10 +175,10 @@ def build_thread_facts(book: MemoryState, wanted: ThreadCreated) -> tuple[str, S
     return wanted.thread, ()
 
 
-def describe_catch_up(found: ThreadCatchUp) -> str:
+def describe_catch_up(catch_up: ThreadCatchUp) -> str:
     """Return how much was missed, and since which visit, as a keyed call keeps it."""
-    visit = "" if found.visit is None else f" {found.visit.seq} {found.visit.at.isoformat()}"
-    return f"{len(found.missed)}{visit}"
+    visit = "" if catch_up.visit is None else f" {catch_up.visit.seq} {catch_up.visit.at.isoformat()}"
+    return f"{len(catch_up.missed)}{visit}"
 
 
 def rebuild_catch_up(book: MemoryState, thread: Thread, seat: str, text: str) -> ThreadCatchUp:

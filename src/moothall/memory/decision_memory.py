@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Recorded(Generic[T]):
-    """The memory after a write, and its result; for a repeated one None, and what its first call kept of the result."""
+    """The memory after a write, and its result; for a repeated one None, and what its first call stored of the result."""
 
     book: MemoryState
     result: T | None
@@ -105,14 +105,14 @@ class DecisionMemory:
         # Numbers count from 1 in the order of recording, so number − 1 is the index of the decision itself.
         end = len(book.order) if before is None else commands.get_decision(book, before).number - 1
         for decision in reversed(book.order[:end]):
-            kept = book.decisions[decision]
+            remembered = book.decisions[decision]
             if (
-                (category is None or normalize_label(kept.record.category) == normalize_label(category))
-                and (protocol is None or kept.record.protocol == protocol)
-                and (outcome is None or (kept.outcome or UNREVIEWED) == outcome)
-                and (source is None or source in kept.sources)
+                (category is None or normalize_label(remembered.record.category) == normalize_label(category))
+                and (protocol is None or remembered.record.protocol == protocol)
+                and (outcome is None or (remembered.outcome or UNREVIEWED) == outcome)
+                and (source is None or source in remembered.sources)
             ):
-                listed.append(kept)
+                listed.append(remembered)
             if len(listed) == limit:
                 break
         return listed
@@ -120,7 +120,7 @@ class DecisionMemory:
     async def load_whole(self, decisions: Sequence[RememberedDecision]) -> list[RememberedDecision]:
         """Return decisions with what only the ledger holds: what was argued and the hash of their session."""
         entries = (await self._register.state()).entries
-        return [replace(kept, record=await self._search.read_record(entries[kept.number - 1])) for kept in decisions]
+        return [replace(each, record=await self._search.read_record(entries[each.number - 1])) for each in decisions]
 
     async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[SearchHit]:
         """Return the decisions that match the query by words or by meaning, best first."""
@@ -173,8 +173,8 @@ class DecisionMemory:
         validate_value("limit", limit, Count)
         book = await self._register.state()
         names = reversed(book.obliged) if decision is None else [commands.get_decision(book, decision).decision]
-        found = (each for name in names for each in list_obligations(book.decisions[name]))
-        return list(islice((each for each in found if not only_open or each.state == "open"), limit))
+        obligations = (each for name in names for each in list_obligations(book.decisions[name]))
+        return list(islice((each for each in obligations if not only_open or each.state == "open"), limit))
 
     async def settle_obligation(
         self, decision: str, number: int, state: facts.ObligationState, *, note: str = "", by: str = "", key: str = ""
@@ -302,7 +302,7 @@ class DecisionMemory:
     async def resume_thread(self, thread: str, seat: str, *, key: str = "") -> ThreadCatchUp:
         """Return a thread and what the seat has missed; the visit is recorded, and a paused thread becomes active again.
 
-        With the same `key` it is the same visit: what was missed before it is told again.
+        With the same `key` it is the same visit: what was missed before it is returned again.
         """
         visited = facts.ThreadVisited(thread=thread, seat=seat)
         validate_limits(visited)
@@ -311,8 +311,8 @@ class DecisionMemory:
         def choose_visit(book: MemoryState) -> tuple[ThreadCatchUp, Sequence[Fact]]:
             current = commands.get_thread(book, thread)
             # Built from the state before the visit: afterwards nothing would count as missed.
-            found = threads.build_catch_up(current, seat, book.decisions)
-            return found, (active, visited) if current.status == "paused" else (visited,)
+            catch_up = threads.build_catch_up(current, seat, book.decisions)
+            return catch_up, (active, visited) if current.status == "paused" else (visited,)
 
         call = commands.KeyedCall(call="resume_thread", by=seat, key=key, words=(thread,))
         done = await self._record_once(call, choose_visit, describe=commands.describe_catch_up)

@@ -1,7 +1,7 @@
-"""Search over decisions: the index is a fold of its own over the register `_memory`, and is kept in a file.
+"""Search over decisions: the index is a fold of its own over the register `_memory`, and is cached in a file.
 
 A new process goes on from the file and reads only what was decided since. It does not fold the rest of memory: of the decisions
-that are found, their entries alone are read.
+that match, their entries alone are read.
 """
 
 import asyncio
@@ -39,12 +39,12 @@ MAX_ENCODED, MAX_ENCODED_AT_OPENING = 200, 50
 """How many decisions get their vectors in one search, and while a session is opened: ten to twenty milliseconds each, once."""
 _DECIDED: Final = ("text", "choice")
 _ARGUED: Final = ("options", "dissent", "open_questions", "tags", "category", "search_text")
-MIN_KEPT: Final = 50
+MIN_UNSTORED: Final = 50
 """How many decisions the file may lack, and one in twenty: to index these takes no longer than to write the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptIndex:
+class StoredIndex:
     """An index and where it stands in the register; `decisions` have a name, a number, a topic and a category."""
 
     position: RegisterPosition
@@ -53,13 +53,13 @@ class KeptIndex:
     headlines: IndexDump
 
 
-def write_index(path: Path, kept: KeptIndex) -> None:
+def write_index(path: Path, stored: StoredIndex) -> None:
     """Replace the file; if that fails, the old one stays."""
-    position = [kept.position.seq, kept.position.at, kept.position.hash.hex()]
-    dumps = {"full": kept.full, "headlines": kept.headlines}
+    position = [stored.position.seq, stored.position.at, stored.position.hash.hex()]
+    dumps = {"full": stored.full, "headlines": stored.headlines}
     parts = {name: {"lengths": each.lengths, "terms": each.terms, "counts": each.counts} for name, each in dumps.items()}
-    head = json.dumps({"position": position, "decisions": kept.decisions, **parts}).encode()
-    body = len(head).to_bytes(LENGTH_BYTES, "big") + head + kept.full.postings.tobytes() + kept.headlines.postings.tobytes()
+    head = json.dumps({"position": position, "decisions": stored.decisions, **parts}).encode()
+    body = len(head).to_bytes(LENGTH_BYTES, "big") + head + stored.full.postings.tobytes() + stored.headlines.postings.tobytes()
     # Two processes may write at once: each has a file of its own until it takes the place of the old one.
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(OSError):
@@ -73,7 +73,7 @@ def write_index(path: Path, kept: KeptIndex) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def read_index(path: Path) -> KeptIndex | None:
+def read_index(path: Path) -> StoredIndex | None:
     """Return the index in a file; None if there is none that can be read."""
     try:
         content = path.read_bytes()
@@ -88,7 +88,7 @@ def read_index(path: Path) -> KeptIndex | None:
     postings = array("Q", body[end:])
     middle = sum(head["full"]["counts"])
     seq, at, digest = head["position"]
-    return KeptIndex(
+    return StoredIndex(
         position=RegisterPosition(seq, at, bytes.fromhex(digest)),
         decisions=head["decisions"],
         full=IndexDump(**head["full"], postings=postings[:middle]),
@@ -137,7 +137,7 @@ class DecisionSearch:
         self._codec = FactCodec(MEMORY_KINDS)
         self._register = Register(ledger, clock, NAME, kinds=MEMORY_KINDS, initial=DecisionIndex(), evolve=_add_entry)
         self._lock = asyncio.Lock()
-        self._kept = 0
+        self._stored_count = 0
         self._is_resumed = False
 
     async def search(self, query: str, limit: int, category: str | None) -> list[SearchHit]:
@@ -157,9 +157,9 @@ class DecisionSearch:
     async def read_record(self, seq: int) -> DecisionRecorded:
         """Return the whole record of a decision, which is in this entry of the register."""
         (record,) = await self._ledger.read(NAME, seq - 1, 1)
-        kept = _find_record(decode_entry(self._codec, record))
-        assert kept is not None
-        return kept
+        fact = _find_record(decode_entry(self._codec, record))
+        assert fact is not None
+        return fact
 
     async def _read_document(self, indexed: IndexedDecision) -> Document:
         """Return what is searched of a decision from its stored texts: to build the decoder of all else takes half a search."""
@@ -177,24 +177,28 @@ class DecisionSearch:
             # Other tasks may run while a long index is built.
             for _ in index.index_in_batches():
                 await asyncio.sleep(0)
-            if self._path is not None and len(index.decisions) - self._kept >= max(MIN_KEPT, len(index.decisions) // 20):
-                self._kept = len(index.decisions)
+            if self._path is not None and len(index.decisions) - self._stored_count >= max(
+                MIN_UNSTORED, len(index.decisions) // 20
+            ):
+                self._stored_count = len(index.decisions)
                 await asyncio.to_thread(write_index, self._path, self._dump(index))
             return index
 
     async def _resume(self) -> None:
-        kept = None if self._path is None else await asyncio.to_thread(read_index, self._path)
-        if kept is None:
+        stored = None if self._path is None else await asyncio.to_thread(read_index, self._path)
+        if stored is None:
             return
         index = DecisionIndex()
-        index.decisions = [IndexedDecision(*each) for each in kept.decisions]
+        index.decisions = [IndexedDecision(*each) for each in stored.decisions]
         index.names = {each.decision for each in index.decisions}
-        index.full, index.headlines = (SearchIndex.restore(dump, len(index.decisions)) for dump in (kept.full, kept.headlines))
-        if await self._register.resume(index, kept.position):
-            self._kept = len(index.decisions)
+        index.full, index.headlines = (
+            SearchIndex.restore(dump, len(index.decisions)) for dump in (stored.full, stored.headlines)
+        )
+        if await self._register.resume(index, stored.position):
+            self._stored_count = len(index.decisions)
 
-    def _dump(self, index: DecisionIndex) -> KeptIndex:
-        return KeptIndex(
+    def _dump(self, index: DecisionIndex) -> StoredIndex:
+        return StoredIndex(
             position=self._register.position,
             decisions=list(index.decisions),
             full=index.full.dump(),
@@ -210,7 +214,7 @@ class DecisionSearch:
 
     async def _build_hits(self, index: DecisionIndex, ranking: Ranking, *, is_short: bool = False) -> list[SearchHit]:
         hits = []
-        for number, score in ranking.found:
+        for number, score in ranking.ranked:
             document = await self._read_document(index.decisions[number])
             hits.append(build_hit(replace(document, text="") if is_short else document, score, ranking.terms))
         return hits

@@ -275,7 +275,7 @@ class PolicySet(Fact):
 
 @add_kind(MEMORY_KINDS, "memory.circuit_reset")
 class CircuitReset(Fact):
-    """Somebody closed a circuit by hand."""
+    """A circuit was closed by hand."""
 
     scope: str
     by: Name = ""
@@ -318,7 +318,7 @@ class TokenRevoked(Fact):
 
 @add_kind(ACCESS_KINDS, "access.ticket_issued")
 class TicketIssued(Fact):
-    """A ticket was issued: whoever brings it first gets a login with the rights of the token. Only its digest is stored."""
+    """A ticket was issued: its first bearer gets a login with the rights of the token. Only its digest is stored."""
 
     id: str
     digest: str

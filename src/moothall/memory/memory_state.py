@@ -72,9 +72,9 @@ def evolve(book: MemoryState, entry: Entry) -> MemoryState:
         case facts.OutcomeReviewed() as fact:
             _apply_review(book, entry, fact)
         case facts.ObligationSettled(decision_id=decision) as fact if decision in book.decisions:
-            kept = book.decisions[decision]
+            remembered = book.decisions[decision]
             report = ObligationReport(at=entry.at, fact=fact)
-            book.decisions[decision] = replace(kept, settlements=(*kept.settlements, report))
+            book.decisions[decision] = replace(remembered, settlements=(*remembered.settlements, report))
         case facts.PolicySet(policy=policy):
             book.breakers = breakers.with_policy(book.breakers, policy, entry.at)
         case facts.CircuitReset(scope=scope):

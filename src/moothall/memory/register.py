@@ -88,7 +88,7 @@ class Register(Generic[S]):
         return RegisterPosition(self._seq, self._at, self._hash)
 
     async def resume(self, state: S, position: "RegisterPosition") -> bool:
-        """Go on from a state that was kept with its position; False, and nothing is changed, if the ledger does not fit it."""
+        """Go on from a state that was stored with its position; False, and nothing is changed, if the ledger does not fit it."""
         async with self._lock:
             records = await self._ledger.read(self._name, position.seq - 1, 1)
             if not records or (records[0].at, records[0].hash) != (position.at, position.hash):
@@ -206,10 +206,10 @@ def open_head_register(ledger: Ledger, clock: Clock, book: HeadBook | None = Non
 
 async def register_heads(ledger: Ledger, clock: Clock) -> HeadBook:
     """Register every head that the register does not have yet: what a killed process left out. Returns what it says then."""
-    found = [RegisteredHead(head.session, head.last.seq, head.last.hash.hex()) for head in await ledger.heads()]
+    heads = [RegisteredHead(head.session, head.last.seq, head.last.hash.hex()) for head in await ledger.heads()]
 
     def choose(book: HeadBook) -> list[HeadsRegistered]:
-        missing = [head for head in found if head.session not in book.heads or book.heads[head.session].seq < head.seq]
+        missing = [head for head in heads if head.session not in book.heads or book.heads[head.session].seq < head.seq]
         return [HeadsRegistered(heads=tuple(missing))] if missing else []
 
     return await open_head_register(ledger, clock).append(choose)

@@ -117,24 +117,24 @@ class RememberedObligation:
     """The question that was decided."""
 
 
-def list_obligations(kept: RememberedDecision) -> tuple[RememberedObligation, ...]:
+def list_obligations(decision: RememberedDecision) -> tuple[RememberedObligation, ...]:
     """Return the obligations of a decision, each with what was last reported of it."""
-    last = {settled.fact.number: settled for settled in kept.settlements}
-    found = []
-    for number, each in enumerate(kept.record.obligations, 1):
+    last = {settled.fact.number: settled for settled in decision.settlements}
+    obligations = []
+    for number, each in enumerate(decision.record.obligations, 1):
         obligation = RememberedObligation(
-            decision_id=kept.decision, number=number, by=each.by, text=each.text, due=each.due, topic=kept.record.topic
+            decision_id=decision.decision, number=number, by=each.by, text=each.text, due=each.due, topic=decision.record.topic
         )
         if number in last:
             at, fact = last[number].at, last[number].fact
             obligation = replace(obligation, state=fact.state, note=fact.note, settled_by=fact.by, settled_at=at)
-        found.append(obligation)
-    return tuple(found)
+        obligations.append(obligation)
+    return tuple(obligations)
 
 
-def build_obligation_facts(kept: RememberedDecision, fact: ObligationSettled) -> Sequence[Fact]:
+def build_obligation_facts(remembered: RememberedDecision, fact: ObligationSettled) -> Sequence[Fact]:
     """Return the fact, or nothing if it says what is recorded already; raises BadSetting when there is no such obligation."""
-    listed = list_obligations(kept)
+    listed = list_obligations(remembered)
     if not 1 <= fact.number <= len(listed):
         has = f"it has 1 to {len(listed)}" if listed else "it has none"
         raise BadSetting(f"{fact.decision_id!r} has no obligation {fact.number}; {has}")
@@ -142,16 +142,12 @@ def build_obligation_facts(kept: RememberedDecision, fact: ObligationSettled) ->
     return () if (now.state, now.note) == (fact.state, fact.note) else (fact,)
 
 
-def has_open_obligations(kept: RememberedDecision) -> bool:
-    return any(each.state == "open" for each in list_obligations(kept))
-
-
-def describe_obligations(kept: RememberedDecision) -> str:
+def describe_obligations(remembered: RememberedDecision) -> str:
     """Say what a review must know: which obligations are open, and which failed although it is called a success."""
-    listed = list_obligations(kept)
+    listed = list_obligations(remembered)
     open_ones = [f"{each.number} ({each.by}: {each.text})" for each in listed if each.state == "open"]
     failed = [f"{each.number} ({each.by}: {each.text})" for each in listed if each.state == "failed"]
-    told = [f"Obligations still open: {'; '.join(open_ones)}. Was each met, waived or failed?"] if open_ones else []
-    if failed and kept.outcome == "success":
-        told.append(f"Reviewed as a success, although an obligation failed: {'; '.join(failed)}.")
-    return " ".join(told)
+    sentences = [f"Obligations still open: {'; '.join(open_ones)}. Was each met, waived or failed?"] if open_ones else []
+    if failed and remembered.outcome == "success":
+        sentences.append(f"Reviewed as a success, although an obligation failed: {'; '.join(failed)}.")
+    return " ".join(sentences)

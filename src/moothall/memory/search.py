@@ -135,12 +135,12 @@ class Alternatives(NamedTuple):
 def find_alternatives(query: str) -> list[Alternatives]:
     """Return the words of a query for which there are others."""
     text = " ".join(fold_han(unicodedata.normalize("NFKC", query).casefold()).split())
-    groups, found = _build_groups(), dict[tuple[str, ...], Alternatives]()
+    groups, alternatives = _build_groups(), dict[tuple[str, ...], Alternatives]()
     for word in _find_words(text, groups):
         own = extract_query_terms(word)
         others = groups.get(word) or groups[word[:-1]]
-        found[own] = Alternatives(own, tuple(terms for terms in others if terms != own))
-    return list(found.values())
+        alternatives[own] = Alternatives(own, tuple(terms for terms in others if terms != own))
+    return list(alternatives.values())
 
 
 @cache
@@ -182,7 +182,7 @@ OTHER_WORD: Final = 0.7
 UNRELATED, EQUAL = 0.15, 0.6
 """The likeness that counts nothing, and the one that counts as much as all words of the query."""
 RELATED: Final = 0.32
-"""The likeness from which a document is found that shares no word with the query."""
+"""The likeness from which a document matches that shares no word with the query."""
 ANSWERED: Final = 0.5
 """The share of a query's words from which a document answers it by words."""
 SAME_QUESTION: Final = 0.5
@@ -215,13 +215,13 @@ class SearchHit:
 class Ranking:
     """The numbers of the documents that match, best first, each with its score; and the terms that an excerpt stands around."""
 
-    found: Sequence[tuple[int, float]]
+    ranked: Sequence[tuple[int, float]]
     terms: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexDump:
-    """An index as it is kept: the length of each document; the terms, how many postings each has, and the postings in a row."""
+    """An index as it is stored: the length of each document; the terms, how many postings each has, and the postings in a row."""
 
     lengths: Sequence[float]
     terms: Sequence[str]
@@ -248,7 +248,7 @@ class SearchIndex:
         return self
 
     def add_terms(self, document: Document) -> None:
-        """Index a document without keeping it, for whoever has its text elsewhere; it is found by its number alone."""
+        """Index a document without its text, which the caller has elsewhere; a match has its number alone."""
         number = len(self._lengths) << SHIFT
         headline: dict[str, int] = {}
         for field, weight in ((document.topic, TOPIC), (document.decided, DECIDED)):
@@ -333,7 +333,7 @@ class SearchIndex:
         return lambda number: allowed(self._documents[number].decision)
 
     def _build_hits(self, ranking: "Ranking") -> list[SearchHit]:
-        return [build_hit(self._documents[number], score, ranking.terms) for number, score in ranking.found]
+        return [build_hit(self._documents[number], score, ranking.terms) for number, score in ranking.ranked]
 
     def _compute_rarity(self, term: str) -> float:
         # A term without documents is treated as if one had it: in a small memory it would otherwise weigh twice as much.
@@ -398,18 +398,18 @@ class SearchIndex:
 
     def _find_headlines(self, phrases: Iterable[Sequence[str]]) -> set[int]:
         """Return the documents whose headline contains all terms of any of the phrases."""
-        found: set[int] = set()
+        numbers: set[int] = set()
         for terms in phrases:
             holding = [{packed >> SHIFT for packed in self._postings.get(term, ()) if packed & 1} for term in terms]
-            found |= set.intersection(*holding) if holding else set()
-        return found
+            numbers |= set.intersection(*holding) if holding else set()
+        return numbers
 
 
 def _rank_documents(scores: dict[int, float], terms: frozenset[str], limit: int, allowed: Callable[[int], bool]) -> "Ranking":
     fitting = (number for number in scores if allowed(number))
     # The number breaks ties: among equal scores the newest decision comes first.
     best = heapq.nlargest(limit, fitting, key=lambda number: (scores[number], number))
-    return Ranking(found=[(number, scores[number]) for number in best], terms=terms)
+    return Ranking(ranked=[(number, scores[number]) for number in best], terms=terms)
 
 
 def build_hit(document: Document, score: float, terms: Collection[str]) -> SearchHit:

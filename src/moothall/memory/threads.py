@@ -189,11 +189,13 @@ def build_catch_up_since(
     )
 
 
-def _build_thread_decision(name: str, kept: RememberedDecision | None) -> ThreadDecision:
-    if kept is None:
+def _build_thread_decision(name: str, remembered: RememberedDecision | None) -> ThreadDecision:
+    if remembered is None:
         return ThreadDecision(decision_id=name)
-    decided = kept.record.text
-    return copy_fields(ThreadDecision, kept.record, decision_id=name, is_decided=True, decision=decided, outcome=kept.outcome)
+    decided = remembered.record.text
+    return copy_fields(
+        ThreadDecision, remembered.record, decision_id=name, is_decided=True, decision=decided, outcome=remembered.outcome
+    )
 
 
 def _build_event(

@@ -220,17 +220,17 @@ class TokenStore:
         return issued[-1]
 
     async def log_in(self, secret: str, address: str = "") -> IssuedToken | AccessDenied:
-        """Start a login for whoever brings an unused ticket, or a token; its secret, or why there is none."""
-        found: list[IssuedToken | AccessDenied] = []
+        """Start a login for a caller with an unused ticket, or a token; its secret, or why there is none."""
+        results: list[IssuedToken | AccessDenied] = []
 
         def choose_facts(state: AccessState) -> Sequence[Fact]:
             granted = self._find_granting_token(state, secret)
             if isinstance(granted, AccessDenied):
-                found.append(granted)
+                results.append(granted)
                 return ()
             token, ticket = granted
             drawn = _generate_secret(LOGIN, state.logins)
-            found.append(drawn)
+            results.append(drawn)
             expires = min(token.expires, self._clock.now() + MAX_LOGIN)
             started = facts.LoginStarted(
                 id=drawn.id, digest=_digest(drawn.secret), token=token.id, expires=expires, ticket=ticket, address=address
@@ -240,7 +240,7 @@ class TokenStore:
             return (*(facts.LoginEnded(id=name) for name in live[: max(0, len(live) + 1 - MAX_LOGINS_PER_TOKEN)]), started)
 
         await self._register.append(choose_facts)
-        return found[-1]
+        return results[-1]
 
     async def find_token(self, secret: str) -> Token | AccessDenied:
         """Return the token whose rights a secret would give to a login, or why it would give none; nothing is written."""
@@ -284,7 +284,7 @@ class TokenStore:
         return _get_token((await self._register.append(choose_facts)).tokens, id).token
 
     async def is_invited(self, session: str, seat: str) -> bool:
-        """Whether somebody holds a valid token for this seat: for the seat itself, or an agent's token of that name."""
+        """Whether there is a valid token for this seat: for the seat itself, or an agent's token of that name."""
         held = (each.token for each in (await self._register.state()).tokens.values())
         named = (token for token in held if token.session in {session, ""} and token.seat == seat)
         return any(token.revoked_at is None and self._clock.now() < token.expires for token in named)
@@ -318,8 +318,8 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
             return replace(state, tokens={**tokens, name: replace(stored, token=replace(stored.token, revoked_at=entry.at))})
         case facts.TicketIssued(id=name) as fact:
             # Those that have expired are forgotten here, so that the state does not grow with every start of a server.
-            kept = {each: ticket for each, ticket in state.tickets.items() if ticket.expires > entry.at}
-            return replace(state, tickets={**kept, name: copy_fields(_DerivedSecret, fact)})
+            valid = {each: ticket for each, ticket in state.tickets.items() if ticket.expires > entry.at}
+            return replace(state, tickets={**valid, name: copy_fields(_DerivedSecret, fact)})
         case facts.LoginStarted(id=name) as fact:
             logins = {each: login for each, login in state.logins.items() if login.expires > entry.at}
             logins[name] = copy_fields(_DerivedSecret, fact)

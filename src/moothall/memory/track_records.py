@@ -85,15 +85,15 @@ class SourceStanding:
     """How many of its stated confidences were reviewed."""
 
 
-def compute_score(source: str, kept: RememberedDecision) -> Score | None:
+def compute_score(source: str, remembered: RememberedDecision) -> Score | None:
     """Return the score of a source on a decision; None if it made no forecast, or none that can be scored.
 
     A source with several seats counts as one case: the mean over its seats.
     """
-    came_true = CAME_TRUE.get(kept.outcome) if kept.outcome is not None else None
-    if came_true is None or kept.record.text is None:
+    came_true = CAME_TRUE.get(remembered.outcome) if remembered.outcome is not None else None
+    if came_true is None or remembered.record.text is None:
         return None
-    own = [member for member in kept.record.members if member.source == source]
+    own = [member for member in remembered.record.members if member.source == source]
     briers = [
         compute_brier(forecast, came_true)
         for member in own
@@ -103,8 +103,8 @@ def compute_score(source: str, kept: RememberedDecision) -> Score | None:
     if not rights:
         return None
     return Score(
-        decision=kept.decision,
-        category=normalize_label(kept.record.category),
+        decision=remembered.decision,
+        category=normalize_label(remembered.record.category),
         brier=_compute_mean(briers),
         right=_compute_mean(rights),
     )
@@ -112,7 +112,7 @@ def compute_score(source: str, kept: RememberedDecision) -> Score | None:
 
 def collect_scores(source: str, decisions: Iterable[RememberedDecision]) -> tuple[Score, ...]:
     """Return a source's scores on these decisions."""
-    return tuple(score for kept in decisions if (score := compute_score(source, kept)) is not None)
+    return tuple(score for each in decisions if (score := compute_score(source, each)) is not None)
 
 
 def build_source_trust(source: str, scores: Iterable[Score]) -> SourceTrust:
@@ -251,16 +251,16 @@ class _Case:
 def compute_amplification(decisions: Iterable[RememberedDecision]) -> tuple[Amplification, ...]:
     """Return the figures of every protocol with a reviewed decision, by name."""
     by_protocol: dict[str, list[RememberedDecision]] = {}
-    for kept in decisions:
-        if kept.review is not None and kept.record.text is not None and not kept.is_alone:
-            by_protocol.setdefault(kept.record.protocol, []).append(kept)
+    for remembered in decisions:
+        if remembered.review is not None and remembered.record.text is not None and not remembered.is_alone:
+            by_protocol.setdefault(remembered.record.protocol, []).append(remembered)
     return tuple(_compute_figures(protocol, by_protocol[protocol]) for protocol in sorted(by_protocol))
 
 
-def find_right_choice(kept: RememberedDecision) -> str | None:
+def find_right_choice(remembered: RememberedDecision) -> str | None:
     """Return the label of the choice that proved right; None if unknown."""
-    review, options = kept.review, _list_options(kept)
-    own = _read_choice(kept.record.choice, options)
+    review, options = remembered.review, _list_options(remembered)
+    own = _read_choice(remembered.record.choice, options)
     if review is None:
         return None
     if review.choice:
@@ -273,8 +273,8 @@ def find_right_choice(kept: RememberedDecision) -> str | None:
     return next(iter(others)) if review.outcome in FAILED and len(options) == 2 and len(others) == 1 else None
 
 
-def _list_options(kept: RememberedDecision) -> frozenset[str]:
-    return frozenset(_fold_label(option) for option in kept.record.options)
+def _list_options(remembered: RememberedDecision) -> frozenset[str]:
+    return frozenset(_fold_label(option) for option in remembered.record.options)
 
 
 def _read_choice(text: str, options: frozenset[str]) -> str:
@@ -290,7 +290,7 @@ def _fold_label(text: str) -> str:
 
 
 def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Amplification:
-    cases = [_build_case(kept) for kept in decided if kept.outcome != "partial"]
+    cases = [_build_case(each) for each in decided if each.outcome != "partial"]
     compared = [case for case in cases if case.known]
     with_majority = [case for case in cases if case.majority is not None]
     group = Share(right=sum(case.is_right for case in compared), of=len(compared))
@@ -322,14 +322,14 @@ def _compute_ratio(group: Share, members: Share) -> float | None:
     return (group.of - group.right) / wrong if wrong > 1e-9 else None
 
 
-def _build_case(kept: RememberedDecision) -> _Case:
-    right, options = find_right_choice(kept), _list_options(kept)
-    firsts = [_read_choice(member.first_choice, options) for member in kept.record.members if not member.is_neutral]
+def _build_case(remembered: RememberedDecision) -> _Case:
+    right, options = find_right_choice(remembered), _list_options(remembered)
+    firsts = [_read_choice(member.first_choice, options) for member in remembered.record.members if not member.is_neutral]
     # One of many who named a choice does not speak for the many.
     is_most = firsts.count("") * 2 < len(firsts)
     majority = _find_majority([first for first in firsts if first]) if is_most else None
     return _Case(
-        is_right=kept.outcome == "success",
+        is_right=remembered.outcome == "success",
         members=tuple(first == right if first and right else None for first in firsts),
         majority=majority == right if majority and right else None,
         blank=firsts.count(""),
@@ -397,9 +397,14 @@ def _collect_reachable(
     return tuple(_build_link(name, steps[name], decisions.get(name)) for name in queue[1:])
 
 
-def _build_link(name: str, steps: int, kept: RememberedDecision | None) -> LinkedDecision:
-    if kept is None:
+def _build_link(name: str, steps: int, decision: RememberedDecision | None) -> LinkedDecision:
+    if decision is None:
         return LinkedDecision(decision_id=name, steps=steps)
     return LinkedDecision(
-        decision_id=name, steps=steps, is_known=True, topic=kept.record.topic, decision=kept.record.text, outcome=kept.outcome
+        decision_id=name,
+        steps=steps,
+        is_known=True,
+        topic=decision.record.topic,
+        decision=decision.record.text,
+        outcome=decision.outcome,
     )

@@ -190,7 +190,7 @@ class AgentProcess:
             async with asyncio.timeout(GRACE_SECONDS):
                 await self._process.wait()
                 await asyncio.wait({self._reading})
-        complaint = one_line(self._complaint.kept.decode("utf-8", "replace"))[-MAX_DETAIL_LENGTH:]
+        complaint = one_line(self._complaint.stored.decode("utf-8", "replace"))[-MAX_DETAIL_LENGTH:]
         code = "" if self._process.returncode is None else f" with {self._process.returncode}"
         return AgentFault("error", f"it ended{code} before its answer{f': {complaint}' if complaint else ''}")
 

@@ -164,8 +164,8 @@ def _read_dollars(documents: list[Any], path: str) -> float | None:
 
 
 def _read_model(documents: list[Any], paths: tuple[str, ...]) -> str:
-    found = _find_last_value(documents, paths)
-    names = list(found) if isinstance(found, dict) else [found]
+    value = _find_last_value(documents, paths)
+    names = list(value) if isinstance(value, dict) else [value]
     return one_line(", ".join(name for name in names if isinstance(name, str)))[:MAX_SESSION_LENGTH]
 
 
@@ -179,12 +179,12 @@ _CALL: Final = Usage(calls=1)
 
 
 class CommandParticipant:
-    """Runs a program in a folder. Files that the program needs are kept in another folder, `kept`."""
+    """Runs a program in a folder. Files that the program needs are stored in another folder, `files_folder`."""
 
-    def __init__(self, recipe: Recipe, folder: Path, environ: Mapping[str, str], kept: Path) -> None:
+    def __init__(self, recipe: Recipe, folder: Path, environ: Mapping[str, str], files_folder: Path) -> None:
         self._recipe = recipe
         self._folder = recipe.folder or folder
-        self._kept = kept
+        self._files_folder = files_folder
         self._environ = build_environ(recipe, environ)
 
     async def ready(self) -> str | None:
@@ -303,7 +303,7 @@ class CommandParticipant:
             raise OSError(7, f"the prompt has more than {MAX_ARGUMENT_LENGTH} bytes, and the agent takes it as an argument")
         self._make_folder()
         said = None if words is None else words.replace("{prompt}", prompt).encode()
-        files = {name: str(_ensure_file(self._kept, name, text)) for name, text in self._recipe.files.items()}
+        files = {name: str(_ensure_file(self._files_folder, name, text)) for name, text in self._recipe.files.items()}
         return await run_program(
             fill_arguments(argv, prompt, session, files), words=said, folder=self._folder, environ=self._environ
         )

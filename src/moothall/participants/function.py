@@ -19,7 +19,7 @@ AnswerFunction = Callable[[Brief], object | Awaitable[object]]
 
 
 class FunctionParticipant:
-    """Calls the function once for each ask. What it raises is a loss of its seat, told by the engine."""
+    """Calls the function once for each ask. What it raises is a loss of its seat, which the engine records."""
 
     def __init__(self, function: AnswerFunction) -> None:
         self._function = function

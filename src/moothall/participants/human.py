@@ -71,18 +71,18 @@ class PersonInterview:
     def __init__(self) -> None:
         # Keyed by seat and seed: the seed tells sessions apart.
         self._seen: dict[tuple[SeatId, int], int] = {}
-        self._kept: dict[tuple[SeatId, int], person_asks.KeptWords] = {}
+        self._unsaid: dict[tuple[SeatId, int], person_asks.UnsaidWords] = {}
 
-    def find_kept_words(self, brief: Brief) -> person_asks.KeptWords | None:
+    def find_unsaid_words(self, brief: Brief) -> person_asks.UnsaidWords | None:
         """Return the words that this brief's person typed and that also answer a later ask."""
-        return self._kept.get((brief.seat.id, brief.seed))
+        return self._unsaid.get((brief.seat.id, brief.seed))
 
     async def ask_for_answer(self, ask: AskPerson, brief: Brief) -> object | None:
         """Return an answer that `read_answer` accepts; None if the person left."""
         person = self._add_unsaid(person_asks.build_person_ask(brief), brief)
-        kept = self._take_kept_words(brief)
-        if kept is not None:
-            return kept
+        words = self._take_unsaid_words(brief)
+        if words is not None:
+            return words
         first = self._introduce(person, brief)
         typed = TypedAnswers()
         while True:
@@ -110,9 +110,9 @@ class PersonInterview:
         self._seen[key] = max(seen or 0, newest)
         if len(self._seen) > MAX_MEETINGS:
             del self._seen[next(iter(self._seen))]
-        told = [_format_news(words, each) for each in news if not (each.speaker == USER and each.text == brief.perception.goal)]
+        lines = [_format_news(words, each) for each in news if not (each.speaker == USER and each.text == brief.perception.goal)]
         if seen is None:
-            told.insert(0, f"{words.question}\n{quote_lines(brief.perception.goal)}")
+            lines.insert(0, f"{words.question}\n{quote_lines(brief.perception.goal)}")
         speakers = ", ".join(f"{each.speaker} (#{each.id})" for each in news if each.speaker != USER or each.id > 1)
         return PersonQuestion(
             seat=brief.seat.id,
@@ -120,7 +120,7 @@ class PersonInterview:
             step="",
             language=brief.language,
             text="",
-            news="\n\n".join(told),
+            news="\n\n".join(lines),
             spoken=words.spoken.format(speakers=speakers) if seen is not None and speakers else "",
             about="\n\n".join(part for part in (person.about, person.intro) if part),
             commands=person.commands,
@@ -182,39 +182,39 @@ class PersonInterview:
         return answers
 
     def _add_unsaid(self, person: PersonAsk, brief: Brief) -> PersonAsk:
-        """Offer words that were kept for a floor that somebody else got."""
-        kept = self._kept.get((brief.seat.id, brief.seed))
-        if kept is None or person.keeps_for != kept.kind or not person.steps:
+        """Offer words that were saved for a floor that another seat got."""
+        saved = self._unsaid.get((brief.seat.id, brief.seed))
+        if saved is None or person.keeps_for != saved.kind or not person.steps:
             return person
-        answer = person.build({person.steps[0].key: kept.text})
+        answer = person.build({person.steps[0].key: saved.text})
         words = INTERVIEW[brief.language]
         again = PersonCommand(word="/again", text=words.again, answer=answer)
-        intro = words.unsaid.format(words=kept.text)
+        intro = words.unsaid.format(words=saved.text)
         return replace(
             person, commands=(*person.commands, again), intro="\n".join(part for part in (person.intro, intro) if part)
         )
 
-    def _take_kept_words(self, brief: Brief) -> object | None:
+    def _take_unsaid_words(self, brief: Brief) -> object | None:
         """Return the words that answer this ask already, if they are an answer."""
         key = (brief.seat.id, brief.seed)
-        kept = self._kept.get(key)
-        if kept is None or kept.kind != brief.ask.kind:
+        saved = self._unsaid.get(key)
+        if saved is None or saved.kind != brief.ask.kind:
             return None
-        del self._kept[key]
+        del self._unsaid[key]
         try:
-            read_answer(brief, kept.text)
+            read_answer(brief, saved.text)
         except BadAnswer:
             return None
-        return kept.text if kept.turn == brief.ask.turn else None
+        return saved.text if saved.turn == brief.ask.turn else None
 
     def _keep_words(self, person: PersonAsk, brief: Brief, answers: dict[str, str]) -> None:
         key = (brief.seat.id, brief.seed)
         if not person.keeps_for or not person.steps:
             return
-        kept, text = self._kept.pop(key, None), answers.get(person.steps[0].key, "")
-        if text or (kept is not None and not answers):
-            words = text or (kept.text if kept is not None else "")
-            self._kept[key] = person_asks.KeptWords(person.keeps_for, brief.ask.turn, words)
+        saved, text = self._unsaid.pop(key, None), answers.get(person.steps[0].key, "")
+        if text or (saved is not None and not answers):
+            words = text or (saved.text if saved is not None else "")
+            self._unsaid[key] = person_asks.UnsaidWords(person.keeps_for, brief.ask.turn, words)
 
 
 def _format_news(words: InterviewText, each: Utterance) -> str:

@@ -34,7 +34,7 @@ class SeatRequest:
     """What a participant is made from: the seat, what stands behind the colon of its platform, and the user's environment.
 
     `home` is Moot's folder; `ask_person` puts a question to the person at this terminal, where there is one; `known` are the
-    platforms to name to somebody who mistyped one; `limits` are the providers', counted over all who share them.
+    platforms to suggest for one that was mistyped; `limits` are the providers', counted over all who share them.
     """
 
     seat: Seat
@@ -157,8 +157,8 @@ class KindTable:
 
     def find(self, platform: str) -> ParticipantKind:
         """The kind of a platform. What names no other kind is a provider's model, or will be refused as one."""
-        found = self._kinds.get(platform) or self._kinds.get(parse_kind(platform.strip().lower()))
-        return found or self._kinds[ADDRESS if "://" in platform else MODEL]
+        kind = self._kinds.get(platform) or self._kinds.get(parse_kind(platform.strip().lower()))
+        return kind or self._kinds[ADDRESS if "://" in platform else MODEL]
 
     def is_known(self, name: str) -> bool:
         """Whether a name is taken already, by a kind or by a provider."""

@@ -28,12 +28,12 @@ from moothall.ports.participant import (
 
 SEARCH_SECONDS: Final = 30.0
 RETRIES: Final = 2
-KEPT_SECONDS: Final = 3_600.0
-MAX_KEPT: Final = 1_000
+CACHE_SECONDS: Final = 3_600.0
+MAX_CACHED: Final = 1_000
 MAX_AT_ONCE: Final = 4
 MAX_QUERIES: Final = 3
 MAX_QUERY_LENGTH: Final = 300
-MAX_FOUND_LENGTH: Final = 3_000
+MAX_RESULT_LENGTH: Final = 3_000
 SHARE: Final = 0.5
 """The share of an answer's time that the search may take."""
 
@@ -43,7 +43,7 @@ Search = Callable[[str], Awaitable[tuple[str, Usage] | NoAnswer]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queries:
-    """What somebody wants to look up."""
+    """What a participant wants to look up."""
 
     queries: Annotated[tuple[Annotated[str, MaxLen(MAX_QUERY_LENGTH)], ...], MaxLen(MAX_QUERIES)] = ()
 
@@ -66,11 +66,11 @@ class _CachedText:
 class Lookup:
     """A search with timeout, retries and a cache of one hour, shared by all seats."""
 
-    def __init__(self, search: Search, *, seconds: float = SEARCH_SECONDS, kept_seconds: float = KEPT_SECONDS) -> None:
+    def __init__(self, search: Search, *, seconds: float = SEARCH_SECONDS, cache_seconds: float = CACHE_SECONDS) -> None:
         self._search = search
         self._seconds = seconds
-        self._kept_seconds = kept_seconds
-        self._kept: dict[str, _CachedText] = {}
+        self._cache_seconds = cache_seconds
+        self._cache: dict[str, _CachedText] = {}
         self._busy: dict[str, asyncio.Lock] = {}
         self._at_once = asyncio.Semaphore(MAX_AT_ONCE)
 
@@ -89,10 +89,10 @@ class Lookup:
                 self._busy.pop(query, None)
 
     def _find_cached(self, query: str) -> SearchResult | None:
-        kept = self._kept.get(query)
-        if kept is None or asyncio.get_running_loop().time() - kept.at > self._kept_seconds:
+        cached = self._cache.get(query)
+        if cached is None or asyncio.get_running_loop().time() - cached.at > self._cache_seconds:
             return None
-        return SearchResult(query=query, text=kept.text)
+        return SearchResult(query=query, text=cached.text)
 
     async def _search_with_retries(self, query: str) -> SearchResult:
         used = FREE
@@ -108,16 +108,16 @@ class Lookup:
             text, usage = response
             used += usage
             if text.strip():
-                self._cache_text(query, text[:MAX_FOUND_LENGTH])
-                return SearchResult(query=query, text=text[:MAX_FOUND_LENGTH], usage=used)
+                self._cache_text(query, text[:MAX_RESULT_LENGTH])
+                return SearchResult(query=query, text=text[:MAX_RESULT_LENGTH], usage=used)
         return SearchResult(query=query, text=None, usage=used)
 
     def _cache_text(self, query: str, text: str) -> None:
-        self._kept.pop(query, None)
-        self._kept[query] = _CachedText(text, asyncio.get_running_loop().time())
+        self._cache.pop(query, None)
+        self._cache[query] = _CachedText(text, asyncio.get_running_loop().time())
         # Dicts keep insertion order, so the oldest result goes first.
-        while len(self._kept) > MAX_KEPT:
-            del self._kept[next(iter(self._kept))]
+        while len(self._cache) > MAX_CACHED:
+            del self._cache[next(iter(self._cache))]
 
 
 class LookupParticipant:

@@ -209,8 +209,8 @@ class ModelParticipant:
         except ModelFailure as failure:
             if failure.kind is not FailureKind.REJECTED:
                 raise
-            probe = model_request.TokenProbe(is_told=False)
-        self._tells_tokens = probe.is_told
+            probe = model_request.TokenProbe(is_shown=False)
+        self._tells_tokens = probe.is_shown
         if probe.yes is None:
             return None
         said = {"reaction_score": probe.yes, "intent_to_speak": probe.yes >= 0.5, "reason": f"p(yes) = {probe.yes:.2f}"}

@@ -88,7 +88,7 @@ class Sampling:
 class TokenProbe:
     """Whether a server reports token probabilities, and "yes" against "no" if the model said either."""
 
-    is_told: bool
+    is_shown: bool
     yes: float | None = None
 
 
@@ -446,11 +446,11 @@ def _parse_probe(response: "ModelResponse") -> TokenProbe:
     first = next(iter((response.provider_details or {}).get("logprobs") or ()), None)
     alternatives = first.get("top_logprobs") or () if first is not None else ()
     if len(alternatives) < 2:
-        return TokenProbe(is_told=False)
+        return TokenProbe(is_shown=False)
     # Sums over spellings ("Yes", " yes", "是"), because the tokenizer splits the probability between them.
     yes = sum(math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _YES)
     no = sum(math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _NO)
-    return TokenProbe(is_told=True, yes=yes / (yes + no) if yes + no >= MIN_MASS else None)
+    return TokenProbe(is_shown=True, yes=yes / (yes + no) if yes + no >= MIN_MASS else None)
 
 
 def _normalize_token(token: str) -> str:

@@ -43,7 +43,7 @@ _LOCAL: Final[Mapping[str, str]] = _TABLES["local"]
 
 
 def list_key_variables() -> list[str]:
-    """The variables by which providers and their servers are found."""
+    """The variables by which providers and their servers are discovered."""
     keys = {name for provider in _PROVIDERS.values() for name in provider.keys}
     addresses = {f"{name.upper()}_BASE_URL" for name in ("openai", *_LOCAL)}
     return sorted({*keys, *addresses, "MOOT_MODEL"})

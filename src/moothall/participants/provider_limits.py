@@ -28,7 +28,7 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 def parse_limits(text: str) -> dict[str, participant.Allowance]:
     """The allowances that a user sets, by provider; raises BadSetting."""
-    found: dict[str, participant.Allowance] = {}
+    allowances: dict[str, participant.Allowance] = {}
     for word in filter(None, (each.strip() for each in text.split(";"))):
         provider, _, limits = word.partition("=")
         parts = [_PART.fullmatch(part.strip().lower()) for part in limits.split(",")]
@@ -38,10 +38,10 @@ def parse_limits(text: str) -> dict[str, participant.Allowance]:
                 "calls at once, sessions at once; each may be left out), several apart by semicolons"
             )
         numbers = {part[2]: int(part[1]) for part in parts if part is not None}
-        found[provider.strip().lower()] = participant.Allowance(
+        allowances[provider.strip().lower()] = participant.Allowance(
             requests=numbers.get("r"), tokens=numbers.get("t"), at_once=numbers.get("c"), sessions=numbers.get("s")
         )
-    return found
+    return allowances
 
 
 def name_account(provider: str, address: str | None, key: str | None) -> str:
@@ -52,7 +52,7 @@ def name_account(provider: str, address: str | None, key: str | None) -> str:
 
 def read_headers(headers: Mapping[str, str], status: int, now: datetime) -> participant.LimitReport | None:
     """What an answer says of limits, in OpenAI's or Anthropic's words; None if it says nothing."""
-    told: dict[str, float] = {}
+    values: dict[str, float] = {}
     closed = [0.0]
     for name in ("requests", "tokens"):
         limit, left, reset = (
@@ -61,14 +61,14 @@ def read_headers(headers: Mapping[str, str], status: int, now: datetime) -> part
         )
         for key, value in ((name, limit), (f"{name}_left", left)):
             if (number := _parse_number(value or "")) is not None:
-                told[key] = number
-        if told.get(f"{name}_left") == 0.0:
+                values[key] = number
+        if values.get(f"{name}_left") == 0.0:
             closed.append(_parse_span(reset or "", now))
     if status == 429:
         closed.append(_parse_span(headers.get("retry-after") or "1s", now))
-    if not told and max(closed) <= 0:
+    if not values and max(closed) <= 0:
         return None
-    return participant.LimitReport(**told, closed_for=min(max(closed), 10 * MINUTE))
+    return participant.LimitReport(**values, closed_for=min(max(closed), 10 * MINUTE))
 
 
 def _parse_span(text: str, now: datetime) -> float:

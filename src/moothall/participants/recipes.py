@@ -209,5 +209,5 @@ def _build_recipe(name: str, row: dict[str, Any]) -> Recipe:
 
 def build_environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that the program may see; never the whole environment, which may contain other keys."""
-    kept = {name: value for name, value in environ.items() if name in PASSED or name.startswith(recipe.passes)}
-    return {"PATH": os.defpath, **kept, "TERM": "dumb", "NO_COLOR": "1", **recipe.environ}
+    passed = {name: value for name, value in environ.items() if name in PASSED or name.startswith(recipe.passes)}
+    return {"PATH": os.defpath, **passed, "TERM": "dumb", "NO_COLOR": "1", **recipe.environ}

@@ -126,8 +126,8 @@ class ScriptLabels:
         return _INLINE.sub(lambda match: self._mention(find, match[1]), value)
 
     def _mention(self, find: Callable[[str, str], object], label: str) -> str:
-        found = find("finding" if label in self.texts else "", label)
-        return "…" if found is _UNSHOWN else f"#{found}" if isinstance(found, int) else str(found)
+        number = find("finding" if label in self.texts else "", label)
+        return "…" if number is _UNSHOWN else f"#{number}" if isinstance(number, int) else str(number)
 
     def _sample(self, path: str, label: str) -> object:
         if path.rpartition(".")[2] in _FINDINGS:
@@ -139,8 +139,8 @@ class ScriptLabels:
             return self._find_entry(self._answers[label], brief)
         text = re.escape(self.texts[label])
         if path.rpartition(".")[2] in _FINDINGS:
-            found = re.search(rf"(finding-\d+) \S+ \[[^\]]*\] {text}", f"{brief.own}\n{brief.shared}")
-            return found[1] if found else _UNSHOWN
+            match = re.search(rf"(finding-\d+) \S+ \[[^\]]*\] {text}", f"{brief.own}\n{brief.shared}")
+            return match[1] if match else _UNSHOWN
         if path in _NUMBERED:
             numbered = re.search(rf"^{re.escape(FENCE)}(\d+)\. {text}", brief.own, re.MULTILINE)
             return int(numbered[1]) if numbered else _UNSHOWN
@@ -228,9 +228,9 @@ class ScriptParticipant:
     def _find_item(self, brief: Brief, kinds: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any] | None:
         """What a seat with these answers gives to this brief; None where it has nothing."""
         items = kinds.get(brief.form.kind, [])
-        told = [item for item in items if ABOUT in item]
-        if told:
-            return next((item for item in told if self._references.is_shown(str(item[ABOUT]), brief)), None)
+        addressed = [item for item in items if ABOUT in item]
+        if addressed:
+            return next((item for item in addressed if self._references.is_shown(str(item[ABOUT]), brief)), None)
         due = [item for item in items if item.get("turn") == brief.ask.turn]
         if due:
             # A repeated ask (after a consultation) takes the next table of the same turn, or the last one again.

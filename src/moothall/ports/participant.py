@@ -13,10 +13,10 @@ from moothall.domain.facts import Loss, ToolUsed
 OnText = Callable[[str], None]
 
 OnWaiting = Callable[[bool], None]
-"""Told when a participant begins and ends to wait for its turn at a provider."""
+"""Called when a participant begins and ends to wait for its turn at a provider."""
 ON_WAITING: ContextVar[OnWaiting | None] = ContextVar("moot_on_waiting", default=None)
 ON_RETRY: ContextVar[Callable[[], None] | None] = ContextVar("moot_on_retry", default=None)
-"""Told when a participant tries again to get an answer."""
+"""Called when a participant tries again to get an answer."""
 
 ON_TOOL: ContextVar[Callable[[ToolUsed], None] | None] = ContextVar("moot_on_tool", default=None)
 """Receives each use of a tool, as soon as it is over."""
@@ -32,14 +32,14 @@ PLACE_SECONDS = 5.0
 @contextmanager
 def note_waiting() -> Iterator[None]:
     """While a participant waits for its turn at a provider: that time is not the seat's, and its deadline moves by it."""
-    told = ON_WAITING.get()
-    if told is not None:
-        told(True)
+    listener = ON_WAITING.get()
+    if listener is not None:
+        listener(True)
     try:
         yield
     finally:
-        if told is not None:
-            told(False)
+        if listener is not None:
+            listener(False)
 
 
 def note_retry() -> None:

@@ -16,7 +16,7 @@ class RunnerStats:
 
     `statuses` counts the sessions that a shared runner knows, by where they stand; `workers` are the processes that run
     them; `calls` are those of providers under way, and `provider_waits` counts how often one had to wait for a provider's limits.
-    `asks` are those that wait for somebody outside of the processes that run sessions.
+    `asks` are those that wait for participants outside of the processes that run sessions.
     """
 
     running: int = 0

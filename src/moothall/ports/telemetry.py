@@ -44,7 +44,7 @@ class Tracer(Protocol):
     def span(self, name: str, *, caller: str = "", **attributes: Value) -> AbstractContextManager[Span]:
         """A span around the work within; tasks that it starts belong to it, also those that outlive it.
 
-        `caller` is the `traceparent` of whoever asks for the work: the span belongs to that trace, if it names one.
+        `caller` is the `traceparent` of the caller that asks for the work: the span belongs to that trace, if it names one.
         """
         ...
 

@@ -243,7 +243,7 @@ def _find_decisive(readings: Sequence[AnswerReading], method: Method, leader: st
 def scale_deposits(amounts: Mapping[Cell, tuple[int, float]], ratings: Mapping[Cell, float], most: float) -> float:
     """Return the factor that makes a deposit comparable with a rating; both are given by answer and reader.
 
-    It is the ratio of both where somebody gave both; where nobody did, the highest deposit counts as the highest rating.
+    It is the ratio of both where a reader gave both; where nobody did, the highest deposit counts as the highest rating.
     """
     both = [(key, amounts[key]) for key in ratings if key in amounts]
     given = math.fsum(total for _, (_, total) in both)

@@ -27,11 +27,11 @@ class CountingLedger:
         self.reads[f"heads {prefix}"] += 1
         return await self._inner.heads(prefix)
 
-    async def changed(self, session: SessionId, after: int) -> int:
-        return await self._inner.changed(session, after)
+    async def wait_for_change(self, session: SessionId, after: int) -> int:
+        return await self._inner.wait_for_change(session, after)
 
-    async def written(self, after: int | None = None) -> WrittenSessions:
-        return await self._inner.written(after)
+    async def list_written(self, after: int | None = None) -> WrittenSessions:
+        return await self._inner.list_written(after)
 
     def claim(self, session: SessionId) -> AbstractAsyncContextManager[None]:
         return self._inner.claim(session)

@@ -50,7 +50,7 @@ class LastingLedgerContract(LedgerContract):
             async with self.reopen_ledger() as ledger:
                 assert await ledger.read(ONE) == records
                 assert await ledger.heads() == [Head(ONE, records[0], records[7])]
-                assert await ledger.changed(ONE, 7) == 8
+                assert await ledger.wait_for_change(ONE, 7) == 8
 
         run_with_deadline(work())
 
@@ -68,10 +68,10 @@ class LastingLedgerContract(LedgerContract):
     def test_changed_wakes_when_another_handle_appends(self) -> None:
         async def body(ours: Ledger, theirs: Ledger) -> None:
             records = build_chain(ONE, 3)
-            first = asyncio.create_task(ours.changed(ONE, 0))
-            second = asyncio.create_task(ours.changed(ONE, 1))
+            first = asyncio.create_task(ours.wait_for_change(ONE, 0))
+            second = asyncio.create_task(ours.wait_for_change(ONE, 1))
             await theirs.append(TWO, build_chain(TWO, 2))
-            assert await ours.changed(TWO, 0) == 2
+            assert await ours.wait_for_change(TWO, 0) == 2
             await theirs.append(ONE, records[:1])
             assert await first == 1
             assert not second.done()
@@ -82,7 +82,7 @@ class LastingLedgerContract(LedgerContract):
 
     def test_what_another_handle_wrote_is_told(self) -> None:
         async def body(ours: Ledger, theirs: Ledger) -> None:
-            start = (await ours.written()).position
+            start = (await ours.list_written()).position
             await theirs.append(ONE, build_chain(ONE, 1))
             await wait_for_written(ours, start, {ONE})
 

@@ -270,18 +270,18 @@ class LedgerContract:
     def test_changed_returns_the_head_when_it_is_past_already(self) -> None:
         async def body(ledger: Ledger) -> None:
             await ledger.append(ONE, build_chain(ONE, 3))
-            assert [await ledger.changed(ONE, after) for after in range(3)] == [3, 3, 3]
+            assert [await ledger.wait_for_change(ONE, after) for after in range(3)] == [3, 3, 3]
 
         self.run_with_ledger(body)
 
     def test_changed_wakes_when_another_task_appends(self) -> None:
         async def body(ledger: Ledger) -> None:
             records = build_chain(ONE, 4)
-            first = asyncio.create_task(ledger.changed(ONE, 0))
+            first = asyncio.create_task(ledger.wait_for_change(ONE, 0))
             await asyncio.sleep(0)
             await ledger.append(ONE, records[:1])
             assert await first == 1
-            second = asyncio.create_task(ledger.changed(ONE, 1))
+            second = asyncio.create_task(ledger.wait_for_change(ONE, 1))
             await asyncio.sleep(0)
             await ledger.append(ONE, records[1:])
             assert await second == 4
@@ -292,14 +292,14 @@ class LedgerContract:
         async def body(ledger: Ledger) -> None:
             records = build_chain(ONE, 4)
             await ledger.append(ONE, records[:1])
-            early, late = (asyncio.create_task(ledger.changed(ONE, after)) for after in (1, 3))
+            early, late = (asyncio.create_task(ledger.wait_for_change(ONE, after)) for after in (1, 3))
             await ledger.append(TWO, build_chain(TWO, 5))
-            assert await ledger.changed(TWO, 4) == 5
+            assert await ledger.wait_for_change(TWO, 4) == 5
             assert (early.done(), late.done()) == (False, False)
             await ledger.append(ONE, records[1:2])
             assert await early == 2
             await ledger.append(ONE, records[2:3])
-            assert await ledger.changed(ONE, 2) == 3
+            assert await ledger.wait_for_change(ONE, 2) == 3
             assert not late.done()
             await ledger.append(ONE, records[3:])
             assert await late == 4
@@ -308,7 +308,7 @@ class LedgerContract:
 
     def test_one_append_wakes_every_waiter_and_one_that_gave_up_bars_none(self) -> None:
         async def body(ledger: Ledger) -> None:
-            waiters = [asyncio.create_task(ledger.changed(ONE, 0)) for _ in range(10)]
+            waiters = [asyncio.create_task(ledger.wait_for_change(ONE, 0)) for _ in range(10)]
             await asyncio.sleep(0)
             waiters.pop(5).cancel()
             await ledger.append(ONE, build_chain(ONE, 2))
@@ -320,9 +320,9 @@ class LedgerContract:
         async def body(ledger: Ledger) -> None:
             records = build_chain(ONE, 5)
             await ledger.append(ONE, records[:1])
-            waiter = asyncio.create_task(ledger.changed(ONE, 1))
+            waiter = asyncio.create_task(ledger.wait_for_change(ONE, 1))
             await expect_error(SeqConflict, ledger.append(ONE, records[3:]))
-            assert await ledger.changed(ONE, 0) == 1
+            assert await ledger.wait_for_change(ONE, 0) == 1
             assert not waiter.done()
             await ledger.append(ONE, records[1:2])
             assert await waiter == 2
@@ -333,13 +333,13 @@ class LedgerContract:
 
     def test_what_was_written_since_a_position_is_told_once(self) -> None:
         async def body(ledger: Ledger) -> None:
-            begin = (await ledger.written()).position
+            begin = (await ledger.list_written()).position
             await ledger.append(ONE, build_chain(ONE, 2))
             start = await wait_for_written(ledger, begin, {ONE})
-            assert (await ledger.written()).sessions == frozenset()
+            assert (await ledger.list_written()).sessions == frozenset()
             await ledger.append(TWO, build_chain(TWO, 1))
             after = await wait_for_written(ledger, start, {TWO})
-            assert await ledger.written(after) == WrittenSessions(after, frozenset())
+            assert await ledger.list_written(after) == WrittenSessions(after, frozenset())
 
         self.run_with_ledger(body)
 
@@ -380,7 +380,7 @@ class LedgerContract:
         async def body(ledger: Ledger) -> None:
             async with ledger.claim(ONE), ledger.claim(TWO):
                 await ledger.append(ONE, build_chain(ONE, 1))
-                assert await ledger.changed(ONE, 0) == 1
+                assert await ledger.wait_for_change(ONE, 0) == 1
                 await expect_error(SessionBusy, enter_claim(ledger.claim(ONE)))
             assert await ledger.heads() == [Head(ONE, *build_chain(ONE, 1), *build_chain(ONE, 1))]
 

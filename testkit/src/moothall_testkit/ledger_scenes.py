@@ -65,7 +65,7 @@ async def wait_for_written(ledger: Ledger, after: int, wanted: set[SessionId]) -
     """The position at which these sessions, and no others, were written to; a ledger may learn of it a moment later."""
     found: set[SessionId] = set()
     while True:
-        written = await ledger.written(after)
+        written = await ledger.list_written(after)
         found |= written.sessions or set()
         if found >= wanted:
             assert found == wanted

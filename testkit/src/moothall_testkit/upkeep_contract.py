@@ -85,11 +85,11 @@ class UpkeepContract:
 
     def test_the_register_is_in_no_list(self) -> None:
         async def body(ledger: Ledger, upkeep: LedgerUpkeep) -> None:
-            begin = (await ledger.written()).position
+            begin = (await ledger.list_written()).position
             await ledger.append(ONE, build_chain(ONE, 1))
             await wait_for_register(ledger, {ONE: read_head(build_chain(ONE, 1), ONE)})
             assert [head.session for head in (*await ledger.heads(), *await ledger.heads("_"))] == [ONE]
-            assert (await ledger.written(begin)).sessions in (frozenset({ONE}), None)
+            assert (await ledger.list_written(begin)).sessions in (frozenset({ONE}), None)
 
         self.run_with_upkeep(body)
 

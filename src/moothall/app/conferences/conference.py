@@ -133,7 +133,7 @@ class ConferenceFolder:
     def _is_ended_by(self, seen: scan.FolderScan, conference: Conference) -> bool:
         """Whether the files end the talk early, and there is reason to accept that.
 
-        Accepted if somebody wrote the minutes as well, or if the folder was adopted from people who keep no other record.
+        Accepted if anybody wrote the minutes as well, or if the folder was adopted from people who keep no other record.
         Otherwise it is only one speaker's claim.
         """
         turn = seen.turn
@@ -172,7 +172,7 @@ class ConferenceFolder:
         return self.is_turn_changed(seen) and (is_in_order or scan.is_settled(self.folder, name, scan.QUIET_SECONDS))
 
     async def _record_next_file(self, seen: scan.FolderScan, conference: Conference, name: str) -> Conference:
-        """Where it stands after a file that is the next step was made an entry, or somebody else's word was first."""
+        """Where it stands after a file that is the next step was made an entry, or another word was first."""
         try:
             await self._record_file(seen, conference, name)
         except (OutOfTurn, SessionClosed):
@@ -198,7 +198,7 @@ class ConferenceFolder:
             await self._record_skip(seat, raw, one_line(self.folder.read(name) or ""))
 
     def is_turn_changed(self, seen: scan.FolderScan | None = None) -> bool:
-        """Whether somebody else has written `turn.json` since it was last correct."""
+        """Whether another process or person has written `turn.json` since it was last correct."""
         seen = seen or scan.scan_folder(self.folder)
         return seen.turn is not None and scan.compute_digest(seen.turn_raw or "") != self.mark.turn
 
@@ -315,7 +315,7 @@ class ConferenceFolder:
         text = files.render_agenda(conference.opened, conference.speakers) if existing is None else existing
         if existing is None:
             self.folder.put(AGENDA, text)
-        self._own.put(scan.AGENDA_KEPT, text)
+        self._own.put(scan.AGENDA_COPY, text)
         self._update_sync_state(agenda=scan.compute_digest(text), language=conference.opened.language)
 
     def _write_once(self, name: str, text: str, *, is_skip: bool = False) -> None:
@@ -357,8 +357,8 @@ class ConferenceFolder:
             return AcceptedSpeech(file=before, turn=status.turn, language=conference.opened.language, is_repeated=True)
         if status.damage:
             # Whatever the reason for a refusal, the author's text is never lost.
-            kept = self.aside.keep_text(role, text)
-            raise FolderDamaged(f"{describe_damage(self.folder.path.name, status.damage)} Your text is kept in {kept}")
+            saved = self.aside.keep_text(role, text)
+            raise FolderDamaged(f"{describe_damage(self.folder.path.name, status.damage)} Your text is kept in {saved}")
         words = ROUNDTABLE_PROMPT[conference.opened.language]
         if conference.status == "closed":
             raise SessionClosed(f"{words.over} ({words.kept.format(file=self.aside.keep_text(role, text))})")
@@ -375,13 +375,13 @@ class ConferenceFolder:
         self._publish(after)
         language = conference.opened.language
         if not is_open and after.status != "closed":
-            kept = self.aside.keep_text(role, text)
-            return AcceptedSpeech(file=kept, turn=files.build_turn_file(after), language=language, returned=after.missing)
+            saved = self.aside.keep_text(role, text)
+            return AcceptedSpeech(file=saved, turn=files.build_turn_file(after), language=language, returned=after.missing)
         file = files.format_speech_file_name(conference.taken + 1, role) if is_open else MINUTES
         return AcceptedSpeech(file=file, turn=files.build_turn_file(after), language=language)
 
     async def _find_earlier_file(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
-        """Return the file of a text that was given before: found by its key, or as equal text of a role whose turn it is not."""
+        """Return the file of a text that was given before: by its key, or as equal text of a role whose turn it is not."""
         known = (await self._engine.load_snapshot(self.session)).session_state.answer_keys
         seat = SeatId(role)
         if key and (seat, key) in known:
@@ -435,7 +435,7 @@ class ConferenceFolder:
             self._update_sync_state(turn=scan.compute_digest(text), published=conference.taken)
             return f"{damage}{where}; {words.rebuilt}"
         if damage.file == AGENDA:
-            text = read_text_if_any(self._own, scan.AGENDA_KEPT) or files.render_agenda(conference.opened, conference.speakers)
+            text = read_text_if_any(self._own, scan.AGENDA_COPY) or files.render_agenda(conference.opened, conference.speakers)
             self.folder.put(AGENDA, text)
             self._update_sync_state(agenda=scan.compute_digest(text))
             return f"{damage}{where}; {words.restored}"
@@ -453,10 +453,10 @@ class ConferenceFolder:
         return seen.turn if is_same else None
 
 
-def describe_damage(name: str, found: tuple[scan.Damage, ...]) -> str:
+def describe_damage(name: str, damage: tuple[scan.Damage, ...]) -> str:
     """Damage in a sentence, with the remedy."""
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return f"the folder of {name!r} is damaged: {found[0]}{more}. See `moot roundtable check {name}`; fix it with `repair`."
+    more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
+    return f"the folder of {name!r} is damaged: {damage[0]}{more}. See `moot roundtable check {name}`; fix it with `repair`."
 
 
 def explain_waiting(turn: TurnFile, language: Language) -> str:

@@ -22,7 +22,7 @@ from moothall.protocols.roundtable.state import Conference, SkippedTurn
 
 OWN_FOLDER: Final = ".moot"
 LOCK: Final = "lock"
-AGENDA_KEPT: Final = "agenda.md"
+AGENDA_COPY: Final = "agenda.md"
 _NAME: Final = "mark.json"
 MAX_SPEECH_LENGTH: Final = 50_000
 SETTLE_SECONDS: Final = 90.0
@@ -196,7 +196,7 @@ def is_settled(folder: Folder, name: str, seconds: float = SETTLE_SECONDS) -> bo
 
 
 def is_next_turn(turn: TurnFile, conference: Conference) -> bool:
-    """Whether a `turn.json` is what whoever has the turn would write after its speech, or after the minutes."""
+    """Whether a `turn.json` is what the speaker whose turn it is would write after its speech, or after the minutes."""
     expected = files.build_turn_file(conference)
     if (turn.conference, turn.max_rounds, turn.speaker_order) != (
         expected.conference,

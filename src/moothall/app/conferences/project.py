@@ -31,7 +31,7 @@ from moothall.protocols.roundtable.state import RECENT
 
 NO_LIMIT: Final = 1_000_000_000
 HEAD_ROOM: Final = 100
-"""Characters that are kept free for a file's name above its text."""
+"""Characters that are reserved for a file's name above its text."""
 
 
 def build_briefing(conference: ConferenceFolder, role: str, turn: files.TurnFile) -> TurnBriefing:
@@ -71,9 +71,9 @@ def build_briefing(conference: ConferenceFolder, role: str, turn: files.TurnFile
 
 def _read_inputs(folder: Folder, seen: FolderScan, turn: files.TurnFile, room: int) -> tuple[tuple[str, str], ...]:
     """Return name and text of the newest inputs of the user's that `turn.json` names, each with so many characters."""
-    told = " ".join(files.extract_notes(turn.prompt_for_speaker))
+    notes = " ".join(files.extract_notes(turn.prompt_for_speaker))
     names = [name for name in seen.files if files.is_input_file_name(name)]
-    named = [name for name in names if name in told]
+    named = [name for name in names if name in notes]
     # Of many files a note names only the first and the last.
     between = [name for name in names if named and named[0] <= name <= named[-1]][-RECENT:]
     return tuple((name, (read_text_if_any(folder, name) or "")[:room]) for name in between)

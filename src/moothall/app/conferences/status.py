@@ -46,7 +46,7 @@ class TurnBriefing:
 class AcceptedSpeech:
     """A speech (or the minutes) that is in the ledger and in the folder.
 
-    `returned` are the sections that the minutes lack: they came back, and `file` is where their text is kept.
+    `returned` are the sections that the minutes lack: they came back, and `file` is where their text is stored.
     """
 
     file: str
@@ -57,9 +57,9 @@ class AcceptedSpeech:
 
 
 class Blocked(OutOfTurn):
-    """Somebody spoke out of turn. `kept` is the file with its text, `told` the message about that."""
+    """A role spoke out of turn. `file` holds its text, `advice` is the message about that."""
 
-    def __init__(self, message: str, kept: str, told: str) -> None:
+    def __init__(self, message: str, file: str, advice: str) -> None:
         super().__init__(message)
-        self.kept = kept
-        self.told = told.format(file=kept)
+        self.file = file
+        self.advice = advice.format(file=file)

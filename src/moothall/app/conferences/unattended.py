@@ -204,13 +204,15 @@ Notify = Callable[[str], None]
 
 
 class Relay:
-    """Runs one conference to its minutes. `told` receives what people should know beside the entries."""
+    """Runs one conference to its minutes. `notify` receives what people should know beside the entries."""
 
-    def __init__(self, moot: Moot, hall: ConferenceProject, name: str, told: Notify, look_seconds: float = LOOK_SECONDS) -> None:
+    def __init__(
+        self, moot: Moot, hall: ConferenceProject, name: str, notify: Notify, look_seconds: float = LOOK_SECONDS
+    ) -> None:
         self._moot = moot
         self._hall = hall
         self._name = name
-        self._told = told
+        self._notify = notify
         self._look_seconds = look_seconds
         self._held: set[str] = set()
         self._session: SessionId | None = None
@@ -225,7 +227,7 @@ class Relay:
 
         def tell_parked(reason: str, delay: float) -> None:
             again = SHARED_REPORT[language].trying_again.format(seconds=round(delay))
-            self._told(f"{again} ({one_line(explain_outage(reason, seats, language))})")
+            self._notify(f"{again} ({one_line(explain_outage(reason, seats, language))})")
 
         running = asyncio.create_task(
             run_through_outages(self._moot.engine, session, self._seat_participant, seconds=math.inf, on_parked=tell_parked)
@@ -274,7 +276,7 @@ class Relay:
                 self._damaged_since = now
             if at_once or now - self._damaged_since > QUIET_SECONDS:
                 for line in await conference.repair():
-                    self._told(line)
+                    self._notify(line)
                 self._damaged_since = None
                 return await conference.sync()
             return status
@@ -320,5 +322,5 @@ class Relay:
                 return raw, ()
             status = await conference.sync(whole=True, is_finished=True)
             for line in await conference.repair() if status.damage else []:
-                self._told(line)
+                self._notify(line)
             return None, status.damage

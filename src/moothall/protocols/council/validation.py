@@ -27,7 +27,7 @@ PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
 
 
 MAX_CONDITION_LENGTH: Final = 2_000
-KEPT_STATES: Final = 8
+CACHED_STATES: Final = 8
 """For how many of the last states it is cached what seats may contribute."""
 
 
@@ -240,7 +240,7 @@ class AllowedTypes:
         known = next((each for each in cls._last if each._state is state and each._variant is variant), None)
         if known is None:
             known = cls(variant, state)
-            cls._last = (known, *cls._last[: KEPT_STATES - 1])
+            cls._last = (known, *cls._last[: CACHED_STATES - 1])
         return known
 
     def __init__(self, variant: CouncilVariant, state: Council) -> None:

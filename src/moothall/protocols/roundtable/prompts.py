@@ -10,7 +10,7 @@ from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.domain.topic import drop_choice
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT, RoundtablePromptText
 from moothall.protocols.roundtable.answer_table import FORMS, build_person_ask
-from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened
+from moothall.protocols.roundtable.facts import MODERATOR
 from moothall.protocols.roundtable.files import build_consensus_note
 from moothall.protocols.roundtable.sections import SpeechText, describe_role, fit_speeches, name_minutes_sections
 from moothall.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
@@ -140,11 +140,6 @@ def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) 
         return "\n".join([*lines, "", words.now, words.conclude, words.decided_choice.format(options=one_of)])
     blind = [words.first_choice.format(options=one_of)] if not state.speeches else []
     return "\n".join([*lines, "", words.now, words.speak, *blind])
-
-
-def build_first_prompt(opened: ConferenceOpened) -> str:
-    """Return the default instruction to the first speaker."""
-    return ROUNDTABLE_PROMPT[opened.language].first
 
 
 def build_next_prompt(state: Conference, speech: NumberedSpeech) -> str:

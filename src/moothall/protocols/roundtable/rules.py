@@ -13,9 +13,10 @@ from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
+from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable import facts
 from moothall.protocols.roundtable.answer_table import FORMS
-from moothall.protocols.roundtable.prompts import build_answer_rules, build_brief, build_first_prompt, build_next_prompt
+from moothall.protocols.roundtable.prompts import build_answer_rules, build_brief, build_next_prompt
 from moothall.protocols.roundtable.sections import MinutesSection, find_missing_minutes
 from moothall.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
 
@@ -34,7 +35,7 @@ class RoundtableRules:
     def initial(self, opened: Opened) -> Conference:
         assert isinstance(opened, facts.ConferenceOpened)
         conference = Conference(opened=opened, seats=opened.seats)
-        return fast_replace(conference, prompt=opened.settings.prompt or build_first_prompt(opened))
+        return fast_replace(conference, prompt=opened.settings.prompt or ROUNDTABLE_PROMPT[opened.language].first)
 
     def evolve(self, state: Conference, entry: Entry) -> Conference:
         if state.is_closed:

@@ -51,7 +51,7 @@ MAX_VOTES: Final = 20
 MAX_NEWS: Final = 16
 MAX_IDEAS: Final = 24
 OFFERED: Final = ("deposit_pheromone", "send_stop_signal", "claim_subtask", "transition_role")
-"""What an explorer that Moot asks can do; a finding is one of its own accord, and its state is kept for it."""
+"""What an explorer that Moot asks can do; a finding is one of its own accord, and code holds its state."""
 
 _NUMBER = re.compile(r"\d{1,9}")
 

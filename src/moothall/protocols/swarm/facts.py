@@ -259,7 +259,7 @@ class PlacedIdea:
 
 @add_kind(KINDS, "swarm.ideas_sorted")
 class IdeasSorted(Fact):
-    """The texts of a round with their ideas. `by` names the measure that found near pairs, `words (fallback)` if it was lost.
+    """The texts of a round with their ideas. `by` names the measure that listed near pairs, `words (fallback)` if it was lost.
 
     `judge` is the seat that judged them, empty if nobody did; `judged` is how many it judged.
     """

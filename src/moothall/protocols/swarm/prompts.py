@@ -147,7 +147,7 @@ def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
     parts = [task]
     if ask.kind == "explore":
         parts.append(words.strategy)
-    parts.append(render_snapshot(state, words))
+    parts.append(_render_board(_ShownBoard(state), words))
     return "\n\n".join(parts)
 
 
@@ -168,11 +168,6 @@ class _ShownBoard:
             and other.state.opened is self.state.opened
             and other.state.round == self.state.round
         )
-
-
-def render_snapshot(state: Swarm, words: SwarmPromptText) -> str:
-    """Render a summary of the blackboard: once for all agents of a round."""
-    return _render_board(_ShownBoard(state), words)
 
 
 @lru_cache(maxsize=32)

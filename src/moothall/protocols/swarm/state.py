@@ -78,7 +78,7 @@ class CollisionReview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding(answers.FoundIdea):
-    """What an agent found. `idea` is 0 until it is assigned, `also` are other ideas that it agrees with."""
+    """What an agent reported. `idea` is 0 until it is assigned, `also` are other ideas that it agrees with."""
 
     number: int
     seat: SeatId

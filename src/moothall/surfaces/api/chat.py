@@ -1,4 +1,4 @@
-"""A meeting for a chat client: found or opened by a request, told as it happens, answered by its decision."""
+"""A meeting for a chat client: resumed or opened by a request, described as it happens, answered by its decision."""
 
 import asyncio
 from collections import OrderedDict
@@ -29,10 +29,10 @@ from moothall.surfaces.api.decision_schema import AnswerShape
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.api.method import Call
 
-FOUND_FOR: Final = timedelta(days=7)
+RESUMABLE_FOR: Final = timedelta(days=7)
 """How long after its opening an ended meeting answers the same request."""
 QUIET_SECONDS: Final = 15.0
-"""After this long without a word, it is told for whom the meeting waits."""
+"""After this long without a word, the answer says for whom the meeting waits."""
 PARKED_SECONDS: Final = 5.0
 """How long a parked meeting that is asked about again may take to find out that its outage is over."""
 MAX_KEY_LENGTH: Final = 255
@@ -103,7 +103,7 @@ async def find_or_open_meeting(call: Call, chat: ChatRequest, model: ChatModel, 
         opened_at = await _load_opening_time(call, session)
         if key and not _is_same(snapshot, question):
             raise KeyReused(f"the Idempotency-Key {key[:100]!r} was used for another question; use a new key")
-        is_old = snapshot.is_closed and datetime.now(UTC) - opened_at > FOUND_FOR
+        is_old = snapshot.is_closed and datetime.now(UTC) - opened_at > RESUMABLE_FOR
         if not is_old and not isinstance(snapshot.session_state.closed, SessionCancelled):
             if not snapshot.is_closed:
                 # Whoever asks again wants to know at once whether a parked meeting can go on.
@@ -153,19 +153,19 @@ async def follow_meeting(
     """
     loop = asyncio.get_running_loop()
     session, engine = meeting.session, call.moot.engine
-    told = MeetingTeller(await call.moot.load_plugin(session), await engine.load_snapshot(session))
-    yield Reasoning(told.introduce(link))
+    teller = MeetingTeller(await call.moot.load_plugin(session), await engine.load_snapshot(session))
+    yield Reasoning(teller.introduce(link))
     spoke_at = loop.time()
     events = EventReader(engine.watch(session), call.deliberations.stopping)
     try:
         while not events.has_ended and loop.time() < ends:
-            quiet = PARKED_SECONDS if told.is_parked else QUIET_SECONDS
+            quiet = PARKED_SECONDS if teller.is_parked else QUIET_SECONDS
             event = await events.read(min(quiet, ends - loop.time()))
-            if event is None and told.is_parked:
+            if event is None and teller.is_parked:
                 break
-            text = "" if event is None else told.describe(event)
+            text = "" if event is None else teller.describe(event)
             if not text and loop.time() - spoke_at >= QUIET_SECONDS:
-                text = told.describe_waiting()
+                text = teller.describe_waiting()
             if text:
                 spoke_at = loop.time()
                 yield Reasoning(text)
@@ -235,7 +235,7 @@ class MeetingTeller:
         return f"{format_cell(self._words.begins.format(protocol=self._plugin.name, seats=seats, link=link))}\n\n"
 
     def describe(self, event: Event) -> str:
-        """What may be told after one more event; empty where that is nothing."""
+        """What may be said after one more event; empty where that is nothing."""
         if not isinstance(event, EntryAdded):
             return ""
         return "".join(self._describe_released(each) for each in self._sealed.release(event))
@@ -251,7 +251,7 @@ class MeetingTeller:
         return "".join(_format_line(line) for line in (*lines, *shared))
 
     def describe_waiting(self) -> str:
-        """For whom the meeting waits, where that has not been told yet."""
+        """For whom the meeting waits, where that was not said yet."""
         seats = _list_awaited(self._sealed.pending)
         if not seats or seats == self._waiting:
             return ""

@@ -29,7 +29,7 @@ NEED_MORE: Final = frozenset({"consultation", "pipeline", "review"})
 """Protocols that need more than a question and a panel: who is asked, steps, or a change."""
 MAX_MESSAGE_LENGTH: Final = 6_000
 MAX_CONVERSATION_LENGTH: Final = 14_000
-"""How many characters of one earlier message, and of all together, the seats are told; the newest are kept."""
+"""How many characters of one earlier message, and of all together, the seats read; the newest come first."""
 TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text", "refusal"})
 FILE_PARTS: Final = frozenset({"file", "input_file"})
 QUESTION_END: Final = 4_000
@@ -261,9 +261,9 @@ def _list_parts(message: ChatMessage) -> list[dict[str, Any]]:
 def _format_conversation(messages: Sequence[ChatMessage], language: Language) -> str:
     """The messages, each quoted under who wrote it: the client's instructions, then the newest that there is room for."""
     words = CHAT[language]
-    told = [(_name_role(each.role), text) for each in messages if (text := read_text(each, language))]
-    rules = [_quote_message(role, text, language) for role, text in told if role == "system"]
-    talk = [_quote_message(role, text, language) for role, text in told if role != "system"]
+    lines = [(_name_role(each.role), text) for each in messages if (text := read_text(each, language))]
+    rules = [_quote_message(role, text, language) for role, text in lines if role == "system"]
+    talk = [_quote_message(role, text, language) for role, text in lines if role != "system"]
     room, first = MAX_CONVERSATION_LENGTH - sum(map(len, rules)), len(talk)
     while first and len(talk[first - 1]) <= room:
         first -= 1
@@ -287,8 +287,8 @@ def digest_request(chat: ChatRequest, model: ChatModel) -> str:
     messages = [[message.role, read_text(message)] for message in chat.messages]
     files = [part for message in chat.messages for part in _list_parts(message) if _is_file(part)]
     shape = [each for each in (chat.response_format, find_answer_tool(chat), *files) if each is not None]
-    told = json.dumps([model.id, messages, chat.seed, chat.user, *shape], ensure_ascii=True)
-    return sha256(told.encode()).hexdigest()
+    document = json.dumps([model.id, messages, chat.seed, chat.user, *shape], ensure_ascii=True)
+    return sha256(document.encode()).hexdigest()
 
 
 MIN_TOKENS: Final = 64

@@ -76,7 +76,7 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
 
     ready = await wait_until(call, session, left, find_reply)
     is_over = ready.snapshot.is_closed
-    return _build_consult_out(session, ready.found, is_over=is_over, is_in_session=params.session_id is not None)
+    return _build_consult_out(session, ready.result, is_over=is_over, is_in_session=params.session_id is not None)
 
 
 async def _request_consultation(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:

@@ -133,12 +133,12 @@ async def close_deliberation(
     keyed = KeyedCall(call="close", by=call.caller.name, key=idempotency_key, words=(deliberation_id, force))
     await call.moot.memory.find_keyed_result(keyed)
     await call.deliberations.close(deliberation_id, by=call.caller.name, force=force)
-    found = await find_result(call, deliberation_id)
-    if found is None:
+    result = await find_result(call, deliberation_id)
+    if result is None:
         raise SessionClosed(f"{deliberation_id!r} was cancelled; it has no result")
     # Taken after the close: a close that was refused does not use its key up, and a second close changes nothing.
     await call.moot.memory.use_key(keyed)
-    return found
+    return result
 
 
 @METHODS.add("cstp.getDeliberation", "read", tool="get_deliberation")
@@ -168,7 +168,7 @@ async def get_deliberation(
     silences = [] if timeline is None else views.collect_silences(timeline)
     lines = list(place.lines(seat, since))
     page, following = views.build_whole_page(lines, lambda line: place.find_reveal_entry(line, seat), limit)
-    opened, kept = place.council.opened, await _find_kept(call, place)
+    opened, remembered = place.council.opened, await _find_remembered(call, place)
     return shapes.DeliberationOut.collect(
         views.build_standing(place),
         contributions=page,
@@ -186,18 +186,18 @@ async def get_deliberation(
         deadlines=views.build_deadlines(place.snapshot),
         patience_seconds=opened.outside_patience,
         result=result,
-        outcome=None if kept is None else kept.outcome,
+        outcome=None if remembered is None else remembered.outcome,
         obligations=[] if result is None else result.obligations,
     )
 
 
-async def _find_kept(call: Call, place: DeliberationState) -> RememberedDecision | None:
+async def _find_remembered(call: Call, place: DeliberationState) -> RememberedDecision | None:
     """The remembered decision of a deliberation that has ended."""
     return await call.moot.memory.get(place.snapshot.session) if place.snapshot.is_closed else None
 
 
 def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
-    """As whom a caller reads: what is sealed is open to its author alone. Where there are no tokens, whoever it says it is."""
+    """As whom a caller reads: what is sealed is open to its author alone. Where there are no tokens, as the seat that it names."""
     if caller.is_named:
         return SeatId(caller.seat)
     return parse_seat_id(given) if given is not None and caller.role == "local" else None
@@ -289,7 +289,7 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int
 
 
 def _describe_rest(turn: WaitResult, shown: Collection[int], following: int | None) -> str:
-    """That a page is not all, for whoever reads the note and not the fields; nothing where it is."""
+    """That a page is not all, for clients that read the note and not the fields; nothing where it is."""
     if following is None:
         return ""
     left = sum(line.id not in shown for line in turn.new)
@@ -302,9 +302,9 @@ _FIELD = re.compile(rf"\b(?:{'|'.join(_WIRE_NAMES)})\b")
 
 
 def _spell_fields(instructions: str) -> str:
-    """Instructions with the fields as `contribute` spells them; what somebody said is left as it is."""
+    """Instructions with the fields as `contribute` spells them; what participants said is left as it is."""
     return "\n".join(
-        line if line.startswith("| ") else _FIELD.sub(lambda found: _WIRE_NAMES[found[0]], line)
+        line if line.startswith("| ") else _FIELD.sub(lambda match: _WIRE_NAMES[match[0]], line)
         for line in instructions.split("\n")
     )
 
@@ -318,7 +318,7 @@ async def list_deliberations(
     limit: fields.Limit = 100,
 ) -> shapes.ListOut:
     """List or search deliberations: open ones, closed ones, or those in which a participant has a seat; the newest first."""
-    found = []
+    listed = []
     for line in await call.moot.session_list.search(query) if query else reversed(await call.moot.sessions()):
         # One of a protocol that is not installed, or that is damaged, must not hide the others.
         plugin = load_protocols().get(line.protocol)
@@ -328,8 +328,8 @@ async def list_deliberations(
             continue
         if participant is not None and not await _has_seat(call, line.session, participant):
             continue
-        found.append(line)
-        if len(found) == limit:
+        listed.append(line)
+        if len(listed) == limit:
             break
     return shapes.ListOut(
         deliberations=[
@@ -342,7 +342,7 @@ async def list_deliberations(
                 last_at=format_time(line.last_at),
                 standing=line.standing or "damaged",
             )
-            for line in await call.moot.session_list.add_outcomes(found)
+            for line in await call.moot.session_list.add_outcomes(listed)
         ]
     )
 

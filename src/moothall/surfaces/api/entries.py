@@ -28,30 +28,30 @@ def is_sealed(state: object) -> bool:
 
 
 def has_sealed_words(state: object) -> bool:
-    """Whether anything is recorded that somebody may not read yet, such as a vote ahead of the vote."""
+    """Whether anything is recorded that a reader may not see yet, such as a vote ahead of the vote."""
     inner = state.inner if isinstance(state, ConsultingState) else state
     return is_sealed(state) or (isinstance(inner, Council) and bool(inner.sealed))
 
 
 def build_entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
     """One entry. `state` is where the session stands now: it says what may be read."""
-    found: dict[str, Any] = {"seq": entry.seq, "at": entry.at.isoformat(), "fact": type(entry.fact).__name__}
+    out: dict[str, Any] = {"seq": entry.seq, "at": entry.at.isoformat(), "fact": type(entry.fact).__name__}
     fact = entry.fact
     if isinstance(fact, Reply | SeatLost | ToolUsed) and fact.seat != reader and _is_entry_sealed(entry, state):
         # How an answer was malformed may quote it.
-        told = {"reason": fact.reason} if isinstance(fact, SeatLost) else {}
-        return {**found, "what": {"seat": fact.seat, "ask": fact.ask, "sealed": True, **told}}
-    found["what"] = as_json(fact)
+        loss = {"reason": fact.reason} if isinstance(fact, SeatLost) else {}
+        return {**out, "what": {"seat": fact.seat, "ask": fact.ask, "sealed": True, **loss}}
+    out["what"] = as_json(fact)
     if isinstance(state, ConsultingState):
         state = state.inner
     is_reveal = isinstance(fact, PhaseBegun | DeliberationClosed)
     if isinstance(state, Council) and is_reveal and entry.seq in {state.revealed_at, *state.reveals}:
         opened = [line for line in state.lines if line.seq < entry.seq == state.find_reveal_entry(line)]
         if opened:
-            found["revealed"] = [
+            out["revealed"] = [
                 build_contribution(line).model_dump(mode="json", by_alias=True, exclude_none=True) for line in opened
             ]
-    return found
+    return out
 
 
 def _is_entry_sealed(entry: Entry, state: object) -> bool:
@@ -133,7 +133,7 @@ class SaidSearch:
         wanted = {line.session for line in lines}
         ranking = self._index.rank_by_query(query, 500, lambda number: self._places[number][0] in wanted)
         best: dict[SessionId, int] = {}
-        for number, _ in ranking.found:
+        for number, _ in ranking.ranked:
             best.setdefault(*self._places[number])
         words = {session: (await self._engine.entries(session, seq - 1, 1))[0] for session, seq in best.items()}
         return {

@@ -147,7 +147,7 @@ _SETTLE: Final = "Report it with settle_obligation."
 def build_decision_out(remembered: remembered_decision.RememberedDecision, table: ReliabilityTable) -> DecisionOut:
     """A decision as it crosses the wire."""
     kind, has_figure = remembered.kind, remembered.record.confidence is not None
-    settle = _SETTLE if remembered_decision.has_open_obligations(remembered) else ""
+    settle = _SETTLE if any(each.state == "open" for each in remembered_decision.list_obligations(remembered)) else ""
     return DecisionOut.collect(
         remembered.record,
         remembered,

@@ -149,16 +149,16 @@ class InviteOut(ApiModel):
 
 @METHODS.add("moot.getOpening", "read", unbound=True)
 async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
-    """What a new session can be made of: protocols with their settings, panels, the participants that were found."""
-    words, found = OPENING[language], await discover_platforms(call.moot.environ, call.moot.seating)
+    """What a new session can be made of: protocols with their settings, panels, the participants that were discovered."""
+    words, platforms = OPENING[language], await discover_platforms(call.moot.environ, call.moot.seating)
     participants = [
-        *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found_key) for each in found.models),
-        *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found) for each in found.servers),
+        *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found_key) for each in platforms.models),
+        *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found) for each in platforms.servers),
         FoundPlatformOut(
             platform="embedded",
             title="embedded",
-            found=found.embedded,
-            note=words.embedded if found.embedded else words.no_embedded.format(install=describe_install("embedded")),
+            found=platforms.embedded,
+            note=words.embedded if platforms.embedded else words.no_embedded.format(install=describe_install("embedded")),
         ),
         FoundPlatformOut(platform="mailbox", title=words.mailbox, found=True, note=words.mailbox_note),
     ]
@@ -203,28 +203,29 @@ def _build_options(language: Language) -> list[OptionOut]:
     ]
 
 
-def _build_settings(settings: type, told: Mapping[str, str]) -> list[SettingOut]:
+def _build_settings(settings: type, descriptions: Mapping[str, str]) -> list[SettingOut]:
     """The settings of a protocol from their class; those of a plugin with the sentence of its description that names them."""
     shape = TypeAdapter(settings).json_schema()["properties"]
     sentences = re.split(r"(?<=[.;])\s+", " ".join((settings.__doc__ or "").split()))
-    found = []
+    rows = []
     for each in fields(settings):
         schema = shape.get(each.name, {})
         schemas = [schema, *schema.get("anyOf", ())]
         choices = next(([str(one) for one in kind["enum"]] for kind in schemas if "enum" in kind), [])
         default = None if each.default is MISSING else TypeAdapter(Any).dump_python(each.default, mode="json")
-        found.append(
+        rows.append(
             SettingOut(
                 name=to_camel(each.name),
                 type="choice"
                 if choices
                 else next((kind["type"] for kind in schemas if kind.get("type") not in {None, "null"}), "any"),
                 default=default,
-                help=told.get(each.name) or next((one for one in sentences if f"`{each.name}`" in one), "").replace("`", ""),
+                help=descriptions.get(each.name)
+                or next((one for one in sentences if f"`{each.name}`" in one), "").replace("`", ""),
                 choices=choices,
             )
         )
-    return found
+    return rows
 
 
 @METHODS.add("moot.planSession", "run", unbound=True)

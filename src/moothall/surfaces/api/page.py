@@ -107,7 +107,7 @@ class ViewStore:
         return self._imports[session]
 
     async def _find_standing(self, folded: FoldedSession) -> Json:
-        """What the entries do not say: whether somebody runs it, and how the decision turned out."""
+        """What the entries do not say: whether a process runs it, and how the decision turned out."""
         timeline, session = folded.timeline, folded.snapshot.session
         status, decided = timeline.status, timeline.closed is not None and folded.plugin.decision(timeline).decision is not None
         if status == "thinking":

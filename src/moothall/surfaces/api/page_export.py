@@ -107,8 +107,8 @@ def _thin_out(history: list[Json]) -> list[Json]:
 def _join_changes(first: Json, then: Json) -> Json:
     items = {place: item for change in (first, then) for place, item in change["timeline"]["items"]}
     total = then["timeline"]["total"]
-    kept = [[place, item] for place, item in sorted(items.items()) if place < total]
-    return {**first, **then, "timeline": {"total": total, "items": kept}}
+    rest = [[place, item] for place, item in sorted(items.items()) if place < total]
+    return {**first, **then, "timeline": {"total": total, "items": rest}}
 
 
 def _iterate_file(data: Iterable[str], language: str, title: str, body: Iterable[str]) -> Iterator[str]:

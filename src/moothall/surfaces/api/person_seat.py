@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from moothall.codec.person_asks import KeptWords, build_person_ask, find_command, read_step
+from moothall.codec.person_asks import UnsaidWords, build_person_ask, find_command, read_step
 from moothall.domain.effects import Brief
 from moothall.domain.ids import AskId, SeatId, SessionId, parse_seat_id
 from moothall.domain.person import PersonAsk, PersonStep
@@ -31,7 +31,7 @@ class PersonTurns:
     """
 
     context: ServerContext
-    words: dict[tuple[SessionId, SeatId], KeptWords] = field(default_factory=dict)
+    words: dict[tuple[SessionId, SeatId], UnsaidWords] = field(default_factory=dict)
 
     def find_answer(self, session: SessionId, each: OutstandingAsk) -> Any:
         """The answer to an ask that needs no person; None where one is to be asked."""
@@ -40,7 +40,7 @@ class PersonTurns:
             return person.build({})
         return words.text if words and (words.kind, words.turn) == (each.ask.kind, each.ask.turn) else None
 
-    def follow(self, call: Call, session: SessionId, seat: SeatId, words: KeptWords | None = None) -> None:
+    def follow(self, call: Call, session: SessionId, seat: SeatId, words: UnsaidWords | None = None) -> None:
         """Answer what needs no person from now on, until the person is asked again or the session ends."""
         name = f"{session} {seat}"
         if words is not None:
@@ -164,11 +164,11 @@ async def answer_as_person(
     return written
 
 
-def _find_words(brief: Brief, answers: dict[str, str], command: str) -> KeptWords | None:
+def _find_words(brief: Brief, answers: dict[str, str], command: str) -> UnsaidWords | None:
     """What a person said that also answers a later ask of the same turn."""
     person = build_person_ask(brief)
     said = strip_control(fix_surrogates(answers.get(person.steps[0].key, ""))).strip() if person.steps and not command else ""
-    return KeptWords(person.keeps_for, brief.ask.turn, said) if said and person.keeps_for else None
+    return UnsaidWords(person.keeps_for, brief.ask.turn, said) if said and person.keeps_for else None
 
 
 def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:

@@ -90,12 +90,12 @@ def _check_platforms(call: Call, pipeline: PipelineFile, *, is_filled: bool) -> 
 @METHODS.add("moot.getPipeline", "read", tool="get_pipeline")
 async def get_pipeline(call: Call, session_id: SessionRef) -> PipelineOut:
     """The state of a pipeline: its steps, the agent at work, the consultations, and the result once all steps are done."""
-    told = await call.moot.load_timeline(session_id)
-    timeline = told.within if isinstance(told, ConsultingTimeline) else told
+    loaded = await call.moot.load_timeline(session_id)
+    timeline = loaded.within if isinstance(loaded, ConsultingTimeline) else loaded
     if not isinstance(timeline, PipelineTimeline):
         raise BadSetting(f"session {session_id!r} is not a pipeline; use get_session for it")
     decision = build_decision(timeline)
-    lines = told.consultations if isinstance(told, ConsultingTimeline) else []
+    lines = loaded.consultations if isinstance(loaded, ConsultingTimeline) else []
     return PipelineOut(
         session_id=session_id,
         status=decision.status,

@@ -127,16 +127,16 @@ def _build_project(call: Call) -> ConferenceProject:
     return ConferenceProject(call.moot, call.context.root)
 
 
-def _build_conference_out(call: Call, name: str, found: ConferenceStatus) -> ConferenceOut:
+def _build_conference_out(call: Call, name: str, status: ConferenceStatus) -> ConferenceOut:
     return ConferenceOut.collect(
-        found.turn,
-        found.conference,
+        status.turn,
+        status.conference,
         conference=name,
-        session_id=found.session,
-        turns_taken=found.conference.taken,
-        consensus_declared=sorted(found.conference.agreeing),
-        inputs=[format_input_file_name(given.number) for given in found.conference.inputs],
-        damage=[str(each) for each in found.damage],
+        session_id=status.session,
+        turns_taken=status.conference.taken,
+        consensus_declared=sorted(status.conference.agreeing),
+        inputs=[format_input_file_name(given.number) for given in status.conference.inputs],
+        damage=[str(each) for each in status.damage],
         is_relayed=name in call.context.relays,
     )
 
@@ -187,12 +187,12 @@ def _build_role(call: Call, given: str | RoleIn) -> Seat:
 @METHODS.add("moot.listConferences", "read")
 async def list_conferences(call: Call) -> ConferencesOut:
     """The conferences of the server's folder and their states."""
-    hall, found = _build_project(call), []
+    hall, listed = _build_project(call), []
     for name in hall.names():
         if call.caller.session and call.caller.session != await hall.find_session(name):
             continue
-        found.append(_build_conference_out(call, name, await hall.status(name)))
-    return ConferencesOut(conferences=found)
+        listed.append(_build_conference_out(call, name, await hall.status(name)))
+    return ConferencesOut(conferences=listed)
 
 
 @METHODS.add("moot.conferenceStatus", "read", tool="conference_status")
@@ -213,28 +213,28 @@ async def join_conference(
     the role's turn. Next: say_in_conference when it is your turn, else call again.
     """
     hall, speaker = await _authorize_speaker(call, conference, role)
-    found = await hall.join(conference, speaker)
+    briefing = await hall.join(conference, speaker)
     if not timeout_seconds:
-        return _build_joined_out(found)
+        return _build_joined_out(briefing)
     try:
         async with asyncio.timeout(timeout_seconds):
             async for _ in watch_changes(hall.table / conference):
-                found = await hall.join(conference, speaker)
-                if found.is_turn or found.turn.status == "closed" or call.deliberations.stopping.is_set():
+                briefing = await hall.join(conference, speaker)
+                if briefing.is_turn or briefing.turn.status == "closed" or call.deliberations.stopping.is_set():
                     break
     except TimeoutError:
         pass
-    return _build_joined_out(found)
+    return _build_joined_out(briefing)
 
 
-def _build_joined_out(found: TurnBriefing) -> JoinedOut:
+def _build_joined_out(briefing: TurnBriefing) -> JoinedOut:
     return JoinedOut.collect(
-        found,
-        found.turn,
-        is_your_turn=found.is_turn,
-        message=found.message or "Give your speech with say_in_conference.",
-        speeches=[SpeechOut(file=name, text=text) for name, text in found.speeches],
-        inputs=[SpeechOut(file=name, text=text) for name, text in found.inputs],
+        briefing,
+        briefing.turn,
+        is_your_turn=briefing.is_turn,
+        message=briefing.message or "Give your speech with say_in_conference.",
+        speeches=[SpeechOut(file=name, text=text) for name, text in briefing.speeches],
+        inputs=[SpeechOut(file=name, text=text) for name, text in briefing.inputs],
     )
 
 
@@ -256,16 +256,16 @@ async def say_in_conference(
     try:
         given = await hall.say(conference, speaker, text, idempotency_key, via=call.caller.door)
     except Blocked as blocked:
-        raise OutOfTurn(f"{blocked} {blocked.told}") from blocked
+        raise OutOfTurn(f"{blocked} {blocked.advice}") from blocked
     returned = name_minutes_sections(given.returned, given.language)
-    told = ROUNDTABLE_PROMPT[given.language].minutes_returned.format(sections=returned, file=given.file) if returned else ""
+    note = ROUNDTABLE_PROMPT[given.language].minutes_returned.format(sections=returned, file=given.file) if returned else ""
     return SaidOut(
         file=given.file,
         status=given.turn.status,
         next_speaker=given.turn.current_speaker,
         is_repeated=given.is_repeated,
         missing_sections=list(given.returned if speaker == MODERATOR else find_missing_sections(text, given.language)),
-        message=told,
+        message=note,
     )
 
 
@@ -298,12 +298,12 @@ async def skip_turn(
 async def relay_conference(call: Call, conference: ConferenceRef) -> ConferenceOut:
     """Let this server drive the roles that have a platform, in the background, until the minutes are written."""
     hall = await _authorize_reader(call, conference)
-    found = await hall.status(conference)
-    if conference not in call.context.relays and found.turn.status != "closed":
+    status = await hall.status(conference)
+    if conference not in call.context.relays and status.turn.status != "closed":
         task = asyncio.create_task(_run_relay(call, hall, conference))
         call.context.relays[conference] = task
         task.add_done_callback(lambda _: call.context.relays.pop(conference, None))
-    return _build_conference_out(call, conference, found)
+    return _build_conference_out(call, conference, status)
 
 
 async def _run_relay(call: Call, hall: ConferenceProject, name: str) -> None:
@@ -331,10 +331,10 @@ async def repair_conference(call: Call, conference: ConferenceRef) -> RepairedOu
 async def get_minutes(call: Call, conference: ConferenceRef) -> MinutesOut:
     """A conference's minutes, once they are written."""
     hall = await _authorize_reader(call, conference)
-    found = await hall.status(conference)
+    status = await hall.status(conference)
     return MinutesOut(
         conference=conference,
-        status=found.turn.status,
+        status=status.turn.status,
         minutes=await hall.minutes(conference),
-        missing_sections=list(found.conference.missing),
+        missing_sections=list(status.conference.missing),
     )

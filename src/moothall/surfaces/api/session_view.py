@@ -53,7 +53,7 @@ class SessionView:
 def build_view(folded: FoldedSession, report: Report | None = None) -> SessionView:
     """The view of a session after the entry up to which it is folded. No await happens in here: `folded` may change.
 
-    `report` is that of the same entry, from whoever has it already.
+    `report` is that of the same entry, where the caller has it already.
     """
     timeline, snapshot = folded.timeline, folded.snapshot
     state, opened = snapshot.session_state, snapshot.session_state.opened
@@ -97,12 +97,12 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
 
 
 def encode_item(item: TimelineItem) -> Json:
-    found: Json = {"seq": item.seq, "at": item.at, "blocks": [encode_block(item.block)]}
+    encoded: Json = {"seq": item.seq, "at": item.at, "blocks": [encode_block(item.block)]}
     if item.seat is not None:
-        found["seat"] = item.seat
+        encoded["seat"] = item.seat
     if item.entry is not None:
-        found["entry"] = item.entry
-    return found
+        encoded["entry"] = item.entry
+    return encoded
 
 
 def list_allowed(snapshot: Snapshot) -> list[str]:
@@ -139,11 +139,11 @@ def _describe_ask(kind: str, timeline: SessionTimeline) -> str:
 
 
 def _build_waiting(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
-    found = []
+    waiting = []
     for ask, pending in snapshot.session_state.pending.items():
         kind, seat = _parse_ask(ask)
         since = timeline.asked_at.get(ask)
-        found.append(
+        waiting.append(
             {
                 "ask": ask,
                 "seat": seat,
@@ -154,7 +154,7 @@ def _build_waiting(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
                 **({} if pending.deadline is None else {"deadline": pending.deadline.isoformat()}),
             }
         )
-    return found
+    return waiting
 
 
 def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collection[str] = ()) -> list[Json]:
@@ -165,7 +165,7 @@ def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collecti
         kind, name = _parse_ask(ask)
         asked.setdefault(name, []).append((_describe_ask(kind, timeline), pending.outside))
     losses = {loss.seat: loss for loss in timeline.losses}
-    found = []
+    seats = []
     for at, seat in enumerate(state.seats):
         words, own = SESSION_VIEW[timeline.language], asked.get(seat.id)
         loss = losses.get(seat.id)
@@ -173,8 +173,8 @@ def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collecti
         if loss is not None and loss.seq > timeline.answered_at.get(seat.id, 0) and not _is_hidden(loss.seq, snapshot):
             detail = explain_detail(loss.detail, loss.reason, timeline.language)
             shown = "" if is_sealed(snapshot.state) and loss.reason == "malformed" else detail
-            told = SHARED_REPORT[timeline.language].losses[loss.reason]
-            now, why = "lost", f"{told} ({shown})" if shown else told
+            reason = SHARED_REPORT[timeline.language].losses[loss.reason]
+            now, why = "lost", f"{reason} ({shown})" if shown else reason
         elif seat.id in silences:
             now, why = "silent", silences[seat.id]
         if state.closed is not None and now != "lost":
@@ -185,8 +185,8 @@ def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collecti
             why = (words.asked if is_outside else words.writing).format(what=", ".join(what for what, _ in own))
             if seat.id in held_up:
                 now, why = "held_up", SHARED_REPORT[timeline.language].held_up
-        found.append(_build_seat(seat, at, now, why))
-    return found
+        seats.append(_build_seat(seat, at, now, why))
+    return seats
 
 
 def _is_hidden(seq: int, snapshot: Snapshot) -> bool:

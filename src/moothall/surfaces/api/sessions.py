@@ -174,7 +174,7 @@ async def list_sessions(
 
 
 def build_session_out(line: SessionLine, said: SaidWords | None = None) -> SessionOut:
-    """A line of a list, with its outcome and the words for which it was found."""
+    """A line of a list, with its outcome and the words that matched."""
     entry, words = said or (None, "")
     return SessionOut.collect(line, session_id=line.session, standing=line.standing or "damaged", said=words, said_entry=entry)
 
@@ -255,8 +255,8 @@ async def get_asks(
         snapshot = await call.moot.engine.load_snapshot(session_id)
         if wanted is not None:
             check_seat(snapshot, wanted)
-        found = [each for each in await call.moot.engine.list_outstanding(session_id) if wanted in {None, each.ask.seat}]
-        return Wait(snapshot, found, is_over=bool(found) or snapshot.is_closed)
+        asks = [each for each in await call.moot.engine.list_outstanding(session_id) if wanted in {None, each.ask.seat}]
+        return Wait(snapshot, asks, is_over=bool(asks) or snapshot.is_closed)
 
     if timeout_seconds:
         # The process that ran the session may be gone: somebody must run it while we wait.
@@ -265,13 +265,13 @@ async def get_asks(
     is_closed, parked = ready.snapshot.is_closed, ready.snapshot.session_state.parked
     awaited = sorted({find_asked_seat(ask) for ask in ready.snapshot.session_state.pending})
     waiting = f"Nothing yet; waiting for: {', '.join(awaited)}. Call again." if awaited else "Nothing yet: call again."
-    note = "Answer with answer_ask." if ready.found else "The session has ended." if is_closed else waiting
-    if parked is not None and not ready.found:
+    note = "Answer with answer_ask." if ready.result else "The session has ended." if is_closed else waiting
+    if parked is not None and not ready.result:
         note = f"The session is parked: {strip_control(parked.reason)}. It goes on when resume_session succeeds."
     return AsksOut(
         session_id=session_id,
         status="ended" if is_closed else "thinking" if parked is None else "parked",
-        asks=[build_ask_out(each) for each in ready.found],
+        asks=[build_ask_out(each) for each in ready.result],
         note=note,
     )
 
@@ -285,10 +285,10 @@ def check_seat(snapshot: Snapshot, seat: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Wait(Generic[T]):
-    """What a look at a session found, and whether to wait no longer."""
+    """The result of a look at a session, and whether to wait no longer."""
 
     snapshot: Snapshot
-    found: T
+    result: T
     is_over: bool
 
 

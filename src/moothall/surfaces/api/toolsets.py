@@ -1,7 +1,7 @@
 """Which tools a caller is shown, and their descriptions in as few words as do.
 
 A coding agent reads every name, description and schema that it is shown, at every start. So a caller is shown what it can use and
-no more: at most `MAX_TOOLS` tools of `MAX_TOKENS` tokens together. A tool that is not shown still answers whoever may call it.
+no more: at most `MAX_TOOLS` tools of `MAX_TOKENS` tokens together. A tool that is not shown still answers callers that may call it.
 """
 
 import tomllib
@@ -168,26 +168,26 @@ def _compact(value: Any, parts: dict[str, Any]) -> Any:
     if "$ref" in value:
         part = parts[value["$ref"].rpartition("/")[2]]
         return _compact({**part, **{key: each for key, each in value.items() if key != "$ref"}}, parts)
-    kept = {key: each for key, each in value.items() if key not in {"title", "$defs"}}
-    if isinstance(kept.get("properties"), dict):
+    compacted = {key: each for key, each in value.items() if key not in {"title", "$defs"}}
+    if isinstance(compacted.get("properties"), dict):
         # The names of properties are not words of JSON Schema: `title` may be one of them.
-        properties = {name: _compact(each, parts) for name, each in kept.pop("properties").items()}
-        return {**_compact(kept, parts), "properties": properties}
-    if kept.get("default", 0) in (None, "", [], {}):
-        del kept["default"]
-    if "anyOf" in kept:
-        others = [each for each in kept["anyOf"] if each != {"type": "null"}]
+        properties = {name: _compact(each, parts) for name, each in compacted.pop("properties").items()}
+        return {**_compact(compacted, parts), "properties": properties}
+    if compacted.get("default", 0) in (None, "", [], {}):
+        del compacted["default"]
+    if "anyOf" in compacted:
+        others = [each for each in compacted["anyOf"] if each != {"type": "null"}]
         if len(others) == 1:
-            del kept["anyOf"]
-            return _compact({**others[0], **kept}, parts)
-        kept["anyOf"] = others
-    return {key: _compact(each, parts) if key not in {"enum", "default", "required"} else each for key, each in kept.items()}
+            del compacted["anyOf"]
+            return _compact({**others[0], **compacted}, parts)
+        compacted["anyOf"] = others
+    return {key: _compact(each, parts) if key not in {"enum", "default", "required"} else each for key, each in compacted.items()}
 
 
 def _leave_out(schema: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
     # An agent may name its session, and give a rare option, all the same.
     schema = {key: each for key, each in schema.items() if key != "additionalProperties"}
-    found = {**schema, "properties": {name: each for name, each in schema["properties"].items() if name not in names}}
-    if "required" in found:
-        found["required"] = [name for name in found["required"] if name not in names]
-    return found
+    reduced = {**schema, "properties": {name: each for name, each in schema["properties"].items() if name not in names}}
+    if "required" in reduced:
+        reduced["required"] = [name for name in reduced["required"] if name not in names]
+    return reduced

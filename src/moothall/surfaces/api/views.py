@@ -34,7 +34,7 @@ MAX_PAGE_LENGTH: Final = 60_000
 
 MAX_CANDIDATE_LENGTH: Final = 2_000
 MAX_SHORTENED: Final = 8
-MAX_KEPT_LINES: Final = 512
+MAX_CACHED_LINES: Final = 512
 
 
 def find_status(place: DeliberationState) -> Literal["open", "parked", "closed", "cancelled"]:
@@ -81,7 +81,7 @@ def _build_standing(snapshot: Snapshot, **given: object) -> shapes.StandingOut:
 
 
 def find_session_kind(snapshot: Snapshot) -> SessionKind:
-    """How somebody from outside takes part in this session."""
+    """How a participant from outside takes part in this session."""
     if find_council_rules(snapshot) is not None:
         return "deliberation"
     if find_conference_name(snapshot.session_state.opened):
@@ -196,7 +196,7 @@ def _build_sized_line(line: CouncilLine) -> _SizedLine:
         return known
     out = build_contribution(line)
     built = _sized_lines[id(line)] = _SizedLine(line, out, len(out.model_dump_json()))
-    if len(_sized_lines) > MAX_KEPT_LINES:
+    if len(_sized_lines) > MAX_CACHED_LINES:
         _sized_lines.popitem(last=False)
     return built
 
@@ -207,11 +207,11 @@ def _build_sized_page(
     page: list[_SizedLine] = []
     size, last = 0, 0
     for entry, group in groupby(sorted(lines, key=lambda line: (find_entry(line), line.id)), key=find_entry):
-        found = [_build_sized_line(line) for line in group]
-        length = sum(each.size for each in found)
-        if page and (len(page) + len(found) > limit or size + length > MAX_PAGE_LENGTH):
+        built = [_build_sized_line(line) for line in group]
+        length = sum(each.size for each in built)
+        if page and (len(page) + len(built) > limit or size + length > MAX_PAGE_LENGTH):
             return page, last
-        page, size, last = [*page, *found], size + length, entry
+        page, size, last = [*page, *built], size + length, entry
     return page, None
 
 
@@ -385,12 +385,12 @@ def _build_open_challenges(decision: Decision, council: Council) -> list[shapes.
 def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[shapes.MovedOut]:
     """Who wrote one choice blind and ended with another, or names a line that moved it."""
     after = motion.said.choice if motion is not None else ""
-    found = []
+    changes = []
     for position in decision.positions:
         supports = position.verdict in {"support", "conditional_support"}
         is_other = bool(position.choice_before and after) and position.choice_before.casefold() != after.casefold()
         if position.moved_by is not None or (supports and is_other):
-            found.append(
+            changes.append(
                 shapes.MovedOut(
                     participant=position.seat,
                     before=position.choice_before or position.before or "",
@@ -398,7 +398,7 @@ def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[sha
                     moved_by=position.moved_by,
                 )
             )
-    return found
+    return changes
 
 
 def collect_silences(timeline: CouncilTimeline) -> list[shapes.SilenceOut]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def render_words(text: str, style: str = "") -> RenderableType:
-    """Somebody's words as Markdown; their lines stay lines."""
+    """A participant's words as Markdown; their lines stay lines."""
     # Imported here: a tenth of a command's start, for those that show words.
     from rich.markdown import Markdown
 

@@ -91,7 +91,7 @@ def format_briefing(briefing: TurnBriefing, role: str) -> str:
         parts.append(words.read_earlier.format(**named, count=briefing.earlier))
     parts += [f"## {name} ({words.read_input})\n\n{text.strip()}" for name, text in briefing.inputs]
     parts += [f"## {name}{'…' if name in briefing.shortened else ''}\n\n{text.strip()}" for name, text in briefing.speeches]
-    parts += [words.read_kept.format(file=kept) for kept in briefing.kept]
+    parts += [words.read_kept.format(file=file) for file in briefing.kept]
     parts.append(words.read_then.format(**named))
     return "\n\n".join(parts)
 
@@ -104,8 +104,8 @@ def note_returned(given: AcceptedSpeech) -> Note:
 
 def describe_blocked(blocked: Blocked) -> CommandResult:
     """Return what a role gets that may not speak now."""
-    error = {"kind": "Blocked", "message": str(blocked), "kept": blocked.kept}
-    return CommandResult(json={"error": error}, lines=[Note(f"{blocked}\n{blocked.told}")], code=WAITING)
+    error = {"kind": "Blocked", "message": str(blocked), "kept": blocked.file}
+    return CommandResult(json={"error": error}, lines=[Note(f"{blocked}\n{blocked.advice}")], code=WAITING)
 
 
 def list_turn_lines(turn: TurnFile, language: Language) -> Iterator[str]:

@@ -9,7 +9,7 @@ import click
 
 from moothall.app.moot import Moot
 from moothall.codec.answers import as_json
-from moothall.codec.person_asks import KeptWords, build_person_ask, find_kept_words
+from moothall.codec.person_asks import UnsaidWords, build_person_ask, find_unsaid_words
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.effects import Ask
 from moothall.domain.facts import list_worded_choices
@@ -158,8 +158,8 @@ async def answer(moot: Moot, session: str, text: str | None, seat: str, ask_id: 
     via = await moot.access.mark_owner(session, seat, name_local_door())
     entry = await moot.answer(session, chosen, words, via=via)
     if asked is not None:
-        further = interview.find_kept_words(asked.brief) or find_kept_words(asked.brief, words)
-        await _say_kept_words(moot, session, asked.ask, further)
+        further = interview.find_unsaid_words(asked.brief) or find_unsaid_words(asked.brief, words)
+        await _say_unsaid_words(moot, session, asked.ask, further)
     if (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
         await moot.remembering.remember(session)
     line = (await _load_words(moot, session)).recorded.format(hint=await _find_hint(moot, session))
@@ -227,7 +227,7 @@ async def _find_ask(moot: Moot, session: str, seat: str) -> OutstandingAsk:
     return offered or _find_waiting(await moot.asks(session), seat)
 
 
-async def _say_kept_words(moot: Moot, session: str, asked: Ask, further: KeptWords | None) -> None:
+async def _say_unsaid_words(moot: Moot, session: str, asked: Ask, further: UnsaidWords | None) -> None:
     """Say what a person asked for the floor with, where it got the floor at once: nobody is asked for the same words twice."""
     if further is None or (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
         return

@@ -78,7 +78,7 @@ class RateLimiter:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A caller that was identified, the id by which its calls are counted, and the secret that it brought."""
+    """A caller that was holder, the id by which its calls are counted, and the secret that it brought."""
 
     caller: Caller
     id: str
@@ -128,13 +128,17 @@ class AccessControl:
         refused = self._refuse_other_origin(request)
         if refused is None and not _is_open(request):
             try:
-                found: Known | Response = await self._identify_caller(request)
+                holder: Known | Response = await self._identify_caller(request)
             except WorldError as error:
-                found = _build_unavailable(error)
-            if isinstance(found, Response):
-                refused = found
+                holder = _build_unavailable(error)
+            if isinstance(holder, Response):
+                refused = holder
             else:
-                rates, limits, who = self._rates[found.caller.role], self._settings.limits[found.caller.role], found.id
+                rates, limits, who = (
+                    self._rates[holder.caller.role],
+                    self._settings.limits[holder.caller.role],
+                    holder.id,
+                )
                 largest = limits.largest_body
                 if "connection" in scope.get("state", ()):
                     scope["state"]["connection"].trust()
@@ -144,7 +148,12 @@ class AccessControl:
                     refused = _build_too_many(1, f"{limits.at_once} calls and streams of this token are under way")
                 else:
                     refused = _refuse_large(request, largest)
-                known = {"caller": found.caller, "secret": found.secret, "take": lambda: rates.take(who), "largest_body": largest}
+                known = {
+                    "caller": holder.caller,
+                    "secret": holder.secret,
+                    "take": lambda: rates.take(who),
+                    "largest_body": largest,
+                }
                 known |= {"token_id": who, "limits": limits}
                 scope["state"] = {**scope.get("state", {}), **known}
         if refused is not None:

@@ -86,7 +86,7 @@ class ServerState:
         return self.context
 
     def stop(self) -> None:
-        """The server is about to end: whoever waits is answered now."""
+        """The server is about to end: all who wait are answered now."""
         if self.context is not None:
             self.context.deliberations.stopping.set()
         if self.hub is not None:
@@ -221,7 +221,7 @@ def build_app(
 ) -> Starlette:
     """The app of a server; it opens and closes `moot` itself. `is_local`: only this machine reaches it.
 
-    `app.state.site.stop` makes it answer whoever waits, before it ends.
+    `app.state.site.stop` makes it answer all who wait, before it ends.
     """
     site = ServerState(moot, is_local, settings or ServerSettings())
     brake, page = RefusalBrake(on_refused=site.refusals.note), PageFiles()
@@ -322,7 +322,7 @@ async def _follow_sessions(context: ServerContext) -> None:
 
 
 async def _warm_up_memory(context: ServerContext) -> None:
-    """Load what finds similar decisions once there is one: the encoder takes seconds, and whoever opens a session would wait."""
+    """Load what finds similar decisions once there is one: the encoder takes seconds, and the first session would wait."""
     await asyncio.sleep(WARM_UP_SECONDS)
     from moothall.memory.decision_memory import NAME
 

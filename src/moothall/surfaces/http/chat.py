@@ -279,9 +279,9 @@ async def _read_while_connected(request: Request, pieces: ChatPieces) -> ChatPie
         while True:
             piece = asyncio.create_task(_take(pieces))
             await asyncio.wait({piece, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not piece.done() or (found := piece.result()) is None:
+            if not piece.done() or (text := piece.result()) is None:
                 return
-            yield found
+            yield text
     finally:
         waits = [gone] if piece is None else [gone, piece]
         for task in waits:

@@ -158,12 +158,12 @@ class RefusalLog:
 
 
 async def _read_start(request: Request) -> bytes:
-    found = bytearray()
+    body = bytearray()
     async for piece in request.stream():
-        found += piece
-        if len(found) > MAX_LOGIN_BODY_LENGTH:
+        body += piece
+        if len(body) > MAX_LOGIN_BODY_LENGTH:
             break
-    return bytes(found)
+    return bytes(body)
 
 
 def _parse_login(body: bytes) -> str | None:

@@ -1,4 +1,4 @@
-"""How callers are refused: whoever guesses a secret is slowed down, and chat clients read errors in OpenAI's shape."""
+"""How callers are refused: repeated failed logins of one address are delayed, and chat clients read errors in OpenAI's shape."""
 
 import asyncio
 import ipaddress
@@ -16,7 +16,7 @@ from moothall.memory.tokens import AccessDenied
 FIRST_SECONDS: Final = 0.05
 MAX_SECONDS: Final = 3.0
 FREE: Final = 4
-"""So many refusals are answered after the first delay: somebody pasted an old token."""
+"""So many refusals are answered after the first delay: a person may have pasted an old token."""
 HALF_LIFE_SECONDS: Final = 30.0
 MAX_PEERS: Final = 10_000
 MAX_HELD: Final = 32
@@ -107,5 +107,5 @@ def reshape_refusal(refusal: Response) -> Response:
         message = json.loads(text)["error"]["message"]
     except (ValueError, KeyError, TypeError):
         message = text
-    kept = {name: value for name, value in refusal.headers.items() if name in {"www-authenticate", "retry-after"}}
-    return build_chat_error(refusal.status_code, message, _CODES.get(refusal.status_code, "refused"), headers=kept)
+    headers = {name: value for name, value in refusal.headers.items() if name in {"www-authenticate", "retry-after"}}
+    return build_chat_error(refusal.status_code, message, _CODES.get(refusal.status_code, "refused"), headers=headers)

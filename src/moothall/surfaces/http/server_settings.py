@@ -66,7 +66,7 @@ class ServerSettings:
     traces: str = ""
 
     def select_programs(self, *, is_local: bool) -> tuple[str, ...] | None:
-        """The programs that may be started; None: any, for whoever holds the key of the home."""
+        """The programs that may be started; None: any, for a holder of the key of the home."""
         return () if self.programs is None and not is_local else self.programs
 
     @property

@@ -16,7 +16,7 @@ from moothall.surfaces.http.server_settings import ServerSettings
 
 
 def build_worker_app(status: WorkerStatus, settings: ServerSettings, *, is_local: bool) -> Starlette:
-    """The app of a worker's port. As at a server, metrics are for whoever has a token."""
+    """The app of a worker's port. As at a server, metrics need a token."""
     metrics = Metrics(status.telemetry.counts)
 
     def get_access() -> TokenStore:

@@ -30,7 +30,7 @@ class Door:
     program: str = ""
     environ: Mapping[str, str] = field(default_factory=dict)
     passed: tuple[str, ...] = ()
-    """Variables that the program needs from whoever starts it, such as keys of model providers."""
+    """Variables that the program needs from its environment, such as keys of model providers."""
 
     @classmethod
     def over_http(cls, url: str, token: str = "") -> "Door":

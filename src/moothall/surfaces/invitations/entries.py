@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from moothall.domain.facts import Language
 from moothall.locale.catalogues import INVITATION
 from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, CLIENTS, NAME, AgentClient, Door
-from moothall.surfaces.invitations.settings_edit import render_toml_table
+from moothall.surfaces.invitations.settings_edit import set_toml_table
 
 PROBE_SECONDS: Final = 2.0
 INVITE_TICKET: Final = timedelta(days=1)
@@ -60,7 +60,7 @@ def render_entry(key: str, client: AgentClient, door: Door) -> str:
         return _render_claude_command(door)
     entry = client.build_entry(door)
     if client.form == "toml":
-        return render_toml_table((*client.place, NAME), entry).strip()
+        return set_toml_table("", (*client.place, NAME), entry).strip()
     if client.form == "yaml":
         return (_render_yaml_map(client.place[0], entry) if client.place else render_yaml(entry)).strip()
     value: Any = {NAME: entry}
@@ -137,7 +137,7 @@ _ARGUMENTS: Final[dict[SessionKind, tuple[str, str]]] = {
 def build_join_prompt(
     kind: SessionKind, language: Language, *, session: str, seat: str, has_token: bool, has_consultations: bool = False
 ) -> str:
-    """What an agent is told to do to take its seat. With a seat's token the tools know session and seat themselves."""
+    """The instructions by which an agent takes its seat. With a seat's token the tools know session and seat themselves."""
     words = INVITATION[language]
     first, second = _ARGUMENTS[kind]
     steps = words.steps[kind].format(

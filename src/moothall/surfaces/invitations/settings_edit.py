@@ -57,7 +57,7 @@ def set_json_entry(text: str, path: Sequence[str], value: Any) -> str:
     if node is None:
         return json.dumps(_nest(path, value), indent=2, ensure_ascii=False) + "\n"
     after = _set(text, node, list(path), value)
-    return _check(after, _replaced(before, list(path), value), parse_json)
+    return _check(after, _replace_at(before, list(path), value), parse_json)
 
 
 def remove_json_entry(text: str, path: Sequence[str]) -> str:
@@ -69,20 +69,20 @@ def remove_json_entry(text: str, path: Sequence[str]) -> str:
         if member is None:
             return text
         node = member.value
-    found = node.find(key)
-    if found is None or node.members is None:
+    entry = node.find(key)
+    if entry is None or node.members is None:
         return text
-    return _check(_cut(text, node, node.members.index(found)), _removed(before, list(path)), parse_json)
+    return _check(_cut(text, node, node.members.index(entry)), _remove_at(before, list(path)), parse_json)
 
 
 def set_toml_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
     """The text with this table, in place of one of that name; raises BadSetting."""
     before = parse_toml(text)
-    kept = remove_toml_table(text, path) if _has(before, path) else text
+    rest = remove_toml_table(text, path) if _has(before, path) else text
     body = "".join(f"{_toml_key(key)} = {_toml_value(each)}\n" for key, each in values.items())
-    gap = "" if not kept else "\n" if kept.endswith("\n") else "\n\n"
-    after = f"{kept}{gap}[{'.'.join(map(_toml_key, path))}]\n{body}"
-    return _check(after, _replaced(before, list(path), values), parse_toml)
+    gap = "" if not rest else "\n" if rest.endswith("\n") else "\n\n"
+    after = f"{rest}{gap}[{'.'.join(map(_toml_key, path))}]\n{body}"
+    return _check(after, _replace_at(before, list(path), values), parse_toml)
 
 
 def remove_toml_table(text: str, path: Sequence[str]) -> str:
@@ -90,17 +90,17 @@ def remove_toml_table(text: str, path: Sequence[str]) -> str:
     before = parse_toml(text)
     if not _has(before, path):
         return text
-    kept, is_inside = [], False
+    lines, is_inside = [], False
     for line in text.splitlines(keepends=True):
         if (header := _toml_header(line)) is not None:
             is_inside = header[: len(path)] == list(path)
         if not is_inside:
-            kept.append(line)
-    found = "".join(kept)
+            lines.append(line)
+    rest = "".join(lines)
     # The empty line that stood before the table goes with it.
-    if not text.endswith("\n\n") and found.endswith("\n\n"):
-        found = found[:-1]
-    return _check(found, _removed(before, list(path)), parse_toml)
+    if not text.endswith("\n\n") and rest.endswith("\n\n"):
+        rest = rest[:-1]
+    return _check(rest, _remove_at(before, list(path)), parse_toml)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -108,10 +108,6 @@ def parse_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as cause:
         raise BadSetting(f"it is not valid TOML: {cause}") from cause
-
-
-def render_toml_table(path: Sequence[str], values: dict[str, Any]) -> str:
-    return set_toml_table("", path, values)
 
 
 def _toml_key(key: str) -> str:
@@ -127,11 +123,11 @@ def _toml_value(value: Any) -> str:
 
 def _toml_header(line: str) -> list[str] | None:
     """The keys of a table's header line; None for any other line."""
-    found = re.match(r"\s*\[(?!\[)(.+?)\]\s*(?:#.*)?$", line)
-    if found is None:
+    match = re.match(r"\s*\[(?!\[)(.+?)\]\s*(?:#.*)?$", line)
+    if match is None:
         return [] if re.match(r"\s*\[\[.+\]\]\s*(?:#.*)?$", line) else None
     try:
-        value = tomllib.loads(f"[{found[1]}]\n")
+        value = tomllib.loads(f"[{match[1]}]\n")
     except tomllib.TOMLDecodeError:
         return None
     keys = []
@@ -156,9 +152,9 @@ def _parse(text: str) -> tuple[_Node, Any]:
 
 
 def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    assert found is not None, "the pattern takes also nothing"
-    return found.end()
+    match = _SPACE.match(text, at)
+    assert match is not None, "the pattern takes also nothing"
+    return match.end()
 
 
 def _read_value(text: str, at: int, depth: int) -> tuple[_Node, Any]:
@@ -169,11 +165,11 @@ def _read_value(text: str, at: int, depth: int) -> tuple[_Node, Any]:
         return _read_object(text, at, depth)
     if first == "[":
         return _read_array(text, at, depth)
-    found = (_STRING if first == '"' else _SCALAR).match(text, at)
-    if found is None:
+    match = (_STRING if first == '"' else _SCALAR).match(text, at)
+    if match is None:
         raise _Fault(at, "a value")
     try:
-        return _Node(at, found.end()), json.loads(found[0])
+        return _Node(at, match.end()), json.loads(match[0])
     except ValueError:
         raise _Fault(at, "a value") from None
 
@@ -182,14 +178,14 @@ def _read_object(text: str, at: int, depth: int) -> tuple[_Node, dict[str, Any]]
     start, members, values = at, [], {}
     at = _skip(text, at + 1)
     while text[at : at + 1] != "}":
-        found = _STRING.match(text, at)
-        if found is None:
+        match = _STRING.match(text, at)
+        if match is None:
             raise _Fault(at, 'a name in quotes, or "}"')
-        colon = _skip(text, found.end())
+        colon = _skip(text, match.end())
         if text[colon : colon + 1] != ":":
             raise _Fault(colon, '":"')
         node, value = _read_value(text, _skip(text, colon + 1), depth + 1)
-        key = json.loads(found[0])
+        key = json.loads(match[0])
         members.append(_Member(key, at, node))
         values[key] = value
         at = _read_separator(text, node.end, "}")
@@ -217,14 +213,14 @@ def _read_separator(text: str, at: int, closing: str) -> int:
 
 def _set(text: str, node: _Node, path: list[str], value: Any) -> str:
     key, *rest = path
-    found = node.find(key)
-    if found is not None and rest and found.value.members is not None:
-        return _set(text, found.value, rest, value)
-    if found is not None and rest:
+    entry = node.find(key)
+    if entry is not None and rest and entry.value.members is not None:
+        return _set(text, entry.value, rest, value)
+    if entry is not None and rest:
         raise BadSetting(f"{key!r} is not an object there; expected {{ … }}")
-    if found is not None:
-        written = _dump(value, _find_indent(text, found.start))
-        return text[: found.value.start] + written + text[found.value.end :]
+    if entry is not None:
+        written = _dump(value, _find_indent(text, entry.start))
+        return text[: entry.value.start] + written + text[entry.value.end :]
     return _insert(text, node, key, _nest(rest, value) if rest else value)
 
 
@@ -294,29 +290,29 @@ def _has(value: Any, path: Sequence[str]) -> bool:
     return True
 
 
-def _replaced(value: Any, path: list[str], new: Any) -> Any:
+def _replace_at(value: Any, path: list[str], new: Any) -> Any:
     if not path:
         return new
     key, *rest = path
-    found = value if isinstance(value, dict) else {}
-    return {**found, key: _replaced(found.get(key), rest, new)}
+    table = value if isinstance(value, dict) else {}
+    return {**table, key: _replace_at(table.get(key), rest, new)}
 
 
-def _removed(value: Any, path: list[str]) -> Any:
+def _remove_at(value: Any, path: list[str]) -> Any:
     key, *rest = path
     if rest:
-        return {**value, key: _removed(value[key], rest)}
+        return {**value, key: _remove_at(value[key], rest)}
     return {name: each for name, each in value.items() if name != key}
 
 
 def _check(text: str, expected: Any, parse: Any) -> str:
     """The text, if it means what it should and nothing else."""
     try:
-        found = parse(text)
+        parsed = parse(text)
     except BadSetting:
-        found = None
+        parsed = None
     # A table that held nothing else is gone with its last entry: TOML has no empty parents.
-    if _without_empty(found) != _without_empty(expected):
+    if _without_empty(parsed) != _without_empty(expected):
         raise BadSetting("it cannot be changed without touching other settings; add the entry by hand")
     return text
 

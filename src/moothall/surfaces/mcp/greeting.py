@@ -87,11 +87,11 @@ def greet_client(source: int, target: int, instructions: str) -> Greeting:
 
 
 def _read_line(source: int) -> bytes:
-    found = bytearray()
+    line = bytearray()
     # Byte by byte: what is read beyond the line would be lost to whoever reads on.
-    while not found.endswith(b"\n") and len(found) < MAX_LINE_LENGTH and (piece := os.read(source, 1)):
-        found += piece
-    return bytes(found)
+    while not line.endswith(b"\n") and len(line) < MAX_LINE_LENGTH and (piece := os.read(source, 1)):
+        line += piece
+    return bytes(line)
 
 
 def _write(target: int, data: bytes) -> None:

@@ -244,9 +244,9 @@ _METHOD = re.compile(r"\b(?:cstp|moot)\.[a-z][A-Za-z]+\b")
 
 
 def _reword(message: str) -> str:
-    """A message for whoever has tools: without commands of a shell, with tools instead of methods."""
-    told = _SHELL.sub("", message) or message
-    return _METHOD.sub(lambda found: (method.tool if (method := TABLE.get(found[0])) else "") or found[0], told)
+    """A message for a client with tools: without commands of a shell, with tools instead of methods."""
+    text = _SHELL.sub("", message) or message
+    return _METHOD.sub(lambda match: (method.tool if (method := TABLE.get(match[0])) else "") or match[0], text)
 
 
 def _build_refusal(message: str) -> types.CallToolResult:
@@ -273,8 +273,8 @@ async def serve_on_stdio(door: McpServer, greeting: Greeting) -> None:
             is_due = greeting.answered is not None
             async with writing:
                 async for message in answers:
-                    told = message.message
-                    if is_due and isinstance(told, types.JSONRPCResponse) and told.id == greeting.answered:
+                    sent = message.message
+                    if is_due and isinstance(sent, types.JSONRPCResponse) and sent.id == greeting.answered:
                         is_due = False
                         continue
                     await writing.send(message)

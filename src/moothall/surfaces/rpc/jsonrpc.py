@@ -27,7 +27,7 @@ UNKNOWN: Final = "unknown"
 log = logging.getLogger("moot")
 
 Observe = Callable[[str, str, float], None]
-"""Told of every call: method, outcome, seconds."""
+"""Called after every call: method, outcome, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class Dispatcher:
         method = checked["method"]
         try:
             result = await self._call_method(call, method, checked.get("params"))
-            found: dict[str, Any] = {"jsonrpc": "2.0", "id": checked.get("id"), "result": result}
+            answer: dict[str, Any] = {"jsonrpc": "2.0", "id": checked.get("id"), "result": result}
             outcome = "ok"
         except Fault as fault:
-            found = _build_error(checked.get("id"), fault)
+            answer = _build_error(checked.get("id"), fault)
             outcome = str(fault.code)
         self._observe(method if method in self._table or method == DISCOVER else UNKNOWN, outcome, time.perf_counter() - started)
-        return None if is_notification else found
+        return None if is_notification else answer
 
     async def _call_method(self, call: Call, name: str, params: object) -> dict[str, Any]:
         if name == DISCOVER:
@@ -149,8 +149,8 @@ def _is_id(value: object) -> bool:
 
 
 def _find_id(request: object) -> object:
-    found = request.get("id") if isinstance(request, dict) else None
-    return found if _is_id(found) else None
+    identifier = request.get("id") if isinstance(request, dict) else None
+    return identifier if _is_id(identifier) else None
 
 
 def _name_params(method: Method[Any, Any], params: object) -> object:
@@ -195,10 +195,10 @@ def build_document(table: Mapping[str, Method[Any, Any]]) -> dict[str, Any]:
 
 def list_errors() -> list[dict[str, Any]]:
     """Every error that a call may answer with, each code once."""
-    found = dict(errors.STANDARD)
+    listed = dict(errors.STANDARD)
     for code in (*errors.CODES.values(), errors.TOO_MUCH):
-        found[code.number] = f"{found[code.number]}; {code.means}" if code.number in found else code.means
-    return [{"code": number, "message": means} for number, means in sorted(found.items())]
+        listed[code.number] = f"{listed[code.number]}; {code.means}" if code.number in listed else code.means
+    return [{"code": number, "message": means} for number, means in sorted(listed.items())]
 
 
 def _describe_method(method: Method[Any, Any]) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def _build_idea(timeline: SwarmTimeline, idea: Idea) -> dict[str, Any]:
 
 
 def _build_join(join: IdeaJoin) -> dict[str, Any]:
-    """Return a join with what decided it: the author's word, or the judge's on a pair that a measure found."""
+    """Return a join with what decided it: the author's word, or the judge's on a pair that a measure listed."""
     placed = join.placed
     return {
         **take_fields(join, "id round"),

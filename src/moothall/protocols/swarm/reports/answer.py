@@ -238,7 +238,7 @@ def _build_evidence(idea: IdeaStanding, findings: Sequence[Finding], words: Swar
 
 
 def _format_finding(finding: Finding, idea: IdeaStanding, words: SwarmReportText) -> Text:
-    """Who found it, how sure and whether it was checked; then its own words, where they are not the idea's, and its details."""
+    """Its author, how sure and whether it was checked; then its own words, where they are not the idea's, and its details."""
     marks = [finding.id, words.in_round.format(number=finding.round)]
     marks += [words.sure.format(confidence=translate_term(words, finding.confidence))] if finding.confidence else []
     marks += (

@@ -29,7 +29,7 @@ _CONFIDENCES: Final = {"high": 0, "medium": 1, None: 2, "low": 3}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """What somebody says to an idea: a review, a vote, a check of a finding, a stop signal. `kind` says which and to what end."""
+    """What an agent says to an idea: a review, a vote, a check of a finding, a stop signal. `kind` says which and to what end."""
 
     seat: SeatId
     kind: str
@@ -55,7 +55,7 @@ class IdeaStanding:
     """Its evidence, the best first; what an agent says again is in it once."""
     reviews: tuple[Remark, ...] = ()
     pheromone: float | None = None
-    """The strongest concentration of the directions in which it was found."""
+    """The strongest concentration of the directions in which it was reported."""
     result: IdeaResolution | None = None
     """What the vote made of it."""
 

@@ -1,6 +1,6 @@
-"""The whole run for people: every operation, event and figure. Grows with the run; each entry is told once.
+"""The whole run for people: every operation, event and figure. Grows with the run; each entry is described once.
 
-One table says what each recorded fact adds to the blackboard's events, and how it reads as it happens. What is told does not
+One table says what each recorded fact adds to the blackboard's events, and how it reads as it happens. What is described does not
 depend on who answered first: where many answer at once, it waits for the fact that takes them together.
 """
 

@@ -120,9 +120,9 @@ class AnswerIndex:
         return answers
 
     def _index_directions(self) -> dict[str, int]:
-        """Return the answer that each direction stands for: the one of its name, else what most explorers first found there.
+        """Return the answer that each direction stands for: the one of its name, else what most explorers first reported there.
 
-        Directions in which the same idea was found are one, however they are spelled.
+        Directions in which the same idea was reported are one, however they are spelled.
         """
         named = {direction_key(answer.text): answer.number for answer in self.answers.values() if not answer.idea}
         finders: dict[str, Counter[int]] = {}
@@ -133,10 +133,10 @@ class AnswerIndex:
                 met.add((finding.seat, finding.idea))
                 finders.setdefault(direction_key(finding.direction), Counter())[finding.idea] += 1
         held = Counter(number for agent in self._state.agents.values() for number in agent.holds)
-        found = {
+        directions = {
             key: max(each, key=lambda idea: (held[idea] > 0, each[idea], held[idea], -idea)) for key, each in finders.items()
         }
-        return named if self._state.opened.subject.options else {**named, **found}
+        return named if self._state.opened.subject.options else {**named, **directions}
 
     def list_read(self, seat: SeatId) -> dict[int, PossibleAnswer]:
         """Return the answers that an explorer can rate: what it stated itself, and what the directions that it read stand for.
@@ -199,7 +199,7 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
 
 
 def _weigh_findings(state: Swarm) -> dict[tuple[int, SeatId], float]:
-    """Return how much an explorer's reading of an idea counts after the reviews of what it found for it (S-13).
+    """Return how much an explorer's reading of an idea counts after the reviews of its findings for it (S-13).
 
     Support 0.8, extension 1.2 and synthesis 1.0 stand behind a reading, a challenge of 1.5 against it; what the validator refuted
     does not count at all. What its author read of other ideas is not touched.

@@ -244,7 +244,7 @@ def _explain_judgement(review: RoundReview, where: Mapping[str, int], key: str) 
 
 
 def _collect_agreements(state: Swarm) -> dict[str, tuple[str, ...]]:
-    """Return what the author of each new text says it agrees with, as far as that exists; nothing for texts to be kept apart."""
+    """Return what the author of each new text says it agrees with, as far as that exists; nothing for texts that stay apart."""
     board, new, apart = state.board, list_new_findings(state), _collect_separate_texts(state)
     said = {finding.key for finding in new}
     agreements: dict[str, tuple[str, ...]] = {}

@@ -211,7 +211,7 @@ def _with_protection(state: Swarm, measured: facts.ConvergenceMeasured) -> facts
 
 
 def _choose_debater(state: Swarm) -> facts.RoleChange | None:
-    """One explorer becomes a debater, so that somebody contradicts the majority."""
+    """One explorer becomes a debater, so that one agent contradicts the majority."""
     explorer = next((seat for seat in state.active if state.agents[seat].role == "EXPLORER"), None)
     if explorer is None:
         return None
