@@ -168,3 +168,40 @@ def test_an_answer_is_right_by_a_written_rule(tmp_path: Path, row: dict[str, Any
     """G-3: choices and words as a whole, numbers within their tolerance."""
     (tmp_path / "q.jsonl").write_text(json.dumps(row), encoding="utf-8")
     assert load_questions(tmp_path / "q.jsonl")[0].is_right(said) is right
+
+
+def answer_freely(kind: str, request: Request) -> Step | None:
+    """`skilled` gives the capital in other words, `guessing` another city; the judge, of another family, knows a paraphrase."""
+    if kind != "propose":
+        return None
+    text = json.dumps(request.body, ensure_ascii=False)
+    if "expected answer" not in text:
+        number = int(text.split("Capital ")[1].split("?")[0]) if "Capital " in text else -1
+        choice = f"City{number} indeed" if request.body["model"] == "skilled" else "Nowhere"
+        choice = ("red" if request.body["model"] == "skilled" else "blue") if number < 0 else choice
+        return StubReply(text=json.dumps({"type": "propose", "text": f"{choice}.", "choice": choice, "confidence": 0.9}))
+    is_same = " indeed" in text or "| red" in text.rpartition("The given answer")[2]
+    # It errs: of the city 3 its second seat says the contrary.
+    choice = "different" if not is_same or ("City3" in text and "sets the answers apart" in text) else "same"
+    return StubReply(text=json.dumps({"type": "propose", "text": f"{choice}.", "choice": choice, "confidence": 0.9}))
+
+
+def test_a_judge_of_another_family_judges_free_answers_and_its_own_error_is_shown(cli: Cli, provider: ModelProvider) -> None:
+    """G-3: paraphrases are right, where the judge contradicts itself they are not; a second run calls nothing."""
+    provider.change = answer_freely
+    rows = [{"question": f"Capital {n}?", "answer": f"City{n}"} for n in range(4)]
+    rows += [{"question": "Red?", "answer": "red", "options": "red|blue"}]
+    (cli.cwd / "q.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    words = ["bench", "q.jsonl", *MODELS, "--votes", "2"]
+    assert {way["right"] for way in cli.json(*words)["ways"].values()} == {0, 1}
+    asked = provider.answered.count("propose")
+    result = cli.json(*words, "--judge", "openai:weigher")
+    assert (result["ways"]["openai:skilled"]["right"], result["ways"]["openai:guessing"]["right"]) == (4, 0)
+    assert result["judge"] == {"judge": "openai:weigher", "judged": 8, "split": 1, "known": 2, "wrong": 0}
+    # Two seats judge eight free answers and two with an exact rule; nothing was answered anew.
+    assert provider.answered.count("propose") == asked + 20
+    report = cli(*words, "--judge", "openai:weigher", "--form", "md").out
+    assert "In 1 of 8 (12% ± 12%) it contradicted itself" in report
+    assert "Of 2 answers with an exact rule it judged 0 wrongly" in report
+    assert provider.answered.count("propose") == asked + 20
+    assert "of the same family as openai:skilled" in cli(*words, "--judge", "openai:skilled", code=2).err

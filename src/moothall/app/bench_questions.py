@@ -42,6 +42,11 @@ class BenchQuestion:
         """Names the question among others, whatever its place in the file."""
         return sha256(json.dumps([self.question, self.options], ensure_ascii=True).encode()).hexdigest()[:16]
 
+    @property
+    def is_free(self) -> bool:
+        """Whether no exact rule knows every right answer: it is neither one of the options nor a number."""
+        return not self.options and _parse_number(self.answer, is_whole=True) is None
+
     def is_right(self, said: str) -> bool:
         """Whether an answer is the right one: by label, else by its last number, where the answer is a number."""
         if normalize_label(said) == normalize_label(self.answer):

@@ -6,7 +6,7 @@ of a session follows from its question and its way: a run that was stopped goes 
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
@@ -73,45 +73,21 @@ class BenchRun:
         self._plan = plan
         self._on_done = on_done
         self._result = BenchResult({way: {} for way in plan.list_ways()})
-        self._free = asyncio.Semaphore(plan.at_once)
 
     async def run(self, questions: Sequence[BenchQuestion]) -> BenchResult:
         """Ask what was not asked before, and return all that is recorded. Raises MootError when a seat cannot be asked."""
         work = [(way, question) for question in questions for way in (VOTE, *self._plan.protocols)]
         # The first one checks the seats: a wrong key is said once, before anything is recorded.
-        for way, question in work[:1]:
-            await self._decide(way, question, check=True)
-        try:
-            async with asyncio.TaskGroup() as group:
-                for way, question in work[1:]:
-                    group.create_task(self._decide_when_free(way, question))
-        except BaseExceptionGroup as errors:
-            # One sentence says it: the others are of the same kind, and nothing that was answered is lost.
-            if (expected := errors.subgroup(MootError)) is None:
-                raise
-            raise _find_first(expected) from None
+        await run_jobs(1, [self._decide(way, question, check=True) for way, question in work[:1]])
+        await run_jobs(self._plan.at_once, [self._decide(way, question, check=False) for way, question in work[1:]])
         return self._result
-
-    async def _decide_when_free(self, way: str, question: BenchQuestion) -> None:
-        async with self._free:
-            await self._decide(way, question, check=False)
 
     async def _decide(self, way: str, question: BenchQuestion, *, check: bool) -> None:
         session = _name_session(self._plan, way, question)
-        is_recorded = await _exists(self._moot, session)
-        if not is_recorded and self._plan.money is not None and self._result.spent >= self._plan.money * 1e6:
-            self._result.unasked["money"] += 1
-            self._on_done(way, question, None)
-            return
-        if not is_recorded:
-            options = build_bench_options(self._plan, way, question)
-            options["session"], options["check"] = session, check
-            await self._moot.open(question.question, **options)
-        decision = await self._moot.run(session)
-        self._result.spent += decision.spent.cost
-        if decision.status in {"thinking", "parked"}:
-            self._result.unasked[decision.status] += 1
-        else:
+        options = build_bench_options(self._plan, way, question)
+        options["check"], options["session"] = check, session
+        decision = await decide_once(self._moot, self._plan, self._result, question.question, options)
+        if decision is not None:
             await self._record(way, question, session, decision)
         self._on_done(way, question, decision)
 
@@ -121,12 +97,47 @@ class BenchRun:
             ways[way][question.key] = _build_trial(question, decision.short_choice, decision.confidence, decision)
             return
         state = (await self._moot.engine.load_snapshot(session)).session_state
-        answers = _list_blind_answers(await self._moot.engine.entries(session))
+        answers = list_blind_answers(await self._moot.engine.entries(session))
         for seat in reversed(state.seats):
             # The first seat of a model stands for the model alone.
             if seat.id in answers:
                 ways[self._plan.seats[seat.id]][question.key] = answers[seat.id].judge(question)
         ways[VOTE][question.key] = _count_votes(question, answers, state.seats, state.opened.subject)
+
+
+async def run_jobs(at_once: int, jobs: Sequence[Coroutine[None, None, None]]) -> None:
+    """Run jobs, so many at a time. Raises the first MootError: the others are of the same kind, and nothing answered is lost."""
+    free = asyncio.Semaphore(at_once)
+
+    async def run_when_free(job: Coroutine[None, None, None]) -> None:
+        async with free:
+            await job
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for job in jobs:
+                group.create_task(run_when_free(job))
+    except BaseExceptionGroup as errors:
+        if (expected := errors.subgroup(MootError)) is None:
+            raise
+        raise _find_first(expected) from None
+
+
+async def decide_once(moot: Moot, plan: BenchPlan, result: BenchResult, topic: str, options: Options) -> Decision | None:
+    """Return the decision of a session, which is opened if it is not recorded; None, counted, where there is none yet."""
+    session = parse_session_id(options["session"] or "")
+    is_recorded = await _exists(moot, session)
+    if not is_recorded and plan.money is not None and result.spent >= plan.money * 1e6:
+        result.unasked["money"] += 1
+        return None
+    if not is_recorded:
+        await moot.open(topic, **options)
+    decision = await moot.run(session)
+    result.spent += decision.spent.cost
+    if decision.status in {"thinking", "parked"}:
+        result.unasked[decision.status] += 1
+        return None
+    return decision
 
 
 def build_bench_options(plan: BenchPlan, way: str, question: BenchQuestion) -> Options:
@@ -165,7 +176,8 @@ class _BlindAnswer:
         )
 
 
-def _list_blind_answers(entries: Iterable[Entry]) -> dict[SeatId, _BlindAnswer]:
+def list_blind_answers(entries: Iterable[Entry]) -> dict[SeatId, _BlindAnswer]:
+    """Return what each seat answered before it read anyone."""
     answers: dict[SeatId, _BlindAnswer] = {}
     sent_at = None
     for entry in entries:

@@ -33,6 +33,11 @@ class BenchText(Texts):
     stopped: str
     recorded: str
     expected: str
+    judged: str
+    judge_split: str
+    judge_wrong: str
+    judge_topic: str
+    judge_stances: tuple[str, ...]
     unasked: Mapping[str, str]
 
 BENCH: Catalogue[BenchText]

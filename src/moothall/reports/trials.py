@@ -8,7 +8,17 @@ from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import BENCH, BenchText
 from moothall.reports.blocks import Bar, Bars, Block, Line, LineChart, Report, Series, build_section, build_table
-from moothall.scoring.trials import Recommendation, Trial, WayFigures, compare_pairs, list_bins, recommend, sum_up
+from moothall.scoring.trials import (
+    JudgeFigures,
+    Recommendation,
+    Trial,
+    WayFigures,
+    compare_pairs,
+    list_bins,
+    measure_share,
+    recommend,
+    sum_up,
+)
 
 _NONE: Final = "–"
 
@@ -19,6 +29,8 @@ def build_bench_report(
     singles: Sequence[str],
     unasked: Mapping[str, int],
     language: Language,
+    *,
+    judge: JudgeFigures | None = None,
 ) -> Report:
     """Return the report: what to use, in one sentence; then the figures, the differences and how sure each way was."""
     words = BENCH[language]
@@ -39,7 +51,7 @@ def build_bench_report(
         language=language,
         title=words.title,
         topic=words.topic.format(name=one_line(name), questions=questions),
-        decision=(Line(describe_recommendation(advice, figures, words), "strong"), *missing),
+        decision=(Line(describe_recommendation(advice, figures, words), "strong"), *_describe_judge(judge, words), *missing),
         record=(
             *build_section(words.figures, (bars, build_table(words.heads, rows))),
             *build_section(words.differences.format(way=advice.single), differences),
@@ -58,6 +70,16 @@ def describe_recommendation(advice: Recommendation, figures: Mapping[str, WayFig
     if advice.is_enough:
         return words.one_is_enough.format(**shown)
     return words.use.format(**shown, times=f"{chosen.calls / max(1, single.calls):.1f}")
+
+
+def _describe_judge(judge: JudgeFigures | None, words: BenchText) -> tuple[Line, ...]:
+    """How often the judge of free answers errs: no figure above is more exact than that."""
+    if judge is None or not judge.judged:
+        return ()
+    rows = [(words.judge_split, judge.split, judge.judged), (words.judge_wrong, judge.wrong, judge.known)]
+    shares = [(text, count, among, measure_share(count, among)) for text, count, among in rows if among]
+    lines = [text.format(count=count, among=among, share=f"{of[0]:.0%} ± {of[1]:.0%}") for text, count, among, of in shares]
+    return (Line(" ".join((words.judged.format(judge=judge.judge, among=judge.judged), *lines)), "dim"),)
 
 
 def _list_cells(each: WayFigures, words: BenchText) -> tuple[str, ...]:

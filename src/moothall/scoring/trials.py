@@ -46,12 +46,12 @@ class WayFigures:
 
     @property
     def share(self) -> float:
-        return self.right / self.asked if self.asked else 0.0
+        return measure_share(self.right, self.asked)[0]
 
     @property
     def error(self) -> float:
         """The standard error of the share."""
-        return math.sqrt(self.share * (1 - self.share) / self.asked) if self.asked else 0.0
+        return measure_share(self.right, self.asked)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,27 @@ class Recommendation:
     is_enough: bool
     is_measured: bool
     """False where there are too few questions to tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeFigures:
+    """How far a judge of free answers is to be believed."""
+
+    judge: str
+    judged: int
+    """Free answers that it judged, each twice."""
+    split: int
+    """Of these, how many its two seats judged differently; they count as not right."""
+    known: int
+    """Answers with an exact rule that it judged as well."""
+    wrong: int
+    """Of these, how many it judged against the rule."""
+
+
+def measure_share(count: int, among: int) -> tuple[float, float]:
+    """Return a share and its standard error."""
+    share = count / among if among else 0.0
+    return share, math.sqrt(share * (1 - share) / among) if among else 0.0
 
 
 def recommend(ways: Mapping[str, Mapping[str, Trial]], singles: Sequence[str]) -> Recommendation:
