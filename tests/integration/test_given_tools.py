@@ -2,17 +2,20 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from random import Random
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from moothall.app.estimates import estimate_session
 from moothall.app.moot import Moot
+from moothall.domain import given_search
 from moothall.domain.budget import ToolRules
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Language, Reply, ToolUsed
@@ -393,3 +396,31 @@ def test_tools_are_offered_by_themselves_where_files_are_too_long(language: Lang
     assert then.places[0].startswith(f"long.md:{last + 1}-")
     assert run_tool(language, (long,), "search", {"words": "租金"}).outcome == "answered"
     assert not run_tool(language, (long,), "search", {"words": "zebra"}).places
+
+
+def test_a_large_folder_is_indexed_beside_the_loop_and_never_in_it(tmp_path: Path) -> None:
+    """E-2, N-7: at the opening, and in a process that reads the session again; what is asked then finds its passages."""
+    files = [ContextFile(name=f"part{number}.md", text=FILLER * 100 + f"The rent is {number} euros.") for number in range(5)]
+    in_loop: list[str] = []
+
+    def note_call(frame: FrameType, event: str, value: object) -> None:
+        if event == "call" and frame.f_code is given_search._split_passages.__code__:
+            in_loop.append(frame.f_code.co_name)
+
+    async def work() -> None:
+        environ = {"MOOT_HOME": str(tmp_path)}
+        async with Moot(environ=environ) as moot:
+            sys.setprofile(note_call)
+            session = await moot.open("Is the rent too high?", seats={"ada": "mailbox", "bob": "mailbox"}, files=files)
+            assert "The rent is 3 euros." in (await moot.asks(session))[0].brief.shared
+        given_search._build_index.cache_clear()
+        async with Moot(environ=environ) as moot:
+            assert await moot.asks(session)
+            sys.setprofile(None)
+            assert given_search._build_index.cache_info().currsize == 1
+
+    try:
+        asyncio.run(work())
+    finally:
+        sys.setprofile(None)
+    assert in_loop == []

@@ -102,12 +102,14 @@ def _explain_text(what: str, value: object, limits: Iterable[object]) -> str | N
 
 def _explain_number(what: str, value: object, limits: Iterable[object], *, is_whole: bool) -> str | None:
     over, least, most = _find_number(limits, Gt, "gt"), _find_number(limits, Ge, "ge"), _find_number(limits, Le, "le")
-    is_number = isinstance(value, int if is_whole else int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # A whole number may be too large for the float that `isfinite` makes of it.
+    is_real = not is_whole and isinstance(value, float) and math.isfinite(value)
+    is_number = is_real or (isinstance(value, int) and not isinstance(value, bool))
     if is_number and (over is None or value > over) and (least is None or value >= least) and (most is None or value <= most):
         return None
     lower = "" if over is None and least is None else f" more than {over:g}" if over is not None else f" from {least:g}"
     upper = "" if most is None else f" and at most {most:.0f}" if over is not None else f" to {most:g}"
-    return f"{what} is {value!r}; it must be a {'whole ' if is_whole else ''}number{lower}{upper}"
+    return f"{what} is {value!r:.40}; it must be a {'whole ' if is_whole else ''}number{lower}{upper}"
 
 
 def _find_number(limits: Iterable[object], kind: type, name: str) -> Any:

@@ -13,6 +13,7 @@ from moothall.domain.records import StoredRecord
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, Swap, validate_seats, validate_swaps
 from moothall.domain.safe_text import fix_surrogates
 from moothall.engine.events import EntryAdded, Event, EventQueue
+from moothall.engine.given_texts import prepare_search
 from moothall.engine.outside_answers import MAX_KEY_LENGTH, MAX_REASON_LENGTH, OutsideAnswers
 from moothall.engine.replay import Replay, ReplayResult, replay_records
 from moothall.engine.session_loop import ParticipantFactory, SessionRun
@@ -38,6 +39,7 @@ class Engine(OutsideAnswers):
         # Fails for an unknown kind of opening before anything is written.
         self._writer.rules_for(opened)
         await self._texts.store(opened.subject.context)
+        await prepare_search(opened)
         now = self._world.clock.now()
         while True:
             name = session or await self._next_id(now)

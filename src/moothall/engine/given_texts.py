@@ -3,6 +3,7 @@
 Each is a stream of its own, as registers are: hash-chained, never changed, and copied with the ledger.
 """
 
+import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -14,11 +15,13 @@ from typing import Final
 from moothall.codec.chain import compute_root_hash, decode_entry, seal, validate_chain
 from moothall.codec.stored import FactCodec
 from moothall.domain.facts import Opened
+from moothall.domain.given_search import search_files, select_visible
 from moothall.domain.ids import SessionId
 from moothall.domain.records import FILE_KINDS, FileEnded, FilePart, FileStored, StoredRecord
 from moothall.domain.topic import ContextFile
 from moothall.errors import LedgerDamaged, SeqConflict
 from moothall.ports.ledger import Clock, Ledger
+from moothall.reports.given import fits_prompt
 
 PART_LENGTH: Final = 200_000
 MAX_CACHED: Final = 32_000_000
@@ -55,6 +58,13 @@ def list_hashes(opening: bytes) -> list[str]:
         return [each["sha256"] for each in json.loads(opening)["subject"]["context"] if each.get("sha256")]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
+
+
+async def prepare_search(opened: Opened) -> None:
+    """Index the files that no prompt has room for, on a thread: for a large folder that takes a second or more."""
+    if not fits_prompt(opened.subject.context):
+        for files in {select_visible(opened.subject.context, seat.sees) for seat in opened.seats}:
+            await asyncio.to_thread(search_files, files, "", 0)
 
 
 class GivenTexts:

@@ -18,7 +18,7 @@ from moothall.domain.running_time import PendingAsk
 from moothall.domain.topic import ContextFile
 from moothall.engine.context import EngineContext, PauseWatch
 from moothall.engine.events import EventHub, EventQueue
-from moothall.engine.given_texts import GivenTexts, list_hashes
+from moothall.engine.given_texts import GivenTexts, list_hashes, prepare_search
 from moothall.engine.outages import OutageLog
 from moothall.engine.session_loop import NEW_SECONDS, SessionRun
 from moothall.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
@@ -85,6 +85,7 @@ class Sessions:
             async for page in self.read_pages(session):
                 snapshot = self._writer.apply_records(snapshot, page) if snapshot else self._writer.load(session, page)
             assert snapshot is not None
+            await prepare_search(snapshot.session_state.opened)
         else:
             snapshot = self._writer.apply_records(snapshot, await self._world.ledger.read(session, snapshot.seq))
         self._cache_snapshot(snapshot)
@@ -97,7 +98,10 @@ class Sessions:
         records = await self._read(session, known.seq if known else 0, limit)
         if known is None and not records:
             raise await self.build_unknown(session)
-        return self._writer.read_on(session, known, records)
+        snapshot, entries = self._writer.read_on(session, known, records)
+        if known is None:
+            await prepare_search(snapshot.session_state.opened)
+        return snapshot, entries
 
     async def list_written(self, after: int | None = None) -> WrittenSessions:
         """Return which sessions were written to since a position of the ledger; None only asks for the position."""

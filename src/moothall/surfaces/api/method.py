@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel, to_pascal
 
 from moothall.domain.facts import TOKEN_ORIGIN
 from moothall.domain.safe_text import one_line
-from moothall.errors import NotAllowed, UnknownSession
+from moothall.errors import BadSetting, NotAllowed, UnknownSession
 from moothall.memory.tokens import Identity
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ HOLDERS: Final[dict[Needs, str]] = {
 
 MAX_NAMED: Final = 10
 """How many sessions an error names."""
+MAX_VALUES: Final = 20_000
 TRACE_HEADER: Final = "traceparent"
 
 
@@ -289,6 +290,7 @@ class Method(Generic[P, R]):
         if self.needs_unbound_token and not (self.serves_seats and call.caller.role == "seat"):
             call.caller.check_unbound(self.name)
         try:
+            _check_size(params)
             given = self.params.model_validate(params)
             for name in _SESSION_NAMES:
                 if (session := getattr(given, name, None)) is not None:
@@ -422,6 +424,16 @@ def _build_params(handler: Callable[..., Awaitable[Any]]) -> type[ApiModel]:
     _, *taken = inspect.signature(handler).parameters.values()
     fields: dict[str, Any] = {each.name: (each.annotation, ... if each.default is each.empty else each.default) for each in taken}
     return create_model(f"{to_pascal(handler.__name__)}Params", __base__=ApiModel, **fields)
+
+
+def _check_size(params: object) -> None:
+    """Raise BadSetting if a call has so many values, at any depth, that it takes seconds to say what is wrong with each."""
+    level, count = [params], 0
+    while level:
+        lists = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [value for values in lists for value in values]
+        if (count := count + len(level)) > MAX_VALUES:
+            raise BadSetting(f"the parameters have more than {MAX_VALUES:,} values; expected fewer in one call")
 
 
 def explain_validation_error(cause: ValidationError) -> str:
