@@ -45,7 +45,7 @@ LOGINS = """
 
 def guess():
     while True:
-        body = json.dumps({"token": "moot_abc_wrong"}).encode()
+        body = json.dumps({"token": "SECRET"}).encode()
         try:
             urllib.request.urlopen(urllib.request.Request(
                 f"http://{host}:{port}/login", body, {"Content-Type": "application/json"}), timeout=5).read()
@@ -57,6 +57,18 @@ time.sleep(1)
 print("full", flush=True)
 time.sleep(60)
 """
+GUESSES = LOGINS.replace("SECRET", "moot_abc_wrong")
+SILENT = """
+links = []
+for number in range(1200):
+    link = socket.create_connection((host, int(port)), 10)
+    if number % 2:
+        link.sendall(b"POST /login HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 900\\r\\n\\r\\n{")
+    links.append(link)
+print("full", flush=True)
+time.sleep(60)
+"""
+"""Connections that say nothing at all, and bodies that stop after their first character."""
 
 
 @contextmanager
@@ -105,17 +117,37 @@ def test_half_open_connections_of_another_user_do_not_keep_the_owner_out(server:
 def test_guessed_logins_do_not_keep_the_owner_out(server: Server) -> None:
     """N-7: twelve threads of another user guess; the owner's key opens a login, and calls go on."""
     body = f'{{"token": "{server.cli.key}"}}'.encode()
-    with attack(server, LOGINS):
+    with attack(server, GUESSES):
         statuses = [server.nobody.request("POST", "/login", body).status for _ in range(6)]
         assert statuses == [204] * 6
         assert work_for(server.local, 2.0) < 5.0
+
+
+def test_a_token_that_signs_in_again_and_again_writes_a_few_entries(server: Server) -> None:
+    """N-7: twelve threads of another user have a seat's token; its own limit holds at the door, and the owner signs in."""
+    session = server.local.opened()
+    secret = server.cli.json("invite", session, "--seat", "minski")["token"]
+    body = f'{{"token": "{server.cli.key}"}}'.encode()
+    with attack(server, LOGINS.replace("SECRET", secret)):
+        assert [server.nobody.request("POST", "/login", body).status for _ in range(6)] == [204] * 6
+        assert work_for(server.local, 2.0) < 5.0
+    signed_in = [row for row in server.cli.json("access", "log") if row["event"] == "signed in" and row.get("for") != "owner"]
+    assert 0 < sum(int(row.get("times", 1)) for row in signed_in) < 40
+
+
+def test_connections_that_say_nothing_do_not_keep_the_owner_out(server: Server) -> None:
+    """N-7: 600 silent connections and 600 silent bodies of another user against 1,024 descriptors."""
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (1_024, 1_024))
+    with attack(server, SILENT):
+        assert work_for(server.local, 2.0) < 5.0
+        assert len(list(Path(f"/proc/{server.pid}/fd").iterdir())) < 300
 
 
 def test_a_flood_of_guesses_is_a_few_entries_of_the_log_that_an_owner_reads(server: Server) -> None:
     """N-7: logins and refused secrets are in `moot access log`, counted, after a restart too, and no secret is."""
     guess = "moot_0badbeef_this-is-somebodys-secret"
     assert server.nobody.request("POST", "/login", f'{{"token": "{server.cli.key}"}}'.encode()).status == 204
-    with attack(server, LOGINS):
+    with attack(server, GUESSES):
         for _ in range(3):
             assert server.client(guess).get("/me").status in {401, 429}
 
@@ -134,7 +166,7 @@ def test_a_flood_of_guesses_is_a_few_entries_of_the_log_that_an_owner_reads(serv
     ]
     assert "refused" in server.cli("access", "log").out
     assert len(server.cli.json("access", "log", "--limit", "1")) == 1
-    stored = b"".join(path.read_bytes() for path in server.cli.home.rglob("ledger.db*"))
+    stored = b"".join(path.read_bytes() for path in server.cli.home.rglob("ledger.db*") if path.is_file())
     assert b"somebodys-secret" not in stored
     assert server.cli.key.encode() not in stored
 
