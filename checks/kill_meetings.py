@@ -96,14 +96,16 @@ class Meetings:
             await moot.open(demo.topic, **options)
 
     async def check(self, session: str) -> tuple[str, list[str], Any]:
-        """The record, the faults of the whole ledger, and the outcome; raises if the rules do not lead to the record."""
+        """The entries, the faults of the whole ledger, and the outcome; raises if the rules do not lead to the record."""
         async with self._open_moot() as moot:
             found = await LedgerVerifier(moot.ledger, moot.clock).verify_all()
             faults = [*found.faults, *(f"{each.session}: {each.fault}" for each in found.sessions if each.fault)]
             await moot.replay(session)
             decision = await moot.decision(session)
             outcome = (decision.status, decision.choice, decision.decision and decision.decision.text)
-            return await moot.export(session, "jsonl"), faults, outcome
+            # The line above the entries names the last of them, so it changes as the session goes on.
+            _, _, entries = (await moot.export(session, "jsonl")).partition("\n")
+            return entries, faults, outcome
 
     def _open_moot(self) -> Moot:
         return Moot(environ={"MOOT_HOME": str(self.home)})
@@ -111,7 +113,7 @@ class Meetings:
 
 def list_answered(record: str) -> list[tuple[str, str]]:
     """The asks that have an answer or a loss on record, each with what it is: a refused wish to consult has two facts."""
-    facts = [json.loads(json.loads(line)["body"]) for line in record.splitlines()[1:]]
+    facts = [json.loads(json.loads(line)["body"]) for line in record.splitlines()]
     return [(fact["fact"], fact["ask"]) for fact in facts if isinstance(fact.get("ask"), str)]
 
 
@@ -130,7 +132,7 @@ def hold_killed(meetings: Meetings, demo: Demo, session: str, chance: random.Ran
     before, faults, outcome = asyncio.run(meetings.check(session))
     deaths, wrong, asked = 0, list(faults), 0
     while True:
-        code = meetings.run(session, len(before.splitlines()) + chance.randint(0, MAX_ENTRIES), chance.uniform(0, LATEST))
+        code = meetings.run(session, len(before.splitlines()) + chance.randint(1, MAX_ENTRIES + 1), chance.uniform(0, LATEST))
         record, faults, outcome = asyncio.run(meetings.check(session))
         wrong += [f"false alarm: {fault}" for fault in faults]
         if not record.startswith(before):
