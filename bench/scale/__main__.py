@@ -1,9 +1,12 @@
 """Workers at full size: python -m bench.scale [--running 1000] [--parked 10000] [--workers 3] [--faults] [--soak MINUTES]
+       [--temporal] [--old FOLDER]
 
 One PostgreSQL, some workers (one of them in a network namespace), one server. Opens parked sessions (each waits for a mailbox)
 and running ones (debates of two participants), and prints tables: first as many steps as the workers can bear; then, with
 --faults, a worker is killed, one is frozen, one is cut off and the database crashes, each while as many sessions run, whose
 participants take --seconds over an answer, as models do; with --soak such sessions go on for long. In the end all is checked.
+With --temporal a Temporal server hands out the sessions, and is killed like the others. With --old one worker more has the code
+of another tree of Moot.
 """
 
 import argparse
@@ -15,14 +18,17 @@ import statistics
 import sys
 import tempfile
 import time
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import asyncpg
+from tests.support.temporal_server import TemporalServer
 
 from bench.scale.counted_worker import PLATFORM, SLOW_PLATFORM, CountedParticipant
+from bench.scale.cut_line import CutLine
 from bench.scale.database import open_database
-from bench.scale.faults import FAULTS, measure_recovery
+from bench.scale.faults import FAULTS, TEMPORAL_FAULTS, measure_recovery
 from bench.scale.load import (
     ASKS,
     MAILBOX,
@@ -61,6 +67,11 @@ class Bench:
     runner: Runner
     debates: list[SessionId]
     next_seed: int = 1
+    old_pid: int = 0
+
+    @property
+    def worker_count(self) -> int:
+        return int(self.given.workers) + (self.old_pid != 0)
 
     async def open_debates(self, count: int, platform: str = SLOW_PLATFORM) -> range:
         seeds = range(self.next_seed, self.next_seed + count)
@@ -126,7 +137,7 @@ async def measure_steps(bench: Bench) -> None:
     print(
         "\n| running | most at once | workers | steps | steps/s | CPU ms per step: workers | engine alone | PostgreSQL "
         "| transactions per step | largest worker, MB |\n|---|---|---|---|---|---|---|---|---|---|\n"
-        f"| {given.running:,} | {most:,} | {given.workers} | {steps:,} | {steps / wall:.0f} | {1_000 * cpu / steps:.2f} "
+        f"| {given.running:,} | {most:,} | {bench.worker_count} | {steps:,} | {steps / wall:.0f} | {1_000 * cpu / steps:.2f} "
         f"| {alone:.2f} | {1_000 * database_cpu / steps:.2f} | {transactions / steps:.2f} | {stage.measure_memory()} |",
         flush=True,
     )
@@ -136,7 +147,7 @@ async def measure_faults(bench: Bench) -> bool:
     """Break each thing while debates run; whether all sessions went on in time."""
     stage, is_late = bench.stage, False
     rows = []
-    for name, inflict in FAULTS.items():
+    for name, inflict in (TEMPORAL_FAULTS if stage.temporal else FAULTS).items():
         tell(f"fault: {name}")
         begun = len(stage.list_calls())
         seeds = await bench.open_debates(bench.given.running)
@@ -146,7 +157,7 @@ async def measure_faults(bench: Bench) -> bool:
         running = (await bench.runner.stats()).running
         fault = await inflict(stage)
         await bench.wait_for_debates()
-        while (await bench.runner.stats()).workers < bench.given.workers:  # noqa: ASYNC110
+        while (await bench.runner.stats()).workers < bench.worker_count:  # noqa: ASYNC110
             await asyncio.sleep(0.5)
         recovery = measure_recovery(stage.list_calls(), seeds, fault, stage.seconds)
         is_late |= recovery.is_late
@@ -218,14 +229,16 @@ async def start_processes(bench: Bench) -> None:
     for _ in range(bench.given.workers - 1):
         stage.start_worker()
     stage.start_far_worker()
+    if bench.given.old:
+        bench.old_pid = stage.start_old_worker(bench.given.old.resolve())
     stage.start_server()
-    while (await bench.runner.stats()).workers < bench.given.workers:  # noqa: ASYNC110
+    while (await bench.runner.stats()).workers < bench.worker_count:  # noqa: ASYNC110
         await asyncio.sleep(0.2)
     while not await asyncio.to_thread(stage.is_server_well):  # noqa: ASYNC110
         await asyncio.sleep(0.2)
     await bench.open_debates(WARM_UP, PLATFORM)
     await bench.wait_for_debates()
-    tell(f"{bench.given.workers} workers and a server run")
+    tell(f"{bench.worker_count} workers and a server run")
 
 
 async def check_all(bench: Bench) -> bool:
@@ -246,6 +259,8 @@ async def check_all(bench: Bench) -> bool:
         f"Calls repeated because the first was under way when its worker or the database was lost: {repeated:,}.",
         flush=True,
     )
+    if bench.old_pid:
+        print(f"Calls by the worker of the other tree: {sum(call.pid == bench.old_pid for call in bench.stage.list_calls()):,}.")
     return any(wrong.values())
 
 
@@ -276,8 +291,16 @@ async def measure(given: argparse.Namespace, stage: Stage) -> int:
 async def run(given: argparse.Namespace, namespace: Namespace | None) -> int:
     hosts = [namespace.host] if namespace else []
     with open_database(hosts) as database, tempfile.TemporaryDirectory(prefix="moot-scale-") as folder:
-        async with open_line(database, namespace) as line:
+        async with open_line(database, namespace) as line, AsyncExitStack() as opened:
             stage = Stage(database, line, Path(folder), given.lease, given.seconds)
+            if given.temporal:
+                stage.temporal = TemporalServer(Path(folder))
+                stage.temporal.start()
+                opened.callback(stage.temporal.close)
+                if namespace:
+                    # A development server listens on one address alone, which the worker at the far end does not see.
+                    relay = await opened.enter_async_context(CutLine(stage.temporal.address, namespace.host))
+                    stage.far_temporal = f"{namespace.host}:{relay.port}"
             try:
                 async with asyncio.timeout(60 * (given.deadline + given.soak)):
                     return await measure(given, stage)
@@ -303,6 +326,8 @@ def main() -> int:
     parser.add_argument("--faults", action="store_true")
     parser.add_argument("--soak", type=float, default=0.0, metavar="MINUTES")
     parser.add_argument("--deadline", type=float, default=MINUTES, metavar="MINUTES", help="beside the soak")
+    parser.add_argument("--temporal", action="store_true", help="a Temporal server hands out the sessions")
+    parser.add_argument("--old", type=Path, metavar="FOLDER", help="a tree of another Moot, whose code one worker more runs")
     given = parser.parse_args()
     # Each worker has some connections of its own, and the bench many open files.
     resource.setrlimit(resource.RLIMIT_NOFILE, (4_096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))

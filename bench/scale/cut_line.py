@@ -6,10 +6,14 @@ from typing import Self
 
 
 class CutLine:
-    """Listens on a port of loopback and passes everything on to a Unix socket, unless it is cut."""
+    """Listens on a port of loopback, or of another host of this machine, and passes everything on, unless it is cut.
 
-    def __init__(self, target: str) -> None:
+    The target is a Unix socket, or HOST:PORT.
+    """
+
+    def __init__(self, target: str, host: str = "127.0.0.1") -> None:
         self._target = target
+        self._host = host
         self._open = asyncio.Event()
         self._open.set()
         self._server: asyncio.Server | None = None
@@ -17,7 +21,7 @@ class CutLine:
         self.port = 0
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, self._host, 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -41,7 +45,7 @@ class CutLine:
         task.add_done_callback(self._tasks.discard)
         try:
             await self._open.wait()
-            far_reader, far_writer = await asyncio.open_unix_connection(self._target)
+            far_reader, far_writer = await self._connect()
             try:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._pass_on(reader, far_writer))
@@ -52,6 +56,12 @@ class CutLine:
             pass
         finally:
             writer.transport.abort()
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if self._target.startswith("/"):
+            return await asyncio.open_unix_connection(self._target)
+        host, _, port = self._target.partition(":")
+        return await asyncio.open_connection(host, int(port))
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while piece := await reader.read(65_536):

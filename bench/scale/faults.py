@@ -1,4 +1,4 @@
-"""Four faults in mid-flight, and how soon the sessions that they hit go on."""
+"""Faults in mid-flight, and how soon the sessions that they hit go on."""
 
 import asyncio
 import signal
@@ -75,12 +75,22 @@ async def crash_database(stage: Stage) -> Fault:
     return Fault(at, time.time(), GOES_ON)
 
 
+async def kill_temporal(stage: Stage) -> Fault:
+    assert stage.temporal is not None
+    at = time.time()
+    await asyncio.to_thread(stage.temporal.kill)
+    await asyncio.sleep(1)
+    await asyncio.to_thread(stage.temporal.start)
+    return Fault(at, time.time(), GOES_ON)
+
+
 FAULTS: dict[str, Callable[[Stage], Awaitable[Fault]]] = {
     "a worker killed (kill -9)": kill_worker,
     "a worker frozen for 1.5 leases (SIGSTOP)": freeze_worker,
     "a worker cut off from the network for 1.5 leases": cut_network,
     "PostgreSQL crashed, started again after 1 s": crash_database,
 }
+TEMPORAL_FAULTS = {**FAULTS, "Temporal killed (kill -9), started again after 1 s": kill_temporal}
 
 
 def measure_recovery(calls: Iterable[CallMade], seeds: Collection[int], fault: Fault, seconds: float) -> Recovery:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support.temporal_server import TemporalServer
+
 from bench.scale.database import Database, read_cpu
 from bench.scale.network import Line
 from moothall.app.owner_key import load_owner_key
@@ -47,6 +49,8 @@ class Stage:
     folder: Path
     lease: float
     seconds: float
+    temporal: TemporalServer | None = None
+    far_temporal: str = ""
     workers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
     far_worker: "subprocess.Popen[bytes] | None" = None
     server: "subprocess.Popen[bytes] | None" = None
@@ -56,12 +60,13 @@ class Stage:
 
     @property
     def environ(self) -> dict[str, str]:
-        return {
+        environ = {
             **os.environ,
             "MOOT_LEDGER": self.database.address,
             "MOOT_HOME": str(self.folder / "home"),
             "MOOT_RUNNER": "workers",
         }
+        return environ | ({"MOOT_TEMPORAL": self.temporal.address} if self.temporal else {})
 
     @property
     def log(self) -> Path:
@@ -70,9 +75,15 @@ class Stage:
     def start_worker(self) -> None:
         self.workers.append(self._start(self._build_command(), self.environ))
 
+    def start_old_worker(self, tree: Path) -> int:
+        """Start a worker with the code of another tree of Moot; its process id."""
+        self.workers.append(self._start(self._build_command(), {**self.environ, "PYTHONPATH": str(tree / "src")}, tree))
+        return self.workers[-1].pid
+
     def start_far_worker(self) -> None:
         """Start the worker at the far end of the line."""
         environ = {**self.environ, "MOOT_LEDGER": self.line.address}
+        environ |= {"MOOT_TEMPORAL": self.far_temporal} if self.far_temporal else {}
         self.far_worker = self._start([*self.line.command, *self._build_command()], environ)
         self.workers.append(self.far_worker)
 
@@ -91,9 +102,9 @@ class Stage:
         arguments = ["-m", "moothall.surfaces.cli.main", "serve", "--workers", "--port", str(self.port)]
         self.server = self._start([sys.executable, *arguments], self.environ)
 
-    def _start(self, command: list[str], environ: dict[str, str]) -> "subprocess.Popen[bytes]":
+    def _start(self, command: list[str], environ: dict[str, str], tree: Path = ROOT) -> "subprocess.Popen[bytes]":
         with self.log.open("ab") as log:
-            return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log)
+            return subprocess.Popen(command, cwd=tree, env=environ, stdout=log, stderr=log)
 
     def kill_worker(self, worker: "subprocess.Popen[bytes]") -> None:
         worker.kill()
