@@ -141,7 +141,6 @@ async def decide_once(moot: Moot, plan: BenchPlan, result: BenchResult, topic: s
 
 
 def build_bench_options(plan: BenchPlan, way: str, question: BenchQuestion) -> Options:
-    """Return how the session of a question is opened in a way."""
     options: Options = {"memory": False, "check": False, "options": question.options, "category": question.category or None}
     protocol, _, panel = (way if way != VOTE else "debate").partition(":")
     options["protocol"] = protocol

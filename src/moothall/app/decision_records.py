@@ -45,7 +45,6 @@ MAX_TOPIC_LENGTH, MAX_DECIDED_LENGTH, MAX_LESSON_LENGTH = 120, 200, 100
 
 
 def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: bytes) -> DecisionRecorded:
-    """Build the memory record of an ended session."""
     decision, opened = plugin.decision(timeline), timeline.session_state.opened
     return copy_fields(
         DecisionRecorded,

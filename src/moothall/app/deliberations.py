@@ -116,7 +116,6 @@ class DeliberationState:
 
     @cached_property
     def waiting_for(self) -> list[SeatId]:
-        """The seats whose turn it is."""
         asks = [effect for effect in self.rules.decide(self.council) if isinstance(effect, Ask)]
         return [ask.seat for ask in asks if not ask.invited]
 

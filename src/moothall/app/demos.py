@@ -83,7 +83,6 @@ def load_demo(name: str, language: Language) -> Demo:
 
 
 def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "reading", hosted: bool = False) -> Options:
-    """The options of a session that plays the demo."""
     if pace not in PACES:
         raise BadSetting(f"pace = {pace!r}; expected one of: {', '.join(PACES)}")
     form = demo.form

@@ -92,7 +92,6 @@ async def open_ledger(address: str, *, name: str = "moot") -> AsyncIterator[Ledg
 
 
 def resolve_file_path(address: str) -> Path:
-    """Return the path of a ledger file."""
     return Path(address).expanduser().absolute()
 
 

@@ -141,7 +141,6 @@ class NoticeService:
             log.warning("no notices of session %s: %s", session, error)
 
     async def _list_notices(self, session: SessionId, opened: "Opened", entry: Entry) -> list[Notice]:
-        """The notices that an entry of a session gives rise to."""
         words, topic, fact = NOTICES[opened.language], shorten(opened.topic, MAX_TOPIC), entry.fact
         mark = words.demo if opened.demo else ""
 

@@ -58,7 +58,6 @@ def load_plugins() -> LoadedPlugins:
 
 @cache
 def load_kinds() -> KindTable:
-    """The participant kinds that are installed."""
     return KindTable(load_plugins().kinds)
 
 

@@ -39,7 +39,6 @@ def load_protocols() -> dict[str, AnyPlugin]:
 
 
 def list_protocol_names() -> list[str]:
-    """The names of all protocols that are installed here."""
     return sorted({*_PLACES, *_load_others()})
 
 
@@ -89,7 +88,6 @@ def find_kinds(wanted: str | type[Fact]) -> Mapping[str, type[Fact]]:
 
 
 def collect_kinds() -> dict[str, type[Fact]]:
-    """Return the stored facts of all protocols."""
     return {kind: fact for plugin in load_protocols().values() for kind, fact in _collect_kinds(plugin).items()}
 
 

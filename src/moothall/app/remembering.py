@@ -111,7 +111,6 @@ class Remembering:
         return memory
 
     async def find_similar(self, topic: str) -> "list[SearchHit]":
-        """Return earlier decisions on a similar topic."""
         from moothall.domain.topic import validate_topic
 
         memory = self._resources.memory

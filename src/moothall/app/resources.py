@@ -102,7 +102,6 @@ class Resources:
 
     @cached_property
     def seating(self) -> "Seating":
-        """Who fills the seats."""
         from moothall.app.seats import Seating
 
         given = self._given

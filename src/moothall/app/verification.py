@@ -93,7 +93,6 @@ class LedgerVerifier:
         self._result = LedgerVerification()
 
     async def verify_all(self) -> LedgerVerification:
-        """Verify everything."""
         await self._collect_known(None)
         try:
             held = [_check_name(head.session) for head in await self._ledger.heads()]

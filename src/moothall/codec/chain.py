@@ -92,8 +92,6 @@ MAX_HEADS: Final = 1_000
 
 
 class ChainEnd(NamedTuple):
-    """What the next record of a chain builds on."""
-
     seq: int
     at: int
     hash: bytes
@@ -150,7 +148,6 @@ def dump_export_head(head: ExportHead) -> str:
 
 
 def dump_export_lines(records: Iterable[StoredRecord]) -> str:
-    """Render records as lines of an export."""
     lines: list[str] = []
     for record in records:
         head = json.dumps({"seq": record.seq, "at": record.at, "hash": record.hash.hex()})

@@ -45,7 +45,6 @@ class ReadingNotes:
 
 
 def show_value(value: object) -> str:
-    """Return a value on one short line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     line = one_line(text)
     line = line if len(line) <= MAX_GIVEN else f"{line[: MAX_GIVEN - 1]}…"

@@ -100,7 +100,6 @@ def write_private(path: Path, text: str, *, over: bool) -> bool:
 
 
 def write_atomically(path: Path, text: str, *, sole: bool = False) -> None:
-    """Write a file as `replace_atomically` does."""
     with replace_atomically(path, sole=sole) as file:
         file.write(text)
 

@@ -42,7 +42,6 @@ def split_lines(text: str) -> tuple[str, ...]:
 
 
 def number_lines(passage: Passage) -> str:
-    """The lines with their numbers, by which a citation names them."""
     return "\n".join(f"{number}: {line}" for number, line in enumerate(passage.lines, passage.first))
 
 

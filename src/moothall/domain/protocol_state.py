@@ -107,7 +107,6 @@ def evolve_shared(state: P, entry: Entry) -> P:
 
 
 def count_loss(losses: Mapping[SeatId, Losses], fact: facts.SeatLost) -> dict[SeatId, Losses]:
-    """Return the losses with one more failure counted."""
     before = losses.get(fact.seat)
     return {**losses, fact.seat: Losses(1 if before is None else before.times + 1, fact.reason)}
 

@@ -60,12 +60,10 @@ class SessionState(ProtocolState):
 
 
 def build_session_state(entry: Entry, opened: facts.Opened) -> SessionState:
-    """Return the state after the first entry."""
     return SessionState(opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at, ran_at=entry.at)
 
 
 def apply(session_state: SessionState, entry: Entry) -> SessionState:
-    """Return the state after one more entry."""
     fact = entry.fact
     # Before `update_pending`: whether the interval counts depends on the asks that were open during it, not after it.
     time = compute_running_time(session_state.ran_at, session_state.pending, entry)

@@ -235,7 +235,6 @@ class OutsideAnswers(Sessions):
         return None if ask is None else (snapshot._replace(state=state), ask)
 
     async def _find_reply(self, session: SessionId, ask: AskId) -> tuple[facts.Entry, facts.Reply] | None:
-        """The entry that answered an ask, with its fact."""
         entries = await self.entries(session)
         return next(((each, each.fact) for each in entries if isinstance(each.fact, facts.Reply) and each.fact.ask == ask), None)
 

@@ -63,7 +63,6 @@ class Replay:
         self._snapshot = snapshot
 
     def finish(self) -> ReplayResult:
-        """Return what all records came to."""
         assert self._snapshot is not None, "a replay begins with the opening"
         return ReplayResult(self._snapshot, self._snapshot.seq, self._answers, self._computed, state_digest(self._snapshot))
 

@@ -64,14 +64,11 @@ class Snapshot(NamedTuple):
         return replace(rules, reading=self.session_state.opened.reading)
 
     def apply_entry(self, entry: Entry, digest: bytes) -> "Snapshot":
-        """Return the snapshot after one more entry."""
         state = self.rules.evolve(self.state, entry)
         return Snapshot(self.session, self.rules, apply(self.session_state, entry), state, digest)
 
 
 class WrittenEntry(NamedTuple):
-    """An entry and the record that stores it."""
-
     entry: Entry
     record: StoredRecord
 
@@ -87,7 +84,6 @@ class RecordWriter:
         self.rules_for: FindRules = rulebooks if callable(rulebooks) else choose_by_opening(rulebooks)
 
     def write_opening(self, session: SessionId, opened: Opened, at: datetime) -> tuple[Snapshot, WrittenEntry]:
-        """Return the first snapshot of a new session and its record."""
         record = seal(self._codec, compute_root_hash(session), 1, at, drop_texts(opened))
         return self._build_first_snapshot(session, record, opened), WrittenEntry(
             Entry(seq=1, at=to_datetime(record.at), fact=opened), record

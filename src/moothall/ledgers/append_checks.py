@@ -81,7 +81,6 @@ class PendingHeads:
 
 
 def seal_now(end: ChainEnd, heads: Mapping[SessionId, HeadHash]) -> list[StoredRecord]:
-    """Build the records that register these heads now."""
     return seal_heads(end, time.time_ns() // 1_000, heads)
 
 

@@ -131,7 +131,6 @@ class PostgresLedger:
                 await self._register_heads()
 
     async def _register_heads(self) -> None:
-        """Append what is pending to the register of heads."""
         taken = self._heads.take()
         try:
             while taken:

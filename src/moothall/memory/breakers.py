@@ -66,8 +66,6 @@ class Breakers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitView:
-    """The state of a circuit at one moment."""
-
     scope: str
     state: CircuitState
     failures: int
@@ -84,8 +82,6 @@ class CircuitView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoloRequest:
-    """A request to decide alone."""
-
     source: RequiredName
     confidence: Share
     category: Name = ""

@@ -73,7 +73,6 @@ class DecisionMemory:
         return [book.decisions[fact.session] for fact in records]
 
     async def note_import(self, session: str, source: str, *, is_adopted: bool) -> None:
-        """Note that a session is about to be imported."""
         await self._register.append(lambda book: [facts.ImportNoted(session=session, source=source, is_adopted=is_adopted)])
 
     async def get_import(self, session: str) -> ImportNote | None:

@@ -221,8 +221,6 @@ class DecisionSearch:
 
 
 def build_document(record: DecisionRecorded) -> Document:
-    """Build what is searched of a decision."""
-
     def list_texts(name: str) -> Sequence[str]:
         value: str | Sequence[str] | None = getattr(record, name)
         return (value,) if isinstance(value, str) else value or ()

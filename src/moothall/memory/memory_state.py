@@ -51,7 +51,6 @@ class MemoryState:
         self.threads = Threads()
 
     def list_reviewed(self, source: str) -> Iterator[RememberedDecision]:
-        """Return the reviewed decisions that a source took part in."""
         return (self.decisions[decision] for decision in self.reviewed.get(source, ()))
 
 

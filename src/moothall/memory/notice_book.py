@@ -32,7 +32,6 @@ def open_notice_register(ledger: Ledger, clock: Clock) -> Register[NoticeBook]:
 
 
 def evolve(book: NoticeBook, entry: Entry) -> NoticeBook:
-    """Return the book after one more entry."""
     if isinstance(fact := entry.fact, NoticeSettled):
         progress = book[fact.hook]
         progress.delivered += fact.is_delivered

@@ -64,8 +64,6 @@ def fold_han(text: str) -> str:
 
 
 class TermSpan(NamedTuple):
-    """A term and its position in the text."""
-
     term: str
     start: int
     end: int

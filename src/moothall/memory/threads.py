@@ -46,8 +46,6 @@ class ThreadVisit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
-    """The folded state of a thread."""
-
     thread: str
     title: str
     category: str
@@ -71,8 +69,6 @@ class Threads:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadDecision:
-    """A session of a thread."""
-
     decision_id: str
     is_decided: bool = False
     """False until the session has ended."""
@@ -84,8 +80,6 @@ class ThreadDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadView:
-    """The current state of a thread."""
-
     thread: str
     title: str
     category: str

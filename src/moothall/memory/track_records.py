@@ -111,12 +111,10 @@ def compute_score(source: str, remembered: RememberedDecision) -> Score | None:
 
 
 def collect_scores(source: str, decisions: Iterable[RememberedDecision]) -> tuple[Score, ...]:
-    """Return a source's scores on these decisions."""
     return tuple(score for each in decisions if (score := compute_score(source, each)) is not None)
 
 
 def build_source_trust(source: str, scores: Iterable[Score]) -> SourceTrust:
-    """Build the record from these scores."""
     listed = tuple(scores)
     overall = _build_record(listed)
     names = sorted({one.category for one in listed if one.category})
@@ -346,8 +344,6 @@ def _find_majority(firsts: Sequence[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedDecision:
-    """A decision that is linked to another."""
-
     decision_id: str
     steps: int
     """Its distance."""

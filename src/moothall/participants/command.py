@@ -37,8 +37,6 @@ MAX_ARGUMENT_LENGTH: Final = 120_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOutput:
-    """The parsed output of an agent."""
-
     text: str
     session: str = ""
     tokens_in: int = 0

@@ -143,7 +143,6 @@ def _explain_unscrubbed(failure: ModelFailure, whom: ModelEndpoint) -> str:
 
 
 def translate_error(error: Exception) -> ModelFailure:
-    """Translate a pydantic-ai exception."""
     from pydantic_ai.exceptions import ModelHTTPError
 
     status = error.status_code if isinstance(error, ModelHTTPError) else None

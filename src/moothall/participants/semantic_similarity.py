@@ -134,7 +134,6 @@ class SemanticSimilarity:
         self._lock = Lock()
 
     def judge(self, one: str, others: Sequence[str]) -> list[Judgement]:
-        """Judge each of the others against one text."""
         return [
             judge_pair(likeness, one, other) for likeness, other in zip(self.compute_likeness(one, others), others, strict=True)
         ]
@@ -192,7 +191,6 @@ class SemanticSimilarity:
         return min(likeness, _BELOW) if is_framed else likeness
 
     def _sum_vectors(self, words: Iterable[str]) -> Any:
-        """Return the unit vector of the sum of some words."""
         total = sum(self._vectors[word] for word in words)
         return total / max(float(total @ total) ** 0.5, _TINY)
 

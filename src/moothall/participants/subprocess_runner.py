@@ -175,7 +175,6 @@ def _close_pipes(process: asyncio.subprocess.Process) -> None:
 
 
 async def _wait_for_exit(process: asyncio.subprocess.Process) -> None:
-    """Wait briefly for its end."""
     with suppress(TimeoutError):
         async with asyncio.timeout(GRACE_SECONDS):
             while process.returncode is None:  # noqa: ASYNC110

@@ -64,7 +64,6 @@ def _iterate_blocks(content: Iterable[Block | Preface]) -> Iterator[str]:
 
 
 def format_cell(value: object) -> str:
-    """A value as one table cell."""
     return one_line(str(value)).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("![", "!\\[")
 
 
@@ -74,7 +73,6 @@ def format_text(text: object) -> str:
 
 
 def format_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """A Markdown table, line by line."""
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     return [*lines, *(f"| {' | '.join(format_text(value) for value in row)} |" for row in rows)]
 

@@ -342,7 +342,6 @@ def format_sources(claim: SourcedClaim, words: SharedReportText) -> blocks.Span:
 
 
 def build_claims(title: str, claims: Iterable[SourcedClaim], words: SharedReportText) -> tuple[Block, ...]:
-    """Claims, each with what it rests on."""
     return build_section(
         title, (blocks.Bullets(tuple((f"{one_line(each.text)} ", format_sources(each, words)) for each in claims)),)
     )
@@ -401,7 +400,6 @@ def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str,
 
 
 def build_spent(decision: Decision, words: SharedReportText) -> Block:
-    """What it cost, in one line."""
     spent = decision.spent
     return blocks.Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}", "dim")
 
@@ -455,13 +453,11 @@ def build_losses(
 
 
 def build_seats(seats: Iterable[Seat], words: SharedReportText) -> tuple[Block, ...]:
-    """Who sat at the table."""
     rows = [(seat.id, seat.stance or "–", seat.platform, f"{seat.weight:g}") for seat in seats]
     return build_section(words.seats, (build_table(words.seat_heads, rows),))
 
 
 def build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
-    """What each seat cost, and all together."""
     rows: list[tuple[str | int, ...]] = []
     for seat in timeline.session_state.seats:
         spent = timeline.costs.seats.get(seat.id)

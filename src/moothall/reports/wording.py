@@ -32,7 +32,6 @@ def draw_sparkline(values: Sequence[float | None]) -> str:
 
 
 def format_percent(value: float | None) -> str:
-    """A share as a whole percentage."""
     return "–" if value is None else f"{value * 100:.0f} %"
 
 

@@ -117,14 +117,12 @@ class Phrase(NamedTuple):
 
 
 def normalize_text(text: str) -> str:
-    """Normalize width and case."""
     # Twice: case folding can produce characters that NFKC changes again.
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 @lru_cache(maxsize=8_192)
 def parse_phrase(text: str) -> Phrase:
-    """Parse a statement."""
     # Phrases such as "not only" are removed first: they hold a negation word that negates nothing.
     plain = _CONTRASTS.sub(" ", _APOSTROPHE.sub("", normalize_text(text)))
     units = tuple(_split_units(_EMPTY_HAN.sub(" ", plain)))

@@ -60,7 +60,6 @@ class Balance:
 
 
 def compute_weight(bias: float, confidence: float, trust: float) -> float:
-    """Return the weight of one position."""
     return bias * confidence * trust
 
 

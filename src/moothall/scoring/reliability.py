@@ -101,7 +101,6 @@ class ReliabilityTable:
         return tuple(group for group in groups if group.cases)
 
     def list_bins(self, protocol: str = "") -> tuple[ReliabilityBin, ...]:
-        """Return the bins of all kinds together, of one protocol if one is given."""
         chosen = [bins for kind, bins in self.counts.items() if protocol in {"", kind.protocol}]
         bins = (_build_bin(place, [each[place] for each in chosen if place in each]) for place in range(BINS))
         return tuple(each for each in bins if each is not None)

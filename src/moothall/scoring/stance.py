@@ -58,7 +58,6 @@ def _list_shared_things(one: Phrase, other: Phrase) -> list[str]:
 
 
 def _without_both_poles(cut: Phrase) -> Phrase:
-    """Return the phrase without the axes on which it names both poles."""
     poles = {(mark.axis, mark.sign) for mark in cut.marks}
     return cut._replace(marks=tuple(mark for mark in cut.marks if (mark.axis, -mark.sign) not in poles))
 

@@ -259,7 +259,6 @@ class Relay:
             await self._sync_folder()
 
     async def _watch_folder(self) -> None:
-        """Record new files of the folder."""
         async for _ in watch_changes(self._hall.table / self._name, self._look_seconds):
             await self._sync_folder()
 

@@ -56,7 +56,6 @@ def check_version(version: int, steps: Sequence[Migration], *, what: str) -> Non
 
 
 def load_migrations(database: str) -> list[Migration]:
-    """Return the migrations of one kind of database, in order."""
     folder = files(__package__) / database
     # Names begin with four digits, so the order of names is the order of versions.
     paths = sorted((path for path in folder.iterdir() if path.name.endswith(".sql")), key=lambda path: path.name)

@@ -22,7 +22,6 @@ from moothall.reports.timeline import format_time
 
 
 def render_request(language: Language, request: ConsultRequest, to: str) -> str:
-    """Render a request as an agent writes it."""
     words = CONSULTATION_PROMPT[language]
     parts = {
         "question": request.question,
@@ -34,7 +33,6 @@ def render_request(language: Language, request: ConsultRequest, to: str) -> str:
 
 
 def render_advice(language: Language, seat: SeatId, advice: Advice) -> str:
-    """Render a reply as an agent writes it."""
     words = CONSULTATION_PROMPT[language]
     other = f"@{one_line(advice.ask_instead)}" if advice.ask_instead else ""
     parts = {"answer": advice.answer, "notes": advice.notes, "unsure_of": advice.unsure_of, "ask_instead": other}
@@ -207,7 +205,6 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
 
 
 def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
-    """Build the brief that has the record written to a file."""
     language = state.opened.language
     request_file = RecordFileRequest(
         folder=state.rules.folder,

@@ -34,7 +34,6 @@ def parse_ask_kind(ask: AskId) -> str:
 
 
 def is_director_ask(ask: AskId) -> bool:
-    """Whether an ask is one of the director's own."""
     return parse_ask_kind(ask) in {CONSULT, RECORD}
 
 

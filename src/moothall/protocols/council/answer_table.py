@@ -393,7 +393,6 @@ FORMS: Final = index_by_kind(
 
 
 def build_answer_schema(asked: CouncilAsk) -> Schema:
-    """Return the schema of what a seat may answer."""
     if not asked.is_outside:
         return build_table_schema(facts.Contribution, FORMS[asked.ask.kind].fields, asked)
     offered = list_offered_types(asked.variant, asked.state, asked.ask.seat)

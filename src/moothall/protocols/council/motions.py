@@ -26,7 +26,6 @@ class Challenge:
 
 
 def list_proposals(state: Council) -> list[CouncilLine]:
-    """Return the last proposal of each seat."""
     last_by_seat = {line.seat: line for line in state.lines if line.said.type == "propose"}
     return sorted(last_by_seat.values(), key=lambda line: line.id)
 

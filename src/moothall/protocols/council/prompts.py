@@ -34,7 +34,6 @@ RECENT: Final = 6
 
 
 def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> AnswerRules:
-    """Build how the answer to an ask is read."""
     asked = CouncilAsk(variant=variant, state=state, ask=ask)
     return AnswerRules(
         form=FORMS[ask.kind],

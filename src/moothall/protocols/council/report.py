@@ -331,7 +331,6 @@ def _list_advice(timeline: CouncilTimeline, words: CouncilReportText) -> Iterato
 
 
 def _build_passes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
-    """List who passed, phase by phase."""
     phases: dict[str, list[str]] = {}
     for one in timeline.passes:
         text = f"{one.seat} {words.went_on if one.is_implied else words.passes}"

@@ -54,12 +54,10 @@ def build_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> tuple
 
 
 def format_phase(phase: str, number: int, words: CouncilReportText) -> str:
-    """Format the name of a phase, and its round."""
     return f"{words.phases[phase]} · {words.round.format(number=number)}"
 
 
 def build_line_details(line: CouncilLine, words: CouncilReportText) -> Fields:
-    """Build the fields of a line beside its text."""
     said = line.said
     fields = [(words.choice, said.choice), (words.condition, _join_condition(said.condition, said.due))]
     fields += [(words.evidence, each) for each in said.evidence]
@@ -124,7 +122,6 @@ def _collect_line_notes(
 
 
 def _group_votes_by_seat(timeline: CouncilTimeline) -> Mapping[tuple[SeatId, int], list[CouncilLine]]:
-    """Group the votes by seat and round, in order."""
     votes: dict[tuple[SeatId, int], list[CouncilLine]] = {}
     for line in timeline.state.lines:
         if line.said.type == "vote":

@@ -137,7 +137,6 @@ class CouncilVariant:
         return (state.phase, *later[:ahead])
 
     def list_phase_seats(self, state: Council, phase: str) -> tuple[SeatId, ...]:
-        """Return the seats that have a turn in a phase, in order."""
         owner = self.owner(state.opened)
         seats = tuple([seat.id for seat in state.seats])
         if phase == "answer":

@@ -260,7 +260,6 @@ class AllowedTypes:
         return (is_free and seat.id in self._speaking) or bool(self.list_types(seat))
 
     def list_types(self, seat: Seat) -> tuple[ContributionType, ...]:
-        """Return what one seat may contribute."""
         state, name = self._state, seat.id
         if state.phase == "closed":
             return ()

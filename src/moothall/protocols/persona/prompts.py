@@ -93,7 +93,6 @@ MAX_STANCE_LENGTH = 60
 
 
 def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
-    """Build how the answer to an ask is read."""
     form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
     return AnswerRules(
         form=form,
@@ -211,7 +210,6 @@ def _format_context(words: PersonaPromptText, state: Meeting, kind: str) -> list
 
 
 def _format_consensus(words: PersonaPromptText, state: Meeting) -> list[str]:
-    """Return what is agreed and what is contested, in words."""
     lines: list[str] = []
     for point in state.points:
         status = point.compute_status(len(state.seats))

@@ -85,7 +85,6 @@ MAX_INPUTS: Final = 20
 
 
 def start_record() -> ContextWindow:
-    """An empty record for the writer of the conclusion."""
     return ContextWindow(window=RECORD_ENTRIES, room=RECORD_ROOM, longest=RECORD_ROOM // 2, digests=RECORD_DIGESTS)
 
 

@@ -58,7 +58,6 @@ FORMS: Final = index_by_kind(
 
 
 def build_person_ask(state: Pipeline, ask: Ask) -> PersonAsk:
-    """Build what a person is asked in the current step."""
     asked, step = StepAsk(state=state, ask=ask), state.step
     assert step is not None
     news = tuple(Utterance(id=made.seq, speaker=made.seat, text=made.text) for made in state.list_inputs(step))

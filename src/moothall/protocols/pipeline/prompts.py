@@ -19,12 +19,10 @@ MAX_INPUTS: Final = 3
 
 
 def build_answer_rules(state: Pipeline, ask: Ask) -> AnswerRules:
-    """Build how the answer to an ask is read."""
     return AnswerRules(form=FORMS[ask.kind], person=partial(build_person_ask, state, ask))
 
 
 def build_brief(state: Pipeline, ask: Ask) -> Brief:
-    """Build the brief of the current step."""
     words, step = PIPELINE_PROMPT[state.opened.language], state.step
     assert step is not None
     memory = ContextWindow(window=3)

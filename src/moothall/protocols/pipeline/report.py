@@ -18,7 +18,6 @@ _TONES: Final[dict[str, blocks.Tone]] = {"APPROVED": "good", "REJECTED": "bad"}
 
 
 def build_pipeline_report(timeline: PipelineTimeline) -> Report:
-    """The report at any time of a pipeline."""
     words, decision = timeline.words, build_decision(timeline)
     lines = [timeline.build_once(line.id, (line,), partial(_build_line, line, words)) for line in timeline.lines]
     return sections.build_report(

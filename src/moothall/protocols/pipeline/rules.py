@@ -84,7 +84,6 @@ RULES: Final = PipelineRules()
 
 
 def _find_open_ask(state: Pipeline, kind: str) -> str | None:
-    """Return the open ask if it is of this kind, else None."""
     step = state.step
     if step is None or state.verdict is not None or state.failed >= MAX_TRIES or state.ended_by is not None:
         return None
@@ -128,7 +127,6 @@ def _apply_verdict(state: Pipeline, said: facts.GateVerdict) -> Pipeline:
 
 
 def _build_rejection(state: Pipeline, gate: facts.Step) -> facts.StepRejected:
-    """Build the consequence of a rejection."""
     maker = state.maker(gate)
     times = state.rejections.get(gate.name, 0) + 1
     if gate.on_reject == "consult" and not state.is_review:

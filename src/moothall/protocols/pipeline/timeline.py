@@ -24,8 +24,6 @@ class PipelineTimelineLine(TimelineLine):
 
 
 class PipelineTimeline(TimelineBase[Pipeline]):
-    """All artefacts and verdicts of a pipeline."""
-
     def __init__(self, session: SessionId) -> None:
         super().__init__(session, RULES)
         self.lines: list[PipelineTimelineLine] = []
@@ -84,7 +82,6 @@ class StepLine:
 
 
 def list_step_lines(timeline: PipelineTimeline) -> list[StepLine]:
-    """Return all steps, in order."""
     pipeline = timeline.state
     lines = []
     for at, step in enumerate(pipeline.steps):

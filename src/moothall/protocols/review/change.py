@@ -63,7 +63,6 @@ def read_change(context: tuple[ContextFile, ...]) -> tuple[ChangedFile, ...]:
 
 
 def is_diff(text: str) -> bool:
-    """Whether a text is a diff with changed lines."""
     return bool(re.search(r"^(?:diff --git |--- )", text, re.MULTILINE)) and any(file.lines for file in parse_diff(text))
 
 

@@ -47,7 +47,6 @@ FORMS: Final = {
 
 
 def build_answer_rules(state: Review, ask: Ask) -> AnswerRules:
-    """Build how the answer to an ask is read."""
     return AnswerRules(form=FORMS[ask.kind], person=partial(build_person_ask, state, ask))
 
 

@@ -21,7 +21,6 @@ _STATE_TONES: Final[dict[str, blocks.Tone]] = {"upheld": "strong", "dropped": "d
 
 
 def build_review_report(timeline: ReviewTimeline) -> Report:
-    """The report at any time of a review."""
     words, decision = timeline.words, build_decision(timeline)
     shown = [each for each in decision.findings or () if each.state in {"upheld", "open"}]
     aside = [each for each in decision.findings or () if each.state not in {"upheld", "open"}]

@@ -20,7 +20,6 @@ def render_sarif(timeline: ReviewTimeline) -> str:
 
 
 def build_sarif(decision: Decision) -> dict[str, Any]:
-    """Build the log of one run."""
     concerns = list(get_args(Concern))
     results = [_build_result(each, concerns) for each in decision.findings or () if each.state in {"upheld", "open"}]
     rules = [{"id": f"moot/{each}", "name": each.capitalize(), "shortDescription": {"text": each}} for each in concerns]

@@ -85,7 +85,6 @@ class Review(ProtocolState):
         return tuple(ordered[:MAX_FINDINGS])
 
     def list_asked(self) -> tuple[SeatId, ...]:
-        """The seats that are asked in this turn."""
         if self.kind in {CHECK, SETTLE}:
             return tuple(seat.id for seat in self.seats if self.list_questions(seat.id))
         return tuple(seat.id for seat in self.seats) if self.kind else ()

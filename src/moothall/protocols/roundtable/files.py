@@ -155,7 +155,6 @@ class BadTurn(Exception):
 
 
 def build_turn_file(conference: Conference) -> TurnFile:
-    """Build the file that a conference should have."""
     settings = conference.opened.settings
     prompt = conference.prompt if conference.status == "open" else ROUNDTABLE_PROMPT[conference.opened.language].moderate
     prompt = add_notes(prompt, list_notes(conference), MAX_PROMPT_LENGTH)
@@ -176,7 +175,6 @@ def render_turn_file(turn: TurnFile) -> str:
 
 
 def parse_turn_file(text: str) -> TurnFile:
-    """Parse the file; raises BadTurn."""
     try:
         fields = json.loads(text, object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant)
     except _DuplicateField as twice:
@@ -321,7 +319,6 @@ def render_finished_turn(conference: Conference, turn: NumberedSpeech | SkippedT
 
 
 def render_skip_text(conference: Conference, turn: SkippedTurn) -> str:
-    """Render the text of a skipped turn's file."""
     language = conference.opened.language
     return ROUNDTABLE_PROMPT[language].skipped.format(
         role=turn.seat, why=explain_skip(turn, ROUNDTABLE_REPORT[language]), reason=turn.reason

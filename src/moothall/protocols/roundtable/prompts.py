@@ -33,7 +33,6 @@ MAX_QUESTIONS: Final = 3
 
 
 def build_answer_rules(state: Conference, ask: Ask) -> AnswerRules:
-    """Build how the answer to an ask is read."""
     return AnswerRules(form=FORMS[ask.kind], person=partial(build_person_ask, state, ask))
 
 

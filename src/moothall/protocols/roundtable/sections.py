@@ -79,7 +79,6 @@ def extract_speech_section(text: str, place: Literal[0, 1, 2]) -> str:
 
 
 def find_missing_minutes(text: str) -> tuple[MinutesSection, ...]:
-    """Return the sections that minutes should have and lack."""
     titles = [section.title for section in split_sections(text)]
     return tuple(name for name, words in _MINUTES.items() if not any(words.search(title) for title in titles))
 

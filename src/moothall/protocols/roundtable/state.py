@@ -89,7 +89,6 @@ class Conference(ProtocolState):
 
     @property
     def turns(self) -> tuple["NumberedSpeech | SkippedTurn", ...]:
-        """The finished turns, by number."""
         return tuple(sorted((*self.speeches, *self.absences), key=lambda turn: turn.number))
 
     @property

@@ -30,12 +30,10 @@ def take_fields(value: object, names: str, **given: Any) -> dict[str, Any]:
 
 
 def name_ideas(numbers: Iterable[int]) -> list[str]:
-    """The ids of ideas."""
     return [f"idea-{number}" for number in numbers]
 
 
 def to_camel_case(name: str) -> str:
-    """`core_idea` as `coreIdea`."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 

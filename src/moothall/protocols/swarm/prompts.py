@@ -45,7 +45,6 @@ MAX_INPUT_LENGTH: Final = 2_000
 
 
 def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
-    """Build how the answer to an ask is read."""
     # Comparing is the work of a measure: a person in its seat is asked by the shape of the answer, which the brief narrows.
     if ask.kind in {"compare", "judge"}:
         return build_brief(state, ask)

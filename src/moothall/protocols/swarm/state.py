@@ -167,7 +167,6 @@ class Agent:
 
     @property
     def is_asked(self) -> bool:
-        """Whether it is asked to explore."""
         return self.status in ASKED
 
 
@@ -213,7 +212,6 @@ def parse_number(name: str, prefix: str) -> int:
 
 
 def with_changes(board: Board, changes: Iterable[facts.ConcentrationChange]) -> Board:
-    """Return the blackboard with the concentrations of these changes."""
     after = {change.direction: change.after for change in changes}
     return fast_replace(
         board,

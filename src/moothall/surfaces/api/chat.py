@@ -296,7 +296,6 @@ async def _render_decision(call: Call, meeting: ChatMeeting, link: str) -> str:
 
 
 def _find_section(blocks: tuple[Block, ...], title: str) -> tuple[Block, ...]:
-    """The blocks under a heading, with it."""
     begin = next((at for at, block in enumerate(blocks) if isinstance(block, Heading) and block.text == title), None)
     if begin is None:
         return ()

@@ -195,7 +195,6 @@ def read_text(message: ChatMessage, language: Language = "en") -> str:
 
 
 def _read_plain_text(message: ChatMessage) -> str:
-    """The text of a message without its files."""
     if not isinstance(message.content, list):
         return read_text(message)
     return read_text(

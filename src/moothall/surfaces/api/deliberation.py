@@ -192,7 +192,6 @@ async def get_deliberation(
 
 
 async def _find_remembered(call: Call, place: DeliberationState) -> RememberedDecision | None:
-    """The remembered decision of a deliberation that has ended."""
     return await call.moot.memory.get(place.snapshot.session) if place.snapshot.is_closed else None
 
 

@@ -145,7 +145,6 @@ _SETTLE: Final = "Report it with settle_obligation."
 
 
 def build_decision_out(remembered: remembered_decision.RememberedDecision, table: ReliabilityTable) -> DecisionOut:
-    """A decision as it crosses the wire."""
     kind, has_figure = remembered.kind, remembered.record.confidence is not None
     settle = _SETTLE if any(each.state == "open" for each in remembered_decision.list_obligations(remembered)) else ""
     return DecisionOut.collect(
@@ -218,7 +217,6 @@ async def search_decisions(
 
 
 async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[FoundOut]:
-    """The decisions that a search hit, with their outcomes."""
     decisions = [(hit, await call.moot.memory.get(hit.decision)) for hit in hits]
     return [
         FoundOut.collect(each.record, each, hit, decision_id=hit.decision, score=round(hit.score, 3), decision=each.record.text)

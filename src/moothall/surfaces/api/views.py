@@ -142,7 +142,6 @@ def summarize_lines(lines: Sequence[CouncilLine]) -> str:
 
 
 def build_contribution(line: CouncilLine) -> shapes.ContributionOut:
-    """A line as it crosses the wire."""
     return shapes.ContributionOut.collect(
         line.said,
         line,

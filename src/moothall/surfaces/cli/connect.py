@@ -212,7 +212,6 @@ def _translate(path: Path) -> Iterator[None]:
 
 
 def _write_all(changes: list[FileChange], *, is_secret: bool) -> None:
-    """Write all files or, where one fails, none of them."""
     for change in changes:
         _check_writable(change.path)
     done: list[FileChange] = []

@@ -94,7 +94,6 @@ def guess_language() -> Language:
 
 
 def print_demos(language: Language, *, as_json: bool) -> None:
-    """Every demo in one line."""
     demos = list_demos(language)
     if as_json:
         output.print_json(

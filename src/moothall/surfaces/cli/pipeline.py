@@ -146,7 +146,6 @@ async def load_pipeline_timeline(moot: Moot, session: str) -> tuple[PipelineTime
 
 
 def build_status_json(timeline: PipelineTimeline, consulted: ConsultingTimeline | None, *, is_running: bool) -> dict[str, Any]:
-    """Where a pipeline stands, for programs."""
     lines = [] if consulted is None else consulted.consultations
     return {
         "session": timeline.session,

@@ -29,7 +29,6 @@ def format_next(status: ConferenceStatus) -> str:
 
 
 def build_status_json(project: ConferenceProject, name: str, status: ConferenceStatus) -> dict[str, Any]:
-    """Return the state of a conference for programs."""
     return {
         "conference": name,
         "folder": str(project.table / name),

@@ -236,7 +236,6 @@ class _Tasks:
         return asks
 
     async def load_task(self, name: str) -> dict[str, Any]:
-        """A session as a task."""
         session = SessionId(name)
         shown: SessionDecisionOut = await self._do("moot.getSession", sessionId=session)
         state, said = STATES[shown.status], shown.parked and f"{shown.parked} Send a message to try again."

@@ -106,12 +106,10 @@ class SwarmStanding:
 
     @property
     def last(self) -> ConvergenceMeasured | None:
-        """The figures of the last round."""
         return self.what_if.rounds[-1] if self.what_if.rounds else None
 
     @property
     def quorum_ideas(self) -> list[IdeaStanding]:
-        """The ideas with a quorum in the last round."""
         return [idea for idea in self.ideas if self.last is not None and idea.number in self.last.quorum_ideas]
 
 

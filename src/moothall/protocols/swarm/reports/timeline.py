@@ -67,7 +67,6 @@ def list_events(before: Swarm, fact: Fact) -> Iterator[dict[str, Any]]:
 
 
 def describe_fact(words: SwarmReportText, fact: Fact) -> list[str]:
-    """Describe a fact in plain lines."""
     row = _EVENTS.get(type(fact))
     if row is not None:
         return list(row.list_lines(words, fact))
@@ -401,7 +400,6 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.crews.append(Counter(agent.role for agent in self.state.agents.values()))
 
     def find_finding_line(self, finding: Finding) -> int:
-        """The number of the timeline line of a finding."""
         numbers = [line.id for line in self.lines if line.speaker == finding.seat and line.content == finding.core_idea]
         return numbers[0] if numbers else 1
 

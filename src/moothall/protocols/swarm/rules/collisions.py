@@ -28,7 +28,6 @@ MAX_CHECKED: Final = 10
 
 
 def choose_mode(state: Swarm, agent: Agent) -> CollisionMode:
-    """Choose how an idle agent collides."""
     if agent.role == "SYNTHESIZER":
         return "early_synthesis"
     if state.board.strongest > DEEPEN_ABOVE:

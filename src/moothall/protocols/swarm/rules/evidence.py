@@ -66,7 +66,6 @@ def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> lis
 
 
 def count_active_signals(board: Board) -> Counter[str]:
-    """Return how many signals are active on each direction."""
     return Counter(signal.target for signal in board.signals)
 
 

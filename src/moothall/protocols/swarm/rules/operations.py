@@ -80,7 +80,6 @@ class BlackboardEditor:
             self._set_pheromone(replace(pheromone, concentration=recorded.after))
 
     def add_result(self, result: OperationResult) -> None:
-        """Count what became of an operation."""
         self.results.append(result)
         operations, refused = self.board.operations + result.success, self.board.refused + (not result.success)
         self._change_board(operations=operations, refused=refused)

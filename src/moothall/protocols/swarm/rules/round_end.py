@@ -40,7 +40,6 @@ def build_settlement(state: Swarm) -> facts.RoundSettled:
 
 
 def apply_settlement(state: Swarm, fact: facts.RoundSettled) -> Swarm:
-    """Return the swarm after its settlement."""
     board = with_changes(state.board, fact.evaporated)
     board = fast_replace(board, signals=tuple(signal for signal in board.signals if signal.id not in fact.expired))
     ideas = frozenset(idea for ideas in fact.opinions.values() for idea in ideas)

@@ -76,7 +76,6 @@ def apply_formation(state: Swarm, fact: facts.SwarmFormed) -> Swarm:
 
 
 def build_orders(state: Swarm) -> tuple[facts.RoundOrder, ...]:
-    """Build the order of each explorer for the next round."""
     asked = [agent for agent in state.agents.values() if agent.is_asked]
     index = AnswerIndex(state)
     return tuple(_build_order(state, agent, index, at) for at, agent in enumerate(asked))

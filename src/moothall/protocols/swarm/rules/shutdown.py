@@ -138,7 +138,6 @@ def list_awaited_seats(state: Swarm) -> tuple[SeatId, ...]:
 
 
 def build_agent_ends(state: Swarm) -> dict[SeatId, Termination]:
-    """Return how every agent ends."""
     return {seat: _find_termination(state, agent) for seat, agent in state.agents.items()}
 
 
