@@ -3,7 +3,7 @@
 import pytest
 
 from moothall.reports import blocks
-from moothall.reports.headlines import shorten_quote
+from moothall.reports.blocks import shorten_quote
 
 
 @pytest.mark.parametrize(

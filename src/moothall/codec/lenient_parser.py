@@ -11,35 +11,8 @@ The path of an answer leads one way: text, JSON and its structure (`json_text`),
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from moothall.codec import field_values, json_text
 from moothall.codec.choice_rule import PositionRead, build_choices, is_sentence
-from moothall.codec.field_values import (
-    MAX_GIVEN,
-    NOT_GIVEN,
-    ReadingNotes,
-    find_allowed,
-    join_path,
-    read_text,
-    read_value,
-    show_value,
-)
-from moothall.codec.json_text import (
-    choose_branch,
-    choose_object,
-    find_object,
-    find_one_text,
-    find_wrapped,
-    fold_name,
-    fold_names,
-    is_choice_of_words,
-    is_free_text,
-    list_field_names,
-    list_owners,
-    name_items,
-    says_something,
-    split_bullets,
-    split_list,
-    takes_empty,
-)
 from moothall.codec.value_words import is_blank, is_empty
 from moothall.domain.effects import InferField, Schema
 from moothall.errors import BadAnswer
@@ -73,7 +46,7 @@ class LenientParser:
         self._infer = infer
         self._seat = seat
         self._is_strict = is_strict
-        self._notes = ReadingNotes(is_strict=is_strict)
+        self._notes = field_values.ReadingNotes(is_strict=is_strict)
 
     @property
     def notes(self) -> list[str]:
@@ -86,7 +59,7 @@ class LenientParser:
             return self.normalize(fields)
         if self._is_strict or "{" in text[:20]:
             raise BadAnswer(_NO_OBJECT)
-        schema = choose_branch(self._schema, None)
+        schema = json_text.choose_branch(self._schema, None)
         said = self._split_words(schema, text)
         self._notes.add("words", "")
         return self._read_object(schema, said, "", 0)
@@ -94,27 +67,27 @@ class LenientParser:
     def normalize(self, value: object) -> object:
         """Bring decoded JSON into the schema; raises BadAnswer with what was expected."""
         objects = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-        if objects and self._schema.get("type") != "array" and (len(objects) == 1 or any(list_owners(objects))):
-            value = choose_object(objects, list_field_names(self._schema), self._seat)
+        if objects and self._schema.get("type") != "array" and (len(objects) == 1 or any(json_text.list_owners(objects))):
+            value = json_text.choose_object(objects, json_text.list_field_names(self._schema), self._seat)
             self._notes.add("read", "the answer", "[…]")
-        return self._read(choose_branch(self._schema, value), value, "", 0)
+        return self._read(json_text.choose_branch(self._schema, value), value, "", 0)
 
     def find_fields(self, text: str) -> dict[str, object] | None:
         """Return the fields of an answer in words that came as JSON; None if it holds none of them."""
         given = self._find_object(text)
-        if given is None or not fold_names(given) & fold_names(self._schema.get("properties", {})):
+        if given is None or not json_text.fold_names(given) & json_text.fold_names(self._schema.get("properties", {})):
             return None
         self._notes.add("read", "", "JSON")
         return self._read_object(self._schema, given, "", 0)
 
     def _find_object(self, text: str) -> dict[str, object] | None:
-        parsed = find_object(text, list_field_names(self._schema), self._seat)
+        parsed = json_text.find_object(text, json_text.list_field_names(self._schema), self._seat)
         if parsed is None:
             return None
         for name in parsed.doubled:
             self._notes.add("read", name, "twice")
         if parsed.broken:
-            self._notes.add("repaired", "", parsed.broken[-MAX_GIVEN:])
+            self._notes.add("repaired", "", parsed.broken[-field_values.MAX_GIVEN :])
             # The end of a cut-off answer may have said it, and its last value may be half of one.
             self._infer = None
         return parsed.fields
@@ -126,13 +99,15 @@ class LenientParser:
         if is_blank(text) or schema.get("type") != "object":
             raise BadAnswer(_NO_OBJECT)
         said: dict[str, object] = {}
-        words = next((name for name in (*required, *fields) if is_free_text(fields[name])), None)
+        words = next((name for name in (*required, *fields) if json_text.is_free_text(fields[name])), None)
         for name in required:
             field = fields[name]
             if name == words:
                 said[name] = text.strip()
-            elif is_choice_of_words(field):
-                option = PositionRead(field["enum"][0]) if len(field["enum"]) == 1 else find_allowed(text, field["enum"])
+            elif json_text.is_choice_of_words(field):
+                option = (
+                    PositionRead(field["enum"][0]) if len(field["enum"]) == 1 else field_values.find_allowed(text, field["enum"])
+                )
                 if option is None:
                     raise BadAnswer(f"a JSON object was expected, or words that begin with one of: {', '.join(field['enum'])}")
                 said[name] = option.value
@@ -140,9 +115,9 @@ class LenientParser:
                     self._notes.add("words", name, text, option.value)
                 if option.condition and _CONDITION in fields:
                     said[_CONDITION] = option.condition
-            elif field.get("type") == "array" and (inner := find_one_text(field.get("items", {}))) is not None:
-                said[name] = [{inner: each} for each in split_bullets(text)]
-            elif (inner := find_one_text(field)) is not None and says_something(text.strip()):
+            elif field.get("type") == "array" and (inner := json_text.find_one_text(field.get("items", {}))) is not None:
+                said[name] = [{inner: each} for each in json_text.split_bullets(text)]
+            elif (inner := json_text.find_one_text(field)) is not None and json_text.says_something(text.strip()):
                 said[name] = {inner: text.strip()}
             elif (inferred := self._infer_field(name, name, {"": text})) is not _MISSING:
                 said[name] = inferred
@@ -164,7 +139,7 @@ class LenientParser:
                 return self._read_object(schema, value, path, depth)
             if schema.get("type") == "array":
                 return self._read_list(schema, value, path, depth)
-        return read_value(schema, value, path, self._notes)
+        return field_values.read_value(schema, value, path, self._notes)
 
     def _read_any(self, branches: Sequence[Schema], value: object, path: str, depth: int) -> object:
         if value is None and any(each.get("type") == "null" for each in branches):
@@ -187,17 +162,17 @@ class LenientParser:
 
     def _read_list(self, schema: Schema, value: object, path: str, depth: int) -> list[object]:
         item = schema.get("items", {})
-        if not self._is_strict and (named := name_items(item, value)) is not None:
+        if not self._is_strict and (named := json_text.name_items(item, value)) is not None:
             self._notes.add("read", path, value)
             value = named
         if not isinstance(value, list | tuple):
-            given = [] if is_empty(value) else split_list(item, value)
+            given = [] if is_empty(value) else json_text.split_list(item, value)
             if value is not None:
                 self._notes.add("read", path, value)
             value = given
         items: list[object] = []
         for number, each in enumerate(value):
-            if is_empty(each) and not takes_empty(item, each):
+            if is_empty(each) and not json_text.takes_empty(item, each):
                 self._notes.add("left_out", f"{path}.{number}", each)
                 continue
             try:
@@ -207,7 +182,7 @@ class LenientParser:
                     raise
                 self._notes.add("left_out", f"{path}.{number}", each)
         if len(items) < schema.get("minItems", 0):
-            raise BadAnswer(f"{path}: a list with at least one item was expected (given: {show_value(value)})")
+            raise BadAnswer(f"{path}: a list with at least one item was expected (given: {field_values.show_value(value)})")
         most = schema.get("maxItems")
         if most is not None and len(items) > most:
             if self._is_strict:
@@ -227,12 +202,12 @@ class LenientParser:
                 if needed_value is _MISSING and not path and name in self._known:
                     continue
                 if needed_value is _MISSING:
-                    raise faults.get(name) or BadAnswer(f"{join_path(path, name)}: it is needed, and missing")
+                    raise faults.get(name) or BadAnswer(f"{field_values.join_path(path, name)}: it is needed, and missing")
                 read[name] = needed_value
         self._add_condition(fields, given, read, path)
         for name, left in extra.items():
             if name not in _OF_SCHEMA:
-                self._notes.add("left_out", join_path(path, name), left)
+                self._notes.add("left_out", field_values.join_path(path, name), left)
         return {name: read[name] for name in fields if name in read}
 
     def _open_object(self, fields: Mapping[str, Schema], required: Sequence[str], value: object, path: str) -> dict[str, object]:
@@ -242,12 +217,12 @@ class LenientParser:
             inner = self._find_object(value) if "{" in value else None
             if inner is None and len(required) == 1 and not is_blank(value):
                 # One word where an object with one needed field was expected.
-                self._notes.add("read", join_path(path, required[0]), value)
+                self._notes.add("read", field_values.join_path(path, required[0]), value)
                 return {required[0]: value}
             value = inner
         if not isinstance(value, dict):
-            raise BadAnswer(f"{path or 'the answer'}: an object was expected (given: {show_value(value)})")
-        wrapped = find_wrapped(fields, value, self._seat)
+            raise BadAnswer(f"{path or 'the answer'}: an object was expected (given: {field_values.show_value(value)})")
+        wrapped = json_text.find_wrapped(fields, value, self._seat)
         if wrapped is not None:
             self._notes.add("read", path, dict.fromkeys(value, "…"))
         return {str(key): each for key, each in (value if wrapped is None else wrapped).items()}
@@ -256,16 +231,16 @@ class LenientParser:
         self, fields: Mapping[str, Schema], value: dict[str, object], path: str
     ) -> tuple[dict[str, object], dict[str, object]]:
         """Return the values of the known fields, in whatever spelling, and the others."""
-        spellings = {fold_name(name): name for name in fields}
+        spellings = {json_text.fold_name(name): name for name in fields}
         given: dict[str, object] = {}
         extra: dict[str, object] = {}
         for key, each in value.items():
-            name = key if key in fields else spellings.get(fold_name(key))
+            name = key if key in fields else spellings.get(json_text.fold_name(key))
             if name is None or (name in given and name != key):
                 extra[key] = each
                 continue
             if name != key:
-                self._notes.add("read", join_path(path, name), key)
+                self._notes.add("read", field_values.join_path(path, name), key)
             given[name] = each
         return given, extra
 
@@ -279,8 +254,8 @@ class LenientParser:
         for name, field in schema["properties"].items():
             if name not in given:
                 continue
-            where = join_path(path, name)
-            if is_empty(given[name]) and name not in required and not takes_empty(field, given[name]):
+            where = field_values.join_path(path, name)
+            if is_empty(given[name]) and name not in required and not json_text.takes_empty(field, given[name]):
                 if given[name] not in ("", None):
                     self._notes.add("left_out", where, given[name])
                 continue
@@ -306,7 +281,7 @@ class LenientParser:
         depth: int,
     ) -> object:
         """Find a needed value: under another name, in the first words of another field, or in all that was said."""
-        where = join_path(path, name)
+        where = field_values.join_path(path, name)
         value = self._find_elsewhere(where, field, extra, given.get(name), depth)
         if value is _MISSING:
             value = self._find_in_words(where, field, [each for key, each in given.items() if key != name])
@@ -317,7 +292,7 @@ class LenientParser:
     def _find_elsewhere(self, where: str, field: Schema, extra: dict[str, object], given: object, depth: int) -> object:
         """Find a needed value under another name; takes it out of `extra`."""
         for key, each in sorted(extra.items(), key=lambda pair: -len(str(pair[1]))):
-            if is_empty(each) or (is_free_text(field) and not says_something(each)):
+            if is_empty(each) or (json_text.is_free_text(field) and not json_text.says_something(each)):
                 continue
             before = len(self.notes)
             try:
@@ -330,7 +305,7 @@ class LenientParser:
             self._notes.add("read", where, f"{key}: {each}")
             return value
         item = field.get("items", {}).get("properties", {}) if field.get("type") == "array" and given is None else {}
-        inner = {key: each for key, each in extra.items() if fold_name(key) in fold_names(item)}
+        inner = {key: each for key, each in extra.items() if json_text.fold_name(key) in json_text.fold_names(item)}
         if not inner:
             return _MISSING
         before = len(self.notes)
@@ -347,16 +322,16 @@ class LenientParser:
     def _find_in_words(self, where: str, field: Schema, others: Sequence[object]) -> object:
         """Find a needed choice in the first words of another field; the only choice needs no words."""
         allowed = field.get("enum", ())
-        if not allowed or not is_choice_of_words(field):
+        if not allowed or not json_text.is_choice_of_words(field):
             return _MISSING
         for each in others:
-            choice = find_allowed(each, allowed) if isinstance(each, str) else None
+            choice = field_values.find_allowed(each, allowed) if isinstance(each, str) else None
             if choice is not None:
                 self._notes.add("words", where, each, choice.value)
                 return choice.value
         if len(allowed) > 1:
             return _MISSING
-        self._notes.add("filled", where, NOT_GIVEN, allowed[0])
+        self._notes.add("filled", where, field_values.NOT_GIVEN, allowed[0])
         return allowed[0]
 
     def _infer_field(self, where: str, name: str, others: Mapping[str, object]) -> object:
@@ -365,7 +340,9 @@ class LenientParser:
         inferred = None if self._infer is None or self._is_strict else self._infer(name, others)
         if inferred is None:
             return _MISSING
-        self._notes.add("words", where, next((each for each in others.values() if isinstance(each, str)), NOT_GIVEN), inferred)
+        self._notes.add(
+            "words", where, next((each for each in others.values() if isinstance(each, str)), field_values.NOT_GIVEN), inferred
+        )
         return inferred
 
     def _add_condition(
@@ -377,8 +354,8 @@ class LenientParser:
         for name, value in read.items():
             word = given.get(name)
             if isinstance(word, str) and isinstance(value, str) and value.startswith(_CONDITION) and "enum" in fields[name]:
-                choice = find_allowed(word, fields[name]["enum"])
+                choice = field_values.find_allowed(word, fields[name]["enum"])
                 if choice is not None and choice.condition:
-                    where = join_path(path, _CONDITION)
-                    read[_CONDITION] = read_text(fields[_CONDITION], choice.condition, where, self._notes)
+                    where = field_values.join_path(path, _CONDITION)
+                    read[_CONDITION] = field_values.read_text(fields[_CONDITION], choice.condition, where, self._notes)
                     return

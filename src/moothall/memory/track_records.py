@@ -396,11 +396,5 @@ def _collect_reachable(
 def _build_link(name: str, steps: int, decision: RememberedDecision | None) -> LinkedDecision:
     if decision is None:
         return LinkedDecision(decision_id=name, steps=steps)
-    return LinkedDecision(
-        decision_id=name,
-        steps=steps,
-        is_known=True,
-        topic=decision.record.topic,
-        decision=decision.record.text,
-        outcome=decision.outcome,
-    )
+    record, outcome = decision.record, decision.outcome
+    return LinkedDecision(decision_id=name, steps=steps, is_known=True, topic=record.topic, decision=record.text, outcome=outcome)

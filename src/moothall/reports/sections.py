@@ -4,17 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from moothall.domain.facts import (
-    OWNER_ORIGIN,
-    RELAY_ORIGIN,
-    Fact,
-    Language,
-    SeatsSwapped,
-    SessionCancelled,
-    SessionParked,
-    ToolUsed,
-    list_worded_choices,
-)
+from moothall.domain import facts
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.protocol_state import list_lost_seats
 from moothall.domain.roster import MEASURE, Seat, parse_kind
@@ -22,11 +12,10 @@ from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.locale.texts import map_names
 from moothall.reports import blocks
-from moothall.reports.blocks import Block, Report, build_section, build_table
+from moothall.reports.blocks import Block, Report, build_section, build_table, drop_repeated_quote
 from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
 from moothall.reports.evidence_base import build_evidence_base, describe_evidence_base
 from moothall.reports.given import build_given, summarize_given
-from moothall.reports.headlines import drop_repeated_quote
 from moothall.reports.quotations import build_quotations, list_citing_entries
 from moothall.reports.timeline import ReplyOrigin, SessionTimeline, TimelineLine, format_time
 from moothall.reports.tool_uses import build_tool_uses, describe_tool_use
@@ -36,11 +25,11 @@ from moothall.scoring.strength import Strength
 
 def describe_door(via: str, words: SharedReportText) -> str:
     """A door as people read it."""
-    if via.startswith(OWNER_ORIGIN):
-        return words.spoken_by_owner.format(door=describe_door(via.removeprefix(OWNER_ORIGIN), words))
+    if via.startswith(facts.OWNER_ORIGIN):
+        return words.spoken_by_owner.format(door=describe_door(via.removeprefix(facts.OWNER_ORIGIN), words))
     kind, _, name = via.partition(":")
-    if kind == RELAY_ORIGIN:
-        return words.doors[RELAY_ORIGIN]
+    if kind == facts.RELAY_ORIGIN:
+        return words.doors[facts.RELAY_ORIGIN]
     text = words.doors.get(kind)
     # A caller of the server without a token has no name.
     return via if text is None else text.format(name=name).strip(" ,，")
@@ -65,7 +54,7 @@ def _add_note(block: Block, by_line: dict[int, ReplyOrigin], noted: set[int], wo
         return block
     noted.add(origin.seq)
     came = " · ".join(part for part in (describe_door(origin.via, words) if origin.via else "", origin.model) if part)
-    is_owner = origin.via.startswith(OWNER_ORIGIN)
+    is_owner = origin.via.startswith(facts.OWNER_ORIGIN)
     as_read = words.as_read.format(mends=format_mends(words, origin.mends)) if origin.mends else ""
     notes = (blocks.Line(came, "warn" if is_owner else "dim"), blocks.Line(as_read, "dim"))
     return replace(block, blocks=(*block.blocks, *notes))
@@ -100,7 +89,7 @@ def _build_mended(timeline: SessionTimeline, noted: set[int], words: SharedRepor
     worded = [
         (one.seq, one.seat, words.asked_for.get(one.asked_for, one.asked_for), format_mends(words, notes))
         for one in timeline.origins.values()
-        if (notes := list_worded_choices(one.mends))
+        if (notes := facts.list_worded_choices(one.mends))
     ]
     return (
         *build_section(words.mended, (build_table(words.mended_heads, rows),)),
@@ -129,7 +118,7 @@ def start_decision(timeline: SessionTimeline) -> Decision:
         topic=timeline.session_state.opened.topic,
         status=timeline.status,
         parked=timeline.parked,
-        ended_by="cancelled" if isinstance(timeline.closed, SessionCancelled) else None,
+        ended_by="cancelled" if isinstance(timeline.closed, facts.SessionCancelled) else None,
         lost=list_lost_seats(timeline.shared_state, {line.speaker for line in timeline.lines}),
         turns=sum(line.speaker != USER for line in timeline.lines),
         spent=timeline.spent,
@@ -271,7 +260,7 @@ def describe_confidence(decision: Decision, words: SharedReportText) -> str:
 
 def explain_no_decision(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
     """Why there is no decision: it goes on, it was cancelled, or nobody could write one."""
-    if isinstance(timeline.closed, SessionCancelled):
+    if isinstance(timeline.closed, facts.SessionCancelled):
         reason = timeline.closed.reason
         return (blocks.Line(words.cancelled, "strong"), *((blocks.Quote(reason),) if reason else ()))
     if timeline.closed is None:
@@ -294,7 +283,7 @@ def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple
 
 def explain_ending_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """How to continue a session whose last asks were lost, from before those losses; nothing for any other."""
-    if not timeline.lost_since or isinstance(timeline.closed, SessionCancelled):
+    if not timeline.lost_since or isinstance(timeline.closed, facts.SessionCancelled):
         return ()
     return (blocks.Line(words.ended_by_losses.format(session=timeline.session), "warn"),)
 
@@ -310,18 +299,22 @@ def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tupl
     )
 
 
-def describe_shared(timeline: SessionTimeline, fact: Fact) -> list[str]:
+def describe_shared(timeline: SessionTimeline, fact: facts.Fact) -> list[str]:
     """An entry that any protocol may have, in plain lines: a pause, or a tool that a seat used; nothing for any other."""
-    return [f"  ⌕ {describe_tool_use(timeline, fact)}"] if isinstance(fact, ToolUsed) else describe_pause(fact, timeline.language)
+    return (
+        [f"  ⌕ {describe_tool_use(timeline, fact)}"]
+        if isinstance(fact, facts.ToolUsed)
+        else describe_pause(fact, timeline.language)
+    )
 
 
-def describe_pause(fact: Fact, language: Language) -> list[str]:
+def describe_pause(fact: facts.Fact, language: facts.Language) -> list[str]:
     """An entry that stops a session of any protocol, or seats another participant, in plain lines; nothing for any other."""
     words = SHARED_REPORT[language]
     match fact:
-        case SessionParked():
+        case facts.SessionParked():
             return [f"  ■ {format_parking(words, fact)}"]
-        case SeatsSwapped(swaps=swaps):
+        case facts.SeatsSwapped(swaps=swaps):
             return [f"  ■ {words.swapped.format(seat=swap.seat, platform=one_line(swap.platform))}" for swap in swaps]
         case _:
             return []

@@ -8,16 +8,10 @@ from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import list_lost_seats
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import normalize_label
+from moothall.protocols.council import motions
 from moothall.protocols.council.ballots import CandidateVotes, find_motion, find_voted_ids
 from moothall.protocols.council.depth import BLIND_ENDINGS, count_spared, describe_depth
 from moothall.protocols.council.facts import CandidateTally, CouncilBallot, DeliberationClosed, EndReason
-from moothall.protocols.council.motions import (
-    find_blind_positions,
-    is_overturned,
-    list_challenges,
-    list_proposals,
-    weigh_blind_positions,
-)
 from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition
@@ -44,8 +38,8 @@ def build_closing(variant: CouncilVariant, state: Council, reason: EndReason) ->
         motion=None if decided is None else decided.id,
         effective_voters=resolution.effective,
         ballots=tuple(_build_ballot(vote, resolution) for vote in counted),
-        open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
-        overturned=resolution.carried and is_overturned(variant, state, decided),
+        open_challenges=tuple(challenge.line.id for challenge in motions.list_challenges(state) if challenge.state == "open"),
+        overturned=resolution.carried and motions.is_overturned(variant, state, decided),
         lost=list_lost_seats(state, {seat.id for seat in state.seats} - silent),
         candidates=tally_candidates(variant, state, votes) if reason not in BLIND_ENDINGS else (),
         unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had) if reason in {"settled", "one_mind"} else (),
@@ -64,7 +58,7 @@ def _find_agreement(
         return "alone"
     if decided is None or any(vote.position == "oppose" for vote in counted):
         return None
-    blind = {seat: line.said.choice for seat, line in find_blind_positions(state).items()}
+    blind = {seat: line.said.choice for seat, line in motions.find_blind_positions(state).items()}
     return find_agreement(decided.said.choice, [SeatId(vote.seat) for vote in counted if vote.position in SIDES], blind)
 
 
@@ -84,7 +78,7 @@ def _resolve(
     if decided is None:
         no_motion = replace(resolution, consensus_type="no_consensus", carried=False, support=None, confidence=None)
         return no_motion, "one_voice"
-    evidence, choice = weigh_blind_positions(state), votes.find_choice(decided.id)
+    evidence, choice = motions.weigh_blind_positions(state), votes.find_choice(decided.id)
     is_owned = variant.owner(state.opened) is not None
     if is_owned and reason not in {"decided", "agreed_blind"}:
         # Nobody decided: the owner's first proposal is not a decision.
@@ -125,11 +119,11 @@ def find_decided_motion(
     variant: CouncilVariant, state: Council, reason: EndReason, votes: CandidateVotes | None = None
 ) -> CouncilLine | None:
     """Return the line that the votes are about; a panel that settled the question decides on the first proposal of its choice."""
-    evidence = weigh_blind_positions(state) if reason in {"settled", "one_mind"} else None
+    evidence = motions.weigh_blind_positions(state) if reason in {"settled", "one_mind"} else None
     settled = evidence.leader if evidence is not None else None
     if settled is None:
         return find_motion(variant, state, votes)
-    authors = {line.seat: line for line in list_proposals(state) if normalize_label(line.said.choice) == settled}
+    authors = {line.seat: line for line in motions.list_proposals(state) if normalize_label(line.said.choice) == settled}
     return next(authors[seat.id] for seat in state.seats if seat.id in authors)
 
 
@@ -138,7 +132,7 @@ def tally_candidates(variant: CouncilVariant, state: Council, votes: CandidateVo
     if not state.votes:
         return ()
     votes = votes or CandidateVotes(state, find_voted_ids(variant, state))
-    evidence, correlations = weigh_blind_positions(state), _build_correlations(state)
+    evidence, correlations = motions.weigh_blind_positions(state), _build_correlations(state)
     one_voice = pool_one_voice(votes.by_choice, len(state.opened.subject.options))
 
     def rate_choice(choice: str) -> float:
@@ -181,7 +175,7 @@ def list_counted_votes(
 
 
 def _find_blind_stand(state: Council, seat: SeatId, motion: CouncilLine | None) -> Stand:
-    line = find_blind_positions(state).get(seat)
+    line = motions.find_blind_positions(state).get(seat)
     if line is None or motion is None:
         return None, None
     is_same = normalize_label(line.said.choice) == normalize_label(motion.said.choice)
@@ -201,7 +195,7 @@ def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> Stand:
     last = own[-1]
     if last.said.type != "challenge":
         return "support", last.said.confidence
-    met = next(challenge for challenge in list_challenges(state) if challenge.line.id == last.id)
+    met = next(challenge for challenge in motions.list_challenges(state) if challenge.line.id == last.id)
     return "conditional_support" if met.state == "accepted" else "oppose", last.said.confidence
 
 

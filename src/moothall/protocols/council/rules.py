@@ -20,16 +20,9 @@ from moothall.domain.ids import USER, AskId, SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat
-from moothall.protocols.council import facts
+from moothall.protocols.council import depth, facts
 from moothall.protocols.council.answer_table import FORMS
 from moothall.protocols.council.ballots import find_early_votes
-from moothall.protocols.council.depth import (
-    find_asked_alone,
-    find_blind_ending,
-    find_debate_mode,
-    find_settled_choice,
-    is_settled_alone,
-)
 from moothall.protocols.council.motions import list_candidates, list_proposals
 from moothall.protocols.council.prompts import build_answer_rules, build_brief
 from moothall.protocols.council.resolution import build_closing, compute_outcome
@@ -119,9 +112,9 @@ class CouncilRules:
             # An exhausted budget ends the discussion, not the decision: the current motion is decided now.
             return self._begin_phase(state, state.round, self.variant.first[-1]) or build_closing(self.variant, state, state.stop)
         is_panel = state.phase == "propose" and state.opened.settings.panel == "adaptive" and state.stop is None
-        if is_panel and find_settled_choice(state) is not None:
+        if is_panel and depth.find_settled_choice(state) is not None:
             return build_closing(self.variant, state, "settled")
-        if state.phase == "propose" and is_settled_alone(state):
+        if state.phase == "propose" and depth.is_settled_alone(state):
             return build_closing(self.variant, state, "one_mind")
         if not self._is_phase_over(state):
             return None
@@ -145,8 +138,8 @@ class CouncilRules:
             is_lost = is_missing and owner in state.losses
             # Everyone has a position: whoever gave none is asked once more before the session ends over it.
             return _repeat_phase(state) or build_closing(self.variant, state, "owner_lost" if is_lost else "nothing_proposed")
-        mode = find_debate_mode(state.opened)
-        ending = find_blind_ending(self.variant, state, mode)
+        mode = depth.find_debate_mode(state.opened)
+        ending = depth.find_blind_ending(self.variant, state, mode)
         if ending is not None:
             closing = build_closing(self.variant, state, ending)
             # All agree, but no vote weighs enough to carry the motion: then it is argued in the normal way.
@@ -194,7 +187,7 @@ class CouncilRules:
 
     def _list_asked(self, state: Council) -> list[SeatId]:
         waiting = [seat for seat in self.variant.list_phase_seats(state, state.phase) if seat not in state.had]
-        first = find_asked_alone(state) if state.phase == "propose" else None
+        first = depth.find_asked_alone(state) if state.phase == "propose" else None
         if first in waiting:
             return [first]
         # The others are asked once the first has answered, so that each sees what was said before.

@@ -11,20 +11,8 @@ from moothall.domain.person import WHY, Answers, PersonAsk, PersonStep, build_ke
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import REVIEW_PROMPT, ReviewPromptText
+from moothall.protocols.review import facts
 from moothall.protocols.review.change import ChangedFile
-from moothall.protocols.review.facts import (
-    CHECK,
-    INSPECT,
-    SETTLE,
-    ChangeInspected,
-    FindingsReport,
-    FindingStand,
-    FindingsWeighed,
-    MergedFinding,
-    RaisedFinding,
-    Severity,
-    StandsReport,
-)
 from moothall.protocols.review.state import Review
 from moothall.reports.person_steps import POSITION, WORDS, ask_which_and_why, ask_words
 
@@ -33,16 +21,22 @@ MAX_SHOWN_LENGTH: Final = 800
 MAX_INPUTS: Final = 3
 _TYPED: Final = re.compile(
     r"[\s*-]*+(?P<file>[^\s:][^\n:]{0,400}+):(?P<line>\d{1,7})[\s:,(]*+"
-    rf"(?P<severity>{'|'.join(get_args(Severity))})\b[\s:,)–—-]*+(?P<claim>\S.*)",
+    rf"(?P<severity>{'|'.join(get_args(facts.Severity))})\b[\s:,)–—-]*+(?P<claim>\S.*)",
     re.IGNORECASE,
 )
 """How a person writes a finding: `src/app.py:12 major the loop never ends`."""
 _NOTHING: Final = re.compile(r"\W*(?:none|nothing|no findings|无|没有)\W*", re.IGNORECASE)
 
 FORMS: Final = {
-    INSPECT: AnswerForm(kind=INSPECT, reply=ChangeInspected, shape=FindingsReport, form="json", max_tokens=4_000),
-    CHECK: AnswerForm(kind=CHECK, reply=FindingsWeighed, shape=StandsReport, form="json", max_tokens=3_000),
-    SETTLE: AnswerForm(kind=SETTLE, reply=FindingsWeighed, shape=StandsReport, form="json", max_tokens=3_000),
+    facts.INSPECT: AnswerForm(
+        kind=facts.INSPECT, reply=facts.ChangeInspected, shape=facts.FindingsReport, form="json", max_tokens=4_000
+    ),
+    facts.CHECK: AnswerForm(
+        kind=facts.CHECK, reply=facts.FindingsWeighed, shape=facts.StandsReport, form="json", max_tokens=3_000
+    ),
+    facts.SETTLE: AnswerForm(
+        kind=facts.SETTLE, reply=facts.FindingsWeighed, shape=facts.StandsReport, form="json", max_tokens=3_000
+    ),
 }
 
 
@@ -59,7 +53,7 @@ def build_brief(state: Review, ask: Ask) -> Brief:
         form=FORMS[ask.kind],
         language=state.opened.language,
         seed=state.opened.seed,
-        nth=ask.turn if ask.kind == INSPECT else 1,
+        nth=ask.turn if ask.kind == facts.INSPECT else 1,
         perception=Perception(goal=state.opened.topic, memory=ContextWindow(window=1)),
         system=words.system,
         shared=_build_shared_prompt(state, words),
@@ -80,7 +74,7 @@ def _build_shared_prompt(state: Review, words: ReviewPromptText) -> str:
     lines += (
         [words.inputs, *(quote_lines(shorten_text(each, 2_000)) for each in state.inputs[-MAX_INPUTS:])] if state.inputs else []
     )
-    if state.kind == INSPECT:
+    if state.kind == facts.INSPECT:
         lines += ["", words.change.format(part=state.turn, parts=len(state.parts))]
         for file in _get_part(state):
             lines += [words.file.format(name=one_line(file.name)), quote_lines(file.render())]
@@ -92,12 +86,12 @@ def _build_own_prompt(state: Review, words: ReviewPromptText, ask: Ask) -> str:
     lines = [words.you.format(seat=seat.id)]
     lines += [one_line(seat.stance)] if seat.stance else []
     lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
-    for finding in state.list_questions(ask.seat) if ask.kind != INSPECT else ():
-        lines += ["", *_describe_finding(state, words, finding, with_reasons=ask.kind == SETTLE)]
+    for finding in state.list_questions(ask.seat) if ask.kind != facts.INSPECT else ():
+        lines += ["", *_describe_finding(state, words, finding, with_reasons=ask.kind == facts.SETTLE)]
     return "\n".join([*lines, "", words.now[ask.kind]])
 
 
-def _describe_finding(state: Review, words: ReviewPromptText, finding: MergedFinding, *, with_reasons: bool) -> list[str]:
+def _describe_finding(state: Review, words: ReviewPromptText, finding: facts.MergedFinding, *, with_reasons: bool) -> list[str]:
     place = f"{one_line(finding.file)}:{finding.first}"
     lines = [
         words.finding.format(number=finding.number, place=place, severity=finding.severity, concern=finding.concern),
@@ -113,7 +107,7 @@ def _describe_finding(state: Review, words: ReviewPromptText, finding: MergedFin
     return lines
 
 
-def _show_around(state: Review, finding: MergedFinding) -> str:
+def _show_around(state: Review, finding: facts.MergedFinding) -> str:
     """The lines of the change around a finding: who weighs it need not have them in mind."""
     for file in (file for part in state.parts for file in part if file.name == finding.file):
         near = [line for line in file.lines if finding.first - 6 <= line.number <= finding.last + 6]
@@ -123,20 +117,20 @@ def _show_around(state: Review, finding: MergedFinding) -> str:
 
 
 def _build_schema(state: Review, ask: Ask) -> Schema:
-    if ask.kind == INSPECT:
+    if ask.kind == facts.INSPECT:
         names = tuple(dict.fromkeys(file.name for file in _get_part(state)))
         required = ("file", "line", "severity", "concern", "claim", "evidence")
-        item = narrow_schema(RaisedFinding, required, ("settles",), file=allow_values(names))
-        return narrow_schema(FindingsReport, ("findings",), findings=allow_list(item, 40))
+        item = narrow_schema(facts.RaisedFinding, required, ("settles",), file=allow_values(names))
+        return narrow_schema(facts.FindingsReport, ("findings",), findings=allow_list(item, 40))
     numbers = [each.number for each in state.list_questions(ask.seat)]
-    item = narrow_schema(FindingStand, ("finding", "stand", "reason"), finding=allow_values(numbers))
-    return narrow_schema(StandsReport, ("stands",), stands=allow_list(item, 40))
+    item = narrow_schema(facts.FindingStand, ("finding", "stand", "reason"), finding=allow_values(numbers))
+    return narrow_schema(facts.StandsReport, ("stands",), stands=allow_list(item, 40))
 
 
 def build_person_ask(state: Review, ask: Ask) -> PersonAsk:
     """Build what a person is asked: a line for each finding, or a stand on each finding of others."""
     words = REVIEW_PROMPT[state.opened.language]
-    if ask.kind == INSPECT:
+    if ask.kind == facts.INSPECT:
         shown = [f"{words.file.format(name=one_line(file.name))}\n{quote_lines(file.render())}" for file in _get_part(state)]
         return PersonAsk(
             steps=(ask_words(words.person_inspect),),
@@ -148,7 +142,7 @@ def build_person_ask(state: Review, ask: Ask) -> PersonAsk:
     about: list[str] = []
     for each in findings:
         group = str(each.number)
-        about += _describe_finding(state, words, each, with_reasons=ask.kind == SETTLE)
+        about += _describe_finding(state, words, each, with_reasons=ask.kind == facts.SETTLE)
         steps += ask_which_and_why(state.opened.language, words.person_stand.format(number=group), words.stand_words, group)
 
     def build(answers: Answers) -> dict[str, Any]:

@@ -6,30 +6,18 @@ from typing import Final, Literal, get_args
 
 from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import ProtocolState
+from moothall.protocols.review import facts
 from moothall.protocols.review.change import ChangedFile, QuotedPlace, locate_evidence, read_change, split_parts
-from moothall.protocols.review.facts import (
-    CHECK,
-    INSPECT,
-    MAX_FINDINGS,
-    SETTLE,
-    FindingStand,
-    MergedFinding,
-    RaisedFinding,
-    ReviewEnding,
-    ReviewOpened,
-    Severity,
-    Verdict,
-)
 from moothall.scoring.likeness import ABOUT_ONE_SUBJECT, measure_by_words
 
 FindingState = Literal["upheld", "dropped", "open", "unquoted"]
 
 NEAR_LINES: Final = 2
 """How far apart two places may lie that are one."""
-_RANKS: Final = {severity: rank for rank, severity in enumerate(get_args(Severity))}
+_RANKS: Final = {severity: rank for rank, severity in enumerate(get_args(facts.Severity))}
 
 
-def rank_severity(severity: Severity) -> int:
+def rank_severity(severity: facts.Severity) -> int:
     """0 for the worst."""
     return _RANKS[severity]
 
@@ -43,14 +31,14 @@ class Review(ProtocolState):
     word of each seat on each finding, up to the entry `opened_up_to`; `fresh` are the words of this turn, which nobody reads yet.
     """
 
-    opened: ReviewOpened
+    opened: facts.ReviewOpened
     turn: int = 1
     answered: frozenset[SeatId] = frozenset()
-    raised: tuple[tuple[SeatId, RaisedFinding], ...] = ()
+    raised: tuple[tuple[SeatId, facts.RaisedFinding], ...] = ()
     readers: Mapping[int, tuple[SeatId, ...]] = field(default_factory=dict)
-    findings: tuple[MergedFinding, ...] | None = None
-    stands: Mapping[int, Mapping[SeatId, FindingStand]] = field(default_factory=dict)
-    fresh: tuple[tuple[SeatId, FindingStand], ...] = ()
+    findings: tuple[facts.MergedFinding, ...] | None = None
+    stands: Mapping[int, Mapping[SeatId, facts.FindingStand]] = field(default_factory=dict)
+    fresh: tuple[tuple[SeatId, facts.FindingStand], ...] = ()
     opened_up_to: int = 0
     inputs: tuple[str, ...] = ()
 
@@ -62,8 +50,8 @@ class Review(ProtocolState):
     def kind(self) -> str:
         """What is asked in this turn; empty if nothing is."""
         if self.findings is None:
-            return INSPECT if self.turn <= len(self.parts) else ""
-        return {len(self.parts) + 1: CHECK, len(self.parts) + 2: SETTLE}.get(self.turn, "")
+            return facts.INSPECT if self.turn <= len(self.parts) else ""
+        return {len(self.parts) + 1: facts.CHECK, len(self.parts) + 2: facts.SETTLE}.get(self.turn, "")
 
     @property
     def is_sealed(self) -> bool:
@@ -73,19 +61,19 @@ class Review(ProtocolState):
     def sealed_after(self) -> int:
         return self.opened_up_to
 
-    def list_questions(self, seat: SeatId) -> tuple[MergedFinding, ...]:
+    def list_questions(self, seat: SeatId) -> tuple[facts.MergedFinding, ...]:
         """The findings that a seat is asked about in this turn, the worst first."""
         findings = [each for each in self.findings or () if each.is_quoted]
-        if self.kind == SETTLE:
+        if self.kind == facts.SETTLE:
             findings = [each for each in findings if self.count_stands(each.number)[1]]
         else:
             # What most raised blind needs no second look.
             findings = [each for each in findings if seat not in each.held_by and 2 * len(each.held_by) <= len(self.seats)]
         ordered = sorted(findings, key=lambda each: (rank_severity(each.severity), each.number))
-        return tuple(ordered[:MAX_FINDINGS])
+        return tuple(ordered[: facts.MAX_FINDINGS])
 
     def list_asked(self) -> tuple[SeatId, ...]:
-        if self.kind in {CHECK, SETTLE}:
+        if self.kind in {facts.CHECK, facts.SETTLE}:
             return tuple(seat.id for seat in self.seats if self.list_questions(seat.id))
         return tuple(seat.id for seat in self.seats) if self.kind else ()
 
@@ -94,18 +82,18 @@ class Review(ProtocolState):
         stands = [each.stand for each in self.stands.get(number, {}).values()]
         return stands.count("confirm"), stands.count("dispute")
 
-    def rate_finding(self, finding: MergedFinding) -> FindingState:
+    def rate_finding(self, finding: facts.MergedFinding) -> FindingState:
         """What became of a finding: each seat counts once, and one without evidence in the change counts for nothing."""
         confirmed, disputed = self.count_stands(finding.number)
         if not finding.is_quoted:
             return "unquoted"
         return "open" if confirmed == disputed else "upheld" if confirmed > disputed else "dropped"
 
-    def blocks(self, severity: Severity) -> bool:
+    def blocks(self, severity: facts.Severity) -> bool:
         """Whether a finding of this severity asks for changes."""
         return rank_severity(severity) <= rank_severity(self.opened.settings.block)
 
-    def list_blocking(self, rated: FindingState) -> list[MergedFinding]:
+    def list_blocking(self, rated: FindingState) -> list[facts.MergedFinding]:
         return [each for each in self.findings or () if self.blocks(each.severity) and self.rate_finding(each) == rated]
 
     def is_read(self) -> bool:
@@ -114,7 +102,7 @@ class Review(ProtocolState):
             2 * len(self.readers.get(part, ())) > len(self.seats) for part in range(1, len(self.parts) + 1)
         )
 
-    def reach_verdict(self) -> tuple[Verdict | None, ReviewEnding]:
+    def reach_verdict(self) -> tuple[facts.Verdict | None, facts.ReviewEnding]:
         """The verdict, and how the review ends: a finding that blocks asks for changes; only what most have read is approved."""
         if self.stop is not None:
             return None, self.stop
@@ -128,7 +116,7 @@ class Review(ProtocolState):
 @dataclass(frozen=True, slots=True)
 class _PlacedFinding:
     seat: SeatId
-    raised: RaisedFinding
+    raised: facts.RaisedFinding
     place: QuotedPlace | None
 
     @property
@@ -136,7 +124,7 @@ class _PlacedFinding:
         return self.place or QuotedPlace(self.raised.file, max(1, self.raised.line), max(1, self.raised.line))
 
 
-def merge_findings(state: Review) -> tuple[MergedFinding, ...]:
+def merge_findings(state: Review) -> tuple[facts.MergedFinding, ...]:
     """Make one finding of all that say the same of the same lines; those with evidence stand first in each file."""
     change = read_change(state.opened.subject.context)
     placed = [
@@ -165,11 +153,11 @@ def _is_same(one: _PlacedFinding, other: _PlacedFinding) -> bool:
     return measure_by_words(one.raised.claim, [other.raised.claim])[0] >= ABOUT_ONE_SUBJECT
 
 
-def _merge_group(number: int, group: Sequence[_PlacedFinding]) -> MergedFinding:
+def _merge_group(number: int, group: Sequence[_PlacedFinding]) -> facts.MergedFinding:
     ranked = sorted(group, key=lambda each: rank_severity(each.raised.severity))
     # The middle one, the worse of two: nobody alone makes a fault of several worse or lesser than most say.
     chosen = ranked[(len(ranked) - 1) // 2]
-    return MergedFinding(
+    return facts.MergedFinding(
         number=number,
         file=chosen.lines.file,
         first=chosen.lines.first,
@@ -184,6 +172,9 @@ def _merge_group(number: int, group: Sequence[_PlacedFinding]) -> MergedFinding:
     )
 
 
-def start_stands(findings: Iterable[MergedFinding]) -> dict[int, dict[SeatId, FindingStand]]:
+def start_stands(findings: Iterable[facts.MergedFinding]) -> dict[int, dict[SeatId, facts.FindingStand]]:
     """The first word on each finding: those who raised it confirm it."""
-    return {each.number: {seat: FindingStand(finding=each.number, stand="confirm") for seat in each.held_by} for each in findings}
+    return {
+        each.number: {seat: facts.FindingStand(finding=each.number, stand="confirm") for seat in each.held_by}
+        for each in findings
+    }

@@ -9,16 +9,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import Final, get_args
 
-from moothall.codec.schemas import (
-    allow_choice,
-    allow_line,
-    allow_list,
-    allow_text,
-    allow_values,
-    build_schema,
-    build_table_schema,
-    narrow_schema,
-)
+from moothall.codec import schemas
 from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
 from moothall.domain.context import Utterance, extract_first_sentence
 from moothall.domain.effects import AnswerForm, Ask, Schema
@@ -124,31 +115,31 @@ def _define_list(
     """Define a field that is a list of objects, at most so many; an answer must have it, and without it, it is empty."""
 
     def allow(asked: SwarmAsk) -> Schema:
-        return allow_list(build_table_schema(shape, items, asked), most)
+        return schemas.allow_list(schemas.build_table_schema(shape, items, asked), most)
 
     return Row(name, is_needed=True, when=when, allow=allow, fill=lambda _: (), ask=ask, read=read)
 
 
 def _allow_operations(asked: SwarmAsk) -> Schema:
     params: dict[str, Schema] = {
-        "direction": allow_line(MAX_DIRECTION_LENGTH),
+        "direction": schemas.allow_line(MAX_DIRECTION_LENGTH),
         "amount": {"type": "number", "minimum": 0, "maximum": asked.state.settings.max_deposit},
-        "targetDirection": allow_line(MAX_DIRECTION_LENGTH),
-        "reason": allow_values(REASONS),
-        "evidence": allow_line(MAX_TEXT),
-        "description": allow_line(MAX_LINE),
-        "newRole": allow_values(get_args(facts.Role)),
+        "targetDirection": schemas.allow_line(MAX_DIRECTION_LENGTH),
+        "reason": schemas.allow_values(REASONS),
+        "evidence": schemas.allow_line(MAX_TEXT),
+        "description": schemas.allow_line(MAX_LINE),
+        "newRole": schemas.allow_values(get_args(facts.Role)),
     }
     operation = {
         "type": "object",
         "properties": {
-            "operation": allow_values(OFFERED),
+            "operation": schemas.allow_values(OFFERED),
             "params": {"type": "object", "properties": params, "additionalProperties": False},
         },
         "required": ["operation", "params"],
         "additionalProperties": False,
     }
-    return allow_list(operation, shapes.MAX_OPERATIONS)
+    return schemas.allow_list(operation, shapes.MAX_OPERATIONS)
 
 
 def _ask_findings(asked: SwarmAsk) -> list[PersonStep]:
@@ -270,9 +261,9 @@ def _read_synthesis(_: SwarmAsk, answers: Answers) -> str:
     return f"{words}\n\n[CHOICE] {choice}" if choice else words
 
 
-REASON: Final = Row("reason", allow=lambda _: allow_line(MAX_LINE))
+REASON: Final = Row("reason", allow=lambda _: schemas.allow_line(MAX_LINE))
 FINDING: Final = (
-    Row("coreIdea", is_needed=True, allow=lambda _: allow_text(MAX_LINE)),
+    Row("coreIdea", is_needed=True, allow=lambda _: schemas.allow_text(MAX_LINE)),
     *map(Row, ("details", "perspective", "agreesWith", "needsValidation")),
 )
 
@@ -282,8 +273,8 @@ FORMS: Final = index_by_kind(
         Row(
             "findings",
             is_needed=True,
-            allow=lambda asked: allow_list(
-                build_table_schema(shapes.FoundIdea, FINDING, asked),
+            allow=lambda asked: schemas.allow_list(
+                schemas.build_table_schema(shapes.FoundIdea, FINDING, asked),
                 MAX_CLASSIC_FINDINGS if asked.is_classic else shapes.MAX_FINDINGS,
             ),
             fill=lambda _: (),
@@ -299,7 +290,7 @@ FORMS: Final = index_by_kind(
         Row(
             "choice",
             when=lambda asked: asked.state.round == 1,
-            allow=lambda asked: allow_choice(asked.options, MAX_LABEL_LENGTH),
+            allow=lambda asked: schemas.allow_choice(asked.options, MAX_LABEL_LENGTH),
             ask=lambda asked: [person_steps.offer_choice(asked.language, asked.options)],
             read=lambda _, answers: person_steps.read_choice(answers),
         ),
@@ -327,7 +318,7 @@ FORMS: Final = index_by_kind(
         Row(
             "targetFindingId",
             when=lambda asked: bool(asked.targets),
-            allow=lambda asked: allow_values(each.id for each in asked.targets),
+            allow=lambda asked: schemas.allow_values(each.id for each in asked.targets),
             ask=_ask_target,
             read=_read_target,
         ),
@@ -337,7 +328,7 @@ FORMS: Final = index_by_kind(
         AnswerForm(kind="validate", reply=facts.Validated, shape=shapes.Validation, form="json", max_tokens=800, looks_up=True),
         _define_list(
             "verdicts",
-            Row("finding", is_needed=True, allow=lambda asked: allow_values(each.id for each in asked.checked)),
+            Row("finding", is_needed=True, allow=lambda asked: schemas.allow_values(each.id for each in asked.checked)),
             Row("verdict", is_needed=True),
             Row("reason"),
             shape=shapes.FindingCheck,
@@ -351,7 +342,7 @@ FORMS: Final = index_by_kind(
         AnswerForm(kind="judge", reply=facts.Judged, shape=shapes.IdeaJudgements, form="json", max_tokens=2_500),
         _define_list(
             "judgements",
-            Row("pair", is_needed=True, allow=lambda asked: allow_values(range(1, len(asked.state.review.pairs) + 1))),
+            Row("pair", is_needed=True, allow=lambda asked: schemas.allow_values(range(1, len(asked.state.review.pairs) + 1))),
             Row("verdict", is_needed=True),
             REASON,
             shape=shapes.PairJudgement,
@@ -362,7 +353,7 @@ FORMS: Final = index_by_kind(
         AnswerForm(kind="ballot", reply=facts.Voted, shape=shapes.SwarmBallot, form="json", max_tokens=600),
         _define_list(
             "ratings",
-            Row("answer", is_needed=True, allow=lambda asked: allow_values(asked.rated)),
+            Row("answer", is_needed=True, allow=lambda asked: schemas.allow_values(asked.rated)),
             Row("rating", is_needed=True),
             REASON,
             shape=shapes.AnswerRating,
@@ -373,7 +364,7 @@ FORMS: Final = index_by_kind(
         ),
         _define_list(
             "votes",
-            Row("idea", is_needed=True, allow=lambda asked: allow_values(list_ballot_ideas(asked.state))),
+            Row("idea", is_needed=True, allow=lambda asked: schemas.allow_values(list_ballot_ideas(asked.state))),
             Row("position", is_needed=True),
             Row("confidence"),
             Row("reason"),
@@ -403,22 +394,22 @@ def build_answer_schema(asked: SwarmAsk) -> Schema | None:
     if asked.ask.kind in {"compare", "synthesis", "shutdown"}:
         return None
     form = FORMS[asked.ask.kind]
-    return build_table_schema(form.shape, form.fields, asked)
+    return schemas.build_table_schema(form.shape, form.fields, asked)
 
 
 @cache
 def _build_outside_report_schema() -> Schema:
     """Every field of a report, none of them needed; but a decision report that is sent must be whole, because it is checked."""
-    candidate = narrow_schema(shapes.Candidate, ("direction", "responseProb"), ("concentration",))
-    decision = narrow_schema(
+    candidate = schemas.narrow_schema(shapes.Candidate, ("direction", "responseProb"), ("concentration",))
+    decision = schemas.narrow_schema(
         shapes.DecisionReport,
         ("threshold", "candidates", "selectedDirection", "selectionReason"),
-        candidates=allow_list(candidate, MAX_CANDIDATES),
-        selectedDirection=allow_text(MAX_LINE),
-        selectionReason=allow_text(MAX_TEXT),
+        candidates=schemas.allow_list(candidate, MAX_CANDIDATES),
+        selectedDirection=schemas.allow_text(MAX_LINE),
+        selectionReason=schemas.allow_text(MAX_TEXT),
     )
-    fields = build_schema(shapes.RoundReport)["properties"]
-    return narrow_schema(shapes.RoundReport, (), fields, decisionReport=decision)
+    fields = schemas.build_schema(shapes.RoundReport)["properties"]
+    return schemas.narrow_schema(shapes.RoundReport, (), fields, decisionReport=decision)
 
 
 def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:

@@ -5,21 +5,13 @@ from typing import Any
 
 import click
 
+from moothall.app import user_settings
 from moothall.app.option_kinds import AmountKind, CountKind, TextsKind
 from moothall.app.session_options import SESSION_OPTIONS, describe_option
-from moothall.app.user_settings import (
-    HOME,
-    OF_SESSIONS,
-    SETTINGS,
-    read_settings,
-    resolve_settings_file,
-    validate_setting,
-    write_settings,
-)
 from moothall.errors import BadSetting
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, run_and_print
 
-name_argument = click.argument("name", type=click.Choice(SETTINGS), metavar="NAME")
+name_argument = click.argument("name", type=click.Choice(user_settings.SETTINGS), metavar="NAME")
 
 
 @click.group(invoke_without_command=True)
@@ -39,9 +31,11 @@ def config(ctx: click.Context) -> None:
 
 
 async def _list_settings() -> CommandResult:
-    settings = read_settings(os.environ)
+    settings = user_settings.read_settings(os.environ)
     lines = [f"{name} = {_show_value(value)}" for name, value in settings.items()]
-    return CommandResult(json=settings, lines=lines or [Note(f"nothing is set; one can set: {', '.join(SETTINGS)}")])
+    return CommandResult(
+        json=settings, lines=lines or [Note(f"nothing is set; one can set: {', '.join(user_settings.SETTINGS)}")]
+    )
 
 
 @config.command("list")
@@ -64,7 +58,7 @@ async def get_setting(name: str) -> CommandResult:
     \b
     moot config get models
     """
-    value = read_settings(os.environ).get(name)
+    value = user_settings.read_settings(os.environ).get(name)
     return CommandResult(json=value, lines=[Note(f"{name} is not set") if value is None else _show_value(value)])
 
 
@@ -81,8 +75,8 @@ async def set_setting(name: str, values: tuple[str, ...]) -> CommandResult:
     moot config set models openai:gpt-5-mini ollama:llama3.2
     """
     value = _parse_value(name, values)
-    validate_setting(name, value)
-    write_settings(os.environ, {**read_settings(os.environ), name: value})
+    user_settings.validate_setting(name, value)
+    user_settings.write_settings(os.environ, {**user_settings.read_settings(os.environ), name: value})
     return CommandResult(json={name: value}, lines=[f"{name} = {_show_value(value)}"])
 
 
@@ -95,9 +89,9 @@ async def unset_setting(name: str) -> CommandResult:
     \b
     moot config unset panel
     """
-    settings = read_settings(os.environ)
+    settings = user_settings.read_settings(os.environ)
     if settings.pop(name, None) is not None:
-        write_settings(os.environ, settings)
+        user_settings.write_settings(os.environ, settings)
     return CommandResult(json=settings, lines=[f"{name} is not set"])
 
 
@@ -109,13 +103,13 @@ async def show_path() -> CommandResult:
     \b
     moot config path
     """
-    path = str(resolve_settings_file(os.environ))
+    path = str(user_settings.resolve_settings_file(os.environ))
     return CommandResult(json={"path": path}, lines=[path])
 
 
 def _parse_value(name: str, values: tuple[str, ...]) -> Any:
     """Return the words as the setting takes them; raises BadSetting."""
-    kind = None if name == HOME else SESSION_OPTIONS[name].kind
+    kind = None if name == user_settings.HOME else SESSION_OPTIONS[name].kind
     if isinstance(kind, TextsKind):
         return list(values)
     if len(values) > 1:
@@ -131,5 +125,5 @@ def _show_value(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-config.epilog = "\b\n" + "\n".join(f"{name:9} {describe_option(name)}" for name in OF_SESSIONS)
+config.epilog = "\b\n" + "\n".join(f"{name:9} {describe_option(name)}" for name in user_settings.OF_SESSIONS)
 config.epilog += "\nhome      The folder of the ledger; without it ~/.moot."

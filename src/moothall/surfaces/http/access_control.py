@@ -134,11 +134,8 @@ class AccessControl:
             if isinstance(holder, Response):
                 refused = holder
             else:
-                rates, limits, who = (
-                    self._rates[holder.caller.role],
-                    self._settings.limits[holder.caller.role],
-                    holder.id,
-                )
+                role, who = holder.caller.role, holder.id
+                rates, limits = self._rates[role], self._settings.limits[role]
                 largest = limits.largest_body
                 if "connection" in scope.get("state", ()):
                     scope["state"]["connection"].trust()
@@ -154,7 +151,7 @@ class AccessControl:
                     "take": lambda: rates.take(who),
                     "largest_body": largest,
                 }
-                known |= {"token_id": who, "limits": limits}
+                known |= {"largest_body": largest, "token_id": who, "limits": limits}
                 scope["state"] = {**scope.get("state", {}), **known}
         if refused is not None:
             self._on_refused(refused.status_code)
