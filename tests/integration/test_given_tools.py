@@ -70,8 +70,8 @@ def act(*calls: Calls) -> Callable[[Request], Step]:
 
 async def open_session(moot: Moot, stub: StubServer, protocol: str = "debate", seats: str = "abc", **options: Any) -> SessionId:
     platforms = {seat * 3: f"{stub.base_url}#model-{seat}" for seat in seats}
-    given = {"settings": SETTINGS.get(protocol, {}), "files": FILES, "tools": "on", "seed": 7, **options}
-    return await moot.open("Is the rent in euros too high?", protocol=protocol, seats=platforms, check=False, **given)
+    given = {"settings": SETTINGS.get(protocol, {}), "files": FILES, "tools": "on", "seed": 7, "check": False, **options}
+    return await moot.open("Is the rent in euros too high?", protocol=protocol, seats=platforms, **given)
 
 
 async def list_facts(moot: Moot, session: SessionId) -> list[Any]:

@@ -13,7 +13,7 @@ from moothall.errors import UnknownPlatform
 from moothall.locale.catalogues import ESTIMATE
 from moothall.participants.kinds import ADDRESS, MODEL, KindTable
 from moothall.participants.platforms import parse_platform
-from moothall.reports.given import count_shown, offers_tools
+from moothall.reports.given import count_shown, list_tool_names
 
 SHORT_PROMPT: Final = 900
 LONG_PROMPT: Final = 4_500
@@ -57,13 +57,13 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
         expected = plugin.expect(opened)
     rows = [(name, each) for each in expected for name in each.seats]
     given = (len(opened.topic) + count_shown(opened.subject.context)) / CHARACTERS_PER_TOKEN
-    has_tools = offers_tools(opened, opened.subject.context)
     calls, tokens, usd = [0.0, 0.0], [0.0, 0.0], [Decimal(0), Decimal(0)]
     unpriced: set[str] = set()
     for name, each in rows:
         if name not in asked:
             continue
         # A seat that looks something up sends its prompt again with each result; at least it looks up nothing.
+        has_tools = list_tool_names(opened, seats[name], opened.subject.context)
         can_look = has_tools and each.tokens_in is None and kinds.find(seats[name].platform).name in {MODEL, ADDRESS}
         looks = opened.tools.calls if can_look else 0
         for at, (count, prompt) in enumerate(((each.least, SHORT_PROMPT), (each.most * (1 + looks), LONG_PROMPT))):

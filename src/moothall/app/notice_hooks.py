@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -192,9 +191,11 @@ async def _connect(hook: Hook) -> tuple[asyncio.StreamReader, asyncio.StreamWrit
     """Connect to an address that was checked: a name may lead elsewhere by the next moment."""
     parts = urlsplit(hook.url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    looked_up = await asyncio.get_running_loop().getaddrinfo(host, port)
-    addresses = list(dict.fromkeys(str(each[4][0]) for each in looked_up))
-    if not hook.is_private and not all(ip_address(each).is_global for each in addresses):
+    # Imported here: most processes send no notices.
+    from moothall.participants.named_tools import is_public, resolve_host
+
+    addresses = await resolve_host(host, port)
+    if not hook.is_private and not all(map(is_public, addresses)):
         raise BadSetting(f"{host} is on this machine or in a private network; add it with --private if that is meant")
     secure: dict[str, Any] = {}
     if parts.scheme == "https":

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -27,7 +27,7 @@ from moothall.app.resources import Resources
 from moothall.app.seats import Seating, discover_platforms
 from moothall.app.session_options import Options, SeatFiller, refuse_by_protocol, validate_options
 from moothall.codec.schemas import get_adapter
-from moothall.domain.budget import DEFAULT_TOOL_RULES, DEFAULT_TURNS, Budget, ToolRules
+from moothall.domain.budget import DEFAULT_TOOL_RULES, DEFAULT_TURNS, GIVEN_TOOLS, Budget, ToolRules, ToolSwitch
 from moothall.domain.consult import ConsultRules
 from moothall.domain.durations import parse_duration
 from moothall.domain.effects import AnswerForm
@@ -98,7 +98,7 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
         consult=_build_consult_rules(plugin, given),
         demo=demo,
         reading=given.get("reading") or "lenient",
-        tools=ToolRules(switch=given.get("tools") or "auto", calls=given.get("tool_calls") or DEFAULT_TOOL_RULES.calls),
+        tools=build_tool_rules(given),
     )
     _check_visible(opened)
     session = given.get("session")
@@ -111,6 +111,9 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
     if given.get("check", True):
         await resources.seating.check(roster, language)
         await resources.seating.check_search(find_plugin(opened).rules.forms)
+    named = () if opened.tools.switch == "off" else (*opened.tools.names, *(name for seat in roster for name in seat.tools))
+    names = [each for each in dict.fromkeys(named) if each not in GIVEN_TOOLS]
+    await resources.seating.check_tools(names, language, is_tried=given.get("check") is not False)
     return PlannedSession(opened=opened, session=wanted)
 
 
@@ -199,6 +202,19 @@ async def _build_subject(
         error_correlations=await load_error_correlations(resources.memory, roster),
         precedents=await collect_precedents(resources.memory, question, subject, since) if has_memory else (),
     )
+
+
+def build_tool_rules(options: Options) -> ToolRules:
+    """Return which tools seats have: `auto`, `on` and `off` are about those over given files; a list names all of them."""
+    words = [each.strip() for each in (options.get("tools") or "auto").split(",") if each.strip()]
+    switches = [each for each in get_args(ToolSwitch) if each in words]
+    names = tuple(dict.fromkeys(each for each in words if each not in switches))
+    if len(switches) > 1 or (names and "off" in switches):
+        raise errors.BadSetting(f"tools: {options.get('tools')!r} contradicts itself; expected auto, on, off, or names of tools")
+    # With a switch the tools over the files are meant as well; a list without one is all that there is.
+    switch: ToolSwitch = switches[0] if switches else "on" if set(GIVEN_TOOLS) & set(names) else "auto"
+    all_names = tuple(dict.fromkeys((*GIVEN_TOOLS, *names))) if switches else names
+    return ToolRules(switch=switch, names=all_names, calls=options.get("tool_calls") or DEFAULT_TOOL_RULES.calls)
 
 
 def _check_visible(opened: Opened) -> None:

@@ -82,6 +82,11 @@ class TextKind:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsKind(TextKind):
+    """`auto`, `on`, `off`, or names of tools, separated by commas."""
+
+
+@dataclass(frozen=True, slots=True)
 class TextsKind:
     """Several texts; on the command line the flag is repeated."""
 

@@ -32,11 +32,12 @@ class SeatForm(BaseModel):
     instructions: str = Field(default="", max_length=8_000)
     patience: float | None = None
     sees: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(default=(), max_length=100)
+    tools: tuple[Annotated[str, Field(min_length=1, max_length=40)], ...] = Field(default=(), max_length=20)
 
     def build(self, folder: Path, *more: str) -> Seat:
         """Return the seat, with more instructions behind its own. A script is resolved against the folder."""
         instructions = "\n".join(part for part in (self.instructions.strip(), *more) if part)
-        given = self.model_dump(include={"stance", "weight", "patience", "sees"})
+        given = self.model_dump(include={"stance", "weight", "patience", "sees", "tools"})
         if self.platform.startswith(KIND):
             seat = build_agent_seat(self.id, self.platform, folder)
             more_words = "\n\n".join(part for part in (seat.instructions, instructions) if part)

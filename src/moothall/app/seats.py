@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from moothall.app.parking import CHECK_SECONDS
 from moothall.app.plugins import load_kinds, load_plugins
+from moothall.app.user_settings import load_tool_sources, resolve_settings_file
+from moothall.domain.budget import GIVEN_TOOLS
 from moothall.domain.effects import AnswerForm, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
@@ -22,6 +24,7 @@ from moothall.participants.function import AnswerFunction, FunctionParticipant
 from moothall.participants.human import AskPerson
 from moothall.participants.kinds import KindTable, ParticipantKind, SeatRequest, build_acp, build_command
 from moothall.participants.lookup import Lookup, LookupParticipant
+from moothall.participants.named_tools import ToolBox, ToolFailure
 from moothall.participants.platforms import find_address, find_platforms, parse_platform
 from moothall.participants.provider_limits import LocalLimits
 from moothall.participants.recipes import load_agents
@@ -72,6 +75,7 @@ class Seating:
         self._ask_person = ask_person
         self._shared: dict[str, Participant] = {}
         self._lookup: Lookup | None = None
+        self.tools = ToolBox(lambda: load_tool_sources(environ), environ)
         self._functions: dict[str, AnswerFunction] = {}
         self._programs: frozenset[str] | None = None
         self._servers: frozenset[str] = frozenset()
@@ -153,7 +157,21 @@ class Seating:
             ask_person=self._ask_person,
             known=self.kinds.usages,
             limits=self._limits,
+            tools=self.tools,
         )
+
+    async def check_tools(self, names: Iterable[str], language: Language, *, is_tried: bool) -> None:
+        """Reject tools that are not set up, and those that fail where they are tried; raises BadSetting or ProviderRefused."""
+        for name in names:
+            if self.tools.find(name) is None:
+                known = ", ".join((*GIVEN_TOOLS, *load_tool_sources(self._environ)))
+                file = resolve_settings_file(self._environ)
+                raise BadSetting(f"tools: {name!r} is not set up: add [tools.{name}] to {file}, or choose of: {known}")
+            try:
+                if is_tried:
+                    await self.tools.list_tools(name, language)
+            except ToolFailure as failure:
+                raise ProviderRefused(f"tools: {name}: {failure}") from failure
 
     def search(self) -> CommandParticipant | None:
         """The program that things are looked up with, None where none is named; raises UnknownPlatform or BadPanel."""
@@ -224,6 +242,7 @@ class Seating:
             if isinstance(participant, _Closing):
                 await participant.aclose()
         self._shared.clear()
+        await self.tools.aclose()
 
     def weights(self) -> Path | None:
         """Return the embedded model's weights, if they are here."""

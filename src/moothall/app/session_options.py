@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypedDict, get_args
 
 from moothall.app import option_kinds as kinds
-from moothall.domain.budget import DEFAULT_TURNS, MAX_TOOL_CALLS, ToolSwitch
+from moothall.domain.budget import DEFAULT_TURNS, MAX_TOOL_CALLS
 from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION
 from moothall.domain.facts import Language, ReadingRule
 from moothall.domain.roster import MAX_PATIENCE, Seat
@@ -127,7 +127,7 @@ class Options(TypedDict, total=False):
         Sequence[str | Path | ContextFile] | None,
         SessionOption(kinds.FilesKind(MAX_FILES), flag="--file", metavar="FILE", refused={**_IN_AGENDA, **_AS_ARGUMENTS}),
     ]
-    tools: Annotated[ToolSwitch | None, SessionOption(kinds.ChoiceKind(get_args(ToolSwitch)), refused=_IN_AGENDA, is_rare=True)]
+    tools: Annotated[str | None, SessionOption(kinds.ToolsKind(400), metavar="NAMES", refused=_IN_AGENDA, is_rare=True)]
     tool_calls: Annotated[int | None, SessionOption(kinds.CountKind(1, MAX_TOOL_CALLS), refused=_IN_AGENDA, is_rare=True)]
     settings: Annotated[Mapping[str, Any] | None, SessionOption(kinds.SettingsKind(), flag="--set", metavar="KEY=VALUE")]
     depth: Annotated[

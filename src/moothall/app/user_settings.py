@@ -4,20 +4,28 @@ MOOT_CONFIG   the file (default: moot/config.toml in XDG_CONFIG_HOME, or in ~/.c
 """
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from moothall.disk.private import make_private_folder, write_atomically
+from moothall.domain.budget import GIVEN_TOOLS, ToolSwitch
+from moothall.domain.safe_text import is_web_address
 from moothall.errors import BadSetting, FolderUnwritable
 
 if TYPE_CHECKING:
     from moothall.app.session_options import Opener, Options
+    from moothall.participants.named_tools import ToolSource
 
 HOME: Final = "home"
 OF_SESSIONS: Final = ("models", "panel", "protocol", "language", "money", "tokens", "turns", "time")
 """The options of a session that can be set once."""
 SETTINGS: Final = (*OF_SESSIONS, HOME)
+TOOLS: Final = "tools"
+"""The tables `[tools.NAME]`: what seats may look things up with. They are written by hand."""
+MAX_TOOL_SECONDS: Final = 120.0
 
 
 def resolve_settings_file(environ: Mapping[str, str]) -> Path:
@@ -46,8 +54,13 @@ def read_settings(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def validate_setting(name: str, value: object) -> None:
     """Raise BadSetting when a setting does not exist or cannot have this value."""
-    if name not in SETTINGS:
-        raise BadSetting(f"unknown setting {name!r}; known: {', '.join(SETTINGS)}")
+    if name not in (*SETTINGS, TOOLS):
+        raise BadSetting(f"unknown setting {name!r}; known: {', '.join((*SETTINGS, TOOLS))}")
+    if name == TOOLS:
+        # Read in full where a session has tools: other processes need not know what they are.
+        if not isinstance(value, dict) or not all(isinstance(each, dict) for each in value.values()):
+            raise BadSetting("tools: expected tables such as [tools.docs]")
+        return
     if name == HOME and not isinstance(value, str):
         raise BadSetting(f"home = {value!r} is not a folder's path")
     if name != HOME:
@@ -59,13 +72,56 @@ def validate_setting(name: str, value: object) -> None:
 def write_settings(environ: Mapping[str, str], settings: Mapping[str, Any]) -> None:
     """Write the file; raises FolderUnwritable."""
     path = resolve_settings_file(environ)
-    # Texts, numbers and lists are the same in JSON and in TOML.
-    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in settings.items()]
+    lines = _format_lines({name: value for name, value in settings.items() if name != TOOLS})
+    for name, table in settings.get(TOOLS, {}).items():
+        lines += [f"\n[{TOOLS}.{json.dumps(name)}]\n", *_format_lines(table)]
     try:
         make_private_folder(path.parent)
         write_atomically(path, "".join(lines))
     except OSError as cause:
         raise FolderUnwritable(f"{path} cannot be written: {cause.strerror}") from cause
+
+
+def _format_lines(settings: Mapping[str, Any]) -> list[str]:
+    # Texts, numbers and lists are the same in JSON and in TOML.
+    return [f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in settings.items()]
+
+
+def load_tool_sources(environ: Mapping[str, str]) -> dict[str, "ToolSource"]:
+    """Return what `[tools.NAME]` sets up, by name; raises BadSetting with the name and what was expected."""
+    tables = read_settings(environ).get(TOOLS, {})
+    return {name: _parse_tool(name, table) for name, table in tables.items()}
+
+
+def _parse_tool(name: str, table: Mapping[str, Any]) -> "ToolSource":
+    from pydantic import ValidationError
+
+    from moothall.codec.schemas import get_adapter
+    from moothall.participants.named_tools import ToolSource
+
+    known = [each.name for each in fields(ToolSource) if each.name != "name"]
+    fault = next((f"{key} is not a known key; known: {', '.join(known)}" for key in table if key not in known), "")
+    try:
+        source = ToolSource(name=name) if fault else get_adapter(ToolSource).validate_python({**table, "name": name})
+    except ValidationError as cause:
+        first = cause.errors(include_url=False)[0]
+        raise BadSetting(f"[tools.{name}] {first['loc'][0]}: {first['msg']}") from cause
+    is_server = bool(source.command or source.url)
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,30}", name) or name in {*GIVEN_TOOLS, *get_args(ToolSwitch)}:
+        fault = "the name is one of Moot's own, or not of small letters, digits and '-'"
+    elif not fault and sum(map(bool, (source.command, source.url, source.hosts, source.engine))) != 1:
+        fault = "expected one of: command = [...], url, hosts = [...], engine"
+    elif not fault and is_server != bool(source.allow):
+        fault = 'expected allow = ["TOOL", ...] for a server, and for nothing else'
+    elif source.url and not is_web_address(source.url):
+        fault = "url: expected https://HOST/PATH"
+    elif source.engine and not (is_web_address(source.engine.replace("{words}", "")) and "{words}" in source.engine):
+        fault = "engine: expected an address with {words} in it"
+    elif not 0 < source.seconds <= MAX_TOOL_SECONDS or source.price < 0:
+        fault = f"seconds: expected at most {MAX_TOOL_SECONDS:g}; price: expected US dollars a call"
+    if fault:
+        raise BadSetting(f"[tools.{name}] {fault}")
+    return source
 
 
 def add_settings(given: "Options", opener: "Opener", environ: Mapping[str, str]) -> "Options":
@@ -75,6 +131,7 @@ def add_settings(given: "Options", opener: "Opener", environ: Mapping[str, str])
 
     settings = read_settings(environ)
     settings.pop(HOME, None)
+    settings.pop(TOOLS, None)
     if not settings:
         return given
     if "seats" in given:

@@ -114,6 +114,8 @@ ToolSwitch = Literal["auto", "on", "off"]
 """`auto`: where the given files are too long for a prompt. `on`: wherever files were given; models are shown passages alone."""
 ToolOutcome = Literal["answered", "refused", "failed"]
 
+GIVEN_TOOLS: Final = ("read", "search")
+"""The tools over what was given; any other name is one that the owner of the machine has set up."""
 MAX_TOOL_CALLS: Final = 50
 CHARACTERS_PER_TOKEN: Final = 3
 
@@ -129,6 +131,8 @@ class ToolRules:
     """After which time no further call is made."""
     tokens: int = 24_000
     """How many tokens all results may have together, about three characters each."""
+    names: tuple[str, ...] = GIVEN_TOOLS
+    """Which tools seats have; those over what was given as `switch` says."""
 
 
 DEFAULT_TOOL_RULES: Final = ToolRules()

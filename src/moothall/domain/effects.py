@@ -148,6 +148,8 @@ class AnswerRules:
 class ToolAccess:
     """What a seat may look up for one ask: these files and no others, within these rules; `used` is what it did already."""
 
+    names: tuple[str, ...]
+    """Which tools it has."""
     files: tuple[ContextFile, ...]
     rules: ToolRules
     used: tuple[ToolUsed, ...] = ()

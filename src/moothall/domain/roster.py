@@ -67,6 +67,8 @@ class Seat:
     family: str = ""
     sees: tuple[str, ...] = ()
     """Patterns of the names of given files, such as `contracts/*`: the seat is shown those alone; all where there is none."""
+    tools: tuple[str, ...] = ()
+    """The tools that it has, such as `read` or the name of a server; those of the session where there is none."""
 
     @property
     def is_outside(self) -> bool:

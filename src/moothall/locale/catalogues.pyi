@@ -236,6 +236,8 @@ class ContextFilesText(Texts):
     use: str
     read_on: str
     no_passages: str
+    tool_cut: str
+    fetched: str
     tool_uses: str
     tool_line: str
     tool_places: str

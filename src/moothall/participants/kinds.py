@@ -20,6 +20,7 @@ from moothall.participants.embedded import EmbeddedParticipant
 from moothall.participants.human import AskPerson, HumanParticipant
 from moothall.participants.local_model import LocalModel
 from moothall.participants.model import ModelParticipant
+from moothall.participants.named_tools import ToolBox
 from moothall.participants.platforms import list_providers, parse_platform
 from moothall.participants.recipes import find_recipe
 from moothall.participants.script import ScriptParticipant, make_demo
@@ -34,7 +35,8 @@ class SeatRequest:
     """What a participant is made from: the seat, what stands behind the colon of its platform, and the user's environment.
 
     `home` is Moot's folder; `ask_person` puts a question to the person at this terminal, where there is one; `known` are the
-    platforms to suggest for one that was mistyped; `limits` are the providers', counted over all who share them.
+    platforms to suggest for one that was mistyped; `limits` are the providers', counted over all who share them; `tools` are
+    those that the owner of the machine set up.
     """
 
     seat: Seat
@@ -44,6 +46,7 @@ class SeatRequest:
     ask_person: AskPerson | None = None
     known: tuple[str, ...] = ()
     limits: ProviderLimits | None = None
+    tools: ToolBox | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +121,8 @@ def _make_embedded(request: SeatRequest) -> Participant:
 
 def _make_model(request: SeatRequest) -> Participant:
     # Whatever is no model either is refused here, with a sentence that lists what is known.
-    return ModelParticipant(parse_platform(request.seat.platform, request.known), request.environ, limits=request.limits)
+    platform = parse_platform(request.seat.platform, request.known)
+    return ModelParticipant(platform, request.environ, limits=request.limits, tools=request.tools)
 
 
 BUILT_IN: Final = (

@@ -24,6 +24,7 @@ from moothall.participants.failures import (
     translate_error,
     translate_sdk_error,
 )
+from moothall.participants.named_tools import ToolBox
 from moothall.participants.platforms import SERVER, Platform, find_address, find_key, find_key_variable
 from moothall.participants.tool_desk import ToolDesk
 from moothall.ports.participant import Allowance, Answer, NoAnswer, OnText, ProviderLimits
@@ -65,7 +66,9 @@ class ModelParticipant:
         *,
         pace: model_request.RetryPolicy = model_request.DEFAULT_RETRY_POLICY,
         limits: ProviderLimits | None = None,
+        tools: ToolBox | None = None,
     ) -> None:
+        self._tools = tools
         self._platform = platform
         self._environ = environ
         self._pace = pace
@@ -83,7 +86,7 @@ class ModelParticipant:
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         sampling = model_request.Sampling(temperature=self._platform.temperature, is_seeded=self._platform.is_local)
         asking = model_request.BriefRequest(brief, on_text, self._pace, sampling, self._prefixes, account=self._account)
-        desk = ToolDesk(brief)
+        desk = ToolDesk(brief, self._tools)
         try:
             read = await self._probe_intent(asking, brief)
             if read is None:
@@ -133,7 +136,7 @@ class ModelParticipant:
         model = await self._open_model()
         # An answer that could not be read is asked for again without tools, in its form: it was not for want of knowledge.
         has_tools = self._takes_tools and now.complaint is None and model.profile.get("supports_tools", True)
-        if has_tools and desk.is_open:
+        if has_tools and desk.is_open and await desk.list_offered():
             response = await self._request_with_tools(asking, model, build_user_prompt(desk.add_results(brief)), desk, now.room)
             if response is not None:
                 return _parse_response(brief, response)
@@ -153,7 +156,7 @@ class ModelParticipant:
         """
         from pydantic_ai.messages import ToolCallPart
 
-        conversation = asking.begin_conversation(model, user, desk.offered)
+        conversation = asking.begin_conversation(model, user, await desk.list_offered())
         while desk.is_open:
             try:
                 response = await asking.request_next(model, conversation, room)

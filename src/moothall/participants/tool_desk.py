@@ -4,17 +4,21 @@ import asyncio
 from dataclasses import replace
 from hashlib import sha256
 
-from moothall.domain.budget import CHARACTERS_PER_TOKEN
+from moothall.domain.budget import CHARACTERS_PER_TOKEN, GIVEN_TOOLS
 from moothall.domain.effects import Brief
 from moothall.domain.facts import ToolUsed
 from moothall.domain.safe_text import fix_surrogates, one_line
+from moothall.participants.named_tools import ToolBox, ToolFailure
 from moothall.ports.participant import note_tool
 from moothall.reports.given_tools import (
     MAX_RESULT_LENGTH,
     OfferedTool,
+    ToolResult,
+    check_call,
     encode_arguments,
     format_tool_uses,
     list_tools,
+    report_failure,
     run_tool,
 )
 
@@ -24,15 +28,32 @@ MAX_NAME_LENGTH = 100
 class ToolDesk:
     """What one ask may look up, and has. A brief without tools has a desk that is closed."""
 
-    def __init__(self, brief: Brief) -> None:
+    def __init__(self, brief: Brief, box: ToolBox | None = None) -> None:
         self._brief = brief
+        self._box = box
+        self._tools: dict[str, OfferedTool] | None = None
+        self._sources: dict[str, str] = {}
         self._access = brief.tools
         self._uses = [] if brief.tools is None else list(brief.tools.used)
         self._begun = asyncio.get_running_loop().time()
 
-    @property
-    def offered(self) -> tuple[OfferedTool, ...]:
-        return () if self._access is None else list_tools(self._brief.language)
+    async def list_offered(self) -> tuple[OfferedTool, ...]:
+        """Return the tools of the ask. A source that is not there is recorded, and the ask goes on without it."""
+        if self._access is not None and self._tools is None:
+            language = self._brief.language
+            self._tools = {each.name: each for each in list_tools(language, self._access.names)}
+            for name in self._access.names:
+                if name in GIVEN_TOOLS or self._box is None:
+                    continue
+                begun = asyncio.get_running_loop().time()
+                try:
+                    for each in await self._box.list_tools(name, language):
+                        self._tools[each.name] = each
+                        self._sources[each.name] = name
+                except ToolFailure as failure:
+                    if all(each.tool != name for each in self._uses):
+                        self._record(name, {}, report_failure(language, name, str(failure)), begun)
+        return tuple((self._tools or {}).values())
 
     @property
     def is_open(self) -> bool:
@@ -46,11 +67,26 @@ class ToolDesk:
 
     async def call(self, tool: str, arguments: object) -> str:
         """Run a call, have it recorded, and return what the model reads of it."""
-        assert self._access is not None
         begun = asyncio.get_running_loop().time()
-        # On a thread: the first search of a large folder takes its time.
-        result = await asyncio.to_thread(run_tool, self._brief.language, self._access.files, tool, arguments)
+        return self._record(tool, arguments, await self._run(tool, arguments), begun)
+
+    async def _run(self, tool: str, arguments: object) -> ToolResult:
+        assert self._access is not None
+        language = self._brief.language
+        given = check_call(language, await self.list_offered(), tool, arguments)
+        if isinstance(given, ToolResult):
+            return given
+        if tool not in self._sources or self._box is None:
+            # On a thread: the first search of a large folder takes its time.
+            return await asyncio.to_thread(run_tool, language, self._access.files, tool, given)
+        try:
+            return await self._box.call(self._sources[tool], tool, given, language)
+        except ToolFailure as failure:
+            return report_failure(language, tool, str(failure))
+
+    def _record(self, tool: str, arguments: object, result: ToolResult, begun: float) -> str:
         text = fix_surrogates(result.text)
+        returned = fix_surrogates(result.returned) or text
         used = ToolUsed(
             ask=self._brief.ask.id,
             seat=self._brief.seat.id,
@@ -58,8 +94,8 @@ class ToolDesk:
             arguments=fix_surrogates(encode_arguments(arguments)),
             outcome=result.outcome,
             result=text[:MAX_RESULT_LENGTH],
-            sha256=sha256(text.encode()).hexdigest(),
-            size=len(text),
+            sha256=sha256(returned.encode()).hexdigest(),
+            size=len(returned),
             places=result.places,
             seconds=round(asyncio.get_running_loop().time() - begun, 3),
         )

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
+from moothall.domain.budget import GIVEN_TOOLS
 from moothall.domain.facts import Language, Opened
 from moothall.domain.given_search import MAX_LINE_LENGTH, Passage, number_lines, search_files, split_lines
 from moothall.domain.roster import TOOLLESS, Seat, parse_kind
@@ -33,14 +34,19 @@ def count_shown(context: tuple[ContextFile, ...]) -> int:
     return sum(len(each.text) for each in context) if fits_prompt(context) else SEARCHED_LENGTH
 
 
-def offers_tools(opened: Opened, context: tuple[ContextFile, ...]) -> bool:
-    """Whether a seat that is shown these files may read and search them."""
-    return bool(context) and (opened.tools.switch == "on" or (opened.tools.switch == "auto" and not fits_prompt(context)))
+def list_tool_names(opened: Opened, seat: Seat, context: tuple[ContextFile, ...]) -> tuple[str, ...]:
+    """Return the tools of a seat that is shown these files."""
+    rules = opened.tools
+    if rules.switch == "off":
+        return ()
+    reads = bool(context) and (rules.switch == "on" or not fits_prompt(context))
+    return tuple(name for name in seat.tools or rules.names if reads or name not in GIVEN_TOOLS)
 
 
 def is_read_by_tools(opened: Opened, seat: Seat, context: tuple[ContextFile, ...]) -> bool:
     """Whether a seat is shown passages alone although all would fit: a model that reads the files itself."""
-    return opened.tools.switch == "on" and fits_prompt(context) and parse_kind(seat.platform) not in TOOLLESS
+    reads = not set(GIVEN_TOOLS).isdisjoint(list_tool_names(opened, seat, context))
+    return reads and fits_prompt(context) and parse_kind(seat.platform) not in TOOLLESS
 
 
 @lru_cache(maxsize=16)

@@ -1,11 +1,11 @@
-"""The tools over what was given: `read` and `search`. What they return is data: fenced, with the place of every line."""
+"""The tools of seats as models read them. What tools return is data: fenced, and of given files with the place of every line."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from moothall.domain.budget import ToolOutcome
+from moothall.domain.budget import GIVEN_TOOLS, ToolOutcome
 from moothall.domain.facts import Language, ToolUsed
 from moothall.domain.given_search import Passage, number_lines, read_lines, search_files, split_lines
 from moothall.domain.safe_text import one_line, quote_lines
@@ -16,8 +16,7 @@ MAX_RESULT_LENGTH: Final = 6_000
 """Characters of one result that a seat reads, and that are recorded."""
 MAX_ARGUMENTS_LENGTH: Final = 1_000
 MAX_NAMED: Final = 20
-READ: Final = "read"
-SEARCH: Final = "search"
+READ, SEARCH = GIVEN_TOOLS
 
 _TEXT: Final = {"type": "string"}
 _LINE: Final = {"type": "integer", "minimum": 1}
@@ -43,24 +42,49 @@ class ToolResult:
     text: str
     outcome: ToolOutcome = "answered"
     places: tuple[str, ...] = ()
+    returned: str = ""
+    """All that a tool returned, where that is more than `text` shows."""
 
 
-def list_tools(language: Language) -> tuple[OfferedTool, ...]:
-    """Return the tools that a seat may call where files were given."""
+def list_tools(language: Language, names: Collection[str] = GIVEN_TOOLS) -> tuple[OfferedTool, ...]:
+    """Return the tools of these names that a seat may call where files were given."""
     words = CONTEXT_FILES[language]
-    return tuple(OfferedTool(name=name, description=words.tools[name], schema=schema) for name, schema in _SCHEMAS.items())
+    return tuple(
+        OfferedTool(name=name, description=words.tools[name], schema=schema) for name, schema in _SCHEMAS.items() if name in names
+    )
 
 
-def run_tool(language: Language, files: tuple[ContextFile, ...], name: str, arguments: object) -> ToolResult:
-    """Run a call of a model over these files alone; a call that cannot be run gets a sentence that says what was expected."""
+def run_tool(language: Language, files: tuple[ContextFile, ...], name: str, arguments: Mapping[str, Any]) -> ToolResult:
+    """Run a call over these files alone; a call that cannot be run gets a sentence that says what was expected."""
+    return _RUNS[name](CONTEXT_FILES[language], files, arguments)
+
+
+def check_call(
+    language: Language, tools: Collection[OfferedTool], name: str, arguments: object
+) -> Mapping[str, Any] | ToolResult:
+    """Return the arguments of a call that can be made; for any other one, what the model is answered."""
     words = CONTEXT_FILES[language]
-    run = _RUNS.get(name)
-    if run is None:
-        return _refuse(words, "unknown_tool", tool=name, tools=", ".join(_RUNS))
+    tool = next((each for each in tools if each.name == name), None)
+    if tool is None:
+        return _refuse(words, "unknown_tool", tool=name, tools=", ".join(each.name for each in tools))
     given = _parse_arguments(arguments)
-    if given is None:
-        return _refuse(words, "bad_arguments", tool=name, fields=_describe_fields(name))
-    return run(words, files, given)
+    if given is None or not given.keys() >= set(tool.schema.get("required") or ()):
+        return _refuse(words, "bad_arguments", tool=name, fields=_describe_fields(tool.schema))
+    return given
+
+
+def report_failure(language: Language, tool: str, reason: str) -> ToolResult:
+    """Return what a model is answered where a tool did not do its work."""
+    return replace(_refuse(CONTEXT_FILES[language], "failed", tool=tool, reason=reason), outcome="failed")
+
+
+def quote_returned(language: Language, title: str, returned: str, outcome: ToolOutcome = "answered") -> ToolResult:
+    """Return what a tool of another program returned, as much of it as is read, behind a fence."""
+    words, room = CONTEXT_FILES[language], MAX_RESULT_LENGTH - 1_000
+    # Cut twice: a fence before each of many short lines takes its room, too.
+    text = quote_lines(returned[:room])[:room]
+    left = [words.tool_cut.format(count=len(returned) - room)] if len(returned) > room else []
+    return ToolResult(text="\n".join((f"[{one_line(title)}]", text, *left)), outcome=outcome, returned=returned)
 
 
 def encode_arguments(arguments: object) -> str:
@@ -81,7 +105,7 @@ def _read(words: ContextFilesText, files: tuple[ContextFile, ...], given: Mappin
     name, first = str(given.get("file", "")), _parse_line(given.get("first"), 1)
     last = _parse_line(given.get("last"), None)
     if not name or first is None or (last is None and given.get("last") is not None):
-        return _refuse(words, "bad_arguments", tool=READ, fields=_describe_fields(READ))
+        return _refuse(words, "bad_arguments", tool=READ, fields=_describe_fields(_SCHEMAS[READ]))
     file = next((each for each in files if each.name == name), None)
     if file is None:
         shown = ", ".join(each.name for each in files[:MAX_NAMED])
@@ -98,7 +122,7 @@ def _read(words: ContextFilesText, files: tuple[ContextFile, ...], given: Mappin
 def _search(words: ContextFilesText, files: tuple[ContextFile, ...], given: Mapping[str, Any]) -> ToolResult:
     query = given.get("words")
     if not isinstance(query, str) or not query.strip():
-        return _refuse(words, "bad_arguments", tool=SEARCH, fields=_describe_fields(SEARCH))
+        return _refuse(words, "bad_arguments", tool=SEARCH, fields=_describe_fields(_SCHEMAS[SEARCH]))
     passages = search_files(files, query[:MAX_ARGUMENTS_LENGTH], MAX_RESULT_LENGTH - 1_000)
     if not passages:
         return ToolResult(text=words.no_passages)
@@ -117,9 +141,9 @@ def _format_passage(words: ContextFilesText, passage: Passage) -> str:
     return f"{words.file.format(name=one_line(passage.place))}\n{quote_lines(number_lines(passage))}"
 
 
-def _refuse(words: ContextFilesText, reason: str, **values: object) -> ToolResult:
+def _refuse(words: ContextFilesText, refusal: str, /, **values: object) -> ToolResult:
     named = {key: one_line(str(value))[:MAX_ARGUMENTS_LENGTH] for key, value in values.items()}
-    return ToolResult(text=words.refusals[reason].format(**named), outcome="refused")
+    return ToolResult(text=words.refusals[refusal].format(**named), outcome="refused")
 
 
 def _parse_arguments(arguments: object) -> Mapping[str, Any] | None:
@@ -141,6 +165,6 @@ def _parse_line(value: object, missing: int | None) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def _describe_fields(name: str) -> str:
-    schema = _SCHEMAS[name]
-    return ", ".join(f"{field} ({kind['type']})" for field, kind in schema["properties"].items())
+def _describe_fields(schema: Mapping[str, Any]) -> str:
+    kinds = {field: kind.get("type") if isinstance(kind, Mapping) else "" for field, kind in schema["properties"].items()}
+    return ", ".join(f"{field} ({kind})" if isinstance(kind, str) and kind else field for field, kind in kinds.items())

@@ -12,7 +12,7 @@ from moothall.domain.person import PersonAsk
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS, PrecedentsText
-from moothall.reports.given import format_context, is_read_by_tools, offers_tools
+from moothall.reports.given import format_context, is_read_by_tools, list_tool_names
 from moothall.reports.quotations import format_faults
 
 MAX_MEMORY_LENGTH: Final = 3_000
@@ -38,10 +38,12 @@ def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()
     providers reuse what stays equal. `used` is what the seat has looked up for this ask already."""
     subject = opened.subject
     context = () if brief.shows_given else subject.context
-    is_shown = (context or subject.precedents) and brief.file_request is None and brief.form.kind != "compare"
-    if not is_shown:
-        return brief
     files = select_visible(context, brief.seat.sees)
+    # A bid says whether one wants to speak; looking things up is for what is said then.
+    names = () if brief.probe else list_tool_names(opened, brief.seat, files)
+    is_asked = brief.file_request is None and brief.form.kind != "compare"
+    if not is_asked or not (context or subject.precedents or names):
+        return brief
     is_searched = is_read_by_tools(opened, brief.seat, files)
     given = [format_context(brief.language, files, brief.perception.goal, is_searched=is_searched)] if files else []
     given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
@@ -52,9 +54,7 @@ def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()
     # A person has read it once it has spoken; a model forgets from ask to ask.
     if person is not None and not brief.perception.own_words:
         person = partial(_tell_person, given_text, person)
-    # A bid says whether one wants to speak; looking things up is for what is said then.
-    has_tools = offers_tools(opened, files) and not brief.probe
-    tools = ToolAccess(files=files, rules=opened.tools, used=used) if has_tools else None
+    tools = ToolAccess(names=names, files=files, rules=opened.tools, used=used) if names else None
     return replace(brief, shared=shared, person=person, tools=tools)
 
 

@@ -47,6 +47,7 @@ _FIELD_TYPES: Final[Mapping[type, str]] = {
     kinds.DurationKind: "duration",
     kinds.ChoiceKind: "choice",
     kinds.TextKind: "text",
+    kinds.ToolsKind: "text",
     kinds.TextsKind: "texts",
 }
 """How a form asks for an option; seats, files and settings have a part of the form to themselves."""

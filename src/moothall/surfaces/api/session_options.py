@@ -2,7 +2,7 @@
 
 import asyncio
 from base64 import b64decode
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, assert_never
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, assert_never, get_args
 
 from pydantic import Field, create_model, model_validator
 from pydantic.alias_generators import to_camel, to_snake
@@ -11,6 +11,7 @@ from moothall.app import option_kinds as kinds
 from moothall.app.given_files import build_given_file
 from moothall.app.panels import list_presets
 from moothall.app.session_options import Opener, Options, describe_option, find_refusal, list_public_options
+from moothall.domain.budget import GIVEN_TOOLS, ToolSwitch
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS
 from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile
 from moothall.errors import BadSetting
@@ -133,6 +134,13 @@ async def _read_value(call: Call, name: str, kind: kinds.OptionKind, value: Any)
     if isinstance(kind, kinds.PanelKind) and value not in list_presets():
         # A file's name is refused as well: no caller chooses what the server reads.
         raise BadSetting(f"{name}: no panel is called {value!r}; the panels are: {', '.join(list_presets())}")
+    if isinstance(kind, kinds.ToolsKind) and call.caller.role != "local":
+        for word in map(str.strip, value.split(",")):
+            source = call.moot.seating.tools.find(word)
+            if word not in {*GIVEN_TOOLS, *get_args(ToolSwitch)} and not (source and source.remote):
+                raise BadSetting(
+                    f"{name}: callers of this server may name {', '.join(GIVEN_TOOLS)}; {word[:40]!r} is its owner's"
+                )
     if isinstance(kind, kinds.PlatformsKind):
         return [build_seat(call, ParticipantIn(id="model", platform=each)).platform for each in value]
     return value

@@ -1,0 +1,403 @@
+"""Tools that the owner of this machine set up for seats: those of MCP servers by allow-list, and pages of hosts by list.
+
+Only what `[tools.NAME]` of the settings names is started, connected to or called. What comes back is bounded in time and size.
+"""
+
+import asyncio
+import html
+import importlib
+import json
+import logging
+import os
+import re
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote_plus, urljoin, urlsplit
+
+from moothall.domain.facts import Language
+from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
+from moothall.domain.topic import ContextFile
+from moothall.locale.catalogues import CONTEXT_FILES
+from moothall.reports.given_tools import READ, SEARCH, OfferedTool, ToolResult, quote_returned, run_tool
+
+if TYPE_CHECKING:
+    import httpx2
+    from mcp import Client
+    from mcp_types import CallToolResult, Tool
+
+MAX_RETURNED: Final = 2_000_000
+"""Bytes or characters of one answer; what is over it is not read."""
+MAX_DESCRIPTION_LENGTH: Final = 1_000
+MAX_SCHEMA_LENGTH: Final = 8_000
+MAX_REDIRECTS: Final = 5
+MAX_CACHED: Final = 100
+CACHED_SECONDS: Final = 3_600.0
+_REFUSED: Final = re.compile(r"[^A-Za-z0-9_-]")
+"""What providers do not take in the name of a tool."""
+_HIDDEN: Final = re.compile(r"(?is)<(script|style|noscript|template|svg|title)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)")
+_BLOCK: Final = re.compile(r"(?i)</?(?:p|div|br|li|tr|h[1-6]|pre|section|article|table|[uod]l|d[td]|blockquote)\b[^>]*>")
+
+
+class ToolFailure(Exception):
+    """A tool did not do its work; why, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSource:
+    """One `[tools.NAME]`: a program or an address that speaks MCP, hosts whose pages may be fetched, or a search engine."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    url: str = ""
+    allow: tuple[str, ...] = ()
+    """The tools of the server that seats may call, and no others."""
+    hosts: tuple[str, ...] = ()
+    engine: str = ""
+    """The address of a search, `{words}` where the words go."""
+    env: tuple[str, ...] = ()
+    """Variables of Moot's environment that the program receives."""
+    token: str = ""
+    """The variable whose value an MCP server is sent as a bearer token."""
+    seconds: float = 20.0
+    price: float = 0.0
+    """US dollars a call."""
+    private: bool = False
+    """Whether the hosts may be on this machine or in a private network."""
+    remote: bool = False
+    """Whether callers from the network may name it for their sessions."""
+
+
+class ToolBox:
+    """The sources of this machine, each opened when it is first needed, and what they answered within the last hour."""
+
+    def __init__(self, load: Callable[[], Mapping[str, ToolSource]], environ: Mapping[str, str]) -> None:
+        self._load = load
+        self._environ = environ
+        self._sources: dict[str, ToolServer | WebPages] = {}
+        self._answers: OrderedDict[tuple[str, str, Language], tuple[float, ToolResult]] = OrderedDict()
+
+    def find(self, name: str) -> ToolSource | None:
+        """Return the source of a name; None where the settings have none."""
+        return self._load().get(name)
+
+    async def list_tools(self, name: str, language: Language) -> tuple[OfferedTool, ...]:
+        """Return what a source offers; raises ToolFailure."""
+        return await self._open(name).list_tools(language)
+
+    async def call(self, name: str, tool: str, arguments: Mapping[str, Any], language: Language) -> ToolResult:
+        """Return what a tool of a source comes to; raises ToolFailure."""
+        key = (tool, json.dumps(arguments, sort_keys=True, default=str), language)
+        at, result = self._answers.get(key, (0.0, None))
+        if result is None or time.monotonic() - at > CACHED_SECONDS:
+            result = await self._open(name).call(tool, arguments, language)
+            if result.outcome == "answered":
+                self._answers[key] = (time.monotonic(), result)
+            if len(self._answers) > MAX_CACHED:
+                self._answers.popitem(last=False)
+        return result
+
+    async def aclose(self) -> None:
+        for source in self._sources.values():
+            await source.aclose()
+        self._sources.clear()
+
+    def _open(self, name: str) -> "ToolServer | WebPages":
+        if name not in self._sources:
+            source = self.find(name)
+            if source is None:
+                raise ToolFailure("it is not set up on this machine")
+            is_web = source.hosts or source.engine
+            self._sources[name] = WebPages(source) if is_web else ToolServer(source, self._environ)
+        return self._sources[name]
+
+
+@dataclass(slots=True, eq=False)
+class _Line:
+    """A connection to a server. Only the task that opened it may close it: so one task of its own holds it."""
+
+    loop: asyncio.AbstractEventLoop
+    client: "asyncio.Future[Client]"
+    is_over: asyncio.Event = field(default_factory=asyncio.Event)
+    task: "asyncio.Task[None] | None" = None
+
+
+class ToolServer:
+    """The allowed tools of one MCP server, which is started or connected to when it is first needed."""
+
+    def __init__(self, source: ToolSource, environ: Mapping[str, str]) -> None:
+        self._source = source
+        self._environ = environ
+        self._line: _Line | None = None
+        self._lines: set[_Line] = set()
+        self._tools: dict[str, tuple[str, OfferedTool]] = {}
+
+    async def list_tools(self, language: Language) -> tuple[OfferedTool, ...]:
+        if not self._tools:
+            listed: dict[str, Tool] = {
+                tool.name: tool for tool in (await self._request(lambda client: client.list_tools())).tools
+            }
+            if missing := [name for name in self._source.allow if name not in listed]:
+                has = ", ".join(sorted(map(one_line, listed))[:30]) or "none"
+                raise ToolFailure(f"it has no tool {missing[0]!r}; its tools are: {has}")
+            offers = [(name, _build_offer(self._source.name, listed[name])) for name in self._source.allow]
+            self._tools = {offer.name: (name, offer) for name, offer in offers}
+        return tuple(offer for _, offer in self._tools.values())
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], language: Language) -> ToolResult:
+        name = self._tools[tool][0]
+        result: CallToolResult = await self._request(lambda client: client.call_tool(name, dict(arguments)))
+        return quote_returned(language, tool, _extract_text(result), "failed" if result.is_error else "answered")
+
+    async def aclose(self) -> None:
+        loop = asyncio.get_running_loop()
+        # Lines of another loop ended with it.
+        tasks = [line.task for line in self._lines if line.task is not None and line.loop is loop]
+        for line in list(self._lines):
+            self._drop(line)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _request(self, ask: Callable[["Client"], Any]) -> Any:
+        """Return the answer of the server, within its time; asked once more where the connection broke. Raises ToolFailure."""
+        # On a thread: the import takes more than a second, which is not the server's.
+        await asyncio.to_thread(importlib.import_module, "mcp")
+        from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
+        why = ""
+        for _ in range(2):
+            line = self._open_line()
+            try:
+                async with asyncio.timeout(self._source.seconds):
+                    return await ask(await asyncio.shield(line.client))
+            except TimeoutError:
+                # One that hangs is ended: the next call meets a new one.
+                self._drop(line)
+                raise ToolFailure(f"no answer within {self._source.seconds:g} s") from None
+            except Exception as error:  # noqa: BLE001 - a server is other people's code: whatever comes of it is its own failure
+                why = _explain(error)
+                if isinstance(error, MCPError) and error.code != CONNECTION_CLOSED:
+                    break
+                self._drop(line)
+        raise ToolFailure(why)
+
+    def _open_line(self) -> _Line:
+        loop = asyncio.get_running_loop()
+        if self._line is None or self._line.loop is not loop:
+            line = self._line = _Line(loop, loop.create_future())
+            self._lines.add(line)
+            line.task = loop.create_task(self._hold(line))
+        return self._line
+
+    def _drop(self, line: _Line) -> None:
+        line.is_over.set()
+        if line.task is not None and not line.client.done():
+            line.task.cancel()
+        if self._line is line:
+            self._line = None
+
+    async def _hold(self, line: _Line) -> None:
+        from mcp import Client
+
+        why = "it was ended"
+        try:
+            async with AsyncExitStack() as stack:
+                client = await stack.enter_async_context(Client(self._build_transport(stack)))
+                line.client.set_result(client)
+                await line.is_over.wait()
+        except Exception as error:  # noqa: BLE001 - whatever a server does at its start is for the one who waits for it
+            why = _explain(error)
+        finally:
+            if not line.client.done():
+                line.client.set_exception(ToolFailure(why))
+                line.client.exception()  # seen, also where the one who waited has left
+            self._lines.discard(line)
+            self._drop(line)
+
+    def _build_transport(self, stack: AsyncExitStack) -> Any:
+        from mcp.client.stdio import StdioServerParameters, stdio_client
+        from mcp.client.streamable_http import streamable_http_client
+
+        # A server's complaints are not ours: without a handler they would be printed between the lines of a meeting.
+        logging.getLogger("mcp").addHandler(logging.NullHandler())
+        source = self._source
+        if source.command:
+            env = {name: self._environ[name] for name in ("PATH", *source.env) if name in self._environ}
+            program, *words = source.command
+            parameters = StdioServerParameters(command=program, args=words, env=env, encoding_error_handler="replace")
+            return stdio_client(parameters, errlog=stack.enter_context(Path(os.devnull).open("w")))
+        headers = {"Authorization": f"Bearer {self._environ.get(source.token, '')}"} if source.token else {}
+        client = _build_bounded_client(headers, source.seconds)
+        stack.push_async_callback(client.aclose)
+        return streamable_http_client(source.url, http_client=client)
+
+
+class WebPages:
+    """One tool: it fetches a page of a listed host, or what a search engine answers; checked at every step of the way.
+
+    Connections go to the address that was checked, so that a name cannot lead into a private network a moment later. Redirects
+    are followed by hand, each to a host that is listed as well.
+    """
+
+    def __init__(self, source: ToolSource) -> None:
+        self._source = source
+
+    async def list_tools(self, language: Language) -> tuple[OfferedTool, ...]:
+        words, source = CONTEXT_FILES[language].tools, self._source
+        text, line = {"type": "string"}, {"type": "integer", "minimum": 1}
+        fields = {"words": text} if source.engine else {"url": text, "words": text, "first": line}
+        description = words["web_search"] if source.engine else words["fetch"].format(hosts=", ".join(source.hosts[:20]))
+        schema = {"type": "object", "properties": fields, "required": [next(iter(fields))]}
+        return (OfferedTool(name=source.name, description=description, schema=schema),)
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], language: Language) -> ToolResult:
+        source, words, url = self._source, arguments.get("words"), str(arguments.get("url", ""))
+        if source.engine:
+            url, words = source.engine.replace("{words}", quote_plus(str(words))), None
+        try:
+            async with asyncio.timeout(source.seconds):
+                file = await self._fetch(url)
+        except TimeoutError:
+            raise ToolFailure(f"no answer from {url[:200]} within {source.seconds:g} s") from None
+        is_search = isinstance(words, str) and bool(words.strip())
+        given = {"words": words} if is_search else {"file": file.name, "first": arguments.get("first")}
+        result = run_tool(language, (file,), SEARCH if is_search else READ, given)
+        head = CONTEXT_FILES[language].fetched.format(url=file.name, at=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
+        return replace(result, text=f"{head}\n{result.text}", returned=file.text)
+
+    async def aclose(self) -> None: ...
+
+    async def _fetch(self, url: str) -> ContextFile:
+        import httpx2
+
+        # No proxy of the environment: it would connect to places that were not checked here.
+        async with httpx2.AsyncClient(timeout=self._source.seconds, trust_env=False) as client:
+            for _ in range(MAX_REDIRECTS + 1):
+                address, target = await self._check_address(url), httpx2.URL(url)
+                # Not compressed: a small answer could become one that fills the memory. The certificate is that of the name.
+                headers = {"Host": target.netloc.decode(), "Accept-Encoding": "identity", "User-Agent": "moot"}
+                pinned, sni = target.copy_with(host=address), {"sni_hostname": target.host}
+                try:
+                    async with client.stream("GET", pinned, headers=headers, extensions=sni) as response:
+                        if not response.has_redirect_location:
+                            return ContextFile(name=url, text=await _read_text(response))
+                        url = urljoin(url, response.headers["location"])
+                except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as cause:
+                    raise ToolFailure(f"{url[:200]} cannot be fetched: {cause or type(cause).__name__}") from cause
+        raise ToolFailure(f"it was redirected more than {MAX_REDIRECTS} times")
+
+    async def _check_address(self, url: str) -> str:
+        """Return the address that a page's host has now; raises ToolFailure for what the owner has not listed."""
+        source = self._source
+        if not is_web_address(url):
+            raise ToolFailure(f"{url[:200]!r} is not an address; expected https://HOST/PATH")
+        parts = urlsplit(url)
+        host, hosts = (parts.hostname or "").rstrip("."), source.hosts or (urlsplit(source.engine).hostname or "",)
+        if not any(fnmatchcase(host, each) for each in hosts):
+            raise ToolFailure(f"{host[:200]} is not among the hosts that may be fetched: {', '.join(hosts[:20])}")
+        try:
+            addresses = await resolve_host(host, parts.port or (443 if parts.scheme == "https" else 80))
+        except OSError as cause:
+            raise ToolFailure(f"{host} has no address") from cause
+        if not source.private and not all(map(is_public, addresses)):
+            raise ToolFailure(f"{host} is on this machine or in a private network")
+        return addresses[0]
+
+
+async def resolve_host(host: str, port: int) -> list[str]:
+    """Return the addresses that a name has now; raises OSError."""
+    looked_up = await asyncio.get_running_loop().getaddrinfo(host, port)
+    return list(dict.fromkeys(str(each[4][0]) for each in looked_up))
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is neither of this machine nor of a private network."""
+    return ip_address(address).is_global
+
+
+async def _read_text(response: "httpx2.Response") -> str:
+    kind = response.headers.get("content-type", "text/plain").lower()
+    if response.status_code != 200:
+        raise ValueError(f"the answer was {response.status_code}")
+    if response.headers.get("content-encoding", "identity") != "identity" or not re.match(
+        r"text/|application/(json|\S*xml)", kind
+    ):
+        raise ValueError(f"it is not text but {kind[:60]}")
+    raw = b""
+    async for chunk in response.aiter_raw():
+        raw += chunk
+        if len(raw) > MAX_RETURNED:
+            break
+    charset = re.search(r"charset=(utf-?8|iso-8859-\d+|windows-125\d|gb\w+|big5|shift_jis|euc-\w+)\b", kind)
+    text = raw[:MAX_RETURNED].decode(charset[1] if charset else "utf-8", "replace")
+    if "html" in kind:
+        plain = re.sub(r"<[^>]*>", "", _BLOCK.sub("\0", _HIDDEN.sub("", text)))
+        lines = (" ".join(html.unescape(line).split()) for line in plain.split("\0"))
+        text = "\n".join(line for line in lines if line)
+    if not text.strip():
+        raise ValueError("it holds no text")
+    return text
+
+
+def _build_bounded_client(headers: Mapping[str, str], seconds: float) -> "httpx2.AsyncClient":
+    """Return a client whose answers end with an error where they are too long, whatever size they state."""
+    import httpx2
+
+    class BoundedStream(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for chunk in self._stream:
+                size += len(chunk)
+                if size > MAX_RETURNED:
+                    raise httpx2.ReadError(f"its answer is longer than {MAX_RETURNED} bytes")
+                yield chunk
+
+    async def bound(response: httpx2.Response) -> None:
+        response.stream = BoundedStream(response.stream)
+
+    timeout = httpx2.Timeout(seconds, read=None)
+    return httpx2.AsyncClient(
+        headers={**headers, "Accept-Encoding": "identity"}, timeout=timeout, event_hooks={"response": [bound]}
+    )
+
+
+def _build_offer(source: str, tool: "Tool") -> OfferedTool:
+    """Return a tool as it is described to models; raises ToolFailure for one that they cannot have."""
+    hints, name = tool.annotations, _REFUSED.sub("_", f"{source}__{tool.name}")
+    if hints is not None and (hints.read_only_hint is False or hints.destructive_hint):
+        raise ToolFailure(f"its tool {tool.name!r} says that it changes things; seats only look things up")
+    if len(name) > 64 or len(json.dumps(tool.input_schema)) > MAX_SCHEMA_LENGTH:
+        raise ToolFailure(f"the name or the schema of its tool {tool.name!r} is too long")
+    properties = tool.input_schema.get("properties")
+    schema = {**tool.input_schema, "type": "object", "properties": properties if isinstance(properties, dict) else {}}
+    return OfferedTool(name=name, description=one_line(tool.description or "")[:MAX_DESCRIPTION_LENGTH], schema=schema)
+
+
+def _extract_text(result: "CallToolResult") -> str:
+    parts = []
+    for each in result.content:
+        text = each.text if each.type == "text" else getattr(getattr(each, "resource", None), "text", None)
+        parts.append(f"[{each.type}]" if text is None else text)
+    if not parts and result.structured_content is not None:
+        parts.append(json.dumps(result.structured_content, ensure_ascii=False))
+    return fix_surrogates("\n".join(parts)[:MAX_RETURNED])
+
+
+def _explain(error: BaseException) -> str:
+    """Return the first cause in words."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return one_line(str(error))[:300] or type(error).__name__
