@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from moothall.disk.private import make_private_folder, write_atomically
-from moothall.domain.budget import GIVEN_TOOLS, ToolSwitch
-from moothall.domain.safe_text import is_web_address
 from moothall.errors import BadSetting, FolderUnwritable
 
 if TYPE_CHECKING:
@@ -97,6 +95,8 @@ def _parse_tool(name: str, table: Mapping[str, Any]) -> "ToolSource":
     from pydantic import ValidationError
 
     from moothall.codec.schemas import get_adapter
+    from moothall.domain.budget import GIVEN_TOOLS, ToolSwitch
+    from moothall.domain.safe_text import is_web_address
     from moothall.participants.named_tools import ToolSource
 
     known = [each.name for each in fields(ToolSource) if each.name != "name"]
