@@ -172,7 +172,7 @@ def test_the_json_of_a_debate_says_what_kind_of_consensus_it_is_and_who_stood_wh
 def test_a_seat_that_was_lost_is_on_the_record_and_in_the_result(cli: Cli, decided: str) -> None:
     """D-12: it failed once, in one phase, and voted all the same."""
     assert cli.json("show", "s")["lost"] == [
-        {"seat": "cem", "times": 1, "last": "error", "weightShare": 1 / 3, "didNotVote": False}
+        {"seat": "cem", "times": 1, "last": "error", "weightShare": 1 / 3, "didNotVote": False, "why": "scripted"}
     ]
     (lost,) = [fact for fact in facts(record(cli)) if fact["fact"] == "seat_lost"]
     assert (lost["seat"], lost["ask"], lost["reason"], lost["detail"]) == ("cem", "2.argue.cem", "error", "scripted")

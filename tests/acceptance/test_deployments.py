@@ -337,5 +337,5 @@ def test_a_server_and_two_workers_are_started_without_docker(read: Any, postgres
     environ = {"MOOT_LEDGER": postgres_address, "MOOT_HOME": str(tmp_path / "home")}
     with hosting(tmp_path, path) as host:
         doors = host.start(*(Service(words, waits, environ, int(port)) for port, words, waits in steps))
-        key = host.run(["moot", "key"], environ).stdout.strip()
+        key = host.run(["moot", "access", "key"], environ).stdout.strip()
         hold_a_meeting(Client(doors[0].address, key))

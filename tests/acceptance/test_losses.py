@@ -69,7 +69,9 @@ def test_a_lost_bid_is_silence_for_this_turn(cli: Cli, tmp_path: Path, failing: 
     assert [line["speaker"] for line in timeline(cli("export", "s", "context").out)] == ["USER", "a", "b"]
     floors = [(fact["turn"], fact["seat"], fact.get("lost", [])) for fact in record(cli) if fact["fact"] == "persona.floor_given"]
     assert floors == [(1, "a", ["b"]), (2, "b", [])]
-    assert decided["lost"] == [{"seat": "b", "times": 1, "last": reason, "weightShare": 0.5, "didNotVote": False}]
+    assert decided["lost"] == [
+        {"seat": "b", "times": 1, "last": reason, "weightShare": 0.5, "didNotVote": False, "why": decided["lost"][0]["why"]}
+    ]
     assert decided["outcomeUncertain"] is False
     assert len(re.findall(r"^Turn 1 · .*\n\n(?:- .*\n)*- `░{20}` b – ", cli("export", "s", "minutes").out, re.MULTILINE)) == 1
 
@@ -167,7 +169,9 @@ def test_a_missing_last_word_is_named_with_what_it_could_have_changed(
     done = cli("run", "Last word?", "--panel", "p.toml", "--set", "summarizer=a", "--session", "s")
     decided = cli.json("show", "s")
     share = weights[1] / sum(weights)
-    assert decided["lost"] == [{"seat": "b", "times": 1, "last": "timeout", "weightShare": share, "didNotVote": True}]
+    assert decided["lost"] == [
+        {"seat": "b", "times": 1, "last": "timeout", "weightShare": share, "didNotVote": True, "why": decided["lost"][0]["why"]}
+    ]
     assert decided["outcomeUncertain"] is differs
     assert (decided["support"], decided["turnout"]) == (1.0, 1 - share)
     told = "With the missing last words the outcome could have been another."

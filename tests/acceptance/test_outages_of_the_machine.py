@@ -108,17 +108,17 @@ def test_a_full_disk_names_the_file_that_has_no_room(tmp_path: Path) -> None:
     cli, full = Cli(tmp_path / "home", tmp_path), tmp_path / "full"
     with Server(cli) as server:
         server.local.opened()
-    cli("backup", str(tmp_path / "good.db"))
+    cli("ledger", "backup", str(tmp_path / "good.db"))
     with Path("/dev/full").open("w") as nowhere:
-        words = [sys.executable, "-m", "moothall.surfaces.cli.main", "heads"]
+        words = [sys.executable, "-m", "moothall.surfaces.cli.main", "ledger", "heads"]
         done = subprocess.run(words, env=cli.environ, stdout=nowhere, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (1, "moot: the output cannot be written: its disk is full\n")
     full.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(full)], check=False).returncode:
         pytest.skip("a small file system cannot be mounted here")
     try:
-        refused = [cli("backup", str(full / "b.db"), code=1).err]
-        refused.append(cli.elsewhere("full/home")("restore", str(tmp_path / "good.db"), code=1).err)
+        refused = [cli("ledger", "backup", str(full / "b.db"), code=1).err]
+        refused.append(cli.elsewhere("full/home")("ledger", "restore", str(tmp_path / "good.db"), code=1).err)
         assert [f"{full}/b.db has no room" in refused[0], f"{full}/home/ledger.db" in refused[1]] == [True, True], refused
         assert [path.name for path in full.rglob("*") if path.is_file()] == []
     finally:

@@ -78,8 +78,8 @@ def test_heads_kept_elsewhere_prove_what_a_rewritten_ledger_hides(cli: Cli, tmp_
     """N-7: a ledger that was made again without a session fits in itself; signed heads do not fit it."""
     hold(cli, "one", "two")
     kept, forged = tmp_path / "heads.json", cli.elsewhere("forged")
-    kept.write_text(cli("heads").out)
-    public = cli("heads", "--public-key").out.strip()
+    kept.write_text(cli("ledger", "heads").out)
+    public = cli("ledger", "heads", "--public-key").out.strip()
     assert (cli.home / "heads.key").stat().st_mode & 0o777 == 0o600
     assert cli("verify", "--head", str(kept)).code == 0
     # Whoever may write to the ledger makes another one, without `two`.
@@ -98,10 +98,10 @@ def test_heads_kept_elsewhere_prove_what_a_rewritten_ledger_hides(cli: Cli, tmp_
         [
             (text.replace('"two", 22', '"two", 21'), 5, "what was signed was changed afterwards"),
             (text.replace(public, "ab" * 32), 2, "is not trusted here"),
-            (cli("heads", "--unsigned").out, 2, "not signed"),
-            ('{"moot": "heads", "version": 2}', 2, "expected what `moot heads` prints"),
-            ('["heads"]', 2, "expected what `moot heads` prints"),
-            ("\x00\ufffd nothing", 2, "expected what `moot heads` prints"),
+            (cli("ledger", "heads", "--unsigned").out, 2, "not signed"),
+            ('{"moot": "heads", "version": 2}', 2, "expected what `moot ledger heads` prints"),
+            ('["heads"]', 2, "expected what `moot ledger heads` prints"),
+            ("\x00\ufffd nothing", 2, "expected what `moot ledger heads` prints"),
         ]
     ):
         file = tmp_path / f"{number}.json"
@@ -116,43 +116,43 @@ def test_going_back_to_an_older_copy_is_noticed_with_heads_kept_elsewhere(cli: C
     """N-7: `verify` compares by itself with all the heads in MOOT_HEADS; those of the older copy itself hide nothing."""
     hold(cli, "one")
     older, elsewhere = tmp_path / "older.db", tmp_path / "elsewhere"
-    cli("backup", str(older))
+    cli("ledger", "backup", str(older))
     hold(cli, "two")
     elsewhere.mkdir()
-    (elsewhere / "heads-1.json").write_text(cli("heads").out)
+    (elsewhere / "heads-1.json").write_text(cli("ledger", "heads").out)
     for path in cli.home.glob("ledger.db*"):
         path.unlink() if path.is_file() else None
     shutil.copy(older, cli.home / "ledger.db")
     assert list_faults(cli, code=0) == {}
     # The nightly job goes on, on the older copy.
-    (elsewhere / "heads-2.json").write_text(cli("heads").out)
+    (elsewhere / "heads-2.json").write_text(cli("ledger", "heads").out)
     for word in (elsewhere, elsewhere / "heads-1.json"):
         cli.environ["MOOT_HEADS"] = str(word)
         assert list_faults(cli)["two"] == "it is missing: the list of heads given has it with 22 entries"
     assert "two" in list_faults(cli, "two")
     # A new key changes nothing of that, and neither does a stranger's file beside it.
     cli.environ["MOOT_HEADS"] = str(elsewhere)
-    first = cli("heads", "--public-key").out
-    second = cli("heads", "--rotate-key").out
-    assert first != second == cli("heads", "--public-key").out
+    first = cli("ledger", "heads", "--public-key").out
+    second = cli("ledger", "heads", "--rotate-key").out
+    assert first != second == cli("ledger", "heads", "--public-key").out
     assert (cli.home / "heads.key").stat().st_mode & 0o777 == 0o600
     stranger = cli.elsewhere("stranger")
-    (elsewhere / "heads-3.json").write_text(stranger("heads").out)
+    (elsewhere / "heads-3.json").write_text(stranger("ledger", "heads").out)
     told = cli("verify", code=5)
     assert "heads-3.json is not used" in told.err
-    assert stranger("heads", "--public-key").out.strip() not in told.err + told.out
+    assert stranger("ledger", "heads", "--public-key").out.strip() not in told.err + told.out
     # Who has the home has the list of trusted keys: the public key beside the heads counts more.
     (elsewhere / "heads.pub").write_text(first)
     (cli.home / "heads.trusted").unlink()
     assert "two" in list_faults(cli)
     (elsewhere / "heads.pub").write_text(second)
     assert "has no heads to compare with" in cli("verify", code=2).err
-    (elsewhere / "heads-4.json").write_text(cli("heads").out)
+    (elsewhere / "heads-4.json").write_text(cli("ledger", "heads").out)
     assert list_faults(cli, code=0) == {}
     cli.environ["MOOT_HEADS"] = str(tmp_path / "not-mounted")
     assert "has no heads to compare with" in cli("verify", code=2).err
     del cli.environ["MOOT_HEADS"]
-    assert cli("verify", "--head", "-", stdin=cli("heads").out).code == 0
+    assert cli("verify", "--head", "-", stdin=cli("ledger", "heads").out).code == 0
 
 
 APPENDS = """
@@ -176,17 +176,17 @@ def test_a_lost_machine_comes_back_from_a_backup(cli: Cli, tmp_path: Path) -> No
         assert process.stdout is not None
         for _ in range(30):
             process.stdout.readline()
-        report = cli.json("backup", str(file))
+        report = cli.json("ledger", "backup", str(file))
         process.stdout.readline()
         process.kill()
     assert list_faults(cli, code=0) == {}
     assert (report["sessions"], file.stat().st_mode & 0o777) == (2, 0o600)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith((".moot", "backup"))] == ["backup.db"]
-    assert "exists already" in cli("backup", str(file), code=2).err
-    assert "there is no folder" in cli("backup", str(tmp_path / "no" / "b.db"), code=2).err
-    assert "nothing is overwritten" in cli("restore", str(file), code=2).err
+    assert "exists already" in cli("ledger", "backup", str(file), code=2).err
+    assert "there is no folder" in cli("ledger", "backup", str(tmp_path / "no" / "b.db"), code=2).err
+    assert "nothing is overwritten" in cli("ledger", "restore", str(file), code=2).err
     other = Cli(cli.cwd / "new" / "restored", cli.cwd)
-    assert "is not signed with the key" not in other("restore", str(file), "--key", report["key"]).err
+    assert "is not signed with the key" not in other("ledger", "restore", str(file), "--key", report["key"]).err
     assert list_faults(other, code=0) == {}
     # The home and what had to be made above it are private, and nothing is left behind.
     assert [each.stat().st_mode & 0o777 for each in (other.home.parent, other.home)] == [0o700, 0o700]
@@ -196,11 +196,11 @@ def test_a_lost_machine_comes_back_from_a_backup(cli: Cli, tmp_path: Path) -> No
     assert other.json("input", "busy", "It goes on.")["taken"]
     # What is not a whole backup is not restored.
     fresh = cli.elsewhere("fresh")
-    assert "are not signed with the key" in fresh("restore", str(file), "--key", "00" * 32, code=5).err
+    assert "are not signed with the key" in fresh("ledger", "restore", str(file), "--key", "00" * 32, code=5).err
     edit(file, "DELETE FROM entries WHERE session = (SELECT number FROM sessions WHERE id = 'one') AND seq > 20")
-    assert "entries 21 to 22 are missing at the end" in fresh("restore", str(file), code=5).err
+    assert "entries 21 to 22 are missing at the end" in fresh("ledger", "restore", str(file), code=5).err
     file.write_bytes(b"no ledger at all" * 300)
-    assert "no SQLite file" in fresh("restore", str(file), code=1).err
+    assert "no SQLite file" in fresh("ledger", "restore", str(file), code=1).err
     assert not (fresh.home / "ledger.db").exists()
 
 
@@ -215,12 +215,12 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     cli("run", "Open?", "--seat", "a=mailbox", "--seat", "b=mailbox", "--session", "open", code=3)
     before = {name: cli("export", name, "jsonl").out for name in ("old-1", "old-2", "new")}
     file = tmp_path / "old.db"
-    assert cli.json("archive", "--dry-run")["sessions"] == ["old-1", "old-2"]
-    assert "no session is that old" in cli("archive", "--older-than", "101d").err
-    assert cli.json("archive", "--older-than", "101d") == {"file": "", "sessions": [], "entries": 0}
-    assert "at least a day" in cli("archive", "--older-than", "1h", code=2).err
-    assert "--back FILE SESSION" in cli("archive", "old-1", code=2).err
-    assert cli("archive", "-o", str(file)).out == f"2 sessions with 44 entries went into {file}\n"
+    assert cli.json("ledger", "archive", "--dry-run")["sessions"] == ["old-1", "old-2"]
+    assert "no session is that old" in cli("ledger", "archive", "--older-than", "101d").err
+    assert cli.json("ledger", "archive", "--older-than", "101d") == {"file": "", "sessions": [], "entries": 0}
+    assert "at least a day" in cli("ledger", "archive", "--older-than", "1h", code=2).err
+    assert "--back FILE SESSION" in cli("ledger", "archive", "old-1", code=2).err
+    assert cli("ledger", "archive", "-o", str(file)).out == f"2 sessions with 44 entries went into {file}\n"
     assert [line["session"] for line in cli.json("list")] == ["new", "open"]
     assert "archived: 2 more" in cli("list").err
     assert [(each["session"], each["file"]) for each in cli.json("list", "--archived")] == [
@@ -246,10 +246,10 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     reader = Cli(cli.home, cli.cwd, MOOT_LEDGER=str(file))
     assert list_faults(reader, code=0) == {}
     assert reader("export", "old-1", "jsonl").out == before["old-1"]
-    assert "no archived session 'new'" in cli("archive", "--back", str(file), "new", code=2).err
-    assert cli.json("archive", "--back", str(file), "old-1")["sessions"] == ["old-1"]
+    assert "no archived session 'new'" in cli("ledger", "archive", "--back", str(file), "new", code=2).err
+    assert cli.json("ledger", "archive", "--back", str(file), "old-1")["sessions"] == ["old-1"]
     assert cli("export", "old-1", "jsonl").out == before["old-1"]
-    assert cli.json("archive", "--back", str(file))["sessions"] == ["old-2"]
+    assert cli.json("ledger", "archive", "--back", str(file))["sessions"] == ["old-2"]
     assert [line["session"] for line in cli.json("list")] == ["old-1", "old-2", "new", "open"]
     assert list_faults(cli, code=0) == {}
     # What is damaged is not archived: that would hide it.
@@ -257,7 +257,7 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
         cli.home / "ledger.db",
         "UPDATE entries SET hash = randomblob(32) WHERE seq = 22 AND session = (SELECT number FROM sessions WHERE id = 'old-1')",
     )
-    assert cli("archive", "-o", str(tmp_path / "more.db"), code=5).err.startswith("moot: ")
+    assert cli("ledger", "archive", "-o", str(tmp_path / "more.db"), code=5).err.startswith("moot: ")
     assert not (tmp_path / "more.db").exists()
 
 
@@ -298,8 +298,8 @@ import contextlib, io, json, os, sys
 from moothall.surfaces.cli.main import main
 for place in sys.argv[1:]:
     os.environ["MOOT_HOME"] = place
-    for words in (["list", "--json"], ["show", "s"], ["verify", "--json"], ["export", "s", "jsonl"], ["replay", "s"], ["heads"],
-                  ["decisions", "--json"], ["input", "s", "No."]):
+    for words in (["list", "--json"], ["show", "s"], ["verify", "--json"], ["export", "s", "jsonl"], ["replay", "s"],
+                  ["ledger", "heads"], ["decisions", "--json"], ["input", "s", "No."]):
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
@@ -335,7 +335,7 @@ def copies(cli: Cli, tmp_path: Path) -> Iterator[dict[str, Path]]:
     held(work())
     for name in ("file", "folder"):
         shutil.copy(cli.home / "ledger.db", places[name])
-    cli("backup", str(places["backup"] / "ledger.db"))
+    cli("ledger", "backup", str(places["backup"] / "ledger.db"))
     (places["file"] / "ledger.db").chmod(0o400)
     for name in ("folder", "with-wal", "without-wal", "backup"):
         places[name].chmod(0o500)
@@ -357,12 +357,12 @@ def test_everything_that_reads_works_on_a_copy_that_may_only_be_read(cli: Cli, c
     whole = export(cli, "s")
     for name in copies:
         codes = {word: code for (place, word), (code, _, _) in found.items() if place == name}
-        assert codes == {**dict.fromkeys(("list", "show", "verify", "export", "replay", "heads", "decisions"), 0), "input": 1}, (
+        assert codes == {**dict.fromkeys(("list", "show", "verify", "export", "replay", "ledger", "decisions"), 0), "input": 1}, (
             name
         )
         assert json.loads(found[name, "list"][1])[0]["session"] == "s"
         assert all(each["fault"] is None for each in json.loads(found[name, "verify"][1]))
-        heads = json.loads(found[name, "heads"][1])
+        heads = json.loads(found[name, "ledger"][1])
         assert bool(heads["signature"]) == (name == "file")
         assert "may only be read" in found[name, "input"][2]
         read = found[name, "export"][1].partition("\n")[2]
@@ -379,5 +379,5 @@ def test_a_ledger_whose_process_was_killed_raises_no_false_alarm(cli: Cli) -> No
                 process.stdout.readline()
             process.send_signal(signal.SIGKILL)
         assert list_faults(cli, code=0) == {}
-    cli("heads")
+    cli("ledger", "heads")
     assert "not registered yet" not in cli("verify").err

@@ -1,6 +1,7 @@
 """The library as people write it: options by name, functions as seats, and mistakes that say what to do."""
 
 import asyncio
+import contextlib
 import re
 import threading
 from collections.abc import Awaitable, Callable
@@ -181,6 +182,73 @@ WRONG_CALLS: dict[str, Callable[[Moot, str], Awaitable[object]]] = {
     "at = 'x' is not of the type int | None": lambda moot, session: moot.fork(session, at="x"),  # type: ignore[arg-type]
     "session id 'None' must have": lambda moot, session: moot.decision(None),  # type: ignore[arg-type]
 }
+
+
+WRONG_VALUES: tuple[Any, ...] = (5, None, "", "x y", b"x", [1], {"a": 1}, object(), 1.5, lambda: 1)
+ARGUMENTS: dict[str, Callable[[Any, str, Any], Any]] = {
+    "open": lambda moot, session, value: moot.open(value, seats={"ada": "mailbox"}),
+    "run": lambda moot, session, value: moot.run(value),
+    "resume swaps": lambda moot, session, value: moot.resume(session, swaps=value),
+    "decision": lambda moot, session, value: moot.decision(value),
+    "watch": lambda moot, session, value: anext(moot.watch(value)),
+    "watch after": lambda moot, session, value: anext(moot.watch(session, value)),
+    "give_input": lambda moot, session, value: moot.give_input(value, "text"),
+    "give_input key": lambda moot, session, value: moot.give_input(session, "text", value),
+    "asks": lambda moot, session, value: moot.asks(value),
+    "answer": lambda moot, session, value: moot.answer(session, value, "text"),
+    "answer key": lambda moot, session, value: moot.answer(session, "1.ask", "text", value),
+    "export form": lambda moot, session, value: moot.export(session, value),
+    "read_back": lambda moot, session, value: moot.read_back(value),
+    "read_back seats": lambda moot, session, value: moot.read_back("{}", seats=value),
+    "read_back name": lambda moot, session, value: moot.read_back("{}", name=value),
+    "replay": lambda moot, session, value: moot.replay(value),
+    "verify": lambda moot, session, value: moot.verify(value),
+    "fork swaps": lambda moot, session, value: moot.fork(session, swaps=value),
+    "fork name": lambda moot, session, value: moot.fork(session, name=value),
+    "diff": lambda moot, session, value: moot.diff(session, value),
+    "cancel": lambda moot, session, value: moot.cancel(value),
+    **{
+        f"open {name}": lambda moot, session, value, name=name: moot.open("Ship?", **{"seats": {"ada": "mailbox"}, name: value})
+        for name in Options.__annotations__
+    },
+}
+
+
+def test_no_wrong_argument_is_a_raw_exception() -> None:
+    """L-2: every public callable, with values of ten kinds: it works, or it is a MootError."""
+
+    async def call() -> None:
+        async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+            session = await moot.open("Ship?", seats={"ada": "mailbox"})
+            for argument in ARGUMENTS.values():
+                for value in WRONG_VALUES:
+                    with contextlib.suppress(moothall.MootError, TimeoutError):
+                        await asyncio.wait_for(argument(moot, session, value), 1)
+
+    asyncio.run(call())
+
+
+@pytest.mark.parametrize("name", [*GivenResources.__annotations__, "nonsense"])
+def test_a_moot_refuses_what_it_cannot_work_with(name: str) -> None:
+    """L-2"""
+    for value in (5, "x y", object()):
+        with pytest.raises(CallerError, match=f"{name} = .* is not an? "):
+            Moot(**{name: value})  # type: ignore[arg-type]
+
+
+def test_a_lost_seat_says_why() -> None:
+    """L-2: what went wrong, in the words of the record; also as JSON."""
+
+    def broken(brief: Brief) -> object:
+        if brief.ask.kind == "stand":
+            raise ValueError("my bug")
+        return SAID[brief.ask.kind]
+
+    decision = moothall.hold(TOPIC, seats={"ada": ada, "bob": ada, "cy": broken}, turns=2)
+    (lost,) = decision.lost
+    assert (lost.seat, lost.last) == ("cy", "error")
+    assert "my bug" in lost.why
+    assert decision.to_json()["lost"][0]["why"] == lost.why
 
 
 @pytest.mark.parametrize("words", WRONG_CALLS)

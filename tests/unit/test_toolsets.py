@@ -66,7 +66,7 @@ def test_tokens_are_counted_from_what_is_sent() -> None:
 
 
 def test_the_docs_have_the_list_that_the_command_prints() -> None:
-    """D-5: docs/server.md shows the output of `moot tools`."""
+    """D-5: docs/server.md shows the output of `moot access tools`."""
     printed = CliRunner().invoke(tools).stdout
     page = (Path(__file__).resolve().parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
     assert f"```text\n{printed}```" in page

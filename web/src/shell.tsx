@@ -174,7 +174,7 @@ export function Login({ failed, onLeave }: { failed: string; onLeave: () => void
             </Action>
           </p>
         </form>
-        <p class="soft">{say("lost_it_on_the_machine_of")}<code>moot key</code></p>
+        <p class="soft">{say("lost_it_on_the_machine_of")}<code>moot access key</code></p>
       </main>
     </>
   );

@@ -102,6 +102,7 @@ class Moot(Resources):
         """
         from moothall.app.opening import prepare_resume
 
+        check_argument("swaps", swaps, Mapping | None)
         await prepare_resume(self, session, swaps or {}, check=check)
 
     async def resume(
@@ -123,8 +124,7 @@ class Moot(Resources):
         """Return the current decision."""
         from moothall.app.session_reader import read_session
 
-        plugin, timeline = await read_session(self, session)
-        return plugin.decision(timeline)
+        return (await read_session(self, session)).decide()
 
     async def load_timeline(self, session: str) -> Any:
         """Return the timeline of a session."""
@@ -140,10 +140,12 @@ class Moot(Resources):
 
     def watch(self, session: str, after: int = 0) -> "AsyncIterator[Event]":
         """Yield entries as they are written, and text while it is produced if this process runs the session."""
+        check_argument("after", after, int)
         return self.engine.watch(parse_session_id(session), after)
 
     async def give_input(self, session: str, text: str, key: str = "") -> Entry | None:
         check_argument("text", text, str)
+        check_argument("key", key, str)
         return await self.engine.give_input(parse_session_id(session), text, key)
 
     async def asks(self, session: str) -> "list[OutstandingAsk]":
@@ -153,6 +155,7 @@ class Moot(Resources):
     async def answer(self, session: str, ask: str, raw: object, key: str = "", *, via: str = "") -> Entry:
         """Answer for an outside seat: text, or the fields of the answer. The same `key` counts once; `via` is the door."""
         check_argument("ask", ask, str)
+        check_argument("key", key, str)
         return await self.engine.answer(parse_session_id(session), AskId(ask), raw, key, via)
 
     async def cancel(self, session: str, reason: str = "") -> Entry:
@@ -189,6 +192,8 @@ class Moot(Resources):
         from moothall.app.opening import read_back
 
         check_argument("text", text, str)
+        check_argument("seats", seats, Sequence)
+        check_argument("name", name, str)
         return await read_back(self, text, seats, name, session, is_adopted=is_adopted)
 
     async def replay(self, session: str) -> "ReplayResult":
@@ -215,6 +220,7 @@ class Moot(Resources):
         from moothall.app.opening import build_swaps
 
         check_argument("at", at, int | None)
+        check_argument("swaps", swaps, Mapping | None)
         source = parse_session_id(session)
         if at is None:
             from moothall.app.session_reader import find_fork_entry

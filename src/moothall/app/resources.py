@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from moothall.app import environment
 from moothall.domain.ids import SessionId, parse_session_id
-from moothall.errors import LedgerDamaged, NotStarted
+from moothall.errors import BadSetting, LedgerDamaged, NotStarted
 from moothall.ports.ledger import Ledger, is_claimed
 from moothall.ports.telemetry import Telemetry
 
@@ -42,10 +42,25 @@ class GivenResources(TypedDict, total=False):
     """What the work is counted and traced with."""
 
 
+_EXPECTED: Final = {
+    "environ": ("keys", "a mapping of variables"),
+    "ask_person": ("__call__", "a function"),
+    "participants": ("items", "a mapping of names and participants"),
+    "ledger": ("read", "an open ledger"),
+    "limits": ("take", "a ProviderLimits"),
+    "telemetry": ("counts", "a Telemetry"),
+}
+"""What each given thing must have at least, and how it is called."""
+
+
 class Resources:
     """The parts that use cases share; each is made when it is first used."""
 
     def __init__(self, **given: Unpack[GivenResources]) -> None:
+        for name, value in given.items():
+            attribute, expected = _EXPECTED.get(name, ("", f"an argument of Moot; known: {', '.join(_EXPECTED)}"))
+            if value is not None and not (attribute and hasattr(value, attribute)):
+                raise BadSetting(f"{name} = {repr(value)[:60]} is not {expected}")
         self._given = given
         environ = given.get("environ")
         self.environ = dict(os.environ if environ is None else environ)

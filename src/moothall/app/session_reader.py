@@ -6,7 +6,7 @@ One `FoldedSessions` serves all viewers of a process (W-9): however many look at
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -21,6 +21,7 @@ from moothall.errors import BadSetting
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.ports.plugin import AnyPlugin
+from moothall.reports.decision import Decision
 from moothall.reports.outline import OutlineCache
 from moothall.scoring.reliability import name_agreement
 
@@ -33,6 +34,12 @@ MAX_PAST: Final = 8
 class ReadSession(NamedTuple):
     plugin: AnyPlugin
     timeline: Any
+
+    def decide(self) -> Decision:
+        """Return the decision so far, with why each seat was lost; not while seats write blind: it may quote them."""
+        decision, timeline = self.plugin.decision(self.timeline), self.timeline
+        why = {} if timeline.shared_state.is_sealed else {loss.seat: loss.detail for loss in timeline.losses}
+        return replace(decision, lost=tuple(replace(lost, why=why.get(lost.seat, "")) for lost in decision.lost))
 
 
 async def read_session(resources: Resources, session: str) -> ReadSession:

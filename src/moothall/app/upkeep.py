@@ -113,7 +113,7 @@ async def draft_ledger_file(path: Path) -> AsyncIterator[Path]:
     except OSError as cause:
         raise LedgerUnavailable(f"{path} cannot be written ({cause.strerror})") from cause
     finally:
-        for name in (draft, *(draft.with_name(f"{draft.name}{end}") for end in ("-wal", "-shm", "-journal"))):
+        for name in (draft, *(draft.with_name(f"{draft.name}{end}") for end in ("-wal", "-shm", "-journal", ".locks/.writers"))):
             with suppress(OSError):
                 name.unlink()
         with suppress(OSError):
@@ -183,7 +183,7 @@ async def restore(word: str, environ: Mapping[str, str], key: str = "") -> Backu
                 if held:
                     raise BadSetting(
                         f"the ledger {target or 'in PostgreSQL'} holds {held} sessions and registers already, and nothing is "
-                        "overwritten; restore into an empty one: MOOT_HOME=/another/folder moot restore FILE"
+                        "overwritten; restore into an empty one: MOOT_HOME=/another/folder moot ledger restore FILE"
                     )
                 await _copy_all(backup, ledger)
         else:

@@ -223,7 +223,9 @@ class LedgerVerifier:
         notes, book = self._result.notes, self._book
         unknown = [session for session in held if session not in book.heads]
         if unknown and book.entries:
-            notes.append(f"not registered yet: {', '.join(unknown[:5])}{' …' if len(unknown) > 5 else ''}; `moot heads` does it")
+            notes.append(
+                f"not registered yet: {', '.join(unknown[:5])}{' …' if len(unknown) > 5 else ''}; see `moot ledger heads`"
+            )
 
     async def _verify_archives(self, held: Collection[SessionId]) -> None:
         """Look whether each archive is there and holds its sessions as they were registered."""
@@ -302,7 +304,7 @@ def parse_heads(text: str) -> SignedHeads:
             signature=_check_text(fields["signature"]),
         )
     except (ValueError, KeyError, TypeError, RecursionError) as cause:
-        raise BadImport(f"the file holds no heads ({cause}); expected what `moot heads` prints") from cause
+        raise BadImport(f"the file holds no heads ({cause}); expected what `moot ledger heads` prints") from cause
 
 
 def _check_text(value: Any) -> str:
@@ -356,7 +358,7 @@ def check_signature(document: SignedHeads, trusted: Collection[str]) -> None:
     if document.key not in trusted:
         raise BadSetting(
             f"these heads are signed with the key {_shorten(document.key)}, which is not trusted here: it may be a forger's; "
-            "give the key that you stored yourself when the heads were first printed (moot heads --public-key): --key FILE"
+            "give the key that you stored yourself when the heads were first printed (moot ledger heads --public-key): --key FILE"
         )
     try:
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(document.key)).verify(
@@ -404,7 +406,7 @@ def load_stored_heads(environ: Mapping[str, str], trusted: Collection[str]) -> S
         heads |= dict.fromkeys(document.heads)
         used.append(document.at)
     if not used:
-        why = "; ".join(unused) or "there are no such files; to make one: moot heads > heads-1.json in that folder"
+        why = "; ".join(unused) or "there are no such files; to make one: moot ledger heads > heads-1.json in that folder"
         raise BadSetting(f"{STORED_HEADS}={word} has no heads to compare with: {why}")
     return StoredHeads(tuple(heads), (f"compared with heads of {max(used)} and {len(used) - 1} earlier ones in {path}", *unused))
 
@@ -419,7 +421,9 @@ def parse_key(text: str) -> str:
             return word.lower()
     except ValueError:
         pass
-    raise BadSetting(f"{text!r} is no public key; expected 64 hexadecimal digits or a file with them: moot heads --public-key")
+    raise BadSetting(
+        f"{text!r} is no public key; expected 64 hexadecimal digits or a file of them: moot ledger heads --public-key"
+    )
 
 
 def load_public_key(folder: Path) -> str:

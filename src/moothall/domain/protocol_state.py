@@ -38,6 +38,8 @@ class LostSeat:
     """Its share of the bias weight of all seats."""
     did_not_vote: bool = False
     """Whether its voice is missing in the outcome."""
+    why: str = ""
+    """What went wrong the last time, in the words of the record."""
 
 
 @dataclass(frozen=True, kw_only=True)

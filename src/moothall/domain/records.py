@@ -78,7 +78,7 @@ class SessionsReturned(Fact):
 
 @add_kind(HEAD_KINDS, "heads.signed")
 class HeadsSigned(Fact):
-    """The heads of the whole ledger with a signature, as `moot heads` prints them."""
+    """The heads of the whole ledger with a signature, as `moot ledger heads` prints them."""
 
     document: str
 

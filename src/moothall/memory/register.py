@@ -219,5 +219,5 @@ def explain_archived(session: str, archived: ArchivedSession) -> str:
     """Say where a session is, and how to read it."""
     return (
         f"session {session!r} was archived on {archived.at:%Y-%m-%d} in {archived.file}; read it there: "
-        f"MOOT_LEDGER={archived.file} moot show {session}, or bring it back: moot archive --back {archived.file} {session}"
+        f"MOOT_LEDGER={archived.file} moot show {session}, or bring it back: moot ledger archive --back {archived.file} {session}"
     )

@@ -22,7 +22,6 @@ from moothall.engine.snapshot import Snapshot
 from moothall.errors import NotAllowed, SessionClosed, UnknownSeat
 from moothall.memory.commands import KeyedCall
 from moothall.ports.runner import MAX_WAIT_SECONDS
-from moothall.reports.decision import Decision
 from moothall.reports.terminal import render_decision_lines
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api import fields
@@ -212,8 +211,9 @@ async def get_session(
     else:
         folded = await call.context.get_folded().load_at(session_id, at)
         plugin, timeline, state = folded.plugin, folded.timeline, folded.snapshot.state
-    decision: Decision = plugin.decision(timeline)
-    shown = decision.to_json()
+    from moothall.app.session_reader import ReadSession
+
+    shown = ReadSession(plugin, timeline).decide().to_json()
     if is_sealed(state):
         # What seats have written so far may show in any of the other figures.
         shown = {name: shown[name] for name in ("sessionId", "topic", "status", "parked", "choice", "strength")}

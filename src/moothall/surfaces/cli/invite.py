@@ -1,4 +1,4 @@
-"""`moot invite` and `moot key`: the tokens with which programs and people call a server."""
+"""`moot invite` and `moot access key`: the tokens with which programs and people call a server."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -45,24 +45,15 @@ async def key() -> CommandResult:
     the server again.
 
     \b
-    moot key
-    curl -H "Authorization: Bearer $(moot key)" http://127.0.0.1:8760/me
+    moot access key
+    curl -H "Authorization: Bearer $(moot access key)" http://127.0.0.1:8760/me
     """
     home = resolve_home(os.environ)
     secret = load_owner_key(home)
     return CommandResult(json={"key": secret, "id": parse_token_id(secret), "home": str(home)}, lines=[secret])
 
 
-@click.group()
-def access() -> None:
-    """Show who was let in by the servers of this ledger, and who was refused.
-
-    \b
-    moot access log
-    """
-
-
-@access.command()
+@click.command()
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="At most so many entries.")
 @moot_command
 async def log(moot: Moot, *, limit: int) -> CommandResult:
@@ -223,7 +214,7 @@ async def _choose_role(moot: Moot, session: str | None, seat: str | None, named:
     if named is not None and session is not None:
         raise BadSetting("an agent's token is for all sessions; leave the SESSION out, or invite it to one seat with --seat")
     if session is not None:
-        # Imported here: it brings the rules for opening sessions, and `moot key` starts without them.
+        # Imported here: it brings the rules for opening sessions, and `moot access key` starts without them.
         from moothall.app.opening import check_invitation
 
         check_invitation(await moot.engine.load_snapshot(parse_session_id(session)), seat)

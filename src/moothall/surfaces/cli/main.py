@@ -25,7 +25,7 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "config": ("config",),
     "connect": ("connect",),
     "demo": ("demo", "try"),
-    "invite": ("invite", "key", "access"),
+    "invite": ("invite", "key", "log"),
     "listing": ("list", "label"),
     "join": ("join",),
     "mcp": ("mcp", "acp"),
@@ -52,10 +52,15 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Take part": ("watch", "asks", "answer", "input", "invite", "join", "cancel"),
     "Look back": ("label", "replay", "verify", "fork", "diff", "import", "swarm-report"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
-    "Serve": ("worker", "ready", "mcp", "acp", "notify", "key", "access", "heads", "backup", "restore", "archive"),
-    "Extend": ("config", "setup", "connect", "panel", "tools", "schema"),
+    "Serve": ("worker", "ready", "mcp", "acp", "notify", "access", "ledger"),
+    "Extend": ("config", "setup", "connect", "panel", "schema"),
 }
 """The other commands by what one wants to do. A test refuses a command that is in none."""
+NESTED: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+    "access": ("Print your key to servers, who was let in or refused, and what each role may call.", ("key", "log", "tools")),
+    "ledger": ("Back up, restore and archive the ledger; print its signed heads.", ("backup", "restore", "archive", "heads")),
+}
+"""The rare commands, under a word of their own."""
 LONG: Final = frozenset({"bench", "demo", "try", "run", "resume", "again", "consult", "swarm", "review"})
 """Commands whose modules take a second to load: a reader who waits that long for the first sign thinks that it hangs."""
 LINES: Final = Path(__file__).with_name("commands.json")
@@ -163,9 +168,14 @@ def main() -> None:
             stream.reconfigure(errors="replace")
 
 
+_parents: dict[str, click.Group] = {}
+for _title, (_help, _nested) in NESTED.items():
+    _group = LazyGroup(_title, help=_help, short_help=_help)
+    main.add_command(_group)
+    _parents.update(dict.fromkeys(_nested, _group))
 for _module, _names in COMMANDS.items():
     for _name in _names:
-        main.add_command(LazyCommand(_name, _module))
+        _parents.get(_name, main).add_command(LazyCommand(_name, _module))
 
 
 if __name__ == "__main__":

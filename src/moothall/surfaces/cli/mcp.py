@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--all-tools", is_flag=True, help="Show every tool, not only those for the caller's role (`moot tools`).")
+@click.option("--all-tools", is_flag=True, help="Show every tool, not only those for the caller's role (`moot access tools`).")
 @click.option("--output-schemas", is_flag=True, help="Show the schemas of the tools' results too: for programs, not for models.")
 def mcp(all_tools: bool, output_schemas: bool) -> None:
     """Serve MCP to one client on standard input and output, for a coding agent that starts this command.

@@ -202,7 +202,7 @@ async def _list_lines_after(moot: Moot, session: str, shared: int) -> list[str]:
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--head", "file", metavar="FILE", help="Compare with heads that `moot heads` printed.")
+@click.option("--head", "file", metavar="FILE", help="Compare with heads that `moot ledger heads` printed.")
 @click.option("--key", default="", metavar="KEY", help=f"The public key that must have signed them: {KEY_HELP}")
 @click.option("--pin", "is_pinned", is_flag=True, help="Trust --key from now on.")
 @click.option("--unsigned", "is_unsigned", is_flag=True, help="Compare also with heads that nobody signed.")
@@ -287,7 +287,7 @@ async def heads(moot: Moot, key_only: bool, is_rotated: bool, is_unsigned: bool)
     """Print the heads of all sessions, signed, to store them elsewhere: on another machine, or on paper.
 
     \b
-    moot heads > heads-20261115.json
+    moot ledger heads > heads-20261115.json
     moot verify --head heads-20261115.json
 
     The key is made once, in MOOT_HOME, readable by you alone. With --rotate-key heads of the old one stay valid here; add the
@@ -320,7 +320,7 @@ async def backup(moot: Moot, file: str) -> CommandResult:
     Sessions may go on meanwhile.
 
     \b
-    moot backup /mnt/backup/moot-20261115.db
+    moot ledger backup /mnt/backup/moot-20261115.db
     MOOT_LEDGER=/mnt/backup/moot-20261115.db moot list
 
     FILE is a ledger like any other: every command that reads works on it. It holds all that was said, and hashes of tokens.
@@ -342,7 +342,7 @@ async def restore_file(file: str, key: str) -> CommandResult:
     It is verified first, and nothing is overwritten.
 
     \b
-    MOOT_HOME=~/.moot-restored moot restore /mnt/backup/moot-20261115.db
+    MOOT_HOME=~/.moot-restored moot ledger restore /mnt/backup/moot-20261115.db
     """
     from moothall.app.upkeep import restore
     from moothall.app.verification import parse_key
@@ -371,9 +371,9 @@ async def archive(moot: Moot, *, age: float, output: str, is_tried: bool, back: 
     """Move sessions that ended long ago into a verified file of their own. What was decided stays in decision memory.
 
     \b
-    moot archive --older-than 90d --dry-run
-    moot archive --older-than 90d
-    moot archive --back ~/.moot/archive/moot-20261115-120000.db think_20260301_001
+    moot ledger archive --older-than 90d --dry-run
+    moot ledger archive --older-than 90d
+    moot ledger archive --back ~/.moot/archive/moot-20261115-120000.db think_20260301_001
 
     `moot list --archived` says where each is, and the file is a ledger that every reading command opens with MOOT_LEDGER.
     """

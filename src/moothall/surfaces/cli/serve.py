@@ -61,8 +61,8 @@ def serve(
     The link that is printed opens the page and signs a browser in; it works once, within a quarter of an hour.
 
     Every request needs a token, also from this machine. Yours is the key of MOOT_HOME, which nobody else can read: the printed
-    link signs your browser in with it, `moot connect` writes it into your agents' settings, `moot key` prints it. On an address
-    that other machines reach, the server does not start while no other valid token exists (`moot invite --owner`).
+    link signs your browser in with it, `moot connect` writes it into your agents' settings, `moot access key` prints it. On an
+    address that other machines reach, the server does not start while no other valid token exists (`moot invite --owner`).
 
     server.toml in MOOT_HOME says which programs the server may start for seats, and how much each token may ask.
 

@@ -1,4 +1,4 @@
-"""`moot tools`: which MCP tools each role is shown, and what they cost an agent to read."""
+"""`moot access tools`: which MCP tools each role is shown, and what they cost an agent to read."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -72,8 +72,8 @@ async def tools(rights: bool) -> out.CommandResult:
     schemas.
 
     \b
-    moot tools
-    moot tools --rights
+    moot access tools
+    moot access tools --rights
     """
     if rights:
         calls = {name: method.needs for name, method in TABLE.items()}

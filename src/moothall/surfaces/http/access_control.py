@@ -43,7 +43,7 @@ SAFE_HEADERS: Final = (
 MAX_CALLERS: Final = 10_000
 MAX_DRAINED: Final = 67_108_864
 DRAIN_SECONDS: Final = 10.0
-WHERE_FROM: Final = "`moot key` prints that of whoever runs the server, `moot invite` makes one for somebody else"
+WHERE_FROM: Final = "`moot access key` prints that of whoever runs the server, `moot invite` makes one for somebody else"
 DENIED: Final = {
     "unknown": "the token is unknown",
     "expired": "the token has expired; ask whoever runs the server for a new one (`moot invite`)",
