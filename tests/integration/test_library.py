@@ -185,6 +185,12 @@ WRONG_CALLS: dict[str, Callable[[Moot, str], Awaitable[object]]] = {
 
 
 WRONG_VALUES: tuple[Any, ...] = (5, None, "", "x y", b"x", [1], {"a": 1}, object(), 1.5, lambda: 1)
+
+
+def build_opening(name: str) -> Callable[[Any, str, Any], Any]:
+    return lambda moot, session, value: moot.open("Ship?", **{"seats": {"ada": "mailbox"}, name: value})
+
+
 ARGUMENTS: dict[str, Callable[[Any, str, Any], Any]] = {
     "open": lambda moot, session, value: moot.open(value, seats={"ada": "mailbox"}),
     "run": lambda moot, session, value: moot.run(value),
@@ -207,10 +213,7 @@ ARGUMENTS: dict[str, Callable[[Any, str, Any], Any]] = {
     "fork name": lambda moot, session, value: moot.fork(session, name=value),
     "diff": lambda moot, session, value: moot.diff(session, value),
     "cancel": lambda moot, session, value: moot.cancel(value),
-    **{
-        f"open {name}": lambda moot, session, value, name=name: moot.open("Ship?", **{"seats": {"ada": "mailbox"}, name: value})
-        for name in Options.__annotations__
-    },
+    **{f"open {name}": build_opening(name) for name in Options.__annotations__},
 }
 
 

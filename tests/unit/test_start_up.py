@@ -14,7 +14,7 @@ from moothall.surfaces.cli.main import LINES, LazyCommand, extract_first_sentenc
 def list_lazy_commands(group: click.Group) -> list[LazyCommand]:
     """Return the commands that are loaded when they are called, also those within groups."""
     lazy = [command for command in group.commands.values() if isinstance(command, LazyCommand)]
-    groups = [command.load() for command in lazy]
+    groups = [*group.commands.values(), *(command.load() for command in lazy)]
     return lazy + [each for inner in groups if isinstance(inner, click.Group) for each in list_lazy_commands(inner)]
 
 

@@ -113,7 +113,7 @@ async def draft_ledger_file(path: Path) -> AsyncIterator[Path]:
     except OSError as cause:
         raise LedgerUnavailable(f"{path} cannot be written ({cause.strerror})") from cause
     finally:
-        for name in (draft, *(draft.with_name(f"{draft.name}{end}") for end in ("-wal", "-shm", "-journal", ".locks/.writers"))):
+        for name in (draft, *(Path(f"{draft}{end}") for end in ("-wal", "-shm", "-journal", ".locks/.writers"))):
             with suppress(OSError):
                 name.unlink()
         with suppress(OSError):
