@@ -29,7 +29,10 @@ MARK = "<!-- moot-review -->"
 """The first line of the comment, by which a later run finds it."""
 MAX_BODY = 60_000
 PAGE = 100
-ADVISED = (0, 3, 4)
+AUTHOR = "author"
+"""The seat of who wrote the change."""
+WAITS = 3
+ADVISED = (0, WAITS, 4)
 """How `moot review` ends where it could be held."""
 
 
@@ -100,6 +103,31 @@ def review(words: list[str], sarif: Path) -> tuple[int, str]:
         return code, summary.read_text(encoding="utf-8") if summary.exists() else ""
 
 
+def read_known(session: str, require: list[str], sarif: Path) -> tuple[int, str] | None:
+    """What became of the review of this commit that an earlier run began, and that the author may have answered since."""
+    shown = call_moot("show", session, *require)
+    summary = call_moot("export", session, "summary")
+    if summary.returncode:
+        return None
+    sarif.write_text(call_moot("export", session, "sarif").stdout, encoding="utf-8")
+    return shown.returncode, summary.stdout
+
+
+def call_moot(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [os.environ.get("MOOT", "moot"), *words]
+    return subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
+
+
+def invite_author(session: str, server: str) -> str:
+    """The line that tells the author how to answer; empty if no code could be made."""
+    made = call_moot("invite", session, "--seat", AUTHOR, "--code", "--lasts", "1d", "--url", server, "--json")
+    if made.returncode:
+        print(f"review.py: no code for the author: {made.stderr.strip()}", file=sys.stderr)
+        return ""
+    line = json.loads(made.stdout)["command"]
+    return f"The author, or an agent of theirs, can answer these findings within a day: `{line}` (works once).\n\n"
+
+
 def find_pull(given: int | None, ref: str) -> int | None:
     match = re.fullmatch(r"refs/pull/(\d+)/\w+", ref)
     return given if given is not None else int(match[1]) if match else None
@@ -114,17 +142,23 @@ def main() -> int:
     parser.add_argument("--sarif", default="moot-review.sarif", help="where the findings are written")
     parser.add_argument("--upload", action="store_true", help="upload the findings to the forge's code scanning")
     parser.add_argument("--author", default="", help="only a comment of this account is updated, such as github-actions[bot]")
+    parser.add_argument("--answer", metavar="URL", help="your Moot server on the same MOOT_LEDGER, where the author may answer")
     parser.add_argument("words", nargs="*", metavar="-- OPTION", help="further options of moot review")
     given = parser.parse_args()
     if (given.span is None) == (given.diff is None):
         parser.error("give one of --range and --diff")
     words = ["--range", given.span] if given.diff is None else ["--diff", given.diff]
-    words += [word for choice in given.require for word in ("--require", choice)]
-    code, summary = review([*words, *given.words], Path(given.sarif))
+    require = [word for choice in given.require for word in ("--require", choice)]
+    pull = find_pull(given.pull, os.environ.get("GITHUB_REF", ""))
+    session, known = f"review-{pull or 0}-{os.environ.get('GITHUB_SHA', '')[:12] or os.getpid()}", None
+    if given.answer:
+        words += ["--seat", f"{AUTHOR}=mailbox", "--session", session]
+        known = read_known(session, require, Path(given.sarif))
+    code, summary = known or review([*words, *require, *given.words], Path(given.sarif))
     if not summary:
         return code or 1
-    body = build_comment(summary, "Written by `moot review`; a later run updates this comment.")
-    pull = find_pull(given.pull, os.environ.get("GITHUB_REF", ""))
+    invited = invite_author(session, given.answer) if given.answer and code == WAITS else ""
+    body = build_comment(summary, f"{invited}Written by `moot review`; a later run updates this comment.")
     forge = Forge(
         os.environ.get("GITHUB_API_URL", "https://api.github.com"),
         os.environ.get("GITHUB_REPOSITORY", ""),

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from tests.acceptance.doors import MOOT, write_script
+from tests.acceptance.doors import MOOT, Cli, write_script
 from tests.unit.test_review_rules import DIFF, QUERY
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,7 +86,8 @@ def forge() -> Iterator[StandIn]:
 
 
 def _run(folder: Path, forge: StandIn, *words: str, findings: list[dict[str, Any]]) -> subprocess.CompletedProcess[str]:
-    board = write_script(folder / "board.toml", {seat: {"inspect": [{"findings": findings}]} for seat in "ab"})
+    settled = [{"stands": [{"finding": 1, "stand": "dispute", "reason": "It is validated."}]}]
+    board = write_script(folder / "board.toml", {seat: {"inspect": [{"findings": findings}], "settle": settled} for seat in "ab"})
     (folder / "change.diff").write_text(DIFF, encoding="utf-8")
     environ = {
         "PATH": os.environ.get("PATH", ""),
@@ -135,3 +137,21 @@ def test_a_forge_that_is_down_does_not_open_the_gate(tmp_path: Path, forge: Stan
     assert "the forge did not take the review: HTTP Error 503" in done.stderr
     assert "Traceback" not in done.stderr
     assert _run(tmp_path, forge, findings=[FINDING]).returncode == 1
+
+
+def test_the_comment_holds_a_code_by_which_the_author_answers(tmp_path: Path, forge: StandIn) -> None:
+    """G-1, A-4: the review waits for the author; the board weighs what is disputed, and the next run says what came of it."""
+    words = ("--answer", "https://moot.example", "--require", "approve")
+    waits = _run(tmp_path, forge, *words, findings=[FINDING])
+    assert waits.returncode == 3, waits.stderr
+    [own] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
+    assert re.search(r"within a day: `moot join [A-Z0-9-]{8,9} --url https://moot\.example`", own)
+    assert "F1 src/app.py:12" in own
+    cli, session = Cli(tmp_path / "home", tmp_path), "review-12-abc"
+    said = {"stands": [{"finding": 1, "stand": "dispute", "reason": "The name is validated above."}]}
+    cli("answer", session, json.dumps(said), "--seat", "author")
+    cli("resume", session)
+    assert _run(tmp_path, forge, *words, findings=[]).returncode == 0
+    [updated] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
+    assert "**approve**" in updated
+    assert "moot join" not in updated

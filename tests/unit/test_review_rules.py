@@ -189,6 +189,25 @@ def test_a_large_change_is_read_in_parts_that_lose_no_line() -> None:
     assert sum(each.tokens_in or 0 for each in expect_calls(opened)[:count]) < len(text)
 
 
+def test_the_author_answers_once_and_has_no_vote() -> None:
+    """G-1: the author reviews nothing; what it disputes is put before the reviewers, with its reason, and they decide."""
+    board = Board("a", "b", "author").raises(a=(QUERY,), b=(QUERY, ROWS))
+    assert {seat: ask.kind for seat, ask in board.asks.items()} == {"a": "check", "author": "check"}
+    brief = RULES.brief(board.state, board.asks["author"])
+    assert "You wrote this change" in brief.own
+    assert QUERY.claim in brief.own
+    board.stands(a=((2, "confirm", "Yes."),), author=((1, "dispute", "The name is validated above."), (2, "confirm", "")))
+    assert {seat: ask.kind for seat, ask in board.asks.items()} == {"a": "settle", "b": "settle"}
+    assert "The name is validated above." in RULES.brief(board.state, board.asks["a"]).own
+    board.stands(a=((1, "dispute", "It is."),), b=((1, "dispute", "So it is."),))
+    first, second = board.decision.findings or ()
+    assert (first.state, first.disputed_by) == ("dropped", ("a", "b", "author"))
+    assert (second.state, second.held_by) == ("upheld", ("b", "a"))
+    assert board.decision.choice == "request changes"
+    silent = Board("a", "author").raises(a=(QUERY,)).loses("author")
+    assert silent.decision.choice == "request changes"
+
+
 def test_findings_are_raised_blind_and_merged_by_place_and_meaning() -> None:
     """G-1: nobody reads another's findings before all have read the change; one fault that two raise is one finding."""
     board = Board("a", "b", "c").raises(a=(QUERY,))
@@ -268,8 +287,8 @@ SAID = {
     ),
 }
 OPENINGS = st.builds(
-    lambda count, size, language: replace(build_opening(*"abcd"[:count], text=DIFF + LONG, part_size=size), language=language),
-    st.integers(1, 4),
+    lambda seats, size, language: replace(build_opening(*seats, text=DIFF + LONG, part_size=size), language=language),
+    st.sampled_from(("a", "ab", "abc", "abcd", ("a", "author"), ("a", "b", "c", "author"))),
     st.sampled_from((2_000, 24_000)),
     st.sampled_from(("en", "zh")),
 )

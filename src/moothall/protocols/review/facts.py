@@ -26,6 +26,11 @@ INSPECT: Final = "inspect"
 CHECK: Final = "check"
 SETTLE: Final = "settle"
 
+AUTHOR: Final = SeatId("author")
+"""The seat of who wrote the change: it reviews nothing and counts for nothing, and answers once to what the others raised."""
+AUTHOR_PATIENCE: Final = 86_400.0
+"""The seconds that the author has: a comment is not read at once."""
+
 KINDS: Final[dict[str, type[Fact]]] = {}
 
 

@@ -5,10 +5,10 @@ from typing import Final
 from moothall.domain.budget import LONG_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
 from moothall.domain.roster import validate_seats
-from moothall.errors import BadSetting
+from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.review.change import split_parts
-from moothall.protocols.review.facts import ReviewOpened, ReviewSettings
+from moothall.protocols.review.facts import AUTHOR, ReviewOpened, ReviewSettings
 from moothall.protocols.review.report import add_and_describe_entry, build_review_report, render_summary
 from moothall.protocols.review.rules import RULES
 from moothall.protocols.review.sarif import render_sarif
@@ -24,7 +24,7 @@ _ALONE: Final = "reviewers answer blind and consult nobody; who may consult meet
 def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     """Each part once by all; then at most one check of findings and one vote on those that are disputed."""
     assert isinstance(opened, ReviewOpened)
-    seats = tuple(seat.id for seat in opened.seats)
+    seats = tuple(seat.id for seat in opened.seats if seat.id != AUTHOR)
     parts = split_parts(opened.subject.context, opened.settings.part_size)
     sizes = [PROMPT_TOKENS + round(sum(file.size for file in part) / 3.5) for part in parts]
     reading = [ExpectedCalls(seats=seats, least=1, most=1, tokens_out=LONG_ANSWER, tokens_in=size) for size in sizes]
@@ -39,6 +39,8 @@ def open_session(plan: Plan) -> ReviewOpened:
         raise BadSetting("there is nothing to review; give a diff or files: `git diff | moot review -`, or --file change.diff")
     if limited := next((seat.id for seat in plan.seats if seat.sees), None):
         raise BadSetting(f"seat {limited!r} has `sees`, and every reviewer reads all of the change; take it out of the panel")
+    if all(seat.id == AUTHOR for seat in plan.seats):
+        raise BadRoster(f"the seat {AUTHOR!r} only answers to what reviewers raise; seat some: --panel reviewers, or --seat")
     return plan.opening(ReviewOpened, seats=validate_seats(plan.seats), settings=plan.settings)
 
 

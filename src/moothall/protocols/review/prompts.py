@@ -88,7 +88,7 @@ def _build_own_prompt(state: Review, words: ReviewPromptText, ask: Ask) -> str:
     lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
     for finding in state.list_questions(ask.seat) if ask.kind != facts.INSPECT else ():
         lines += ["", *_describe_finding(state, words, finding, with_reasons=ask.kind == facts.SETTLE)]
-    return "\n".join([*lines, "", words.now[ask.kind]])
+    return "\n".join([*lines, "", words.now["answer" if ask.seat == facts.AUTHOR else ask.kind]])
 
 
 def _describe_finding(state: Review, words: ReviewPromptText, finding: facts.MergedFinding, *, with_reasons: bool) -> list[str]:

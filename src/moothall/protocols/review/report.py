@@ -51,7 +51,7 @@ def _build_outcome(timeline: ReviewTimeline, decision: Decision, words: ReviewRe
     if not isinstance(closed, ReviewClosed):
         return sections.explain_no_decision(timeline, decision, words)
     text = words.no_verdict.get(closed.reason, words.no_decision) if decision.decision is None else decision.decision.text
-    read = ", ".join(f"{len(state.readers.get(part, ()))}/{len(state.seats)}" for part in range(1, len(state.parts) + 1))
+    read = ", ".join(f"{len(state.readers.get(part, ()))}/{len(state.reviewers)}" for part in range(1, len(state.parts) + 1))
     rows: list[tuple[str, blocks.Cell]] = [
         (words.read_by, read),
         (words.ended_by, words.endings.get(closed.reason, closed.reason)),

@@ -62,9 +62,11 @@ class ReviewRules:
         kind, turn = state.kind, state.turn
         if state.stop is None:
             patience = state.opened.settings.patience
+            longer = max(patience, facts.AUTHOR_PATIENCE)
+            waits = {seat: longer if seat == facts.AUTHOR else patience for seat in state.list_asked()}
             asks = tuple(
-                Ask(id=ask_id(turn, kind, seat), seat=seat, kind=kind, turn=turn, patience=patience)
-                for seat in state.list_asked()
+                Ask(id=ask_id(turn, kind, seat), seat=seat, kind=kind, turn=turn, patience=wait)
+                for seat, wait in waits.items()
                 if seat not in state.answered
             )
             if asks:

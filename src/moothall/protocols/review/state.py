@@ -47,6 +47,11 @@ class Review(ProtocolState):
         return split_parts(self.opened.subject.context, self.opened.settings.part_size)
 
     @property
+    def reviewers(self) -> tuple[SeatId, ...]:
+        """The seats that review: all but the author's."""
+        return tuple(seat.id for seat in self.seats if seat.id != facts.AUTHOR)
+
+    @property
     def kind(self) -> str:
         """What is asked in this turn; empty if nothing is."""
         if self.findings is None:
@@ -65,22 +70,26 @@ class Review(ProtocolState):
         """The findings that a seat is asked about in this turn, the worst first."""
         findings = [each for each in self.findings or () if each.is_quoted]
         if self.kind == facts.SETTLE:
-            findings = [each for each in findings if self.count_stands(each.number)[1]]
-        else:
+            findings = [each for each in findings if seat != facts.AUTHOR and self.is_disputed(each.number)]
+        elif seat != facts.AUTHOR:
             # What most raised blind needs no second look.
-            findings = [each for each in findings if seat not in each.held_by and 2 * len(each.held_by) <= len(self.seats)]
+            findings = [each for each in findings if seat not in each.held_by and 2 * len(each.held_by) <= len(self.reviewers)]
         ordered = sorted(findings, key=lambda each: (rank_severity(each.severity), each.number))
         return tuple(ordered[: facts.MAX_FINDINGS])
 
     def list_asked(self) -> tuple[SeatId, ...]:
         if self.kind in {facts.CHECK, facts.SETTLE}:
             return tuple(seat.id for seat in self.seats if self.list_questions(seat.id))
-        return tuple(seat.id for seat in self.seats) if self.kind else ()
+        return self.reviewers if self.kind else ()
 
     def count_stands(self, number: int) -> tuple[int, int]:
-        """How many seats confirm a finding, and how many dispute it."""
-        stands = [each.stand for each in self.stands.get(number, {}).values()]
+        """How many reviewers confirm a finding, and how many dispute it."""
+        stands = [each.stand for seat, each in self.stands.get(number, {}).items() if seat != facts.AUTHOR]
         return stands.count("confirm"), stands.count("dispute")
+
+    def is_disputed(self, number: int) -> bool:
+        """Whether a seat disputes a finding; what the author says against it is weighed by the reviewers."""
+        return any(each.stand == "dispute" for each in self.stands.get(number, {}).values())
 
     def rate_finding(self, finding: facts.MergedFinding) -> FindingState:
         """What became of a finding: each seat counts once, and one without evidence in the change counts for nothing."""
@@ -99,7 +108,7 @@ class Review(ProtocolState):
     def is_read(self) -> bool:
         """Whether more than half of the seats read each part of the change."""
         return bool(self.parts) and all(
-            2 * len(self.readers.get(part, ())) > len(self.seats) for part in range(1, len(self.parts) + 1)
+            2 * len(self.readers.get(part, ())) > len(self.reviewers) for part in range(1, len(self.parts) + 1)
         )
 
     def reach_verdict(self) -> tuple[facts.Verdict | None, facts.ReviewEnding]:

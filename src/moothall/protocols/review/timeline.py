@@ -7,7 +7,7 @@ from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import REVIEW_REPORT, ReviewReportText
 from moothall.protocols.review.change import locate_evidence, read_change
-from moothall.protocols.review.facts import ChangeInspected, FindingsWeighed, MergedFinding, ReviewClosed
+from moothall.protocols.review.facts import AUTHOR, ChangeInspected, FindingsWeighed, MergedFinding, ReviewClosed
 from moothall.protocols.review.rules import RULES
 from moothall.protocols.review.state import Review
 from moothall.reports.decision import DecidedFinding, Decision, Dissent, SeatPosition, SourcedClaim
@@ -68,7 +68,7 @@ def _build_finding(state: Review, finding: MergedFinding) -> DecidedFinding:
         claim=finding.claim,
         evidence=finding.evidence,
         state=state.rate_finding(finding),
-        held_by=tuple(seat for seat, each in stands.items() if each.stand == "confirm"),
+        held_by=tuple(seat for seat, each in stands.items() if each.stand == "confirm" and seat != AUTHOR),
         disputed_by=tuple(disputing),
         dissent=tuple(stands[seat].reason for seat in disputing if stands[seat].reason),
         settles=finding.settles,

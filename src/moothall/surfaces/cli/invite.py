@@ -16,7 +16,7 @@ from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
 from moothall.memory import facts
 from moothall.memory.facts import Role
-from moothall.memory.tokens import Token, format_code, parse_token_id
+from moothall.memory.tokens import MAX_CODE_LIFE, TICKET_LIFE, Token, format_code, parse_token_id
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 from moothall.surfaces.invitations import entries
@@ -104,7 +104,9 @@ def _describe_access(entry: Entry, tokens: Mapping[str, Token]) -> Iterator[dict
 @click.option("--url", default=URL, show_default=True, help="The address of the server.")
 @click.option("--for", "agent", type=click.Choice(sorted(ALL_CLIENTS)), help="Print only the configuration of this coding agent.")
 @click.option("--stdio", is_flag=True, help="For an agent on this machine that starts `moot mcp` itself, without a server.")
-@click.option("--code", "is_code", is_flag=True, help="Print a short code in place of the token: it works once, for 15 minutes.")
+@click.option(
+    "--code", "is_code", is_flag=True, help="Print a code in place of the token: for 15 minutes, or --lasts up to 1d; works once."
+)
 @click.option("--family", default="", help="The model (family) of the agent in this seat: agents of one family count for less.")
 @click.option("--note", default="", help="Stored with the token.")
 @click.option("--list", "is_listing", is_flag=True, help="List all tokens.")
@@ -164,7 +166,7 @@ async def _create_token(
         family=family,
     )
     if is_code:
-        return await _create_code(moot, issued.id, url, session, named or seat)
+        return await _create_code(moot, issued.id, url, session, named or seat, lasts=lasts)
     prompt = await _build_prompt(moot, session, seat) if session is not None and seat is not None else ""
     link, serving = "", ""
     if url:
@@ -194,11 +196,12 @@ async def _create_token(
     )
 
 
-async def _create_code(moot: Moot, token: str, url: str, session: str | None, seat: str | None) -> CommandResult:
+async def _create_code(moot: Moot, token: str, url: str, session: str | None, seat: str | None, *, lasts: float) -> CommandResult:
     """Create a code for a new token: its secret is shown to nobody."""
-    code = format_code((await moot.access.issue_code(token)).secret)
+    life = timedelta(seconds=lasts) if lasts <= MAX_CODE_LIFE.total_seconds() else TICKET_LIFE
+    code = format_code((await moot.access.issue_code(token, life)).secret)
     line = f"moot join {code} --url {url}"
-    notes = [Note("the code works once, within 15 minutes; in a browser it is taken at /login")]
+    notes = [Note(f"the code works once, within {life.total_seconds() / 60:.0f} minutes; in a browser it is taken at /login")]
     return CommandResult(
         json={"id": token, "code": code, "session": session, "seat": seat, "url": url, "command": line},
         lines=[code, line, *notes, Note(await entries.describe_server(url))],
