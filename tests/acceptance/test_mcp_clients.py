@@ -472,11 +472,11 @@ def test_what_was_written_blind_is_behind_no_door_before_all_have_written(server
 
     async def seen(client: Client, *more: tuple[str, Json]) -> list[bool]:
         found = [await _resource(client, session)]
-        for tool, arguments in (
+        calls: list[tuple[str, Json]] = [
             ("get_deliberation", {"deliberationId": session}),
             ("get_session", {"sessionId": session, "timeoutSeconds": 0}),
-            *more,
-        ):
+        ]
+        for tool, arguments in (*calls, *more):
             found.append(json.dumps(plain(await client.call_tool(tool, arguments))))
         return ["heliotrope" in each for each in found]
 
