@@ -87,6 +87,7 @@ def test_a_session_is_named_by_last_a_beginning_or_its_number(home: Path) -> Non
         (("该不该上线？",), 'moot run "该不该上线？"'),
         (("run", "Should", "we", "ship?"), 'put the topic in quotes: main run "Should we ship?"'),
         (("run", "Ship?", "--wait", "2hours"), "--wait 2hours: expected a duration such as 90s, 10m, 2h or 3d"),
+        (("backup", "x.db"), "it is `moot ledger backup`"),
         (("resume", "one", "two"), "unexpected: two; main resume takes one SESSION"),
     ],
 )

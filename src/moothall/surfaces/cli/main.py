@@ -124,6 +124,8 @@ class MainGroup(LazyGroup):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.commands and (len(args[0].split()) > 1 or _CHINESE.search(args[0])):
             ctx.fail(f'a question is put by `moot run`: moot run "{args[0]}"')
+        if args and args[0] in _parents:
+            ctx.fail(f"it is `moot {_parents[args[0]].name} {args[0]}`")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
