@@ -31,7 +31,7 @@ MAX_SCRIPT = 150_000
 """Bytes of the script, gzipped."""
 COUNTS = "counts"
 """The table of the page's catalogue that holds texts for one thing and for several."""
-TABLES = ("verdicts", "strengths", "consensus_types", "types", "stakes_levels", "outcomes", "agreement_kinds")
+TABLES = ("verdicts", "strengths", "consensus_types", "types", "stakes_levels", "outcomes", "agreement_kinds", "protocols")
 """The shared terms that the page shows."""
 
 _CALLED = re.compile(r'"((?:cstp|moot)\.\w+)"')
@@ -67,7 +67,8 @@ def build_words() -> str:
     page = read_catalogue(DEFAULT_LANGUAGE, "page")
     words = {}
     for language in list_languages():
-        texts, named = read_catalogue(language, "page"), read_catalogue(language, "terms")
+        texts, titles = read_catalogue(language, "page"), read_catalogue(language, "opening").get("titles", {})
+        named = {**read_catalogue(language, "terms"), "protocols": titles}
         words[language] = {
             "texts": {key: text for key, text in texts.items() if key != COUNTS},
             "counts": texts.get(COUNTS, {}),

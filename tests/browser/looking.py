@@ -7,6 +7,9 @@ from typing import Any, Final
 from playwright.sync_api import Page, ViewportSize, expect
 
 PHONE: Final[ViewportSize] = {"width": 380, "height": 760}
+SMALL: Final[ViewportSize] = {"width": 360, "height": 740}
+ZOOMED: Final[ViewportSize] = {"width": 640, "height": 400}
+"""What a window of 1,280 × 800 has at 200 %."""
 WIDE: Final[ViewportSize] = {"width": 1400, "height": 900}
 
 _SHOW_ALL = """async () => {

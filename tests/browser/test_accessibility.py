@@ -14,7 +14,9 @@ from tests.acceptance.doors import until
 from tests.acceptance.server import Server
 from tests.browser.looking import (
     PHONE,
+    SMALL,
     WIDE,
+    ZOOMED,
     check_width,
     open_view,
     read_timeline,
@@ -105,10 +107,12 @@ class Checker:
         names = re.compile("|".join(SEATS))
         assert [text for text in self.page.evaluate(OWN_WORDS, within) if foreign.search(names.sub("", text))] == [], where
 
-    def check_phone(self, where: str) -> None:
-        """No scrollbar at the foot of a narrow page, and nothing sticks out of it."""
-        self.page.set_viewport_size(PHONE)
-        check_width(self.page, f"{where} on a phone")
+    def check_narrow(self, where: str) -> None:
+        """No scrollbar at the foot of a narrow page, and nothing sticks out of it: a phone, and a screen at 200 %."""
+        # English words are the longer ones.
+        for size in (SMALL, ZOOMED) if self.language == "en" else (PHONE,):
+            self.page.set_viewport_size(size)
+            check_width(self.page, f"{where} at {size['width']} px")
         self.page.set_viewport_size(WIDE)
 
 
@@ -124,7 +128,7 @@ def test_no_view_has_a_serious_fault(shown: Shown, visit: Visit, axe: str, langu
     for path in name_paths(server, language):
         open_view(page, path)
         checker.check(path, theme)
-        checker.check_phone(path)
+        checker.check_narrow(path)
     # The last view is a seat's, whose panel comes up from below.
     page.set_viewport_size(PHONE)
     page.locator(".grip").click()
@@ -145,7 +149,7 @@ def check_session(checker: Checker, path: str) -> None:
     read_timeline(page)
     for theme in THEMES.values():
         checker.check(path, theme)
-    checker.check_phone(path)
+    checker.check_narrow(path)
     for address in visit_lenses(page):
         checker.check(address, next(themes), ".panel")
     page.locator(".seats .seat").first.click()

@@ -108,9 +108,31 @@ def test_words_are_for_people_and_every_view_has_a_title(shown: Shown, visit: Vi
         expect(phone.locator(".phone-tools").get_by_label(name)).to_be_visible()
 
 
-def test_a_decision_is_copied_as_markdown(shown: Shown, visit: Visit) -> None:
-    """W-6: the minutes, for a ticket or a mail."""
+def test_what_was_said_before_is_shown_while_later_words_are_sealed(shown: Shown) -> None:
+    """W-2, W-4: a swarm's later rounds and its vote are blind; the findings of the rounds before stay on the page."""
+    local = shown("en").local
+    cards = {
+        each[1]["entry"] for each in local("moot.getView", sessionId="swarm_en")["timeline"]["items"] if each[1].get("entry")
+    }
+    shown_blind: list[set[int]] = []
+    for at in range(2, local("moot.getView", sessionId="swarm_en")["head"]):
+        view = local("moot.getView", sessionId="swarm_en", at=at, limit=100)
+        found = {each[1]["entry"] for each in view["timeline"]["items"] if each[1].get("entry")}
+        assert found <= cards
+        shown_blind += [found] if view["sealed"] else []
+    assert shown_blind[0] == {1}
+    assert shown_blind[-1] == cards
+
+
+def test_a_decision_and_a_card_are_copied_as_markdown(shown: Shown, visit: Visit) -> None:
+    """W-6: the minutes, and what was said in one entry, for a ticket or a mail."""
     page = visit(shown("en"), "/s/debate_en", permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy as Markdown").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()").startswith("# ")
+    page.goto("/s/debate_en?entry=3")
+    page.get_by_role("button", name="Copy as Markdown").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert re.match(
+        r"\*\*Pavel\*\* \(\[#3\]\(http.*/s/debate_en\?entry=3\)\)\n\n> After", page.evaluate("navigator.clipboard.readText()")
+    )

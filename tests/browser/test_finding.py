@@ -51,7 +51,7 @@ def test_what_was_said_is_found_and_two_sessions_are_compared(server: Server, vi
     local("moot.labelSession", sessionId=first, isAway=False)
     local("moot.forkSession", sessionId=first)
     expect(other.locator(".group-of.decided [data-test=session-line]")).to_have_count(2)
-    expect(other.get_by_text(re.compile("^ ?fork · debate"))).to_have_count(1)
+    expect(other.get_by_text(re.compile("^ ?fork · Structured debate"))).to_have_count(1)
     page.goto(f"/s/{first}")
     page.get_by_role("link", name="Ask again with changes").click()
     expect(page.get_by_label("The question", exact=True)).to_have_value("Which cache?")

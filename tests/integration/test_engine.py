@@ -200,6 +200,22 @@ def test_of_the_sessions_that_are_held_ready_the_one_unused_longest_goes(monkeyp
     bounded(work())
 
 
+def test_who_writes_first_takes_over_what_a_reader_has_folded() -> None:
+    """W-9: of a long session that somebody looks at, the first new entry is not folded after all the others once more."""
+
+    async def work() -> None:
+        ledger = CountingLedger(MemoryLedger())
+        one, other = (Engine(ledger=ledger, rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=Steady()) for _ in range(2))
+        session = await one.open(opening("a", "b"))
+        snapshot, _ = await other.read_on(session)
+        other.offer_snapshot(snapshot)
+        ledger.reads.clear()
+        assert await other.load_recent(session) is snapshot
+        assert not ledger.reads
+
+    bounded(work())
+
+
 def test_no_clock_runs_while_a_session_is_parked() -> None:
     """P-14: a day without a process costs nothing of a budget of ten minutes, however often somebody looks in."""
 

@@ -178,6 +178,7 @@ class FoldedSessions:
         known = self._live.pop(session, None)
         folded = await self._read_on(session, known, None)
         self._live[session] = folded
+        self._resources.engine.offer_snapshot(folded.snapshot)
         if len(self._live) > MAX_LIVE:
             self._live.popitem(last=False)
         if folded.timeline.closed is not None:

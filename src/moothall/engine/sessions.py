@@ -91,6 +91,11 @@ class Sessions:
         self._cache_snapshot(snapshot)
         return snapshot
 
+    def offer_snapshot(self, snapshot: Snapshot) -> None:
+        """Take over the snapshot that a reader has folded: the first who writes need not fold a long session once more."""
+        if not snapshot.is_closed and snapshot.session not in self._known and len(self._known) < KNOWN_SESSIONS:
+            self._cache_snapshot(snapshot)
+
     async def read_on(
         self, session: SessionId, known: Snapshot | None = None, limit: int | None = None
     ) -> tuple[Snapshot, list[facts.Entry]]:

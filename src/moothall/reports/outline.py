@@ -92,7 +92,8 @@ def _list_items(blocks: Sequence[Block], timeline: SessionTimeline, cache: Outli
     """The items in order; lines that the section has no card for stand where they were said, also before the first one."""
     lines = {line.id: line for line in timeline.lines}
     # What a report leaves out while it is sealed stays left out.
-    is_sealed = getattr(getattr(timeline, "state", None), "is_sealed", False)
+    state = getattr(timeline, "state", None)
+    is_sealed, sealed_after = getattr(state, "is_sealed", False), getattr(state, "sealed_after", 0)
     same = _count_same_items(blocks, lines, cache)
     line_items = [*cache.items[:same], *(_build_item(block, lines) for block in blocks[same:])]
     _fill_entries(line_items, same)
@@ -101,7 +102,7 @@ def _list_items(blocks: Sequence[Block], timeline: SessionTimeline, cache: Outli
     missing = [
         TimelineItem(seq=line.seq, at=line.timestamp, block=build_line_card(line), seat=line.speaker, entry=line.id)
         for line in timeline.lines
-        if line.id not in shown and (not is_sealed or line.speaker == USER)
+        if line.id not in shown and (not is_sealed or line.speaker == USER or line.seq <= sealed_after)
     ]
     breaks = [TimelineItem(seq=seq, at="", block=Heading(title, 3, seq)) for seq, title in timeline.list_breaks()]
     uses = [

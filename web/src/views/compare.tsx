@@ -1,6 +1,6 @@
 // Two sessions side by side: what each decided, how surely and at what cost, and what was said where they differ.
 import { Blocks } from "../blocks";
-import { formatCount, formatMoney } from "../format";
+import { formatCount, formatMoney, nameTerm } from "../format";
 import { say } from "../language";
 import { Loading, Notice, Strength, useLoad } from "../parts";
 import { PlaceContext } from "../place";
@@ -59,7 +59,7 @@ function Side({ view, shared }: { view: View; shared: number }) {
           </a>
         </h2>
         <p class="soft">
-          {view.sessionId} · {view.protocol} · {view.seats.map((seat) => seat.id).join(", ")}
+          {view.sessionId} · {nameTerm("protocols", view.protocol)} · {view.seats.map((seat) => seat.id).join(", ")}
         </p>
         <p class="choice">{view.choice || say("no_decision")}</p>
         <p>

@@ -119,7 +119,7 @@ function DecisionList({ outcome }: { outcome: string }) {
               <OutcomeMark outcome={each.outcome} />
               {each.obligations.some((one) => one.state === "open") && <span class="tag warn">◆ {say("obligations_open")}</span>}
               <span class="soft">
-                {each.protocol} · <Ago at={each.closedAt} />
+                {nameTerm("protocols", each.protocol)} · <Ago at={each.closedAt} />
               </span>
             </span>
           </a>
@@ -248,7 +248,7 @@ export function DecisionView({ id }: { id: string }) {
                 </div>
                 <div>
                   <dt>{say("protocol")}</dt>
-                  <dd>{value.protocol}</dd>
+                  <dd>{nameTerm("protocols", value.protocol)}</dd>
                 </div>
                 <div>
                   <dt>{say("stakes")}</dt>

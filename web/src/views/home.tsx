@@ -1,6 +1,7 @@
 // Home: what runs, what waits (for me first), what is parked, what was decided.
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { nameTerm } from "../format";
 import { useKeys } from "../keys";
 import { language, say } from "../language";
 import { Ago, Loading, Notice, Strength, Action, useLoad } from "../parts";
@@ -208,7 +209,9 @@ function Filters() {
       <select aria-label={say("protocol")} value={query.get("protocol") ?? ""} onChange={(event) => setQuery({ protocol: event.currentTarget.value || null }, { replace: true })}>
         <option value="">{say("every_protocol")}</option>
         {protocols.map((each) => (
-          <option key={each}>{each}</option>
+          <option key={each} value={each}>
+            {nameTerm("protocols", each)}
+          </option>
         ))}
       </select>
       <select aria-label={say("state")} value={query.get("state") ?? ""} onChange={(event) => setQuery({ state: event.currentTarget.value || null }, { replace: true })}>
@@ -371,7 +374,7 @@ function LineView({ line }: { line: SessionLine }) {
               {each}
             </span>
           ))}{" "}
-          {[line.isDemo && say("demo"), line.forkedFrom && say("fork"), line.isImported && say("imported"), line.protocol].filter(Boolean).join(" · ")} · {say("entries_entries", { entries: line.entries })} · <Ago at={line.lastAt} />
+          {[line.isDemo && say("demo"), line.forkedFrom && say("fork"), line.isImported && say("imported"), nameTerm("protocols", line.protocol)].filter(Boolean).join(" · ")} · {say("entries_entries", { entries: line.entries })} · <Ago at={line.lastAt} />
         </span>
       </span>
     </a>

@@ -122,22 +122,21 @@ export function DecisionLens({ view }: { view: View }) {
               {say("ask_again")}
             </a>
           )}
-          <CopyDecision view={view} />
+          <CopyMarkdown read={async () => (await call("moot.exportSession", { sessionId: view.sessionId, form: "minutes" })).text} />
         </p>
       )}
     </section>
   );
 }
 
-/** The minutes as Markdown, for a ticket or a mail. */
-function CopyDecision({ view }: { view: View }) {
+/** The minutes, or what was said in one entry, as Markdown for a ticket or a mail. */
+function CopyMarkdown({ read }: { read: () => Promise<string> }) {
   const [isCopied, setCopied] = useState(false);
   return (
     <Action
       class="quiet"
       do={async () => {
-        const { text } = await call("moot.exportSession", { sessionId: view.sessionId, form: "minutes" });
-        await copyText(text);
+        await copyText(await read());
         setCopied(true);
         setTimeout(() => setCopied(false), 1500);
       }}
@@ -339,6 +338,13 @@ function SeatLens({ seat, view, items }: { seat: Seat; view: View; items: Item[]
   );
 }
 
+/** What was said in an entry, quoted under who said it, with the way to it. */
+async function quoteEntry(view: View, item: Item): Promise<string> {
+  const { text } = await call("moot.getText", { sessionId: view.sessionId, entry: item.entry ?? 0 });
+  const way = `${location.origin}${buildPath("s", view.sessionId)}?entry=${item.entry}`;
+  return `**${item.seat === USER ? say("user") : item.seat}** ([#${item.entry}](${way}))\n\n${text.replace(/^/gm, "> ")}\n`;
+}
+
 function EntryLens({ item, view, items }: { item: Item; view: View; items: Item[] }) {
   const entry = item.entry ?? 0;
   const answers = [...new Set(collectReferences(item.blocks))].filter((each) => each !== entry);
@@ -395,6 +401,7 @@ function EntryLens({ item, view, items }: { item: Item; view: View; items: Item[
         <button class="quiet" onClick={() => setQuery({ at: String(item.seq) })}>
           {say("show_the_meeting_as_it_was")}
         </button>
+        {exported === null && <CopyMarkdown read={() => quoteEntry(view, item)} />}
       </p>
     </section>
   );
@@ -429,7 +436,7 @@ function AboutLens({ view }: { view: View }) {
         <Row name={say("id")}>
           <CopyId id={view.sessionId} />
         </Row>
-        <Row name={say("protocol")}>{view.protocol}</Row>
+        <Row name={say("protocol")}>{nameTerm("protocols", view.protocol)}</Row>
         <Row name={say("opened")}>
           <Ago at={view.openedAt} />
         </Row>

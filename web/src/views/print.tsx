@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { options } from "preact";
 import { Blocks } from "../blocks";
-import { formatExact, formatSize } from "../format";
+import { formatExact, formatSize, nameTerm } from "../format";
 import { say } from "../language";
 import { MISSING } from "../items";
 import type { Meeting } from "../meeting";
@@ -32,7 +32,7 @@ export function PrintView({ meeting, view }: { meeting: Meeting; view: View }) {
     <article class={`print-view ${items.length > LONG ? "long" : ""}`}>
       <header>
         <p class="soft">
-          moot · {view.protocol} · {view.sessionId}
+          moot · {nameTerm("protocols", view.protocol)} · {view.sessionId}
           {view.demo ? ` · ${say("demo")}` : ""}
           {view.forkedFrom ? ` · ${say("forked_from")} ${view.forkedFrom.sessionId} #${view.forkedFrom.at}` : ""}
         </p>

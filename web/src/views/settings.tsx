@@ -55,7 +55,7 @@ function Tokens() {
       {error && <Notice tone="bad">{error}</Notice>}
       {value === null && !error && <Loading />}
       {value !== null && (
-        <div class="scroll" tabIndex={0} role="region" aria-label={say("tokens_given")}>
+        <div class="scroll stack-small" tabIndex={0} role="region" aria-label={say("tokens_given")}>
           <table>
             <thead>
               <tr>
@@ -70,13 +70,13 @@ function Tokens() {
             <tbody>
               {live.map((each) => (
                 <tr key={each.id}>
-                  <td>
+                  <td data-name={say("id")}>
                     <code>{each.id}</code>
                   </td>
-                  <td>
+                  <td data-name={say("role")}>
                     {each.role} {each.seat && <b>{each.seat}</b>}
                   </td>
-                  <td>
+                  <td data-name={say("session")}>
                     {each.session ? (
                       <a data-in href={buildPath("s", each.session)}>
                         {each.session}
@@ -85,8 +85,8 @@ function Tokens() {
                       say("all_sessions")
                     )}
                   </td>
-                  <td>{formatExact(each.expires)}</td>
-                  <td lang="en">{each.note}</td>
+                  <td data-name={say("valid_until")}>{formatExact(each.expires)}</td>
+                  <td data-name={say("note")} lang="en">{each.note.replaceAll("`", "")}</td>
                   <td>
                     {me.value?.tokenId === each.id ? (
                       <span class="soft">{say("yours")}</span>

@@ -198,7 +198,7 @@ function DraftView({ draft }: { draft: Draft }) {
       </div>
       {/* A draft may be JSON on its way to an answer: it is shown as it comes, as plain text. */}
       <p class="stream" dir="auto">
-        {draft.text.value.length > 6000 ? `…${draft.text.value.slice(-6000)}` : draft.text.value}
+        {(draft.text.value.length > 6000 ? `…${draft.text.value.slice(-6000)}` : draft.text.value).replace(/^#{1,6} /gm, "")}
       </p>
     </li>
   );
