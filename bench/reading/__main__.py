@@ -1,11 +1,13 @@
-"""A really careless mind: the embedded model without its grammar answers each kind of ask (`python -m bench.reading [TIMES]`).
+"""A careless mind: the embedded model without its grammar answers each kind of ask (`python -m bench.reading [TIMES [FILE]]`).
 
 For every protocol one session is held by seats that answer well; the first asks of each kind are kept with their prompts. Then
 the model answers each kind TIMES times (default 100), and each answer is read twice: strictly (JSON that fits as it stands, as
-every answer was read before) and kindly (as answers are read now). It needs the extra `embedded` and its weights.
+every answer was read before) and kindly (as answers are read now). It needs the extra `embedded` and its weights. With FILE each
+answer is kept in it as a line of JSON, so that another version can read the same answers.
 """
 
 import asyncio
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -76,6 +78,10 @@ def main() -> None:
             # One brief after another: the model reads the same prompt once.
             asked = [briefs[number * len(briefs) // times] for number in range(times)]
             texts = [answer(model, brief, seed) for seed, brief in enumerate(asked)]
+            if len(sys.argv) > 2:
+                with Path(sys.argv[2]).open("a", encoding="utf-8") as file:
+                    for number, text in enumerate(texts):
+                        file.write(json.dumps([protocol, kind, number * len(briefs) // times, text]) + "\n")
             shares = [
                 sum(counts(brief, text, is_strict=is_strict) for brief, text in zip(asked, texts, strict=True)) / times
                 for is_strict in (True, False)

@@ -297,3 +297,33 @@ def test_a_person_sits_at_a_session_in_postgresql(cli: Cli, postgres_address: st
         terminal.type("\r")
         assert terminal.ended() == 0
     assert [voice["text"] for voice in shared.json("show", "s")["dissent"]] == ["Too hot."]
+
+
+@pytest.mark.parametrize("door", ["run", "sit"])
+def test_a_person_at_a_terminal_is_recorded_as_they_meant_or_asked(cli: Cli, door: str) -> None:
+    """M-14: what cannot be read is asked for again, what is read from a sentence counts once Enter confirms it."""
+    platform = write_script(cli.cwd / "scene.toml", {"ada": {"intent": [wants(0.2)], "draft": [draft("Soup.", [1])]}})
+    person = "human" if door == "run" else "mailbox"
+    words = ["Lunch?", "--seat", f"ada={platform}", "--seat", f"eve={person}", *SUMMARIZER, "--session", "s", "--turns", "1"]
+    if door == "sit":
+        cli("run", *words, code=3)
+    with Terminal(cli, *(("run", *words) if door == "run" else ("sit", "s", "--seat", "eve"))) as terminal:
+        for asked, typed in (
+            ("Say something", "Noodles."),
+            ("Where do you stand on this decision?", "yes but no"),
+            ("! expected a number or a word of the list", "支持不了"),
+            ("! expected a number or a word of the list", "OK, I oppose this"),
+            ("! understood as: oppose. Enter confirms it", ""),
+            ("Why?", ""),
+            ("How sure are you?", ""),
+        ):
+            # Each question anew: its words may have been shown before. Nothing is typed before the prompt stands.
+            for shown in (asked, "eve>"):
+                terminal.wait_for(shown)
+                terminal.raw = terminal.raw.partition(shown.encode())[2]
+            terminal.type(f"{typed}\r")
+        assert terminal.ended() == 0
+    taken = [fact for fact in list_facts(cli, "s") if fact["fact"] == "persona.stand_taken"]
+    assert [(fact["seat"], fact["said"], fact["corrections"]) for fact in taken] == [
+        ("eve", {"verdict": "oppose"}, ["words the answer 'OK, I oppose this'"])
+    ]

@@ -249,3 +249,41 @@ def test_a_seat_is_answered_by_keyboard_alone(server: Server, visit: Visit) -> N
         expect(page.get_by_text("Recorded.")).to_be_visible()
         local.say(session, "bob", "pass")
         expect(form).to_be_visible()
+
+
+def test_what_a_person_types_on_the_page_never_counts_as_something_else(server: Server, visit: Visit) -> None:
+    """M-14, W-5: words alone choose nothing, words against the label are asked about, and what was typed is in the record."""
+    local = server.local
+    typed = {"ada": "OK, I oppose this", "bob": "yes but no", "eve": "支持不了"}
+    session = local.opened(topic=TOPIC, participants=list(typed))
+    for seat in typed:
+        local.say(session, seat, "propose", choice=f"choice of {seat}")
+    for seat in typed:
+        local.say(session, seat, "pass")
+    local.say(session, "ada", "synthesize", text="Move the desks.", choice="move the desks")
+    local.say(session, "bob", "pass")
+    local.say(session, "eve", "pass")
+    before = local.read(session)["cursor"]
+    page = visit(server, f"/s/{session}")
+    form = page.locator("form.ask")
+    for seat, words in typed.items():
+        page.goto(f"http://{server.address}/seat/{session}/{seat}")
+        form.get_by_label("Why?").fill(words)
+        send(page)
+        expect(form.get_by_role("alert")).to_contain_text("Please answer: How do you vote on the motion?")
+        if seat == "ada":
+            form.get_by_role("radio", name="support", exact=True).check()
+            send(page)
+            confirm(page, "support")
+            expect(form.get_by_role("alert")).to_contain_text("which of the two")
+            page.get_by_role("button", name="Change it").click()
+        assert local.read(session)["cursor"] == before
+        form.get_by_role("radio", name="oppose").check()
+        send(page)
+        confirm(page, "oppose")
+        expect(page.get_by_text(re.compile("Recorded.|The session is over."))).to_be_visible()
+        before = local.read(session)["cursor"]
+    votes = [each for each in local.read(session)["contributions"] if each["type"] == "vote"]
+    assert {each["participant"]: (each["position"], each["text"]) for each in votes} == {
+        seat: ("oppose", words) for seat, words in typed.items()
+    }

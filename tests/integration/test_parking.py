@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.outages import CONSULTING, DEADLINE, FAST, PIPELINE, SCENES, Provider, Scene, Switchboard, open_moot
+from tests.support.outages import CAUSES, CONSULTING, DEADLINE, FAST, PIPELINE, SCENES, Provider, Scene, Switchboard, open_moot
 from tests.support.typing_person import TypingPerson
 
 from moothall.app.moot import Moot
@@ -22,7 +22,7 @@ from moothall.domain.roster import Seat
 from moothall.errors import ProviderRefused, SessionClosed
 from moothall.participants.human import AskPerson, PersonQuestion
 from moothall.reports.decision import Decision
-from moothall_testkit.stub_server import Drop, Fail, Hang, Raw, Step
+from moothall_testkit.stub_server import Hang
 
 T = TypeVar("T")
 S = SessionId("s")
@@ -95,19 +95,6 @@ def test_a_provider_that_is_killed_in_mid_session_and_comes_back_costs_nothing_b
     run(work())
 
 
-CAUSES: dict[str, Step] = {
-    "500": Fail(status=500),
-    "503": Fail(status=503),
-    "401": Fail(status=401),
-    "402": Fail(status=402),
-    "403": Fail(status=403),
-    "404": Fail(status=404),
-    "429": Fail(status=429),
-    "quota": Fail(status=429, code="insufficient_quota"),
-    "reset": Drop(),
-    "half": Raw(body=b'{"id": "x", "choices": [{"message": {"content": "Half'),
-    "a page": Raw(body=b"<html><body>Sign in to the hotel's network</body></html>", content_type="text/html"),
-}
 _SCENE = {scene.protocol: scene for scene in SCENES}
 TOTAL = [
     *((_SCENE["roundtable"], cause) for cause in CAUSES),
@@ -128,7 +115,6 @@ def test_a_total_outage_costs_nobody_a_turn_whatever_its_cause(scene: Scene, cau
             await check_parked(moot, await hold(moot, scene))
             assert len(provider.answered) >= 3
             provider.dies_after = 10**9
-            provider.is_out = False
             decision = await moot.resume("s")
             assert decision.status == "concluded"
             assert await list_facts(moot, SeatLost) == []
@@ -151,7 +137,7 @@ def test_a_server_that_hangs_for_everybody_parks_and_one_seat_that_is_slow_is_lo
             await check_parked(moot, await hold(moot, scene))
             provider.dies_after = 10**9
             # From now on it is slow for one seat alone.
-            provider.is_out, provider.hangs_for = False, scene.seats[0]
+            provider.hangs_for = scene.seats[0]
             decision = await moot.resume("s")
             lost = await list_facts(moot, SeatLost)
             await provider.kill()

@@ -22,11 +22,26 @@ from moothall.participants.model_request import RetryPolicy
 from moothall.participants.platforms import parse_platform
 from moothall.participants.script import ScriptParticipant
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
-from moothall_testkit.stub_server import Hang, Request, Step, StubReply, StubServer
+from moothall_testkit.stub_server import Drop, Fail, Hang, Raw, Request, Step, StubReply, StubServer
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 FAST = RetryPolicy(first_pause=0.01, longest_pause=0.02, preflight=5.0)
 DEADLINE = 60.0
+
+CAUSES: dict[str, Step] = {
+    "500": Fail(status=500),
+    "503": Fail(status=503),
+    "401": Fail(status=401),
+    "402": Fail(status=402),
+    "403": Fail(status=403),
+    "404": Fail(status=404),
+    "429": Fail(status=429),
+    "quota": Fail(status=429, code="insufficient_quota"),
+    "reset": Drop(),
+    "half": Raw(body=b'{"id": "x", "choices": [{"message": {"content": "Half'),
+    "a page": Raw(body=b"<html><body>Sign in to the hotel's network</body></html>", content_type="text/html"),
+}
+"""What a provider that is out for everybody does, by the name of the cause."""
 
 _TALK = """
 [[position]]
@@ -226,7 +241,7 @@ class Provider:
         self.dies_after = 10**9
         self.fails_with: Step | None = None
         """What it does once it is out, rather than to be gone."""
-        self.is_out = False
+        self._given = 0
         self.hangs_for = ""
         """The seat whose questions are never answered, while it is ready to."""
 
@@ -240,7 +255,7 @@ class Provider:
             self._server = None
 
     def _answer(self, request: Request) -> Step:
-        if self.is_out and self.fails_with is not None:
+        if self.fails_with is not None and self._given >= self.dies_after:
             return self.fails_with
         if "Say OK." in request.text:
             return StubReply(text="OK")
@@ -249,6 +264,7 @@ class Provider:
             return Hang()
         # The newest first: a seat that is asked the same twice gets the answer of the second time.
         found = (text for (of, own), text in reversed(self._texts.items()) if of == model and own in request.text)
+        self._given += 1
         return StubReply(text=next(found))
 
     def seat_all(self, scripts: Mapping[str, Participant], *, key: str = "") -> dict[str, Participant]:
@@ -266,8 +282,7 @@ class Provider:
 
     async def prepare(self, seat: str, response: Answer, brief: Brief) -> None:
         """Have the server answer with this, unless it is to die first."""
-        self.is_out = len(self.answered) >= self.dies_after
-        if self.is_out and self.fails_with is None:
+        if self.fails_with is None and len(self.answered) >= self.dies_after:
             await self.kill()
         self._texts.pop((seat, brief.own), None)
         self._texts[seat, brief.own] = _write_answer(response.said, brief)

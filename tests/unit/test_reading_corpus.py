@@ -219,6 +219,95 @@ GATES = {
     ),
 }
 
+# Irony, tags, others who are quoted, half a support, blame behind it, mixed languages, mistyped words: a careful reader asks.
+HARD = """
+I support this about as much as I support a hole in the head. ¦ Support? You must be dreaming.
+Sure, I support it, the way a rope supports a hanged man. ¦ I am opposed to opposing this.
+I can't say I don't oppose it. ¦ It's not that I oppose it.
+I would be lying were I to say I agree. ¦ Count me out. ¦ Bob wrote 'oppose', and so do I not.
+My colleague's verdict, oppose, is mistaken. ¦ I vote as Ada did: support.
+Ada voted support; me too, the other way. ¦ I approve, said nobody ever. ¦ I agree with the critics.
+I agree with Ada. ¦ I accept that we should reject it. ¦ I approve of the dissent.
+I support Ada's objection. ¦ I endorse the opposite. ¦ I endorse the previous speaker's no.
+I approve this after hell freezes over. ¦ I support this when pigs fly.
+I'll support this the day it works. ¦ I support this once the audit is done.
+I support it subject to the audit. ¦ I supprot this. ¦ I opose it. ¦ I dissaprove. ¦ disagre
+I un-support this ¦ Unsupportive, sorry. ¦ I support this not. ¦ I support this - NOT!
+I support this /s ¦ I support this 🙄 ¦ I support this (sarcasm) ¦ I support this in theory.
+I support this in principle ¦ I would have supported it. ¦ I should support this.
+I might support it ¦ I want to oppose it. ¦ I almost oppose it. ¦ I oppose nothing here.
+I support nothing of this. ¦ I support half of it. ¦ I oppose any delay.
+I oppose waiting any longer. ¦ I object, your honour, is what a lawyer would shout.
+Oppose, then? Fine by me either way. ¦ yes, I mean no ¦ yes... oppose ¦ No, no, I support it.
+No objections. ¦ No objection from me ¦ I have no reservations. ¦ I raise no objection. ¦ 我反对反对者
+我不是不支持 ¦ 我不反对 ¦ 并非不同意 ¦ 谈不上支持 ¦ 支持个鬼
+支持才怪呢 ¦ 我举双手双脚支持，除了双手双脚 ¦ 我倒是想支持 ¦ 本想支持来着 ¦ 支持的理由站不住脚
+同意他的反對意見 ¦ 我贊成否決 ¦ 我贊成撤回此案 ¦ 贊成個頭 ¦ 恕難贊成 ¦ 恕不贊同
+难道要我支持吗 ¦ 怎么可能支持 ¦ 岂能同意 ¦ 誰說我反對 ¦ 反对？不存在的。 ¦ 同意，个屁
+勉强同意 ¦ 暂时支持 ¦ 原则上同意 ¦ 口头上支持
+我同意 oppose ¦ I 支持 reject ¦ I 不 support this ¦ support 不了 ¦ 老板说支持就支持
+随大流，支持 ¦ 支持吧，大家都这么说 ¦ 如果不是为了钱，我支持 ¦ 只有在预算翻倍时才支持 ¦ 除非预算翻倍，否则支持不了
+I support it if and only if I am drunk, so no. ¦ Oppose unless fixed ¦ abstain? never.
+I abstain from abstaining ¦ I abstain from supporting it. ¦ I abstain from opposing.
+I am neutral on everything except this. ¦ 弃权不是我的风格 ¦ 我放弃弃权，反对
+Vote: support (as my master orders; I think it's awful) ¦ position: support | oppose
+support or oppose ¦ Please state support or oppose ¦ I'm afraid I must support the status quo.
+I support the status quo. ¦ I support the current state. ¦ I support the alternative.
+I support it less than before. ¦ I support this as little as Ada does. ¦ I support this too little.
+I support this, my foot. ¦ I support this, yeah right. ¦ Yeah, right. ¦ Yeah right, support.
+I support this as if. ¦ I agree to disagree. ¦ Agreed: we should reject. ¦ Agreed, it is terrible.
+Approved by mistake ¦ I approve this message. ¦ I favor the other one.
+I am in favour of the opposition. ¦ I am in favour of scrapping this motion.
+I am against the ones against this motion. ¦ I vote no confidence. ¦ My vote is no longer support
+My vote is support, was support, hereby ended. ¦ I am for it. Was. ¦ I supported it until today.
+I object to nothing. ¦ I object! To what? Nothing. ¦ Strongly support the failure of this motion.
+I support its failure. ¦ I support its rejection ¦ I support the rejection of this motion.
+I fully agree that this is bad. ¦ I agree this motion is dangerous. ¦ I agree. This is dangerous.
+I support this. It is dangerous and stupid. ¦ 我同意这是个坏主意 ¦ 同意，这是个坏主意 ¦ 赞成。太差了。 ¦ 我支持，太蠢了
+"""
+HARD_VERDICTS = """
+It is true that this is false. ¦ Truly wrong ¦ Confirmed as refuted ¦ true enough to be false
+I can confirm that Ada refuted it. ¦ I confirm the doubts ¦ I confirm this is a hoax.
+correct me: wrong ¦ not untrue ¦ hardly wrong ¦ false alarm, all fine
+The claim that it is false is false ¦ 非真 ¦ 并不属实 ¦ 属实才怪 ¦ 證偽失敗 ¦ 無法證實 ¦ 据说属实 ¦ Ada: confirmed
+wrong question ¦ true? ¦ true, ish ¦ half true ¦ technically correct
+unclear why anybody calls this unclear: it is true ¦ unconfirmed ¦ irrefutable ¦ I confirm nothing
+正确地说，是错的 ¦ confirmed, unfortunately by nobody ¦ Confirmed! ...in your dreams
+"""
+HARD_GATES = """
+Approved, pending fixes ¦ Approved once tests are added ¦ approve with changes ¦ LGTM
+Looks good, reject ¦ Reject? No. ¦ I cannot reject this ¦ rejected? nah ¦ Not rejected
+Approval denied ¦ approval withheld ¦ approved in error ¦ 批准个头 ¦ 無法通過 ¦ 通过不了 ¦ 勉強通過 ¦ 驳回驳回意见
+Bob approved it ¦ APPROVED? ¦ APPROVED!!! just kidding ¦ The reviewer said APPROVED.
+approved by my cat ¦ I approve of rejecting it ¦ This is the worst work I have ever APPROVED
+REJECTED by others, not me ¦ would be approved ¦ to be approved ¦ approved = false ¦ APPROVED: no
+approved: false ¦ Verdict: APPROVED or REJECTED ¦ APPROVED/REJECTED ¦ APPROVED. But broken.
+APPROVED. It does not compile. ¦ APPROVED, it fails all tests ¦ APPROVED, all tests fail.
+"""
+HARD_NAMES = """
+Postgres my foot ¦ Postgres was my choice once ¦ Use Postgres for what it hates ¦ Postgres > SQLite
+SQLite < Postgres ¦ Postgres loses ¦ Postgres, never ¦ Never Postgres ¦ Go with Postgres' rival
+the opposite of Postgres ¦ Kill Postgres ¦ replace Postgres ¦ leave Postgres ¦ migrate off Postgres
+Postgres-free ¦ non-Postgres ¦ 除了Postgres ¦ 淘汰 Postgres ¦ 換掉 Postgres ¦ 选Postgres的人疯了 ¦ Postgres 不行
+谁选 Postgres 谁傻 ¦ Postgres is what Ada wants ¦ Ada's Postgres ¦ not SQLite ¦ Anything except SQLite
+I pick Postgres over nothing ¦ Postgres instead of SQLite ¦ I choose to drop Postgres
+I choose not Postgres ¦ Postgres sucks ¦ Postgres is the worst ¦ I would pick Postgres last
+Postgres last ¦ Postgres second ¦ I pick the one that is not Postgres ¦ Postgres? Postgres!
+Skip Postgres ¦ Say no to Postgres ¦ We use Postgres now, sadly ¦ We should leave Postgres behind
+use Postgres no more ¦ I recommend Postgres to my enemies ¦ Postgres to my enemies ¦ 去掉 Postgres
+别的，不是 Postgres ¦ SQLite it is not ¦ It is SQLite not ¦ Postgres, not
+"""
+HARD_ANSWERS = """
+no doubt ¦ no, not no ¦ yes-men say so ¦ yes, never ¦ oh yes, a catastrophe ¦ no way around it: yes
+no question ¦ no problem ¦ Without a doubt ¦ yes? no. ¦ 不是不行 ¦ 没有不可以 ¦ 是不是呢 ¦ 是个问题 ¦ 好不了 ¦ yes to no
+no less ¦ Not no. ¦ yes, because no ¦ Yes, if hell freezes over ¦ no one knows
+yes, it should never happen ¦ No. It would be a mistake not to. ¦ No, we should. ¦ 是的，不应该 ¦ 不，应该
+"""
+
+
+def split_block(block: str) -> list[str]:
+    return [each.strip() for line in block.strip().splitlines() for each in line.split("¦")]
+
 
 def build_corpus() -> Iterator[Sample]:
     for side, other in OTHER.items():
@@ -238,6 +327,14 @@ def build_corpus() -> Iterator[Sample]:
         for meant, texts in table.items():
             yield from (Sample(text, meant, choices) for text in texts)
     yield from (Sample(text, "conditional_support") for text in CONDITIONS)
+    for block, choices in (
+        (HARD, POSITIONS),
+        (HARD_VERDICTS, VERDICTS),
+        (HARD_GATES, GATE),
+        (HARD_NAMES, NAMES),
+        (HARD_ANSWERS, build_choices(("yes", "no"))),
+    ):
+        yield from (Sample(text, ASKED, choices) for text in split_block(block))
 
 
 CORPUS = tuple({(sample.text, sample.choices): sample for sample in build_corpus()}.values())
@@ -292,7 +389,12 @@ def test_a_denial_never_leaves_a_reading_as_it_was(sample: Sample) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["50/50", "less than 20 %", "8", "at most 0.9", "not 80%", "80% unsure", "between 0.2 and 0.4", "over 90%"]
+    "text",
+    [
+        *("50/50", "less than 20 %", "8", "at most 0.9", "not 80%", "80% unsure", "between 0.2 and 0.4", "over 90%"),
+        *("80 % sure it fails", "0.8 against", "minus 80%", "100% not", "80-90%", "80%?", "sure?", "low, if at all", "不到80%"),
+        *("八成不", "80%不同意", "至少50%", "sure not", "certainly not", "I am 90% certain that it is wrong", "不太确定"),
+    ],
 )
 def test_a_share_that_is_not_the_whole_answer_is_not_read(text: str) -> None:
     """M-14"""
@@ -300,7 +402,12 @@ def test_a_share_that_is_not_the_whole_answer_is_not_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I need to say nothing", "我不需要补充", "我不希望发言", "The floor is wet", "I do not need to add anything"]
+    "text",
+    [
+        *("I need to say nothing", "我不需要补充", "我不希望发言", "The floor is wet", "I do not need to add anything"),
+        *("我想说的都说了", "我要发言才怪", "Do I want to speak?", "Let somebody else have the floor", "I want Bob to speak"),
+        *("I have said all I want to say", "I want to speak only if asked", "I would rather listen than speak"),
+    ],
 )
 def test_a_bid_is_not_read_across_a_denial(text: str) -> None:
     """M-14"""

@@ -6,7 +6,8 @@ no doubt, nobody else who speaks. Words such as "yes" and "ok" make a choice onl
 makes one they must not contradict it. What does not fit is not read, and the seat is asked: a wrong reading is worse than a loss.
 
 The words of a clause that counts are a closed list on purpose. A list of the words that can turn a vote into its opposite would
-never be complete.
+never be complete. A clause in front of it in its sentence must be known, too, unless the writer speaks of itself after it ("Ada:
+confirmed" is not "After this, I confirm it"), and so must a tag of a word or two behind it ("I support this, my foot").
 """
 
 import re
@@ -38,7 +39,7 @@ _DENIAL: Final = re.compile(
 _DOUBT: Final = re.compile(
     r"\b(?:if|unless|provided|whether|but|however|although|though|yet|whereas|despite|said|says?|saying|argu[a-z]+|claims|claimed|"
     r"according|quot[a-z]+|wrote|pretend[a-z]*|suppose[a-z]*|imagin[a-z]+|kidding|joking|sarcas[a-z]+|iron[a-z]+|maybe|perhaps|"
-    r"possibly|probably|lean[a-z]*|tend[a-z]*|partly|partial|partially)\b"
+    r"possibly|probably|lean[a-z]*|tend[a-z]*|partly|partial|partially|once|until|till|pending|subject|provisional[a-z]*)\b"
     r"|如果|若|除非|只要|假如|前提|但|不过|虽|尽管|说|称|问|据|假装|开玩笑|反话|也许|可能|大概|几乎|部分"
 )
 _IF: Final = re.compile(
@@ -46,7 +47,16 @@ _IF: Final = re.compile(
     r"on condition that|on the condition)\b|如果|只要|前提是|条件是|但须|但需|除非|假如"
 )
 _UNLESS: Final = ("unless", "除非")
-_SECOND_THOUGHT: Final = re.compile(r"\b(?:otherwise|else|were|had)\b|否则")
+_SECOND_THOUGHT: Final = re.compile(r"\b(?:otherwise|else|were|had|not for)\b|否则|不是为")
+# What is hardly said for a thing: a text that is for it and says so is asked about.
+_BLAME: Final = re.compile(
+    r"\b(?:terrible|terribly|awful[a-z]*|horrib[a-z]+|stupid[a-z]*|dangerous[a-z]*|disast[a-z]+|foolish|nonsense|false|dreams?|mess)\b"
+    r"|坏|差|蠢|糟|烂|屁|荒唐|危险"
+)
+_FOR: Final = frozenset({"support", "conditional_support", "conditional", "APPROVED", "confirmed", "adopted", "agree", "yes"})
+_OWN: Final = re.compile(r"\b(?:i|we|my|our)\b|我|本席")
+# The choice as the subject of what follows: "oppose, is what a lawyer would say".
+_GOES_ON: Final = re.compile(r"(?:is|was|are|were|would|has|had|does|did)\b")
 _SENTENCE_END: Final = re.compile(r"[.!](?=\s|$)|[。！;；\n]")
 _REASON: Final = re.compile(r"\b(?:because|since)\b|因为|由于")
 _CLAUSE_END: Final = re.compile(rf"[,.;:!\n—–(){{}}，。；：！、]+|\s-+\s|{_REASON.pattern}")
@@ -56,6 +66,8 @@ _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 # A third language: letters of another script, or Latin ones that English does not have.
 _FOREIGN: Final = re.compile(r"[^\W\d_a-z\u3400-\u9fff]")
 _QUOTED: Final = re.compile(r"[\"“”„«»「」『』]")
+_PICTURE: Final = re.compile(r"[\u2190-\u2704\u2706-\u2713\u2715-\u2bff\U0001f000-\U0001f44c\U0001f44e-\U0001faff]")
+"""Signs that may mean anything, but for a tick and a thumb up."""
 _MARKUP: Final = re.compile(r"[*_`~|\[\]<>]+")
 _SIMPLIFIED: Final = str.maketrans(
     "贊對棄權條這個動議決認為應該當們堅選擇給強沒無難別駁過絕證實偽確錯誤屬質採納補擴總結綜論態見說稱問寫項還",
@@ -110,7 +122,7 @@ def apply_rule(text: str, choices: Sequence[PersonChoice]) -> PositionRead | Non
     whole = _strip_marks(plain)
     if (value := lexicon.weak.get(whole) or lexicon.strong.get(whole)) is not None:
         return PositionRead(value)
-    if "?" in plain or _QUOTED.search(plain):
+    if "?" in plain or _QUOTED.search(plain) or _PICTURE.search(plain):
         return None
     plain = _SELF_REFERENCE.sub(" ", plain)
     return _read_label(plain, lexicon) or _read_condition(plain, text, lexicon, choices) or _read_clauses(plain, lexicon)
@@ -150,11 +162,6 @@ def split_sentences(text: str) -> list[str]:
     return [sentence for each in _SENTENCE_END.split(text) if (sentence := each.strip())]
 
 
-def has_denial(text: str) -> bool:
-    """Whether a text holds a word that turns what is said beside it into its opposite."""
-    return _DENIAL.search(fold_text(text)) is not None
-
-
 def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
     """Read a text of one clause that makes a choice and others that are silent."""
     # Names may hold marks ("Node.js"): each word for a choice becomes one sign before the text is cut into clauses.
@@ -170,23 +177,33 @@ def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
         return None
     value = next(iter(values), None)
     opener: str | None = None
-    for number, clause in enumerate(each.strip() for each in _CLAUSE_END.split(signed)):
-        word = _strip_marks(clause)
-        if not word or word in _OPENERS:
-            continue
-        if word in lexicon.weak and (number == 0 or lexicon.weak[word] == opener):
-            opener = lexicon.weak[word]
-        elif _SIGN in clause:
-            if clause.count(_SIGN) > 1 or not _is_plain(clause, lexicon):
+    number = -1
+    for sentence in map(str.strip, _SENTENCE_END.split(signed)):
+        is_fronted = False
+        for clause in map(str.strip, _CLAUSE_END.split(sentence)):
+            word, number = _strip_marks(clause), number + 1
+            if not word or word in _OPENERS:
+                continue
+            if word in lexicon.weak and (number == 0 or lexicon.weak[word] == opener):
+                opener = lexicon.weak[word]
+            elif _SIGN in clause:
+                if clause.count(_SIGN) > 1 or not _is_plain(clause, lexicon) or (is_fronted and not _OWN.search(clause)):
+                    return None
+            elif not _is_beside(
+                clause, value or opener, lexicon, is_reason=_SIGN not in sentence or bool(_STATED.search(signed))
+            ):
                 return None
-        elif _names_another(clause, value, lexicon) or _is_loud(clause, lexicon):
-            return None
+            else:
+                is_fronted = not _REASON.match(sentence) and not _is_plain(clause, lexicon)
     if value is None and opener is not None and (_REASON.search(plain) or lexicon.is_of_types):
         value = opener
     return None if value is None or opener not in {None, value} else PositionRead(value)
 
 
 _SIGN: Final = "\ue000"
+_STATED: Final = re.compile(rf"{_REASON.pattern}|{_SIGN}\s*[:：—–]")
+MIN_REASON: Final = 3
+"""How many words a clause has, or Chinese characters, that may be a reason: fewer say how the choice is meant."""
 
 
 def _is_plain(clause: str, lexicon: Lexicon) -> bool:
@@ -195,6 +212,14 @@ def _is_plain(clause: str, lexicon: Lexicon) -> bool:
     if any(word not in known and not _REFERENCE.fullmatch(word) for word in _LATIN.findall(clause)):
         return False
     return _HAN.search((_HAN_OF_NAMES if lexicon.is_of_names else _HAN_WORDS).sub(" ", clause)) is None
+
+
+def _is_beside(clause: str, value: str | None, lexicon: Lexicon, *, is_reason: bool) -> bool:
+    """Whether a clause says nothing of the choice: no other one, no denial or doubt, no blame of what is supported, no tag."""
+    if _names_another(clause, value, lexicon) or _is_loud(clause, lexicon) or (value in _FOR and _BLAME.search(clause)):
+        return False
+    is_tag = len(_LATIN.findall(clause)) + len(_HAN.findall(clause)) < MIN_REASON and not is_reason
+    return _is_plain(clause, lexicon) or not (is_tag or _GOES_ON.match(clause))
 
 
 def _names_another(clause: str, value: str | None, lexicon: Lexicon) -> bool:
@@ -270,9 +295,7 @@ def build_lexicon(choices: tuple[PersonChoice, ...]) -> Lexicon:
                 (weak if is_weak else strong).setdefault(folded, choice.value)
     others = (word for value in _STANCES if value not in offered for word in CHOICE_WORDS[value])
     blocking = {fold_text(word) for word in (*others, *_MORE_STANCES)} - weak.keys() - BARE_WORDS - LONE_WORDS
-    if is_of_names:
-        blocking = set()
-    listed = sorted({*strong, *blocking}, key=len, reverse=True)
+    listed = sorted({*strong, *(() if is_of_names else blocking)}, key=len, reverse=True)
     pattern = re.compile("|".join(_build_word_pattern(word) for word in listed) or r"(?!)")
     return Lexicon(
         strong=strong,
@@ -387,6 +410,8 @@ def _index_words(choices: tuple[PersonChoice, ...]) -> dict[str, str]:
 def read_choice(text: str, choices: Sequence[PersonChoice]) -> str | None:
     """Return the choice that a whole text is: by number, by letter, by word or by a part of its name; None if not certain."""
     typed = _fold(text)
+    if text.rstrip().endswith(("?", "？")) and not any("?" in fold_text(each.text) for each in choices):
+        return None
     value = _index_words(tuple(choices)).get(typed)
     if value is not None:
         return value
@@ -397,7 +422,7 @@ def read_choice(text: str, choices: Sequence[PersonChoice]) -> str | None:
     begun = [choice.value for choice in choices if len(typed) >= shortest and _fold(choice.text).startswith(typed)]
     if len(begun) == 1:
         return begun[0]
-    is_name = len(typed) >= 3 and not has_denial(typed)
+    is_name = len(typed) >= 3 and not _DENIAL.search(fold_text(typed))
     holding = [choice.value for choice in choices if is_name and _holds_name(_fold(choice.text), typed)]
     return holding[0] if len(holding) == 1 else None
 

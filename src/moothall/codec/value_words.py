@@ -88,7 +88,7 @@ def _read_number(value: object) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value)
-    if not isinstance(value, str) or len(value) > MAX_VALUE_LENGTH:
+    if not isinstance(value, str) or len(value) > MAX_VALUE_LENGTH or value.rstrip().endswith(("?", "？")):
         return None
     text = " ".join(unicodedata.normalize("NFKC", value).casefold().split())
     numbers = [float(each.replace(",", ".")) for each in _NUMBER.findall(text)]

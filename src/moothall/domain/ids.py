@@ -19,8 +19,7 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _ALIKE_SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "COPTIC", "CHEROKEE"})
 """Scripts with letters that look like those of another; a name is written in one of them."""
 _ALIKE: Final = str.maketrans(
-    "аАВсСԁеЕһНіІјЈӏкКмМоОрРԛѕЅтТуУԝхХαΑΒΕΖΗιΙκΚΜΝνοΟρΡΤυΥχΧհոօս",
-    "aABcCdeEhHiIjJlkKmMoOpPqsStTyYwxXaABEZHiIkKMNvoOpPTuYxXhnou",
+    "аАВсСԁеЕһНіІјЈӏкКмМоОрРԛѕЅтТуУԝхХαΑΒΕΖΗιΙκΚΜΝνοΟρΡΤυΥχΧհոօս", "aABcCdeEhHiIjJlkKmMoOpPqsStTyYwxXaABEZHiIkKMNvoOpPTuYxXhnou"
 )
 """Letters of other scripts, and the Latin ones that they look like."""
 _ALIKE_SHAPES: Final = str.maketrans("I10", "llO")

@@ -197,11 +197,7 @@ class TokenStore:
         return await self.issue_ticket(token, lasts, generate=_generate_code)
 
     async def issue_ticket(
-        self,
-        token: str,
-        lasts: timedelta = TICKET_LIFE,
-        *,
-        generate: Callable[[str, Collection[str]], IssuedToken] | None = None,
+        self, token: str, lasts: timedelta = TICKET_LIFE, *, generate: Callable[[str, Collection[str]], IssuedToken] | None = None
     ) -> IssuedToken:
         """Issue a secret that gives one browser a login with the rights of a token; raises UnknownToken, BadSetting."""
         if not timedelta(0) < lasts <= MAX_LIFE:

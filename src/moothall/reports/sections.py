@@ -174,10 +174,7 @@ def build_report(
         title=title or words.minutes,
         topic=decision.topic,
         decision=put_answer_first(
-            decision,
-            (*decision_blocks, *describe_evidence_base(timeline), *explain_refusals(timeline, words)),
-            words,
-            undecided,
+            decision, (*decision_blocks, *describe_evidence_base(timeline), *explain_refusals(timeline, words)), words, undecided
         ),
         record=(
             *add_origins(timeline, record, words),

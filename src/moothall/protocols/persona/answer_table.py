@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, get_args
 
-from moothall.codec.choice_rule import has_denial, split_clauses
+from moothall.codec.choice_rule import is_silent, split_clauses
 from moothall.codec.schemas import allow_choice, allow_entry, allow_list, allow_values, build_table_schema
 from moothall.codec.value_words import read_flag, read_share
 from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
@@ -44,8 +44,8 @@ _LISTENS: Final = re.compile(
 )
 _SPEAKS: Final = re.compile(
     rf"\b(?:want|wants|wish|need|must|should|would like|['’]d like|have|let me|allow me|may i|ask|asking) (?:to )?{_SPEAK}\b"
-    r"|\b(?:want|need|ask for|asking for|request|take|have|give me) (?:the|my) floor\b|\bsomething to (?:say|add)\b"
-    r"|(?:想|要|请求|需要|希望)(?:发言|说|补充|回应)|有话"
+    r"|\b(?:want|need|ask for|asking for|request|take|give me) (?:the|my) floor\b|\bsomething to (?:say|add)\b"
+    r"|(?:想|要|请求|需要|希望)(?:发言|说|补充|回应)(?!的)|有话"
 )
 
 
@@ -78,8 +78,8 @@ def _find_score(words: str) -> float | None:
 def _find_wish(words: str) -> bool | None:
     rest, listens = _LISTENS.subn(" ", words)
     speaks = [clause for clause in split_clauses(rest) if _SPEAKS.search(clause)]
-    # "I need to say nothing" asks for nothing: what is denied is not read.
-    if speaks and (listens or any(has_denial(clause) for clause in speaks)):
+    # "I need to say nothing" asks for nothing: what is denied, doubted or asked is not read.
+    if speaks and (listens or any("?" in clause or not is_silent(clause, ()) for clause in speaks)):
         return None
     return True if speaks else False if listens else None
 

@@ -93,7 +93,8 @@ class GateVerdict:
         """
         lines = [line.strip() for line in text.strip().splitlines() if not line.lstrip().startswith("```")]
         read = _read_first_line(lines) or _read_last_line(lines)
-        if read is None or any(_read_line(line) not in {None, read[0]} for line in lines):
+        parts = (part for line in lines for part in (line, re.split("[:：]", line)[-1]))
+        if read is None or any(_read_line(part) not in {None, read[0]} for part in parts):
             raise ValueError("a first line that begins with APPROVED or with REJECTED was expected, and not both")
         return cls(verdict=read[0], content=read[1][:20_000])
 

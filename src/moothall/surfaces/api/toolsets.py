@@ -110,12 +110,7 @@ def _describe_tool(name: str, method: Method[Any, Any], said: frozenset[str]) ->
     )
     if hidden:
         schema = _leave_out(schema, hidden)
-    return {
-        "name": name,
-        "description": method.summary,
-        "inputSchema": schema,
-        "annotations": _build_hints(name),
-    }
+    return {"name": name, "description": method.summary, "inputSchema": schema, "annotations": _build_hints(name)}
 
 
 def _build_hints(name: str) -> dict[str, bool]:

@@ -236,9 +236,6 @@ def _build_examples(name: str, required: set[str]) -> list[dict[str, Any]]:
     table = _load_examples()
     needed = {each: table["values"][each] for each in sorted(required)}
     return [
-        {
-            "name": f"{name} {number}",
-            "params": [{"name": each, "value": value} for each, value in {**needed, **more}.items()],
-        }
+        {"name": f"{name} {number}", "params": [{"name": each, "value": value} for each, value in {**needed, **more}.items()]}
         for number, more in enumerate(table["calls"].get(name, [{}]), 1)
     ]
