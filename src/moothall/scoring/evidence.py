@@ -139,11 +139,12 @@ def _rank(readings: Sequence[AnswerReading], method: Method) -> tuple[tuple[Answ
 
 def _compare_within_readers(readings: Sequence[AnswerReading]) -> list[AnswerReading]:
     """Return the readings by how far each is above or below its reader's mean: 0 and 1 are one spread away, and the most."""
-    values = [each.value for each in readings]
+    readers = _group(readings, _READER).values()
+    # One that read a single answer compares nothing: its reading is its mean. Where most did, all are compared with each other.
+    are_single = 2 * sum(len(own) > 1 for own in readers) < len(readers)
     compared = []
-    for own in _group(readings, _READER).values():
-        # One that read a single answer has no mean of its own: it is compared with what all say.
-        scale = [each.value for each in own] if len(own) > 1 else values
+    for own in readers:
+        scale = [each.value for each in (readings if are_single and len(own) == 1 else own)]
         mean, spread = math.fsum(scale) / len(scale), _compute_deviation(scale)
         for each in own:
             steps = max(-1.0, min(1.0, (each.value - mean) / max(_MIN_SPREAD, spread)))
