@@ -63,11 +63,10 @@ _CLAUSE_END: Final = re.compile(rf"[,.;:!\n—–(){{}}，。；：！、]+|\s-+
 _LATIN: Final = re.compile(r"[a-z0-9#']+")
 _REFERENCE: Final = re.compile(r"#?\d{1,6}")
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
-# A third language: letters of another script, or Latin ones that English does not have.
+# A third language: other scripts, or Latin letters that English does not have. Pictures, but for a tick and a thumb up.
+_PICTURE: Final = re.compile(r"[\u2190-\u2704\u2706-\u2713\u2715-\u2bff\U0001f000-\U0001f44c\U0001f44e-\U0001faff]")
 _FOREIGN: Final = re.compile(r"[^\W\d_a-z\u3400-\u9fff]")
 _QUOTED: Final = re.compile(r"[\"“”„«»「」『』]")
-_PICTURE: Final = re.compile(r"[\u2190-\u2704\u2706-\u2713\u2715-\u2bff\U0001f000-\U0001f44c\U0001f44e-\U0001faff]")
-"""Signs that may mean anything, but for a tick and a thumb up."""
 _MARKUP: Final = re.compile(r"[*_`~|\[\]<>]+")
 _SIMPLIFIED: Final = str.maketrans(
     "贊對棄權條這個動議決認為應該當們堅選擇給強沒無難別駁過絕證實偽確錯誤屬質採納補擴總結綜論態見說稱問寫項還",
@@ -202,8 +201,6 @@ def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
 
 _SIGN: Final = "\ue000"
 _STATED: Final = re.compile(rf"{_REASON.pattern}|{_SIGN}\s*[:：—–]")
-MIN_REASON: Final = 3
-"""How many words a clause has, or Chinese characters, that may be a reason: fewer say how the choice is meant."""
 
 
 def _is_plain(clause: str, lexicon: Lexicon) -> bool:
@@ -218,7 +215,7 @@ def _is_beside(clause: str, value: str | None, lexicon: Lexicon, *, is_reason: b
     """Whether a clause says nothing of the choice: no other one, no denial or doubt, no blame of what is supported, no tag."""
     if _names_another(clause, value, lexicon) or _is_loud(clause, lexicon) or (value in _FOR and _BLAME.search(clause)):
         return False
-    is_tag = len(_LATIN.findall(clause)) + len(_HAN.findall(clause)) < MIN_REASON and not is_reason
+    is_tag = len(_LATIN.findall(clause)) + len(_HAN.findall(clause)) < 3 and not is_reason
     return _is_plain(clause, lexicon) or not (is_tag or _GOES_ON.match(clause))
 
 
@@ -412,8 +409,7 @@ def read_choice(text: str, choices: Sequence[PersonChoice]) -> str | None:
     typed = _fold(text)
     if text.rstrip().endswith(("?", "？")) and not any("?" in fold_text(each.text) for each in choices):
         return None
-    value = _index_words(tuple(choices)).get(typed)
-    if value is not None:
+    if (value := _index_words(tuple(choices)).get(typed)) is not None:
         return value
     mark = _LETTER.fullmatch(unicodedata.normalize("NFKC", text).strip().casefold())
     if mark is not None:
