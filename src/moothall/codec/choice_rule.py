@@ -6,8 +6,7 @@ no doubt, nobody else who speaks. Words such as "yes" and "ok" make a choice onl
 makes one they must not contradict it. What does not fit is not read, and the seat is asked: a wrong reading is worse than a loss.
 
 The words of a clause that counts are a closed list on purpose. A list of the words that can turn a vote into its opposite would
-never be complete. A clause in front of it in its sentence must be known, too, unless the writer speaks of itself after it ("Ada:
-confirmed" is not "After this, I confirm it"), and so must a tag of a word or two behind it ("I support this, my foot").
+never be complete. What stands before the choice ("Ada: confirmed"), and a tag behind it ("support, my foot"), must be known, too.
 """
 
 import re
@@ -55,7 +54,6 @@ _BLAME: Final = re.compile(
 )
 _FOR: Final = frozenset({"support", "conditional_support", "conditional", "APPROVED", "confirmed", "adopted", "agree", "yes"})
 _OWN: Final = re.compile(r"\b(?:i|we|my|our)\b|我|本席")
-# The choice as the subject of what follows: "oppose, is what a lawyer would say".
 _GOES_ON: Final = re.compile(r"(?:is|was|are|were|would|has|had|does|did)\b")
 _SENTENCE_END: Final = re.compile(r"[.!](?=\s|$)|[。！;；\n]")
 _REASON: Final = re.compile(r"\b(?:because|since)\b|因为|由于")
@@ -153,7 +151,6 @@ def names_choice(text: str, choices: Sequence[PersonChoice]) -> bool:
 
 
 def split_clauses(text: str) -> list[str]:
-    """Return the clauses of a text, each of which is read by itself."""
     return [clause for each in _CLAUSE_END.split(fold_text(text)) if (clause := each.strip())]
 
 
@@ -213,16 +210,12 @@ def _is_plain(clause: str, lexicon: Lexicon) -> bool:
 
 def _is_beside(clause: str, value: str | None, lexicon: Lexicon, *, is_reason: bool) -> bool:
     """Whether a clause says nothing of the choice: no other one, no denial or doubt, no blame of what is supported, no tag."""
-    if _names_another(clause, value, lexicon) or _is_loud(clause, lexicon) or (value in _FOR and _BLAME.search(clause)):
+    words = _LATIN.findall(clause)
+    others = {lexicon.weak.get(word, value) for word in words if len(word) > 1 and word not in LONE_WORDS} - {value}
+    if others or _is_loud(clause, lexicon) or (value in _FOR and _BLAME.search(clause)):
         return False
-    is_tag = len(_LATIN.findall(clause)) + len(_HAN.findall(clause)) < 3 and not is_reason
+    is_tag = len(words) + len(_HAN.findall(clause)) < 3 and not is_reason
     return _is_plain(clause, lexicon) or not (is_tag or _GOES_ON.match(clause))
-
-
-def _names_another(clause: str, value: str | None, lexicon: Lexicon) -> bool:
-    """Whether a silent clause holds a word such as "yes" that would mean another choice if it stood alone."""
-    words = {word for word in _LATIN.findall(clause) if len(word) > 1 and word not in LONE_WORDS}
-    return any(lexicon.weak[word] != value for word in words & lexicon.weak.keys())
 
 
 def _compile_words(words: Sequence[str]) -> re.Pattern[str]:
