@@ -115,6 +115,9 @@ SAMPLES: dict[str, Sample] = {
     "project": Sample("mine", ["--project", "mine"], lambda opened: opened["consult"]["folder"].endswith("/mine")),
     "reading": Sample("strict", ["--reading", "strict"], lambda opened: opened["reading"] == "strict"),
     "tools": Sample("on", ["--tools", "on"], lambda opened: opened["tools"]["switch"] == "on"),
+    "tool_budget": Sample(
+        {"seat.calls": 20}, ["--tool-budget", "seat.calls=20"], lambda opened: opened["tools"]["seat"]["calls"] == 20
+    ),
     "tool_calls": Sample(3, ["--tool-calls", "3"], lambda opened: opened["tools"]["calls"] == 3),
     # What these do is not in the opening; the tests of memory and of refusals show it.
     "memory": Sample(False, ["--no-memory"]),

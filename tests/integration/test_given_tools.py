@@ -203,11 +203,12 @@ def test_a_seat_that_only_searches_ends_with_an_answer() -> None:
 
     response, uses, stub = respond([insist], calls=4)
     assert isinstance(response, Answer)
-    assert len(uses) == 4
+    assert [use.outcome for use in uses] == [*["answered"] * 4, "refused"]
+    assert "Nothing was called: ask.calls = 4, and that is used up." in uses[-1].result
     assert len(stub.asked) == response.usage.calls == 3
     last = stub.asked[-1]
     assert "tools" not in last.body
-    assert last.text.count('[search {"words": "rent euros"}]') == 4
+    assert last.text.count('[search {"words": "rent euros"}]') == 5
 
 
 def test_a_server_that_takes_no_tools_is_asked_without_them_from_then_on() -> None:
@@ -223,7 +224,7 @@ def test_what_was_looked_up_before_is_shown_and_counts_in_the_budget() -> None:
     _, uses, _ = respond([StubReply(calls=(READ,)), StubReply(text="So.")])
     response, again, stub = respond([act((READ,), (READ,))], calls=2, used=tuple(uses))
     assert isinstance(response, Answer)
-    assert len(again) == 1
+    assert [use.outcome for use in again] == ["answered", "refused"]
     assert "| 41: The rent is 40,000 euros a year." in stub.asked[0].text
 
 
@@ -249,7 +250,7 @@ def test_a_killed_process_repeats_no_recorded_use(tmp_path: Path) -> None:
                     begun = len(stub.asked)
                     await moot.resume(name, check=False)
                     facts = await list_facts(moot, name)
-                    uses = [use for use in list_uses(facts) if use.ask.startswith("1.propose.")]
+                    uses = [use for use in list_uses(facts) if use.ask.startswith("1.propose.") and use.outcome == "answered"]
                     assert len(uses) == 3
                     assert all("tools" not in request.body for request in stub.asked[begun : begun + 3])
                     assert all("40,000 euros" in request.text for request in stub.asked[begun : begun + 3])

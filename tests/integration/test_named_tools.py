@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,10 +14,11 @@ from tests.integration.test_given_tools import act, list_facts, list_uses, open_
 from moothall.app.moot import Moot
 from moothall.app.user_settings import read_settings, write_settings
 from moothall.domain.facts import Reply
+from moothall.domain.ids import SessionId
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting, ProviderRefused
 from moothall_testkit import tool_server
-from moothall_testkit.stub_server import Request, Step, StubServer
+from moothall_testkit.stub_server import Request, Step, StubReply, StubServer
 
 COMMAND = [sys.executable, tool_server.__file__]
 ALLOW = ["lookup", "hang", "flood", "fail", "die", "lie", "garble"]
@@ -47,7 +49,7 @@ def hold(environ: dict[str, str], step: Callable[[Request], Step], **options: An
 
 def list_called(folder: Path) -> list[str]:
     log = folder / "calls"
-    return log.read_text().split() if log.exists() else []
+    return [line.split()[0] for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def build_server(folder: Path, **more: Any) -> dict[str, Any]:
@@ -234,3 +236,99 @@ def test_pages_of_listed_hosts_are_fetched_and_no_others(tmp_path: Path) -> None
         assert f"{base}/?q=rent+now" in uses[6].result
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("budget", "most", "limit"),
+    [
+        ({"seat.calls": 2}, 4, "seat.calls = 2"),
+        ({"session.calls": "3"}, 3, "session.calls = 3"),
+        ({"session.money": 0.02}, 2, "session.money = 0.02"),
+        ({"session.tokens": 10}, 1, "session.tokens = 10"),
+    ],
+)
+def test_a_budget_ends_what_is_looked_up_and_says_so(tmp_path: Path, budget: dict[str, Any], most: int, limit: str) -> None:
+    """E-2, E-7: of a seat or of all together, seats that work at once included; on the record, in the result; money counts."""
+    environ = set_up(tmp_path, dictionary=build_server(tmp_path, price=0.01))
+    words = [(("dictionary__lookup", json.dumps({"word": f"w{number}"})),) for number in range(6)]
+    facts, stub, minutes = hold(
+        environ, act(*words), tools="dictionary", tool_budget=budget, protocol="debate", seats="ab", turns=None
+    )
+    uses = list_uses(facts)
+    answered = [use for use in uses if use.outcome == "answered"]
+    assert most <= len(answered) <= most + 1
+    refused = [use for use in uses if use.outcome == "refused"]
+    assert refused
+    assert all(f"Nothing was called: {limit}, and that is used up." in use.result for use in refused)
+    assert any(limit in request.text for request in stub.asked)
+    assert limit in minutes
+    assert any(use.usage.cost == 10_000 for use in answered)
+
+
+@pytest.mark.parametrize("key", ["seat", "room.calls", "seat.beer", "seat.calls.x"])
+def test_a_budget_that_is_none_is_refused(tmp_path: Path, key: str) -> None:
+    """E-7: the keys are named."""
+    with pytest.raises(BadSetting, match=r"expected ask, seat or session, then \.calls"):
+        hold(set_up(tmp_path, dictionary=build_server(tmp_path)), act(), tool_budget={key: 3})
+
+
+def test_what_a_tool_returned_can_be_quoted(tmp_path: Path) -> None:
+    """E-4: a quotation from a result stands there, and the report names one that does not."""
+    right, wrong = "“w0 means 4711” says the dictionary.", "“rent is theft and always was” says the dictionary."
+
+    def step(request: Request) -> Step:
+        said = act((("dictionary__lookup", '{"word": "w0"}'),))(request)
+        is_speech = isinstance(said, StubReply) and not said.calls and not request.body.get("response_format")
+        return StubReply(text=f"{right} {wrong}") if is_speech else said
+
+    environ = set_up(tmp_path, dictionary=build_server(tmp_path))
+    _, _, minutes = hold(environ, step, tools="dictionary", seats="ab", turns=2)
+    assert "rent is theft and always was”: not found" in minutes
+    assert "w0 means 4711”: " not in minutes
+
+
+def test_a_killed_process_repeats_at_most_the_call_that_was_not_written(tmp_path: Path) -> None:
+    """E-3: kill -9 as a tool answers: what is recorded is not called again; the call whose entry was not written may be, once."""
+    server = {"command": [*COMMAND, str(tmp_path / "calls"), str(tmp_path / "killed")], "allow": ["lookup"]}
+    environ = {**set_up(tmp_path, dictionary=server), "MOOT_LEDGER": "", "MOOT_MEMORY": "off"}
+    words = ("w0", "kill", "w2")
+
+    def step(request: Request) -> Step:
+        missing = [word for word in words if f"{word} means 4711" not in request.text]
+        is_over = not missing or not request.body.get("tools")
+        return act()(request) if is_over else StubReply(calls=(("dictionary__lookup", json.dumps({"word": missing[0]})),))
+
+    async def work() -> None:
+        async with StubServer([step]) as stub:
+            given = {"topic": "Q?", "seats": {"ada": f"{stub.base_url}#m"}, "tools": "dictionary", "session": "crash", "turns": 1}
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", KILLED, json.dumps(given), env={**os.environ, **environ}, stderr=asyncio.subprocess.PIPE
+            )
+            _, complaint = await process.communicate()
+            assert process.returncode == -9, complaint
+            async with Moot(environ=environ) as moot:
+                before = list_uses(await list_facts(moot, SessionId("crash")))
+                assert before[0].arguments == '{"word": "w0"}'
+                await moot.resume("crash", check=False)
+                uses = list_uses(await list_facts(moot, SessionId("crash")))
+            assert uses[: len(before)] == before
+            first = [use.arguments for use in uses if use.ask == before[0].ask]
+            assert first == [json.dumps({"word": word}) for word in words]
+
+    asyncio.run(work())
+    called = (tmp_path / "calls").read_text().splitlines()
+    assert called.count("lookup kill") <= 3
+    assert called[:2] == ["lookup w0", "lookup kill"]
+
+
+KILLED = """
+import asyncio, json, sys
+from moothall.app.moot import Moot
+
+async def main():
+    async with Moot() as moot:
+        session = await moot.open(check=False, seed=7, **json.loads(sys.argv[1]))
+        await moot.run(session)
+
+asyncio.run(main())
+"""

@@ -214,7 +214,27 @@ def build_tool_rules(options: Options) -> ToolRules:
     # With a switch the tools over the files are meant as well; a list without one is all that there is.
     switch: ToolSwitch = switches[0] if switches else "on" if set(GIVEN_TOOLS) & set(names) else "auto"
     all_names = tuple(dict.fromkeys((*GIVEN_TOOLS, *names))) if switches else names
-    return ToolRules(switch=switch, names=all_names, calls=options.get("tool_calls") or DEFAULT_TOOL_RULES.calls)
+    rules = ToolRules(switch=switch, names=all_names, calls=options.get("tool_calls") or DEFAULT_TOOL_RULES.calls)
+    for key, value in (options.get("tool_budget") or {}).items():
+        rules = _limit_tools(rules, key, value)
+    return rules
+
+
+def _limit_tools(rules: ToolRules, key: str, value: Any) -> ToolRules:
+    """Return the rules with one more limit, such as `seat.calls`; raises BadSetting."""
+    scope, _, kind = key.partition(".")
+    try:
+        amount = float(value)
+    except (TypeError, ValueError):
+        amount = 0.0
+    if scope not in {"ask", "seat", "session"} or kind not in {"calls", "seconds", "tokens", "money"} or not 0 < amount <= 1e9:
+        raise errors.BadSetting(
+            f"tool_budget: {key}={value} was given; expected ask, seat or session, then .calls, .seconds, .tokens or .money, and "
+            "an amount: seat.calls=20"
+        )
+    # The smallest amount is a limit as well, and not none at all.
+    limit = {kind: amount if kind == "seconds" else max(1, round(amount * 1e6 if kind == "money" else amount))}
+    return replace(rules, **limit) if scope == "ask" else replace(rules, **{scope: replace(getattr(rules, scope), **limit)})
 
 
 def _check_visible(opened: Opened) -> None:

@@ -129,6 +129,9 @@ class Options(TypedDict, total=False):
     ]
     tools: Annotated[str | None, SessionOption(kinds.ToolsKind(400), metavar="NAMES", refused=_IN_AGENDA, is_rare=True)]
     tool_calls: Annotated[int | None, SessionOption(kinds.CountKind(1, MAX_TOOL_CALLS), refused=_IN_AGENDA, is_rare=True)]
+    tool_budget: Annotated[
+        Mapping[str, Any] | None, SessionOption(kinds.SettingsKind(), metavar="KEY=VALUE", refused=_IN_AGENDA, is_rare=True)
+    ]
     settings: Annotated[Mapping[str, Any] | None, SessionOption(kinds.SettingsKind(), flag="--set", metavar="KEY=VALUE")]
     depth: Annotated[
         Depth | None,

@@ -121,6 +121,16 @@ CHARACTERS_PER_TOKEN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolLimits:
+    """How much may be looked up; None means no limit. Tokens are those of results, money is in millionths of a US dollar."""
+
+    calls: int | None = None
+    seconds: float | None = None
+    tokens: int | None = None
+    money: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRules:
     """The budget of one ask. What is over it is not called: the seat answers with what it has."""
 
@@ -133,6 +143,11 @@ class ToolRules:
     """How many tokens all results may have together, about three characters each."""
     names: tuple[str, ...] = GIVEN_TOOLS
     """Which tools seats have; those over what was given as `switch` says."""
+    money: int | None = None
+    seat: ToolLimits = ToolLimits()
+    """What each seat may use in the whole session."""
+    session: ToolLimits = ToolLimits()
+    """What all seats may use together."""
 
 
 DEFAULT_TOOL_RULES: Final = ToolRules()

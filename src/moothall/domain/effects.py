@@ -1,6 +1,6 @@
 """Effects: what a rulebook wants done. Rulebooks only return them; the engine carries them out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -153,6 +153,8 @@ class ToolAccess:
     files: tuple[ContextFile, ...]
     rules: ToolRules
     used: tuple[ToolUsed, ...] = ()
+    session_uses: Sequence[ToolUsed] = ()
+    """What all seats have looked up so far, while the ask is answered as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

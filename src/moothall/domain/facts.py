@@ -166,6 +166,7 @@ class ToolUsed(Fact):
     size: int = 0
     places: tuple[str, ...] = ()
     seconds: float = 0.0
+    usage: Usage = FREE
 
 
 @add_kind(CORE_KINDS, "asks_withdrawn")

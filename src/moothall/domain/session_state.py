@@ -21,7 +21,7 @@ REMEMBERED_KEYS: Final = 64
 REMEMBERED_ANSWERS: Final = 1_024
 """How many answer keys are remembered: the newest, counted over all seats."""
 
-_CHARGED: Final = (facts.Reply, facts.SeatLost, facts.SessionParked)
+_CHARGED: Final = (facts.Reply, facts.SeatLost, facts.SessionParked, facts.ToolUsed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +49,8 @@ class SessionState(ProtocolState):
     """The seats whose last ask failed by an outage."""
     tool_uses: Mapping[AskId, tuple[facts.ToolUsed, ...]] = field(default_factory=dict)
     """What seats looked up for asks that are not answered yet: a restarted process goes on from there."""
+    looked_up: tuple[facts.ToolUsed, ...] = ()
+    """All that seats looked up so far."""
 
     @property
     def is_waiting_outside(self) -> bool:
@@ -79,7 +81,8 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
     ):
         return after
     if isinstance(fact, facts.ToolUsed) or after.tool_uses:
-        after = fast_replace(after, tool_uses=_update_tool_uses(after.tool_uses, fact))
+        looked_up = (*after.looked_up, fact) if isinstance(fact, facts.ToolUsed) else after.looked_up
+        after = fast_replace(after, tool_uses=_update_tool_uses(after.tool_uses, fact), looked_up=looked_up)
     return _apply_rare_fact(evolve_shared(after, entry), fact, (entry.at - session_state.ran_at).total_seconds())
 
 

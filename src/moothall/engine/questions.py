@@ -38,6 +38,8 @@ class Questions:
         # For how long each ask has waited for its provider's turn, and since when it waits now: time that is not the seat's.
         self._waited: dict[AskId, float] = {}
         self._waiting: dict[AskId, float] = {}
+        # Seats that are asked at once share the budget for tools: each sees what the others use meanwhile.
+        self._uses: list[ToolUsed] | None = None
 
     async def put(
         self,
@@ -86,9 +88,11 @@ class Questions:
     ) -> Response:
         session, pauses = snapshot.session, self._world.pauses
         uses: list[ToolUsed] = []
+        session_uses = self._uses = list(snapshot.session_state.looked_up) if self._uses is None else self._uses
 
         def note_use(used: ToolUsed) -> None:
             uses.append(used)
+            session_uses.append(used)
             on_tool(used)
 
         def on_text(text: str) -> None:
@@ -104,6 +108,8 @@ class Questions:
         ON_TOOL.set(note_use)
         try:
             brief = snapshot.build_brief(ask)
+            if brief.tools is not None:
+                brief = replace(brief, tools=replace(brief.tools, session_uses=session_uses))
             while True:
                 before = pauses.look()
                 response = await participant.respond(brief, on_text)

@@ -54,7 +54,8 @@ class Snapshot(NamedTuple):
     def build_brief(self, ask: Ask) -> Brief:
         """Return what the seat of an ask receives: the rulebook's brief, and what this session was given at its opening."""
         opened = self.session_state.opened
-        brief = add_background(self.rules.brief(self.state, ask), opened, self.session_state.tool_uses.get(ask.id, ()))
+        state = self.session_state
+        brief = add_background(self.rules.brief(self.state, ask), opened, state.tool_uses.get(ask.id, ()), state.looked_up)
         return brief if opened.reading == brief.reading else replace(brief, reading=opened.reading)
 
     def build_answer_rules(self, ask: Ask) -> AnswerRules:

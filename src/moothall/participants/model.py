@@ -136,7 +136,9 @@ class ModelParticipant:
         model = await self._open_model()
         # An answer that could not be read is asked for again without tools, in its form: it was not for want of knowledge.
         has_tools = self._takes_tools and now.complaint is None and model.profile.get("supports_tools", True)
-        if has_tools and desk.is_open and await desk.list_offered():
+        if has_tools and not desk.is_open:
+            desk.refuse()
+        elif has_tools and await desk.list_offered():
             response = await self._request_with_tools(asking, model, build_user_prompt(desk.add_results(brief)), desk, now.room)
             if response is not None:
                 return _parse_response(brief, response)
@@ -172,9 +174,12 @@ class ModelParticipant:
             for call in calls:
                 if desk.is_open:
                     results.append((call, await desk.call(call.tool_name, call.args)))
+                else:
+                    desk.refuse(call.tool_name, call.args)
             # What is over the budget is not called; then the model is asked without tools.
             if len(results) == len(calls):
                 conversation.add_results(response, results)
+        desk.refuse()
         return None
 
     async def _request_json(

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urljoin, urlsplit
 
+from moothall.domain.budget import Usage
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
 from moothall.domain.topic import ContextFile
@@ -102,6 +103,10 @@ class ToolBox:
                 self._answers[key] = (time.monotonic(), result)
             if len(self._answers) > MAX_CACHED:
                 self._answers.popitem(last=False)
+            source = self.find(name)
+            # What comes from the cache afterwards costs nothing.
+            if source is not None and source.price:
+                result = replace(result, usage=Usage(cost=round(source.price * 1e6)))
         return result
 
     async def aclose(self) -> None:

@@ -18,6 +18,7 @@ from moothall.reports.given_tools import (
     encode_arguments,
     format_tool_uses,
     list_tools,
+    refuse_call,
     report_failure,
     run_tool,
 )
@@ -33,6 +34,7 @@ class ToolDesk:
         self._box = box
         self._tools: dict[str, OfferedTool] | None = None
         self._sources: dict[str, str] = {}
+        self._is_refused = False
         self._access = brief.tools
         self._uses = [] if brief.tools is None else list(brief.tools.used)
         self._begun = asyncio.get_running_loop().time()
@@ -58,12 +60,35 @@ class ToolDesk:
     @property
     def is_open(self) -> bool:
         """Whether one more call is within the budget."""
-        if self._access is None:
-            return False
-        rules = self._access.rules
-        size = sum(len(each.result) for each in self._uses)
-        seconds = asyncio.get_running_loop().time() - self._begun + sum(each.seconds for each in self._access.used)
-        return len(self._uses) < rules.calls and seconds < rules.seconds and size < rules.tokens * CHARACTERS_PER_TOKEN
+        return self._access is not None and not self._find_limit()
+
+    def _find_limit(self) -> str:
+        """Return the limit that is reached, such as `seat.calls = 20`; empty where there is none."""
+        assert self._access is not None
+        rules, ask, seat = self._access.rules, self._brief.ask.id, self._brief.seat.id
+        everything = [*(each for each in self._access.session_uses if each.ask != ask), *self._uses]
+        waited = asyncio.get_running_loop().time() - self._begun + sum(each.seconds for each in self._access.used)
+        own = [each for each in everything if each.seat == seat]
+        for name, limits, uses in (("ask", rules, self._uses), ("seat", rules.seat, own), ("session", rules.session, everything)):
+            spent: dict[str, float] = {
+                "calls": len(uses),
+                "seconds": waited if name == "ask" else sum(each.seconds for each in uses),
+                "tokens": sum(len(each.result) for each in uses) / CHARACTERS_PER_TOKEN,
+                "money": sum(each.usage.cost or 0 for each in uses),
+            }
+            for kind, amount in spent.items():
+                limit = getattr(limits, kind)
+                if limit is not None and amount >= limit:
+                    return f"{name}.{kind} = {limit / 1e6 if kind == 'money' else limit:g}"
+        return ""
+
+    def refuse(self, tool: str = "", arguments: object = None) -> None:
+        """Record once that a call is over the budget; nothing is called."""
+        limit = self._find_limit() if self._access is not None else ""
+        if limit and not self._is_refused:
+            self._is_refused = True
+            result = refuse_call(self._brief.language, "over_budget", limit=limit)
+            self._record(tool or "tools", arguments, result, asyncio.get_running_loop().time())
 
     async def call(self, tool: str, arguments: object) -> str:
         """Run a call, have it recorded, and return what the model reads of it."""
@@ -97,6 +122,7 @@ class ToolDesk:
             sha256=sha256(returned.encode()).hexdigest(),
             size=len(returned),
             places=result.places,
+            usage=result.usage,
             seconds=round(asyncio.get_running_loop().time() - begun, 3),
         )
         self._uses.append(used)

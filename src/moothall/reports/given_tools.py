@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from moothall.domain.budget import GIVEN_TOOLS, ToolOutcome
+from moothall.domain.budget import FREE, GIVEN_TOOLS, ToolOutcome, Usage
 from moothall.domain.facts import Language, ToolUsed
 from moothall.domain.given_search import Passage, number_lines, read_lines, search_files, split_lines
 from moothall.domain.safe_text import one_line, quote_lines
@@ -42,6 +42,7 @@ class ToolResult:
     text: str
     outcome: ToolOutcome = "answered"
     places: tuple[str, ...] = ()
+    usage: Usage = FREE
     returned: str = ""
     """All that a tool returned, where that is more than `text` shows."""
 
@@ -71,6 +72,11 @@ def check_call(
     if given is None or not given.keys() >= set(tool.schema.get("required") or ()):
         return _refuse(words, "bad_arguments", tool=name, fields=_describe_fields(tool.schema))
     return given
+
+
+def refuse_call(language: Language, refusal: str, **values: object) -> ToolResult:
+    """Return what a model is answered to a call that is not made."""
+    return _refuse(CONTEXT_FILES[language], refusal, **values)
 
 
 def report_failure(language: Language, tool: str, reason: str) -> ToolResult:

@@ -13,7 +13,7 @@ from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS, PrecedentsText
 from moothall.reports.given import format_context, is_read_by_tools, list_tool_names
-from moothall.reports.quotations import format_faults
+from moothall.reports.quotations import format_faults, list_tool_texts
 
 MAX_MEMORY_LENGTH: Final = 3_000
 """The most characters that memory takes in a brief."""
@@ -33,9 +33,9 @@ def format_precedents(language: Language, precedents: tuple[Precedent, ...]) -> 
     return text
 
 
-def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()) -> Brief:
+def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = (), looked_up: tuple[ToolUsed, ...] = ()) -> Brief:
     """Return the brief with the files of the question and what memory holds, before all that changes from turn to turn:
-    providers reuse what stays equal. `used` is what the seat has looked up for this ask already."""
+    providers reuse what stays equal. `used` is what the seat has looked up for this ask already, `looked_up` what all have."""
     subject = opened.subject
     context = () if brief.shows_given else subject.context
     files = select_visible(context, brief.seat.sees)
@@ -48,7 +48,9 @@ def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()
     given = [format_context(brief.language, files, brief.perception.goal, is_searched=is_searched)] if files else []
     given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
     given_text = "\n\n".join(given)
-    faults = format_faults(brief.language, context, brief.perception.memory.recent) if context else ""
+    texts = list_tool_texts(looked_up)
+    is_checked = context or texts
+    faults = format_faults(brief.language, context, brief.perception.memory.recent, texts) if is_checked else ""
     shared = "\n\n".join(part for part in (given_text, brief.shared, faults) if part)
     person = brief.person
     # A person has read it once it has spoken; a model forgets from ask to ask.

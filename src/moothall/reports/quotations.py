@@ -1,11 +1,13 @@
 """The quotations of a session, checked by code: as seats read it in a prompt, and as people read it in a report."""
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Final
 
+from moothall.domain.budget import GIVEN_TOOLS
 from moothall.domain.context import Utterance
-from moothall.domain.facts import Language
+from moothall.domain.facts import Language, ToolUsed
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.quotations import Quotation, check_quotations, list_cited_lines
 from moothall.domain.safe_text import one_line, quote_lines
@@ -15,15 +17,19 @@ from moothall.reports import blocks
 from moothall.reports.timeline import SessionTimeline, TimelineLine
 
 MAX_NAMED: Final = 12
+_FENCED: Final = re.compile(r"^\| (?:\d+: )?", re.MULTILINE)
 """How many faults a prompt names."""
 MAX_WORDS_LENGTH: Final = 200
 
 
 @lru_cache(maxsize=64)
-def format_faults(language: Language, files: tuple[ContextFile, ...], recent: tuple[Utterance, ...]) -> str:
+def format_faults(
+    language: Language, files: tuple[ContextFile, ...], recent: tuple[Utterance, ...], looked_up: tuple[str, ...] = ()
+) -> str:
     """What seats read of quotations that do not stand where they are said to; empty where all of them do."""
     words = CONTEXT_FILES[language]
-    said, faults = dict[int, str](), list[str]()
+    # What tools returned can be quoted as well; its entries have other numbers than lines have.
+    said, faults = {-number: text for number, text in enumerate(looked_up, 1)}, list[str]()
     for each in recent:
         if each.speaker != USER:
             checked = check_quotations(each.text, files, said, is_all_said=False)
@@ -32,10 +38,15 @@ def format_faults(language: Language, files: tuple[ContextFile, ...], recent: tu
     return "\n".join((words.checked, quote_lines("\n".join(faults[-MAX_NAMED:])))) if faults else ""
 
 
+def list_tool_texts(uses: Iterable[ToolUsed]) -> tuple[str, ...]:
+    """Return what tools beyond the given files returned, as it can be quoted: without fences and numbers of lines."""
+    return tuple(_FENCED.sub("", use.result) for use in uses if use.outcome == "answered" and use.tool not in GIVEN_TOOLS)
+
+
 def build_quotations(timeline: SessionTimeline, subject: Topic) -> tuple[blocks.Block, ...]:
     """The section of a report on quotations: how many stand where they are said to, and each that does not."""
     # A fault quotes the line that it is about: sealed with it.
-    if not subject.context or timeline.shared_state.is_sealed:
+    if not (subject.context or timeline.tool_uses) or timeline.shared_state.is_sealed:
         return ()
     words = CONTEXT_FILES[timeline.language]
     count, faults = 0, list[str]()
@@ -82,6 +93,7 @@ def _list_places(line: TimelineLine, subject: Topic, checked: Iterable[Quotation
 
 def _check_line(timeline: SessionTimeline, line: TimelineLine, files: tuple[ContextFile, ...]) -> list[Quotation]:
     said = {each.id: each.content for each in timeline.lines if each.id < line.id}
+    said |= {each.seq: text for each in timeline.tool_uses for text in list_tool_texts((each.fact,)) if each.seq < line.id}
     return check_quotations(line.content, files, said)
 
 

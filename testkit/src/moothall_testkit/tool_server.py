@@ -5,6 +5,7 @@ Written by hand, without the SDK: it starts at once, and it can send what no lib
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -43,7 +44,7 @@ def answer(message: dict[str, Any], calls: list[str]) -> dict[str, Any] | None:
         tools[-1] = {**tools[-1], "annotations": {"readOnlyHint": False, "destructiveHint": True}}
         return {**head, "result": {"tools": tools}}
     if method == "tools/call":
-        calls.append(params["name"])
+        calls.append(f"{params['name']} {(params.get('arguments') or {}).get('word')}")
         return {**head, "result": call(params["name"], params.get("arguments") or {})}
     return {**head, "error": {"code": -32601, "message": "Method not found"}}
 
@@ -60,7 +61,10 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve over standard input and output; each call is also written to the file that the first argument names."""
+    """Serve over standard input and output; each call is also written to the file that the first argument names.
+
+    Once, the word `kill` ends the process that started this one, as soon as it is answered: the second argument remembers that.
+    """
     calls: list[str] = []
     for line in sys.stdin:
         message = json.loads(line)
@@ -75,6 +79,9 @@ def main() -> None:
         calls.clear()
         if said is not None:
             print(json.dumps(said), flush=True)
+        if (given.get("arguments") or {}).get("word") == "kill" and len(sys.argv) > 2 and not Path(sys.argv[2]).exists():
+            Path(sys.argv[2]).touch()
+            os.kill(os.getppid(), signal.SIGKILL)
 
 
 def log_calls(calls: list[str]) -> None:
