@@ -515,6 +515,8 @@ def test_no_trick_with_an_address_reads_anything_else(server: Server, kind: str)
         timeline(session) + "/../../_access/timeline",
         f"moot://sessions/{session}/jsonl",
         f"moot://sessions/{session}",
+        "ui://moot/sessions/_access",
+        "ui://moot/sessions/..%2F_access",
         "file:///etc/passwd",
         "",
     ]

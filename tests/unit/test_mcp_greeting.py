@@ -11,7 +11,14 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 from moothall.surfaces.api.method import Caller
 from moothall.surfaces.api.methods import TOOLS
 from moothall.surfaces.api.toolsets import ROLE_TOOLS
-from moothall.surfaces.mcp.greeting import CAPABILITIES, HANDSHAKE_VERSIONS, MODERN_VERSIONS, build_instructions, greet_client
+from moothall.surfaces.mcp.greeting import (
+    CAPABILITIES,
+    EXTENSIONS,
+    HANDSHAKE_VERSIONS,
+    MODERN_VERSIONS,
+    build_instructions,
+    greet_client,
+)
 from moothall.surfaces.mcp.server import McpServer
 
 CLIENT = {"name": "a client", "version": "1"}
@@ -48,12 +55,20 @@ def test_the_first_answer_is_what_the_library_would_say(asked: str) -> None:
     assert answered == 1
     assert tuple(HANDSHAKE_PROTOCOL_VERSIONS) == HANDSHAKE_VERSIONS
     capabilities = options.capabilities.model_dump(mode="json", by_alias=True, exclude_none=True)
-    assert {name: value for name, value in capabilities.items() if value or name == "completions"} == CAPABILITIES
+    assert {name: value for name, value in capabilities.items() if value or name == "completions"} == {
+        **CAPABILITIES,
+        "extensions": EXTENSIONS,
+    }
     assert answer["result"] == {
         "protocolVersion": asked if asked in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION,
         "capabilities": CAPABILITIES,
         "instructions": options.instructions,
-        "serverInfo": {"name": options.server_name, "title": options.title, "version": options.server_version},
+        "serverInfo": {
+            "name": options.server_name,
+            "title": options.title,
+            "version": options.server_version,
+            "icons": [icon.model_dump(by_alias=True, exclude_none=True) for icon in options.icons or ()],
+        },
     }
 
 
@@ -75,6 +90,7 @@ def test_discover_is_answered_as_early_as_initialize_and_an_initialize_may_follo
     answer = json.loads(os.read(taking, 10_000))
     assert (answer["id"], answer["result"]["instructions"]) == ("d", "Do this.")
     assert answer["result"]["supportedVersions"] == ["2026-07-28"]
+    assert answer["result"]["capabilities"]["extensions"] == EXTENSIONS
     for descriptor in (reading, giving, taking, writing):
         os.close(descriptor)
 

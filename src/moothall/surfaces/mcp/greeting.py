@@ -7,6 +7,7 @@ answers afterwards; that second answer is not sent.
 import json
 import os
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, Final
 
 from moothall.app.version import VERSION
@@ -46,12 +47,23 @@ def build_instructions(role: str, session: str = "") -> str:
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions of MCP that begin with `initialize`, the latest last: a client that asks for another one gets that."""
+TASKS: Final = "io.modelcontextprotocol/tasks"
+APPS: Final = "io.modelcontextprotocol/ui"
+EXTENSIONS: Final[dict[str, dict[str, Any]]] = {APPS: {}, TASKS: {}}
+"""They are said to clients that begin with `server/discover`; the revisions before do not have the word."""
 CAPABILITIES: Final = {
     "completions": {},
     "prompts": {"listChanged": False},
     "resources": {"listChanged": False, "subscribe": False},
     "tools": {"listChanged": False},
 }
+_DOT: Final = "%3Ccircle cx='{}' cy='{}' r='{}' fill='%23{}'/%3E"
+_DOTS: Final = ((8, 8, 2.2, "707884"), (8, 2.4, 1.7, "2f62c0"), (13, 11, 1.7, "995a1d"), (3, 11, 1.7, "1f7678"))
+_PICTURE: Final = (
+    f"%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E{''.join(starmap(_DOT.format, _DOTS))}%3C/svg%3E"
+)
+ICON: Final = {"src": f"data:image/svg+xml,{_PICTURE}", "mimeType": "image/svg+xml", "sizes": ["any"]}
+"""The icon of the page: some who sit around one thing."""
 MODERN_VERSIONS: Final = ("2026-07-28",)
 """The revisions of MCP that begin with `server/discover`, or with any other request that says its revision itself."""
 ENVELOPE: Final = "io.modelcontextprotocol/"
@@ -70,7 +82,7 @@ def greet_client(source: int, target: int, instructions: str) -> Greeting:
     """Read the first line of a client and answer a plain `initialize` or `server/discover`; the rest is left to the library."""
     line = _read_line(source)
     request = _parse_request(line)
-    server = {"name": "moot", "title": "Moot", "version": VERSION}
+    server = {"name": "moot", "title": "Moot", "version": VERSION, "icons": [ICON]}
     result: dict[str, Any] = {"capabilities": CAPABILITIES, "instructions": instructions}
     if request is not None and _is_plain_initialize(request["method"], request["params"]):
         asked = request["params"]["protocolVersion"]
@@ -79,6 +91,7 @@ def greet_client(source: int, target: int, instructions: str) -> Greeting:
     elif request is not None and _is_plain_discover(request["method"], request["params"]):
         # The library does not see this line: it would refuse an `initialize` after it, to which clients fall back.
         greeting, result = Greeting(b""), {**result, "supportedVersions": list(MODERN_VERSIONS), "resultType": "complete"}
+        result |= {"capabilities": {**CAPABILITIES, "extensions": EXTENSIONS}}
         result |= {"cacheScope": "private", "ttlMs": 0, "_meta": {f"{ENVELOPE}serverInfo": server}}
     else:
         return Greeting(line)

@@ -7,11 +7,13 @@ import logging
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from importlib.resources import files
 from typing import Any, Final
 
 import anyio
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
+from mcp.server.apps import APP_MIME_TYPE, client_supports_apps
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
@@ -21,11 +23,12 @@ from pydantic import ValidationError
 
 from moothall.app.version import VERSION
 from moothall.domain.ids import parse_session_id
-from moothall.errors import MootError
+from moothall.errors import MootError, SessionClosed
 from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.errors import explain_error
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext, explain_validation_error
 from moothall.surfaces.api.methods import TABLE, TOOLS
+from moothall.surfaces.api.page_export import HTML, export_text
 from moothall.surfaces.api.toolsets import (
     ALL_TOOLS,
     MAX_TOOLS,
@@ -35,12 +38,17 @@ from moothall.surfaces.api.toolsets import (
     select_tools,
 )
 from moothall.surfaces.api.views import build_seat_prompt
-from moothall.surfaces.mcp.greeting import Greeting, build_instructions
+from moothall.surfaces.mcp.greeting import EXTENSIONS, ICON, Greeting, build_instructions
 from moothall.surfaces.mcp.person import ASK_PERSON, ask_person, can_ask_person
+from moothall.surfaces.mcp.tasks import TASK, begin_task, check_tasks, has_tasks, load_task, may_be_task
 from moothall.surfaces.mcp.transport import CancelMiddleware
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
 TIMELINE_DESCRIPTION: Final = "The minutes of a session: the decision first, then everything that was said."
+PAGE: Final = "ui://moot/sessions/{session}"
+APP: Final = "ui://moot/session.html"
+APP_TOOLS: Final = frozenset({"open_session", "get_session"})
+"""The tools whose results the app shows: those that give a session's decision."""
 MAX_LISTED: Final = 100
 ENDED: Final = frozenset({"concluded", "closed", "ended", "cancelled"})
 """The statuses of results that say that a session is over."""
@@ -73,6 +81,7 @@ class McpServer:
         self._shows_all = shows_all
         self._shows_outputs = shows_outputs
         self._timeline = UriTemplate.parse(TIMELINE)
+        self._page = UriTemplate.parse(PAGE)
 
     def build_server(self) -> Server[dict[str, Any]]:
         """The server; a transport runs it."""
@@ -82,10 +91,10 @@ class McpServer:
             version=VERSION,
             title="Moot",
             instructions=build_instructions("local"),
+            icons=[types.Icon.model_validate(ICON)],
             # Without it every call of a stateless client would list the tools first.
             get_tool_input_schema=schemas.get,
             on_list_tools=self._list_tools,
-            on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
             on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
@@ -93,6 +102,11 @@ class McpServer:
             on_get_prompt=self._get_prompt,
             on_completion=self._complete,
         )
+        server.extensions = EXTENSIONS
+        # Answers with a task, too, which the library knows as a handler of any request only.
+        server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
+        for method in ("tasks/get", "tasks/update", "tasks/cancel"):
+            server.add_request_handler(method, types.GetTaskRequestParams, self._handle_task)
         server.middleware.append(CancelMiddleware())
         server.middleware.append(self._instruct)
         return server
@@ -123,11 +137,13 @@ class McpServer:
         tools = describe_tools(names, "local" if shows_all else call.caller.role)
         if self._shows_outputs or (ctx.request is not None and ctx.request.query_params.get("output") == "schema"):
             tools = add_output_schemas(tools)
+        if client_supports_apps(ctx):
+            tools = [{**each, "_meta": {"ui": {"resourceUri": APP}}} if each["name"] in APP_TOOLS else each for each in tools]
         described = [types.Tool.model_validate(each) for each in tools]
         is_person_here = call.caller.role == "seat" and len(described) < MAX_TOOLS and can_ask_person(ctx)
         return types.ListToolsResult(tools=[*described, ASK_PERSON] if is_person_here else described)
 
-    async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> types.CallToolResult | types.InputRequiredResult:
+    async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> HandlerResult:
         method = TOOLS.get(params.name)
         if method is None and params.name != ASK_PERSON.name:
             known = ", ".join(await select_tools(await self._build_call(ctx)))
@@ -140,7 +156,12 @@ class McpServer:
                     return outcome
                 result = outcome
             else:
-                result = await method.invoke(call, await complete_arguments(call, method, params.arguments or {}))
+                given = params.arguments or {}
+                arguments = await complete_arguments(call, method, given)
+                begins = has_tasks(ctx) and may_be_task(params.name, given)
+                result = await (begin_task(call, method, arguments) if begins else method.invoke(call, arguments))
+                if TASK.items() <= result.items():
+                    return result
         except ValidationError as cause:
             return _build_refusal(explain_validation_error(cause))
         except MootError as cause:
@@ -148,8 +169,24 @@ class McpServer:
         except Exception:
             log.exception("the tool %s failed", params.name)
             return _build_refusal("the server failed; see its log")
+        return self._build_result(result)
+
+    def _build_result(self, result: dict[str, Any]) -> types.CallToolResult:
         content: list[types.ContentBlock] = [types.TextContent(text=dump_json(result)), *self._link_minutes(result)]
         return types.CallToolResult(content=content, structured_content=result)
+
+    async def _handle_task(self, ctx: Ctx, params: types.GetTaskRequestParams) -> HandlerResult:
+        """Read a task, or cancel it. It asks for no input: what it is sent all the same is passed over, as the extension says."""
+        check_tasks(ctx)
+        call = await self._build_call(ctx)
+        try:
+            if ctx.method == "tasks/cancel":
+                with suppress(SessionClosed):
+                    await TABLE["moot.cancelSession"].perform(call, {"sessionId": params.task_id})
+            task = await load_task(call, params.task_id, self._build_result)
+        except MootError as cause:
+            raise MCPError(code=types.INVALID_PARAMS, message=_reword(explain_error(cause))) from None
+        return task if ctx.method == "tasks/get" else {}
 
     def _link_minutes(self, result: dict[str, Any]) -> list[types.ResourceLink]:
         """The minutes of a session that a result says to be over."""
@@ -181,14 +218,18 @@ class McpServer:
     async def _list_resources(self, ctx: Ctx, params: PageParams) -> types.ListResourcesResult:
         call = await self._build_call(ctx)
         lines = [line for line in await call.moot.sessions() if call.caller.session in {"", line.session}]
+        app = types.Resource(name="session", title="The page of a session", uri=APP, mime_type=APP_MIME_TYPE)
         return types.ListResourcesResult(
             resources=[
-                types.Resource(
-                    name=f"{line.session} ({line.standing}): {line.topic[:80]}",
-                    uri=self._timeline.expand({"session": line.session}),
-                    mime_type="text/markdown",
-                )
-                for line in await call.moot.session_list.add_outcomes(lines[-MAX_LISTED:])
+                *([app] if client_supports_apps(ctx) else []),
+                *(
+                    types.Resource(
+                        name=f"{line.session} ({line.standing}): {line.topic[:80]}",
+                        uri=self._timeline.expand({"session": line.session}),
+                        mime_type="text/markdown",
+                    )
+                    for line in await call.moot.session_list.add_outcomes(lines[-MAX_LISTED:])
+                ),
             ]
         )
 
@@ -196,22 +237,23 @@ class McpServer:
         timeline = types.ResourceTemplate(
             name="timeline", uri_template=TIMELINE, description=TIMELINE_DESCRIPTION, mime_type="text/markdown"
         )
-        return types.ListResourceTemplatesResult(resource_templates=[timeline])
+        page = types.ResourceTemplate(name="page", uri_template=PAGE, mime_type=APP_MIME_TYPE)
+        return types.ListResourceTemplatesResult(resource_templates=[timeline, page] if client_supports_apps(ctx) else [timeline])
 
     async def _read_resource(self, ctx: Ctx, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         call = await self._build_call(ctx)
-        parts = self._timeline.match(params.uri)
-        session = parts["session"] if parts else None
+        if params.uri == APP:
+            return _build_resource(APP, (files(__package__) / "session_app.html").read_text("utf-8"))
+        minutes, page = self._timeline.match(params.uri), self._page.match(params.uri)
+        session = (minutes or page or {}).get("session")
         if not isinstance(session, str):
             raise MCPError(code=types.INVALID_PARAMS, message=f"no resource is called {params.uri[:200]!r}")
         try:
             call.caller.check_session(session)
-            text = await call.moot.export(session, "minutes")
+            text = await export_text(call.moot, session, "minutes" if minutes else HTML)
         except MootError as cause:
             raise MCPError(code=types.INVALID_PARAMS, message=_reword(str(cause))) from None
-        return types.ReadResourceResult(
-            contents=[types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)]
-        )
+        return _build_resource(params.uri, text)
 
     async def _list_prompts(self, ctx: Ctx, params: PageParams) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[PROMPT])
@@ -247,6 +289,11 @@ def _reword(message: str) -> str:
     """A message for a client with tools: without commands of a shell, with tools instead of methods."""
     text = _SHELL.sub("", message) or message
     return _METHOD.sub(lambda match: (method.tool if (method := TABLE.get(match[0])) else "") or match[0], text)
+
+
+def _build_resource(uri: str, text: str) -> types.ReadResourceResult:
+    mime_type = APP_MIME_TYPE if uri.startswith("ui:") else "text/markdown"
+    return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)])
 
 
 def _build_refusal(message: str) -> types.CallToolResult:
