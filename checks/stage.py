@@ -14,7 +14,12 @@ from typing import Any
 from moothall_testkit.stub_server import Raw, Request, Step, StubReply
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "agents"
-PACKAGES = {"codex": "@openai/codex", "opencode": "opencode-ai", "claude": "@anthropic-ai/claude-code"}
+PACKAGES = {
+    "codex": "@openai/codex",
+    "codex-acp": "@zed-industries/codex-acp",
+    "opencode": "opencode-ai",
+    "claude": "@anthropic-ai/claude-code",
+}
 MOOT = Path(sys.executable).with_name("moot")
 DEADLINE = 300.0
 

@@ -86,13 +86,29 @@ def test_two_agents_hold_a_debate(path: str, tmp_path: Path) -> None:
             told = await moot.seating.agents()
             print({name: told[name] for name in ("codex", "opencode")})
             seats = {"ada": "command:codex", "bob": "command:opencode"}
-            decision = await moot.hold(TOPIC, seats=seats, protocol="debate", language="en", settings={"early_stop": False})
+            decision = await moot.hold(TOPIC, seats=seats, protocol="debate", language="en", settings={"debate": "always"})
         assert decision.lost == ()
         assert decision.decision is not None
         assert decision.decision.text == "Ship, with a way back."
         assert decision.consensus_type == "unanimous"
         assert decision.spent.calls == 8
         assert all(map(has_topic, stub.asked))
+
+    held(tmp_path, path, said, work)
+
+
+def test_two_agents_speak_the_agent_client_protocol(tmp_path: Path) -> None:
+    """A-1: one process for all phases; the model of one of them is chosen."""
+    path = installed("opencode", "codex", "codex-acp")
+
+    async def work(stage: Stage, stub: StubServer) -> None:
+        async with Moot(environ=stage.environ) as moot:
+            seats = {"ada": "acp:opencode:stub/stub", "bob": "acp:codex"}
+            decision = await moot.hold(TOPIC, seats=seats, protocol="debate", language="en", settings={"debate": "always"})
+        assert decision.lost == ()
+        assert decision.decision is not None
+        assert decision.decision.text == "Ship, with a way back."
+        assert decision.consensus_type == "unanimous"
 
     held(tmp_path, path, said, work)
 

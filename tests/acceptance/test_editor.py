@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -103,6 +104,33 @@ def test_an_editors_user_asks_the_board_follows_the_meeting_and_may_cancel_it(tm
         assert answer.stop_reason == "cancelled"
         assert "meeting (debate)" in editor.thoughts
         assert await load_status(tmp_path, answer.field_meta["moot"]["session"]) == "cancelled"
+
+    play(work)
+
+
+def test_an_editors_user_takes_a_seat_in_the_chat(tmp_path: Path) -> None:
+    """A-1: a prompt ends where the user is asked, the next one answers; what they say is on record, and nothing is told twice."""
+
+    async def work() -> None:
+        with ModelProvider() as provider:
+            async with start_moot(tmp_path, provider, "--sit") as (editor, agent):
+                session = (await agent.new_session(cwd=str(tmp_path), mcp_servers=[])).session_id
+                await agent.set_session_mode(session_id=session, mode_id="moot/debate:duo")
+                said, turns = QUESTION, 0
+                while True:
+                    editor.message = ""
+                    answer = await agent.prompt(session_id=session, prompt=[helpers.text_block(said)])
+                    name, turns = answer.field_meta["moot"]["session"], turns + 1
+                    assert turns < 20, editor.message
+                    if await load_status(tmp_path, name) != "thinking":
+                        break
+                    choice = re.search(r"^- `([^`/]+)`", editor.message, re.MULTILINE)
+                    said = choice[1] if choice else "I say: by boat."
+                assert f"moot show {name}" in editor.message
+                assert turns > 2
+                assert editor.thoughts.count("meeting (debate)") == 1
+        async with Moot(environ={"MOOT_HOME": str(tmp_path)}) as moot:
+            assert "I say: by boat." in await moot.export(name, "minutes")
 
     play(work)
 

@@ -58,9 +58,14 @@ class AgentTable:
     behaviour: str
     permit: str = ""
     at: int = 1
+    more: tuple[str, ...] = ()
+    model: str = ""
 
     def seat(self) -> AcpParticipant:
         recipe = self.write_recipe({"reaction_score": INTENT, "": "We should."})
+        if self.model:
+            home = self.folder / "home" / "agents" / "agent" / "ada"
+            return AcpParticipant(find_acp_recipe(str(recipe)), home, dict(os.environ), model=self.model)
         return build_acp_seat(f"{recipe}{self.permit}", "ada", dict(os.environ), self.folder / "home")
 
     def write_recipe(self, said: dict[str, Any]) -> Path:
@@ -68,7 +73,7 @@ class AgentTable:
         answers.write_text(json.dumps(said))
         argv = [sys.executable, "-m", "moothall_testkit.acp_agent", "--at", str(self.at), "--log", str(self.folder / "log")]
         recipe = self.folder / "agent.toml"
-        lines = [f"argv = {json.dumps([*argv, self.behaviour, str(answers)])}", "acp = true"]
+        lines = [f"argv = {json.dumps([*argv, *self.more, self.behaviour, str(answers)])}", "acp = true"]
         recipe.write_text("\n".join([*lines, f"environ = {{ PYTHONPATH = {json.dumps(TESTKIT)} }}"]))
         return recipe
 
@@ -138,9 +143,10 @@ def test_an_agent_that_misbehaves_is_a_loss_and_leaves_nothing(tmp_path: Path, b
     assert table.is_clean()
 
 
-def test_an_agent_that_failed_is_started_again_and_told_everything(tmp_path: Path) -> None:
-    """A-1: a loss is one answer's, not the seat's."""
-    table = AgentTable(tmp_path, "die", at=2)
+@pytest.mark.parametrize("stores", [False, True])
+def test_an_agent_that_failed_is_started_again_and_told_everything(tmp_path: Path, *, stores: bool) -> None:
+    """A-1: a loss is one answer's, not the seat's; an agent that stores its conversation goes on in it, and is not told twice."""
+    table = AgentTable(tmp_path, "die", at=2, more=("--stores",) if stores else ())
 
     async def work() -> list[Answer | NoAnswer]:
         seat = table.seat()
@@ -152,7 +158,30 @@ def test_an_agent_that_failed_is_started_again_and_told_everything(tmp_path: Pat
     answers = bounded(work())
     assert [type(answer) for answer in answers] == [Answer, NoAnswer, Answer]
     assert len(table.notes("start")) == 2
-    assert [build_brief().system in note["text"] for note in table.notes("prompt")] == [True, False, True]
+    assert [build_brief().system in note["text"] for note in table.notes("prompt")] == [True, False, not stores]
+    # What it did before, and tells again, is neither its answer nor a fault.
+    assert [note["session"] for note in table.notes("load")] == (["scripted-1"] if stores else [])
+    assert table.is_clean()
+
+
+@pytest.mark.parametrize("way", ["option", "groups", "method"])
+def test_the_model_of_an_agent_is_chosen(tmp_path: Path, way: str) -> None:
+    """A-1: `acp:AGENT:MODEL`, by whichever way the agent has."""
+    table = AgentTable(tmp_path, "good", more=("--models", way), model="large")
+    assert isinstance(bounded(ask_once(table.seat(), build_brief())), Answer)
+    (chosen,) = table.notes("model")
+    assert chosen["sessionId"] == "scripted-1"
+    assert chosen.get("value", chosen.get("modelId")) == "large"
+    assert table.is_clean()
+
+
+@pytest.mark.parametrize(("way", "listed"), [("option", "small, large"), ("", "none that can be chosen")])
+def test_a_model_that_an_agent_does_not_have_is_a_loss_that_lists_them(tmp_path: Path, way: str, listed: str) -> None:
+    """A-1."""
+    table = AgentTable(tmp_path, "good", more=("--models", way), model="huge")
+    answer = bounded(ask_once(table.seat(), build_brief()))
+    assert isinstance(answer, NoAnswer)
+    assert answer.detail == f"agent: it has no model 'huge'; its models: {listed}"
     assert table.is_clean()
 
 

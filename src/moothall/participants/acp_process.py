@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
-from uuid import uuid4
 
 from acp import PROTOCOL_VERSION, RequestError, schema
 from acp.connection import Connection
 from acp.meta import AGENT_METHODS, CLIENT_METHODS
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from moothall.disk.private import make_private_folder
 from moothall.domain.budget import Usage
@@ -74,7 +73,10 @@ class AgentProcess:
         self._complaint = BoundedBuffer(MAX_COMPLAINT)
         assert process.stderr is not None
         self._reading = asyncio.create_task(self._complaint.read_stream(process.stderr))
-        self._session = ""
+        self.conversation = ""
+        """The id of the conversation, as the agent says it."""
+        self.is_resumed = False
+        self._is_loading = False
         self._said = [""]
         self._kinds: dict[str, str] = {}
         self._requests = 0
@@ -85,19 +87,27 @@ class AgentProcess:
         """The agent's name and version, as it says them."""
 
     @classmethod
-    async def start(cls, argv: Sequence[str], folder: Path, environ: Mapping[str, str], permit: Permit) -> "AgentProcess":
-        """Start an agent in a new folder below `folder` and begin a conversation; raises OSError or AgentFault."""
-        own = folder / uuid4().hex
-        make_private_folder(own)
+    async def start(
+        cls,
+        argv: Sequence[str],
+        folder: Path,
+        environ: Mapping[str, str],
+        permit: Permit,
+        *,
+        model: str = "",
+        conversation: str = "",
+    ) -> "AgentProcess":
+        """Start an agent in a folder of its own and begin a conversation, or go on with one; raises OSError or AgentFault."""
+        make_private_folder(folder)
         try:
-            process, mark = await start_program(argv, folder=own, environ=environ, is_fed=True)
+            process, mark = await start_program(argv, folder=folder, environ=environ, is_fed=True)
         except BaseException:
-            shutil.rmtree(own, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
             raise
-        agent = cls(process, mark, own, permit)
+        agent = cls(process, mark, folder, permit)
         try:
             async with asyncio.timeout(START_SECONDS):
-                await agent._begin()
+                await agent._begin(model, conversation)
         except TimeoutError:
             await agent.end()
             raise AgentFault("error", f"it did not begin a conversation within {START_SECONDS:.0f} s") from None
@@ -113,8 +123,8 @@ class AgentProcess:
     async def ask(self, text: str) -> AgentTurn:
         """Put a prompt; raises AgentFault. Cancelled, it calls off the prompt; an agent that does not heed that is ended."""
         self._said, self._requests = [""], 0
-        request = schema.PromptRequest(session_id=self._session, prompt=[schema.TextContentBlock(type="text", text=text)])
-        response = await self._request("session_prompt", request, schema.PromptResponse)
+        request = schema.PromptRequest(session_id=self.conversation, prompt=[schema.TextContentBlock(type="text", text=text)])
+        response = await self._request("session_prompt", _dump(request), schema.PromptResponse)
         left = sorted(path.name for path in self._folder.iterdir() if not path.name.startswith("."))
         if left:
             raise AgentFault("error", f"it wrote files without being asked to: {', '.join(left)[:MAX_DETAIL_LENGTH]}")
@@ -133,25 +143,57 @@ class AgentProcess:
             shutil.rmtree(self._folder, ignore_errors=True)
             await self._connection.close()
 
-    async def _begin(self) -> None:
+    async def _begin(self, model: str, conversation: str) -> None:
         offered = schema.ClientCapabilities(
             fs=schema.FileSystemCapabilities(read_text_file=False, write_text_file=False), terminal=False
         )
         moot = schema.Implementation(name="moot", title="Moot", version=version(DISTRIBUTION))
         greeting = schema.InitializeRequest(protocol_version=PROTOCOL_VERSION, client_capabilities=offered, client_info=moot)
-        greeted = await self._request("initialize", greeting, schema.InitializeResponse)
+        greeted = await self._request("initialize", _dump(greeting), schema.InitializeResponse)
         if greeted.protocol_version != PROTOCOL_VERSION:
             raise AgentFault("error", f"it speaks version {greeted.protocol_version} of ACP; expected {PROTOCOL_VERSION}")
         info = greeted.agent_info
         self.name = one_line(f"{info.name} {info.version}")[:80] if info is not None else ""
-        wanted = schema.NewSessionRequest(cwd=str(self._folder), mcp_servers=[])
-        self._session = (await self._request("session_new", wanted, schema.NewSessionResponse)).session_id
+        begun = await self._resume(conversation, greeted.agent_capabilities) if conversation else None
+        if begun is None:
+            wanted = schema.NewSessionRequest(cwd=str(self._folder), mcp_servers=[])
+            begun = await self._request("session_new", _dump(wanted), _Conversation)
+            self.conversation = begun.session_id
+        if model:
+            await self._choose_model(model, begun)
 
-    async def _request(self, method: str, params: BaseModel, answer: type[ResponseT]) -> ResponseT:
+    async def _resume(self, conversation: str, capabilities: schema.AgentCapabilities | None) -> "_Conversation | None":
+        """Go on with a conversation that the agent has stored, if it can and still has it."""
+        if capabilities is None:
+            return None
+        can_resume = capabilities.session_capabilities is not None and capabilities.session_capabilities.resume is not None
+        if not can_resume and not capabilities.load_session:
+            return None
+        params = {"sessionId": conversation, "cwd": str(self._folder), "mcpServers": []}
+        # What was said and done before is told again: none of it is of now.
+        self._is_loading = True
+        try:
+            begun = await self._request("session_resume" if can_resume else "session_load", params, _Conversation)
+        except AgentFault:
+            return None
+        finally:
+            self._is_loading = False
+        self.conversation, self.is_resumed = conversation, True
+        return begun
+
+    async def _choose_model(self, model: str, begun: "_Conversation") -> None:
+        option, models = begun.list_models()
+        if model not in models:
+            listed = ", ".join(models) or "none that can be chosen"
+            raise AgentFault("error", _shorten(f"it has no model {model!r}; its models: {listed}"))
+        chosen = {"configId": option, "value": model} if option else {"modelId": model}
+        method = "session_set_config_option" if option else "session/set_model"
+        await self._request(method, {"sessionId": self.conversation, **chosen}, _Conversation)
+
+    async def _request(self, method: str, params: dict[str, Any], answer: type[ResponseT]) -> ResponseT:
         self._messages.allow_more()
-        # Defaults are sent, too: what is not offered is said.
-        sent = params.model_dump(mode="json", by_alias=True, exclude_none=True)
-        turn = asyncio.create_task(self._connection.send_request(AGENT_METHODS[method], sent))
+        name = AGENT_METHODS.get(method, method)
+        turn = asyncio.create_task(self._connection.send_request(name, params))
         self._turn = turn
         try:
             await asyncio.wait({turn})
@@ -161,12 +203,12 @@ class AgentProcess:
         if self._fault is not None:
             raise self._fault
         try:
-            return answer.model_validate(turn.result())
+            return answer.model_validate(turn.result() or {})
         except RequestError as cause:
             reason: Loss = "rejected_key" if cause.code == NEEDS_LOGIN else "error"
             raise AgentFault(reason, _shorten(f"it refused: {cause} {cause.data or ''}")) from cause
         except ValidationError as cause:
-            raise AgentFault("malformed", f"its answer to {AGENT_METHODS[method]} is not of the protocol") from cause
+            raise AgentFault("malformed", f"its answer to {name} is not of the protocol") from cause
         except ConnectionError:
             raise await self._explain_end() from None
 
@@ -175,7 +217,7 @@ class AgentProcess:
         try:
             with suppress(TimeoutError, ConnectionError):
                 async with asyncio.timeout(GRACE_SECONDS):
-                    await self._connection.send_notification(AGENT_METHODS["session_cancel"], {"sessionId": self._session})
+                    await self._connection.send_notification(AGENT_METHODS["session_cancel"], {"sessionId": self.conversation})
                     await asyncio.wait({turn})
         finally:
             if not turn.done():
@@ -228,6 +270,8 @@ class AgentProcess:
         return schema.RequestPermissionResponse(outcome=schema.AllowedOutcome(outcome="selected", option_id=chosen.option_id))
 
     def _take_update(self, notice: schema.SessionNotification) -> None:
+        if self._is_loading:
+            return
         match notice.update:
             case schema.AgentMessageChunk(content=schema.TextContentBlock(text=text)):
                 self._said[-1] += text
@@ -238,6 +282,24 @@ class AgentProcess:
                     self._kinds[call.tool_call_id] = call.kind
                 if call.status == "completed" and self._kinds.get(call.tool_call_id) in ACTING:
                     self._stop(f"it did what nobody allowed: {one_line(call.title or self._kinds[call.tool_call_id])[:200]}")
+
+
+class _Conversation(BaseModel):
+    """What an agent says of a conversation that begins or goes on: its id if it is new, and the models to choose from."""
+
+    session_id: str = Field(default="", alias="sessionId")
+    config_options: list[dict[str, Any]] | None = Field(default=None, alias="configOptions")
+    models: dict[str, Any] | None = None
+    """As agents said it before there were options, and many still do."""
+
+    def list_models(self) -> tuple[str, list[str]]:
+        """The option that chooses the model ("" where it has a method of its own), and the ids of the models."""
+        for option in self.config_options or ():
+            if option.get("category") == "model" and isinstance(choices := option.get("options"), list):
+                # Choices may stand in groups.
+                flat = [each for choice in choices for each in choice.get("options", (choice,))]
+                return str(option.get("id")), [str(each.get("value")) for each in flat]
+        return "", [str(each.get("modelId")) for each in (self.models or {}).get("availableModels", ())]
 
 
 class _BoundedMessages:
@@ -291,6 +353,11 @@ def _build_usage(used: schema.Usage | None) -> Usage:
     if used is None or max(used.input_tokens, used.output_tokens) > MAX_TOKENS:
         return Usage(calls=1)
     return Usage(calls=1, tokens_in=used.input_tokens, tokens_out=used.output_tokens)
+
+
+def _dump(params: BaseModel) -> dict[str, Any]:
+    # Defaults are sent, too: what is not offered is said.
+    return params.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _shorten(text: str) -> str:

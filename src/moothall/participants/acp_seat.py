@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 from moothall.codec.answers import read_answer
 from moothall.codec.schemas import build_correction, build_user_prompt
@@ -40,16 +41,23 @@ def build_acp_seat(argument: str, seat: str, environ: Mapping[str, str], home: P
     permits: dict[str, Permit] = {"": "none", "none": "none", "read": "read"}
     if rule not in permits:
         raise UnknownPlatform(f"acp:{argument}: an agent is permitted none or read, not {rule!r}")
-    recipe = find_acp_recipe(agent)
-    return AcpParticipant(recipe, home / "agents" / recipe.name / seat, environ, permits[rule])
+    name, _, model = agent.partition(":")
+    # A command may hold a colon, the name of an agent does not.
+    recipe, model = (find_acp_recipe(name), model) if name in load_agents() else (find_acp_recipe(agent), "")
+    return AcpParticipant(recipe, home / "agents" / recipe.name / seat, environ, permits[rule], model)
 
 
 class AcpParticipant:
-    """Starts the agent at the first ask, and again after a fault; `leave` ends it."""
+    """Starts the agent at the first ask, and again after a fault, in the same conversation where it can; `leave` ends it."""
 
-    def __init__(self, recipe: Recipe, folder: Path, environ: Mapping[str, str], permit: "Permit" = "none") -> None:
+    def __init__(
+        self, recipe: Recipe, folder: Path, environ: Mapping[str, str], permit: "Permit" = "none", model: str = ""
+    ) -> None:
         self._recipe = recipe
-        self._folder = folder
+        # The same for each of its processes: agents store their conversations by the folder.
+        self._folder = folder / uuid4().hex
+        self._model = model
+        self._conversation = ""
         self._environ = build_environ(recipe, environ)
         self._permit: Permit = permit
         # Asks are put one after another: a conversation has one prompt at a time.
@@ -102,12 +110,11 @@ class AcpParticipant:
 
     async def leave(self) -> None:
         """End the agent's process with its children."""
-        agent, self._agent, self._system = self._agent, None, ""
+        agent, self._agent = self._agent, None
         if agent is not None:
             await agent.end()
 
     async def _ask(self, brief: Brief, complaint: str) -> tuple[str, Usage]:
-
         agent = self._agent
         if agent is None or not agent.is_running:
             await self.leave()
@@ -124,5 +131,10 @@ class AcpParticipant:
     async def _start(self) -> "AgentProcess":
         from moothall.participants.acp_process import AgentProcess
 
-        self._agent = await AgentProcess.start(self._recipe.acp, self._folder, self._environ, self._permit)
+        self._agent = await AgentProcess.start(
+            self._recipe.acp, self._folder, self._environ, self._permit, model=self._model, conversation=self._conversation
+        )
+        self._conversation = self._agent.conversation
+        if not self._agent.is_resumed:
+            self._system = ""
         return self._agent

@@ -1,10 +1,11 @@
 """A scripted agent that speaks the Agent Client Protocol on standard input and output: `python -m moothall_testkit.acp_agent`.
 
-    python -m moothall_testkit.acp_agent [--at N] [--log FILE] BEHAVIOUR [ANSWER.json]
+    python -m moothall_testkit.acp_agent [--at N] [--log FILE] [--stores] [--models WAY] BEHAVIOUR [ANSWER.json]
 
 It answers with what ANSWER.json has for the first of its keys that the prompt's last line contains (the key "" answers the rest),
 and behaves as told from its N-th prompt on; before that it is `good`. To FILE it appends a line for each thing that happens. It
-uses no library, so that a fault of one is not shared by both sides.
+resumes a conversation if it `--stores` them, lets its model be chosen by an option or by a method (`--models`), and uses no
+library, so that a fault of one is not shared by both sides.
 """
 
 import argparse
@@ -41,6 +42,8 @@ class ScriptedAgent:
         self._from: int = arguments.at
         self._log = Path(arguments.log) if arguments.log else None
         self._answers: dict[str, Any] = json.loads(Path(arguments.answers).read_text("utf-8")) if arguments.answers else {}
+        self._stores: bool = arguments.stores
+        self._models: str = arguments.models
         self._prompts = 0
         self._asked = 0
 
@@ -49,13 +52,22 @@ class ScriptedAgent:
         for message in iter(self._read, None):
             method, name = message.get("method"), message.get("id")
             if method == "initialize":
-                told = {"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "1.0"}, "agentCapabilities": {}}
+                told = {"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "1.0"}}
+                told["agentCapabilities"] = {"loadSession": self._stores}
                 self.note("initialize", offered=message["params"].get("clientCapabilities"))
                 self._reply(name, told)
             elif method == "session/new" and self._behaviour == "login":
                 self._write({"jsonrpc": "2.0", "id": name, "error": {"code": -32000, "message": "Authentication required"}})
             elif method == "session/new":
-                self._reply(name, {"sessionId": "scripted-1"})
+                self._reply(name, {"sessionId": "scripted-1", **self._offer_models()})
+            elif method == "session/load":
+                self.note("load", session=message["params"]["sessionId"], cwd=message["params"]["cwd"])
+                self._say("What I said before.")
+                self._update(sessionUpdate="tool_call", toolCallId="t0", title="rm", kind="execute", status="completed")
+                self._reply(name, {})
+            elif method in {"session/set_model", "session/set_config_option"}:
+                self.note("model", **message["params"])
+                self._reply(name, {"configOptions": []})
             elif method == "session/prompt":
                 self._prompts += 1
                 text = message["params"]["prompt"][0]["text"]
@@ -64,6 +76,17 @@ class ScriptedAgent:
                 self._reply(name, {"stopReason": self._behave(behaviour, text)})
             elif method == "session/cancel":
                 self.note("cancel")
+
+    def _offer_models(self) -> dict[str, Any]:
+        small, large = {"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}
+        option = {"id": "m", "name": "Model", "category": "model", "type": "select", "currentValue": "small"}
+        models = [{"modelId": each["value"], "name": each["name"]} for each in (small, large)]
+        return {
+            "": {},
+            "option": {"configOptions": [{**option, "options": [small, large]}]},
+            "groups": {"configOptions": [{**option, "options": [{"group": "g", "name": "G", "options": [small, large]}]}]},
+            "method": {"models": {"availableModels": models, "currentModelId": "small"}},
+        }[self._models]
 
     def _behave(self, behaviour: str, text: str) -> str:
         """Do what the behaviour says; returns why the turn ends."""
@@ -162,6 +185,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--at", type=int, default=1)
     parser.add_argument("--log", default="")
+    parser.add_argument("--stores", action="store_true")
+    parser.add_argument("--models", choices=("", "option", "groups", "method"), default="")
     parser.add_argument("behaviour", choices=BEHAVIOURS)
     parser.add_argument("answers", nargs="?", default="")
     ScriptedAgent(parser.parse_args()).run()

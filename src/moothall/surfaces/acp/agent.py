@@ -1,7 +1,8 @@
 """Moot as an agent that speaks the Agent Client Protocol, for one editor on standard input and output.
 
 A prompt opens a meeting, as a request of a chat client does, and by the same code: what happens is sent as thoughts, the decision
-as the message. Which panel meets, and by which protocol, is the mode of the conversation.
+as the message. Which panel meets, and by which protocol, is the mode of the conversation. Where the user has a seat, a prompt
+ends when they are asked something, and the next one answers.
 """
 
 import asyncio
@@ -17,7 +18,8 @@ from acp.interfaces import Client
 
 from moothall.app.version import VERSION
 from moothall.domain.ids import SessionId
-from moothall.errors import BadSetting, MootError
+from moothall.errors import BadAnswer, BadSetting, MootError
+from moothall.surfaces.acp.editor_seat import SEAT, EditorSeat
 from moothall.surfaces.api import chat_request
 from moothall.surfaces.api.chat import ChatAnswer, Reasoning, find_or_open_meeting, follow_meeting
 from moothall.surfaces.api.chat_request import ChatMessage, ChatModel, ChatRefused, ChatRequest
@@ -40,16 +42,19 @@ class Conversation:
     asked: int = 0
     work: "asyncio.Task[None] | None" = None
     meeting: SessionId | None = None
+    seat: EditorSeat | None = None
+    """Where the user was asked something in a meeting that goes on."""
 
 
 class MootAgent:
     """Answers an editor; the library calls its methods by their names."""
 
-    def __init__(self, context: ServerContext, caller_of: CallerOf, model: ChatModel, page: str) -> None:
+    def __init__(self, context: ServerContext, caller_of: CallerOf, model: ChatModel, page: str, *, sits: bool) -> None:
         self._context = context
         self._caller_of = caller_of
         self._model = model
         self._page = page
+        self._sits = sits
         self._conversations: dict[str, Conversation] = {}
         self._editor: Client | None = None
 
@@ -93,6 +98,7 @@ class MootAgent:
             work, conversation.work = conversation.work, None
             work.cancel()
         if work.cancelled():
+            conversation.seat = None
             await self._cancel_meeting(conversation.meeting)
             return schema.PromptResponse(stop_reason="cancelled", field_meta=_name_meeting(conversation))
         work.result()
@@ -116,23 +122,34 @@ class MootAgent:
             # A sentence that the user of the editor can act on; an error of the protocol would hide it.
             await self._send(name, helpers.update_agent_message_text(str(refused)))
             return
-        conversation.messages += [*asked, ChatMessage(role="assistant", content=answer)]
+        if answer:
+            conversation.messages += [*asked, ChatMessage(role="assistant", content=answer)]
 
     async def _follow_meeting(self, name: str, conversation: Conversation, messages: list[ChatMessage]) -> str:
-        """Open the meeting that a prompt asks for and tell it to the editor; returns its answer. Raises as `Moot.open`."""
-        chat = ChatRequest(model=conversation.model.id, messages=messages)
-        question = chat_request.read_question(chat)
+        """Open the meeting that a prompt asks for, or answer in it, and tell it; returns its answer. Raises as `Moot.open`."""
         caller = await self._caller_of()
         caller.check("run")
         caller.check_unbound("a conversation")
         call = Call(context=self._context, caller=caller)
-        conversation.asked += 1
-        key = f"acp {name} {conversation.asked}"
-        meeting = await find_or_open_meeting(call, chat, conversation.model, question, key)
-        conversation.meeting = meeting.session
-        link = f"{self._page}/s/{meeting.session}" if self._page else f"moot show {meeting.session}"
+        seat, conversation.seat = conversation.seat, None
+        if seat is None:
+            seat = await self._open_meeting(call, name, conversation, messages)
+        else:
+            try:
+                await seat.answer(call, str(messages[-1].content))
+            except BadAnswer as refused:
+                await self._send(name, helpers.update_agent_message_text(f"{refused}\n\n"))
+        conversation.meeting, question = seat.meeting.session, ""
+
+        async def is_asked() -> bool:
+            nonlocal question
+            question = await seat.find_question(call)
+            return bool(question)
+
+        link = f"{self._page}/s/{conversation.meeting}" if self._page else f"moot show {conversation.meeting}"
         ends = asyncio.get_running_loop().time() + PROMPT_SECONDS
-        async with aclosing(follow_meeting(call, meeting, link, ends)) as pieces:
+        waits = is_asked if self._sits else None
+        async with aclosing(follow_meeting(call, seat.meeting, link, ends, is_asked=waits, after=seat.told)) as pieces:
             async for piece in pieces:
                 match piece:
                     case Reasoning(text=text):
@@ -140,7 +157,16 @@ class MootAgent:
                     case ChatAnswer(text=text):
                         await self._send(name, helpers.update_agent_message_text(text))
                         return text
+        conversation.seat, seat.told = seat, (await call.moot.engine.load_snapshot(conversation.meeting)).seq
+        await self._send(name, helpers.update_agent_message_text(question))
         return ""
+
+    async def _open_meeting(self, call: Call, name: str, conversation: Conversation, messages: list[ChatMessage]) -> EditorSeat:
+        chat = ChatRequest(model=conversation.model.id, messages=messages)
+        question = chat_request.read_question(chat)
+        conversation.asked += 1
+        key, seats = f"acp {name} {conversation.asked}", (f"{SEAT}=mailbox",) if self._sits else ()
+        return EditorSeat(await find_or_open_meeting(call, chat, conversation.model, question, key, seats=seats))
 
     async def _cancel_meeting(self, session: SessionId | None) -> None:
         if session is not None:
@@ -182,11 +208,11 @@ def _name_meeting(conversation: Conversation) -> dict[str, Any] | None:
     return None if conversation.meeting is None else {"moot": {"session": conversation.meeting}}
 
 
-async def serve_editor(context: ServerContext, caller_of: CallerOf, model: str, page: str) -> None:
+async def serve_editor(context: ServerContext, caller_of: CallerOf, model: str, page: str, *, sits: bool) -> None:
     """Serve one editor until it closes standard input; raises BadSetting for a model that does not exist."""
     try:
         chosen = chat_request.find_model(model)
     except ChatRefused as refused:
         raise BadSetting(f"--model: {refused}") from None
-    agent: Any = MootAgent(context, caller_of, chosen, page.rstrip("/"))
+    agent: Any = MootAgent(context, caller_of, chosen, page.rstrip("/"), sits=sits)
     await run_agent(agent)

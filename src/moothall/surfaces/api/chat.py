@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -33,6 +33,8 @@ RESUMABLE_FOR: Final = timedelta(days=7)
 """How long after its opening an ended meeting answers the same request."""
 QUIET_SECONDS: Final = 15.0
 """After this long without a word, the answer says for whom the meeting waits."""
+ASKED_SECONDS: Final = 0.5
+"""After this long without a word it is looked whether the reader is asked something."""
 PARKED_SECONDS: Final = 5.0
 """How long a parked meeting that is asked about again may take to find out that its outage is over."""
 MAX_KEY_LENGTH: Final = 255
@@ -85,7 +87,9 @@ class ReportedUsage:
 ChatPieces = AsyncGenerator[Reasoning | ChatAnswer, None]
 
 
-async def find_or_open_meeting(call: Call, chat: ChatRequest, model: ChatModel, question: Question, key: str) -> ChatMeeting:
+async def find_or_open_meeting(
+    call: Call, chat: ChatRequest, model: ChatModel, question: Question, key: str, *, seats: Sequence[str] = ()
+) -> ChatMeeting:
     """The meeting that this caller's request opened before, else a new one; raises as `Moot.open`, and KeyReused.
 
     The ids of meetings follow from the request: a retry finds its meeting, whichever process serves the ledger by then. A meeting
@@ -98,7 +102,7 @@ async def find_or_open_meeting(call: Call, chat: ChatRequest, model: ChatModel, 
         try:
             snapshot = await call.moot.engine.load_snapshot(session)
         except UnknownSession:
-            await call.context.run_shielded(_open_meeting(call, chat, model, question, attempt))
+            await call.context.run_shielded(_open_meeting(call, chat, model, question, attempt, seats=seats))
             return ChatMeeting(session=session, opened_at=await _load_opening_time(call, session), had_ended=False)
         opened_at = await _load_opening_time(call, session)
         if key and not _is_same(snapshot, question):
@@ -112,13 +116,16 @@ async def find_or_open_meeting(call: Call, chat: ChatRequest, model: ChatModel, 
     raise AssertionError("unreachable")
 
 
-async def _open_meeting(call: Call, chat: ChatRequest, model: ChatModel, question: Question, key: str) -> None:
+async def _open_meeting(
+    call: Call, chat: ChatRequest, model: ChatModel, question: Question, key: str, *, seats: Sequence[str]
+) -> None:
     options: Options = {
         "panel": model.panel,
         "protocol": model.protocol,
         "language": question.language,
         "files": _build_context(question),
         "hosted": True,
+        **({"seats": list(seats)} if seats else {}),
     }
     if question.shape is not None and question.shape.options:
         options["options"] = question.shape.options
@@ -145,25 +152,38 @@ async def _load_opening_time(call: Call, session: SessionId) -> datetime:
 
 
 async def follow_meeting(
-    call: Call, meeting: ChatMeeting, link: str, ends: float, shape: AnswerShape | None = None
+    call: Call,
+    meeting: ChatMeeting,
+    link: str,
+    ends: float,
+    shape: AnswerShape | None = None,
+    *,
+    is_asked: Callable[[], Awaitable[bool]] | None = None,
+    after: int = 0,
 ) -> ChatPieces:
     """Tell a meeting from its beginning; the last piece is the answer: when it has ended or is parked, or the time is up.
 
-    `ends` is when that is, by the clock of the event loop.
+    `ends` is when that is, by the clock of the event loop. Where `is_asked` says that the reader is to answer, there is none. The
+    entries up to `after` were told before.
     """
     loop = asyncio.get_running_loop()
     session, engine = meeting.session, call.moot.engine
     teller = MeetingTeller(await call.moot.load_plugin(session), await engine.load_snapshot(session))
-    yield Reasoning(teller.introduce(link))
+    if not after:
+        yield Reasoning(teller.introduce(link))
     spoke_at = loop.time()
     events = EventReader(engine.watch(session), call.deliberations.stopping)
     try:
         while not events.has_ended and loop.time() < ends:
-            quiet = PARKED_SECONDS if teller.is_parked else QUIET_SECONDS
+            quiet = PARKED_SECONDS if teller.is_parked else ASKED_SECONDS if is_asked is not None else QUIET_SECONDS
             event = await events.read(min(quiet, ends - loop.time()))
+            if event is None and is_asked is not None and await is_asked():
+                return
             if event is None and teller.is_parked:
                 break
             text = "" if event is None else teller.describe(event)
+            if isinstance(event, EntryAdded) and event.entry.seq <= after:
+                continue
             if not text and loop.time() - spoke_at >= QUIET_SECONDS:
                 text = teller.describe_waiting()
             if text:

@@ -77,7 +77,8 @@ def mcp(all_tools: bool, output_schemas: bool) -> None:
     help="Who meets first; the editor offers others as modes.",
 )
 @click.option("--page", default="", metavar="URL", help="The address of your `moot serve`, for links to the meeting's page.")
-def acp(model: str, page: str) -> None:
+@click.option("--sit", is_flag=True, help="Take a seat in each meeting: what it asks you comes in the chat.")
+def acp(model: str, page: str, sit: bool) -> None:
     """Serve ACP to one editor on standard input and output: its user asks the board and follows the meeting there.
 
     With MOOT_TOKEN in the environment it has the rights of that token; without it, all rights on this ledger.
@@ -85,6 +86,7 @@ def acp(model: str, page: str) -> None:
     \b
     moot acp
     moot acp --model debate:board --page http://127.0.0.1:8760
+    moot acp --sit
     """
     if find_spec("acp") is None:
         out.fail(MissingExtra(f"`moot acp` needs an extra package: {describe_install('acp')}"))
@@ -105,7 +107,7 @@ def acp(model: str, page: str) -> None:
                 return Caller.from_identity(await _identify(context.moot, secret))
 
             await caller_of()
-            await serve_editor(context, caller_of, model, page)
+            await serve_editor(context, caller_of, model, page, sits=sit)
 
     out.run(work, stopped=lambda: "")
 
