@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from fasta2a import schema
+from pydantic import TypeAdapter
 from tests.acceptance.doors import Cli, Script, draft, listens, position, speech, stand, wants, write_script
 from tests.acceptance.server import Client, Server
 
@@ -50,6 +52,7 @@ def test_the_card_is_open_and_everything_else_needs_a_token(server: Server) -> N
     assert card["name"] == "Moot"
     assert card["supportedInterfaces"][0]["url"] == f"http://{server.address}/a2a"
     assert {skill["id"] for skill in card["skills"]} >= {"persona", "debate", "swarm"}
+    assert all(skill["inputModes"] and skill["outputModes"] for skill in card["skills"])
     assert stranger.request("POST", "/a2a", b"{}").status == 401
 
 
@@ -101,6 +104,28 @@ def test_a_stream_tells_what_is_said_and_ends_with_the_decision(server: Server, 
     assert any("The river is close." in text for text in said)
     assert events[-2]["artifactUpdate"]["artifact"]["artifactId"] == "decision"
     assert events[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
+def test_the_librarys_own_client_sends_polls_and_streams(server: Server) -> None:
+    """A-2: the requests as its client builds them, to the address that it makes of the card's, read with its own shapes."""
+
+    def post(request: bytes) -> bytes:
+        return server.local.request("POST", "/a2a/", request).body
+
+    part = schema.Part(text="Valley or hill?")
+    settings = {"moot": {"protocol": "debate", "seats": MAILBOXES}}
+    message = schema.Message(role="user", parts=[part], message_id="of the library", metadata=settings)
+    params = schema.MessageSendParams(message=message)
+    sent = schema.SendMessageRequest(jsonrpc="2.0", id="1", method="message/send", params=params)
+    answer = schema.send_message_response_ta.validate_json(post(schema.send_message_request_ta.dump_json(sent, by_alias=True)))
+    task = answer["result"]["task"]
+    asked = schema.GetTaskRequest(jsonrpc="2.0", id="2", method="tasks/get", params={"id": task["id"]})
+    polled = TypeAdapter(schema.GetTaskResponse).validate_json(post(schema.a2a_request_ta.dump_json(asked, by_alias=True)))
+    assert task["status"]["state"] == polled["result"]["status"]["state"] == "input-required"
+    streamed = schema.StreamMessageRequest(jsonrpc="2.0", id="3", method="message/stream", params=params)
+    lines = post(schema.stream_message_request_ta.dump_json(streamed, by_alias=True)).decode().splitlines()
+    events = [schema.stream_message_response_ta.validate_json(line[6:]) for line in lines if line.startswith("data: ")]
+    assert events[0]["result"]["task"]["id"] == task["id"]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,8 @@ from moothall.surfaces.rpc.jsonrpc import Fault, decode_json
 log = logging.getLogger("moot")
 
 PATH: Final = "/a2a"
+INPUT_MODES: Final = ["text/plain", "application/json"]
+OUTPUT_MODES: Final = ["text/markdown", "application/json"]
 NO_TASK: Final = -32001
 NOT_CANCELABLE: Final = -32002
 NOT_SUPPORTED: Final = -32004
@@ -62,7 +64,9 @@ class A2aDoor:
 
     @property
     def routes(self) -> list[Route]:
-        return [Route(CARD_PATH, self.handle_card, methods=["GET"]), Route(PATH, self.handle_call, methods=["POST"])]
+        # With a slash, too: some clients put one after the address of the card.
+        calls = (Route(path, self.handle_call, methods=["POST"]) for path in (PATH, f"{PATH}/"))
+        return [Route(CARD_PATH, self.handle_card, methods=["GET"]), *calls]
 
     async def handle_card(self, request: Request) -> Response:
         try:
@@ -154,6 +158,8 @@ def build_card(url: str) -> dict[str, Any]:
             "description": f"Puts the question before a panel that holds a {name} and gives back a decision with its record.",
             "tags": ["decision", "deliberation", name],
             "examples": ["Should we ship on Friday?"],
+            "inputModes": INPUT_MODES,
+            "outputModes": OUTPUT_MODES,
         }
         for name in protocols
     ]
@@ -164,8 +170,8 @@ def build_card(url: str) -> dict[str, Any]:
         "version": "1.0.0",
         "supportedInterfaces": [{"protocolBinding": "JSONRPC", "url": url, "protocolVersion": "1.0"}],
         "capabilities": {"streaming": True, "pushNotifications": False},
-        "defaultInputModes": ["text/plain", "application/json"],
-        "defaultOutputModes": ["text/markdown", "application/json"],
+        "defaultInputModes": INPUT_MODES,
+        "defaultOutputModes": OUTPUT_MODES,
         "securitySchemes": {"token": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}},
         "securityRequirements": [{"schemes": {"token": {"list": []}}}],
         "skills": skills,
