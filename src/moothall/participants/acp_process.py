@@ -170,7 +170,7 @@ class AgentProcess:
         if not can_resume and not capabilities.load_session:
             return None
         params = {"sessionId": conversation, "cwd": str(self._folder), "mcpServers": []}
-        # What was said and done before is told again: none of it is of now.
+        # What was said and done before is sent again: none of it is of now.
         self._is_loading = True
         try:
             begun = await self._request("session_resume" if can_resume else "session_load", params, _Conversation)

@@ -149,7 +149,7 @@ class MootAgent:
         link = f"{self._page}/s/{conversation.meeting}" if self._page else f"moot show {conversation.meeting}"
         ends = asyncio.get_running_loop().time() + PROMPT_SECONDS
         waits = is_asked if self._sits else None
-        async with aclosing(follow_meeting(call, seat.meeting, link, ends, is_asked=waits, after=seat.told)) as pieces:
+        async with aclosing(follow_meeting(call, seat.meeting, link, ends, is_asked=waits, after=seat.last_entry)) as pieces:
             async for piece in pieces:
                 match piece:
                     case Reasoning(text=text):
@@ -157,7 +157,7 @@ class MootAgent:
                     case ChatAnswer(text=text):
                         await self._send(name, helpers.update_agent_message_text(text))
                         return text
-        conversation.seat, seat.told = seat, (await call.moot.engine.load_snapshot(conversation.meeting)).seq
+        conversation.seat, seat.last_entry = seat, (await call.moot.engine.load_snapshot(conversation.meeting)).seq
         await self._send(name, helpers.update_agent_message_text(question))
         return ""
 

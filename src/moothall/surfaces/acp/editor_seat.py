@@ -15,7 +15,7 @@ class EditorSeat:
     """What the user is asked now, and what they have answered of it."""
 
     meeting: ChatMeeting
-    told: int = 0  # up to which entry the meeting was told
+    last_entry: int = 0  # up to which entry the editor was sent the meeting
     ask: str = ""
     step: str = ""
     answers: dict[str, str] = field(default_factory=dict)
@@ -40,20 +40,19 @@ class EditorSeat:
         asked = await self._load_ask(call)
         if asked is None or asked["ask"]["ask"] != self.ask:
             return
-        given = {"sessionId": self.meeting.session, "seat": SEAT, "ask": self.ask}
+        given: dict[str, Any] = {"sessionId": self.meeting.session, "seat": SEAT, "ask": self.ask}
         text = text.strip()
         if text in {command["word"] for command in asked["commands"]}:
             given["command"] = text
         else:
             step = next(each for each in asked["steps"] if each["key"] == self.step)
-            values = {
-                name.casefold(): choice["value"] for choice in step["choices"] for name in (choice["value"], choice["text"])
-            }
+            values = {each[key].casefold(): each["value"] for each in step["choices"] for key in ("value", "text")}
             self.answers[self.step] = values.get(text.casefold(), text)
             if self._find_step(asked["steps"]) is not None:
                 return
-        answers, self.ask, self.answers = self.answers, "", {}
-        await TABLE["moot.answerAsPerson"].invoke(call, {**given, **({} if "command" in given else {"answers": answers})})
+            given["answers"] = self.answers
+        self.ask, self.answers = "", {}
+        await TABLE["moot.answerAsPerson"].invoke(call, given)
 
     async def _load_ask(self, call: Call) -> dict[str, Any] | None:
         asks = (await TABLE["moot.getPersonAsks"].invoke(call, {"sessionId": self.meeting.session, "seat": SEAT}))["asks"]

@@ -33,8 +33,7 @@ RESUMABLE_FOR: Final = timedelta(days=7)
 """How long after its opening an ended meeting answers the same request."""
 QUIET_SECONDS: Final = 15.0
 """After this long without a word, the answer says for whom the meeting waits."""
-ASKED_SECONDS: Final = 0.5
-"""After this long without a word it is looked whether the reader is asked something."""
+ASKED_SECONDS: Final = 0.5  # after this long without a word: is the reader asked something?
 PARKED_SECONDS: Final = 5.0
 """How long a parked meeting that is asked about again may take to find out that its outage is over."""
 MAX_KEY_LENGTH: Final = 255
@@ -125,10 +124,11 @@ async def _open_meeting(
         "language": question.language,
         "files": _build_context(question),
         "hosted": True,
-        **({"seats": list(seats)} if seats else {}),
     }
     if question.shape is not None and question.shape.options:
         options["options"] = question.shape.options
+    if seats:
+        options["seats"] = list(seats)
     if chat.seed is not None:
         options["seed"] = chat.seed % 2**31
     await call.deliberations.open(question.text, key=key, by=call.caller.name, **options)
@@ -164,7 +164,7 @@ async def follow_meeting(
     """Tell a meeting from its beginning; the last piece is the answer: when it has ended or is parked, or the time is up.
 
     `ends` is when that is, by the clock of the event loop. Where `is_asked` says that the reader is to answer, there is none. The
-    entries up to `after` were told before.
+    entries up to `after` were sent before.
     """
     loop = asyncio.get_running_loop()
     session, engine = meeting.session, call.moot.engine

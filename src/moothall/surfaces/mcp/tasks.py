@@ -10,9 +10,10 @@ from typing import Any, Final
 import mcp_types as types
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types.jsonrpc import METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY
+from mcp_types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from moothall.domain.ids import SessionId
+from moothall.surfaces.api.errors import NO_METHOD
 from moothall.surfaces.api.method import Call, Method
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.mcp.greeting import MODERN_VERSIONS, TASKS
@@ -34,7 +35,7 @@ def has_tasks(ctx: Ctx) -> bool:
 def check_tasks(ctx: Ctx) -> None:
     """Raises MCPError where the client does not have the extension, or its revision does not."""
     if ctx.session.protocol_version not in MODERN_VERSIONS:
-        raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=ctx.method)
+        raise MCPError(code=NO_METHOD, message="Method not found", data=ctx.method)
     if not has_tasks(ctx):
         needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
         raise MCPError(
@@ -52,7 +53,7 @@ def may_be_task(name: str, arguments: dict[str, Any]) -> bool:
 async def begin_task(call: Call, method: Method[Any, Any], arguments: dict[str, Any]) -> dict[str, Any]:
     """Make a call that may be a task: its result, or the task of the session that is being held.
 
-    There is no task where seats from outside are to answer: whoever waits for a task does nothing else, and may be one of them.
+    There is no task where seats from outside are to answer: a client that waits for one does nothing else, and may be asked.
     """
     waits = "timeoutSeconds" in arguments
     result = await method.invoke(call, {**arguments, "timeoutSeconds": 0.0} if waits else arguments)
