@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from fasta2a import schema
+from fasta2a import schema  # type: ignore[import-untyped]
 from pydantic import TypeAdapter
 from tests.acceptance.doors import Cli, Script, draft, listens, position, speech, stand, wants, write_script
 from tests.acceptance.server import Client, Server

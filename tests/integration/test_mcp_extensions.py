@@ -243,7 +243,7 @@ def test_a_client_can_show_the_servers_icon(tmp_path: Path, mode: Mode) -> None:
     async def work() -> None:
         async with open_server(tmp_path) as context, connect(context, mode=mode) as client:
             assert client.server_info is not None
-            (icon,) = client.server_info.icons or ()
+            (icon,) = client.server_info.icons or []
             assert icon.model_dump(by_alias=True, exclude_none=True) == ICON
             assert icon.src.startswith("data:image/svg+xml,")
 
