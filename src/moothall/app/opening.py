@@ -233,7 +233,7 @@ def _limit_tools(rules: ToolRules, key: str, value: Any) -> ToolRules:
             "an amount: seat.calls=20"
         )
     # The smallest amount is a limit as well, and not none at all.
-    limit = {kind: amount if kind == "seconds" else max(1, round(amount * 1e6 if kind == "money" else amount))}
+    limit: dict[str, Any] = {kind: amount if kind == "seconds" else max(1, round(amount * 1e6 if kind == "money" else amount))}
     return replace(rules, **limit) if scope == "ask" else replace(rules, **{scope: replace(getattr(rules, scope), **limit)})
 
 

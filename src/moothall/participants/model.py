@@ -172,10 +172,9 @@ class ModelParticipant:
                 return response
             results = []
             for call in calls:
-                if desk.is_open:
-                    results.append((call, await desk.call(call.tool_name, call.args)))
-                else:
-                    desk.refuse(call.tool_name, call.args)
+                # What is over the budget is refused there, on the record.
+                if (text := await desk.call(call.tool_name, call.args)) is not None:
+                    results.append((call, text))
             # What is over the budget is not called; then the model is asked without tools.
             if len(results) == len(calls):
                 conversation.add_results(response, results)

@@ -90,8 +90,11 @@ class ToolDesk:
             result = refuse_call(self._brief.language, "over_budget", limit=limit)
             self._record(tool or "tools", arguments, result, asyncio.get_running_loop().time())
 
-    async def call(self, tool: str, arguments: object) -> str:
-        """Run a call, have it recorded, and return what the model reads of it."""
+    async def call(self, tool: str, arguments: object) -> str | None:
+        """Run a call, have it recorded, and return what the model reads of it; None for one that is over the budget."""
+        if not self.is_open:
+            self.refuse(tool, arguments)
+            return None
         begun = asyncio.get_running_loop().time()
         return self._record(tool, arguments, await self._run(tool, arguments), begun)
 
