@@ -80,7 +80,7 @@ class ReadingMind:
         desk = ToolDesk(brief)
         for name in sorted(self._question.needed - known.keys()):
             if desk.is_open and brief.ask.kind == "propose":
-                known.update(_parse_lines(await desk.call("search", {"words": f"item {name} costs"})) or "")
+                known.update(_parse_lines(await desk.call("search", {"words": f"item {name} costs"}) or ""))
         return Answer(said=read_answer(brief, self._build_answer(brief, known)).said)
 
     def _read(self, brief: Brief) -> dict[str, int]:
