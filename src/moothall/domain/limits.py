@@ -102,9 +102,7 @@ def _explain_text(what: str, value: object, limits: Iterable[object]) -> str | N
 
 def _explain_number(what: str, value: object, limits: Iterable[object], *, is_whole: bool) -> str | None:
     over, least, most = _find_number(limits, Gt, "gt"), _find_number(limits, Ge, "ge"), _find_number(limits, Le, "le")
-    # A whole number may be too large for the float that `isfinite` makes of it.
-    is_real = not is_whole and isinstance(value, float) and math.isfinite(value)
-    is_number = is_real or (isinstance(value, int) and not isinstance(value, bool))
+    is_number = type(value) is int or (not is_whole and isinstance(value, float) and math.isfinite(value))
     if is_number and (over is None or value > over) and (least is None or value >= least) and (most is None or value <= most):
         return None
     lower = "" if over is None and least is None else f" more than {over:g}" if over is not None else f" from {least:g}"

@@ -62,9 +62,9 @@ def list_hashes(opening: bytes) -> list[str]:
 
 async def prepare_search(opened: Opened) -> None:
     """Index the files that no prompt has room for, on a thread: for a large folder that takes a second or more."""
-    if not fits_prompt(opened.subject.context):
-        for files in {select_visible(opened.subject.context, seat.sees) for seat in opened.seats}:
-            await asyncio.to_thread(search_files, files, "", 0)
+    context = opened.subject.context
+    for files in {select_visible(context, seat.sees) for seat in opened.seats if not fits_prompt(context)}:
+        await asyncio.to_thread(search_files, files, "", 0)
 
 
 class GivenTexts:

@@ -119,6 +119,8 @@ class Dispatcher:
 def decode_json(body: bytes) -> object:
     """The JSON in a body; raises Fault."""
     try:
+        if sum(map(body.count, (b"[", b"{", b'":'))) > 1_000_000:
+            raise ValueError("it has more than a million lists, objects or keys")
         return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
     except (UnicodeDecodeError, ValueError, RecursionError) as cause:
         raise Fault(errors.PARSE, f"the body is not valid JSON: {str(cause)[:200]}") from None
