@@ -81,12 +81,13 @@ class ScriptedAgent:
         small, large = {"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}
         option = {"id": "m", "name": "Model", "category": "model", "type": "select", "currentValue": "small"}
         models = [{"modelId": each["value"], "name": each["name"]} for each in (small, large)]
-        return {
+        offers: dict[str, dict[str, Any]] = {
             "": {},
             "option": {"configOptions": [{**option, "options": [small, large]}]},
             "groups": {"configOptions": [{**option, "options": [{"group": "g", "name": "G", "options": [small, large]}]}]},
             "method": {"models": {"availableModels": models, "currentModelId": "small"}},
-        }[self._models]
+        }
+        return offers[self._models]
 
     def _behave(self, behaviour: str, text: str) -> str:
         """Do what the behaviour says; returns why the turn ends."""
