@@ -256,7 +256,7 @@ SUBJECT: dict[str, Any] = {
     "check": True,
 }
 LIMITS: dict[str, Any] = {"tokens": 100_000, "money": 1.5, "time": "10m"}
-TOOLS: dict[str, Any] = {"tools": "auto", "toolCalls": 3}
+TOOLS: dict[str, Any] = {"tools": "auto", "toolCalls": 3, "toolBudget": {"seat.calls": 9}}
 CONSULT: dict[str, Any] = {"consult": True, "consultLimit": 2, "consultTotal": 5, "consultPatience": 60, "gate": False}
 PLANNED: dict[str, Any] = {
     **SUBJECT,

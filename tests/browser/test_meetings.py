@@ -76,7 +76,7 @@ def test_a_question_becomes_a_decision(server: Server, visit: Visit, tmp_path: P
     (tmp_path / "picture.bin").write_bytes(b"\x89PNG\x00\xff")
     page.get_by_text("Possible answers, stakes, files").click()
     page.get_by_label("Files that everybody reads").set_input_files(str(tmp_path / "picture.bin"))
-    expect(page.get_by_role("alert").filter(has_text="picture.bin is not a text file.")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="picture.bin is neither a text file")).to_be_visible()
     page.get_by_label("Files that everybody reads").set_input_files(str(tmp_path / "plan.md"))
     expect(page.get_by_role("button", name="Take plan.md away")).to_be_visible()
     # What was typed is there after a reload; a file is not, and the page shows that it is not.
