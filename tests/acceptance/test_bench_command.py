@@ -97,7 +97,9 @@ def test_an_outage_costs_no_question(cli: Cli, provider: ModelProvider) -> None:
     provider.is_out = True
     more = str(write_questions(cli.cwd / "more.jsonl", 5))
     (cli.cwd / "colours.jsonl.moot").rename(cli.cwd / "more.jsonl.moot")
-    found = cli.json("bench", more, *MODELS)
+    done = cli("bench", more, *MODELS, "--json")
+    found = json.loads(done.out)
+    assert [line.partition(" ")[2] for line in done.err.splitlines() if "parked" in line] == ["vote: … parked"] * 2
     assert found["ways"]["openai:skilled"]["asked"] == 3
     assert found["unasked"] == {"parked": 2}
     provider.is_out = False
@@ -186,16 +188,29 @@ def answer_freely(kind: str, request: Request) -> Step | None:
     return StubReply(text=json.dumps({"type": "propose", "text": f"{choice}.", "choice": choice, "confidence": 0.9}))
 
 
+def read_most_calls(line: str) -> int:
+    return int(line.partition(" – ")[2].partition(" model calls")[0].replace(",", ""))
+
+
 def test_a_judge_of_another_family_judges_free_answers_and_its_own_error_is_shown(cli: Cli, provider: ModelProvider) -> None:
     """G-3: paraphrases are right, where the judge contradicts itself they are not; a second run calls nothing."""
     provider.change = answer_freely
     rows = [{"question": f"Capital {n}?", "answer": f"City{n}"} for n in range(4)]
     rows += [{"question": "Red?", "answer": "red", "options": "red|blue"}]
     (cli.cwd / "q.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    words = ["bench", "q.jsonl", *MODELS, "--votes", "2"]
+    words = ["bench", "q.jsonl", *MODELS, "--votes", "3"]
     assert {way["right"] for way in cli.json(*words)["ways"].values()} == {0, 1}
     asked = provider.answered.count("propose")
-    result = cli.json(*words, "--judge", "openai:weigher")
+    # At most three answers to each question are judged, twice.
+    plain, judged = (cli(*words, *more, "--dry-run").out for more in ([], ["--judge", "openai:weigher"]))
+    assert "; with up to 15 answers that are judged, each twice" in judged
+    assert read_most_calls(judged) >= read_most_calls(plain) + 2 * 15
+    done = cli(*words, "--judge", "openai:weigher", "--json")
+    result = json.loads(done.out)
+    shown = [line.partition(" ")[2] for line in done.err.splitlines()]
+    assert sum(line.startswith("vote: … ") for line in shown) == 4
+    assert {"openai:weigher: ✓ City1 indeed", "openai:weigher: ✗ City3 indeed", "openai:weigher: ✗ Nowhere"} <= set(shown)
+    assert "\n15/15 " in done.err
     assert (result["ways"]["openai:skilled"]["right"], result["ways"]["openai:guessing"]["right"]) == (4, 0)
     assert result["judge"] == {"judge": "openai:weigher", "judged": 8, "split": 1, "known": 2, "wrong": 0}
     # Two seats judge eight free answers and two with an exact rule; nothing was answered anew.

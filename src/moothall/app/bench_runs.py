@@ -18,6 +18,7 @@ from moothall.domain.budget import Usage
 from moothall.domain.facts import AsksSent, Entry, Reply, SeatLost
 from moothall.domain.ids import SeatId, SessionId, parse_session_id
 from moothall.domain.roster import Seat
+from moothall.domain.safe_text import one_line
 from moothall.domain.topic import Topic, normalize_label
 from moothall.errors import MootError, UnknownSession
 from moothall.protocols.council.facts import Contribution
@@ -28,6 +29,7 @@ from moothall.scoring.trials import Trial
 VOTE: Final = "vote"
 """The blind vote of the models."""
 FIRST_ASK: Final = "1.propose."
+_MARKS: Final = {True: "✓", False: "✗", None: "…"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,21 +64,37 @@ class BenchResult:
     """What all sessions have cost, in millionths of a US dollar."""
 
 
-Progress = Callable[[str, BenchQuestion, Decision | None], None]
+@dataclass(slots=True, kw_only=True)
+class BenchProgress:
+    """Says of every session how it ended: right, wrong, or `…` where that is not known yet."""
+
+    line: str = ""
+    say: Callable[[str], object] = str
+    is_judged: bool = False
+    """Whether a judge will read the free answers that the exact rule does not know."""
+    expected: int = 0
+    done: int = 0
+
+    def add(self, way: str, said: str, *, is_right: bool | None) -> None:
+        self.done += 1
+        if said:
+            state = f"{_MARKS[is_right]} {one_line(said)[:60]}"
+            self.say(self.line.format(done=self.done, all=self.expected, way=way, state=state))
 
 
 class BenchRun:
     """Runs a plan over questions on a ledger of its own."""
 
-    def __init__(self, moot: Moot, plan: BenchPlan, on_done: Progress = lambda way, question, decision: None) -> None:
+    def __init__(self, moot: Moot, plan: BenchPlan, progress: BenchProgress | None = None) -> None:
         self._moot = moot
         self._plan = plan
-        self._on_done = on_done
+        self._progress = progress or BenchProgress()
         self._result = BenchResult({way: {} for way in plan.list_ways()})
 
     async def run(self, questions: Sequence[BenchQuestion]) -> BenchResult:
         """Ask what was not asked before, and return all that is recorded. Raises MootError when a seat cannot be asked."""
         work = [(way, question) for question in questions for way in (VOTE, *self._plan.protocols)]
+        self._progress.expected += len(work)
         # The first one checks the seats: a wrong key is said once, before anything is recorded.
         await run_jobs(1, [self._decide(way, question, check=True) for way, question in work[:1]])
         await run_jobs(self._plan.at_once, [self._decide(way, question, check=False) for way, question in work[1:]])
@@ -86,10 +104,14 @@ class BenchRun:
         session = _name_session(self._plan, way, question)
         options = build_bench_options(self._plan, way, question)
         options["check"], options["session"] = check, session
-        decision = await decide_once(self._moot, self._plan, self._result, question.question, options)
-        if decision is not None:
-            await self._record(way, question, session, decision)
-        self._on_done(way, question, decision)
+        decision, status = await decide_once(self._moot, self._plan, self._result, question.question, options)
+        if decision is None:
+            self._progress.add(way, status, is_right=None)
+            return
+        await self._record(way, question, session, decision)
+        trial = self._result.ways[way][question.key]
+        is_open = self._progress.is_judged and question.is_free and bool(trial.said)
+        self._progress.add(way, trial.said or status, is_right=trial.right or (None if is_open else False))
 
     async def _record(self, way: str, question: BenchQuestion, session: SessionId, decision: Decision) -> None:
         ways = self._result.ways
@@ -123,21 +145,24 @@ async def run_jobs(at_once: int, jobs: Sequence[Coroutine[None, None, None]]) ->
         raise _find_first(expected) from None
 
 
-async def decide_once(moot: Moot, plan: BenchPlan, result: BenchResult, topic: str, options: Options) -> Decision | None:
-    """Return the decision of a session, which is opened if it is not recorded; None, counted, where there is none yet."""
+async def decide_once(
+    moot: Moot, plan: BenchPlan, result: BenchResult, topic: str, options: Options
+) -> tuple[Decision | None, str]:
+    """Return the decision of a session, which is opened if it is not recorded, and its status; None, counted, where it has not
+    ended, and no status where it was not begun."""
     session = parse_session_id(options["session"] or "")
     is_recorded = await _exists(moot, session)
     if not is_recorded and plan.money is not None and result.spent >= plan.money * 1e6:
         result.unasked["money"] += 1
-        return None
+        return None, ""
     if not is_recorded:
         await moot.open(topic, **options)
     decision = await moot.run(session)
     result.spent += decision.spent.cost
     if decision.status in {"thinking", "parked"}:
         result.unasked[decision.status] += 1
-        return None
-    return decision
+        return None, decision.status
+    return decision, decision.status
 
 
 def build_bench_options(plan: BenchPlan, way: str, question: BenchQuestion) -> Options:

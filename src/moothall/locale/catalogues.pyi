@@ -33,6 +33,7 @@ class BenchText(Texts):
     stopped: str
     recorded: str
     expected: str
+    judge_expected: str
     judged: str
     judge_split: str
     judge_wrong: str

@@ -8,7 +8,7 @@ import click
 
 from moothall.app.bench_judge import BenchJudge
 from moothall.app.bench_questions import REVIEWED, BenchQuestion, list_reviewed_questions, load_questions
-from moothall.app.bench_runs import VOTE, BenchPlan, BenchResult, BenchRun, build_bench_options, count_recorded
+from moothall.app.bench_runs import VOTE, BenchPlan, BenchProgress, BenchResult, BenchRun, build_bench_options, count_recorded
 from moothall.app.environment import open_ledger, resolve_home
 from moothall.app.estimates import Range, estimate_session
 from moothall.app.moot import Moot
@@ -17,7 +17,6 @@ from moothall.errors import BadSetting
 from moothall.locale.catalogues import BENCH, BenchText
 from moothall.locale.texts import list_languages
 from moothall.reports.blocks import Report
-from moothall.reports.decision import Decision
 from moothall.reports.markdown import render_markdown
 from moothall.reports.page import render_page
 from moothall.reports.trials import build_bench_report, describe_recommendation
@@ -79,11 +78,12 @@ def bench(
             raise BadSetting(f"--votes {seats}: fewer seats than the {len(models)} models")
         plan = BenchPlan(models=models, votes=seats, protocols=ways, money=money, at_once=at_once)
         async with open_ledger(str(store) if store.exists() or not dry_run else "memory:") as opened, Moot(ledger=opened) as moot:
-            judging = None if judge is None else BenchJudge(moot, plan, judge, language)
-            await _print_expected(moot, plan, questions, language, is_note=not dry_run)
+            progress = BenchProgress(line=words.progress, say=output.print_note, is_judged=judge is not None)
+            judging = None if judge is None else BenchJudge(moot, plan, judge, language, progress)
+            await _print_expected(moot, plan, questions, judging, language, is_note=not dry_run)
             if dry_run:
                 return
-            result = await BenchRun(moot, plan, _Progress(len(questions) * (1 + len(ways)), language)).run(questions)
+            result = await BenchRun(moot, plan, progress).run(questions)
             judged = None if judging is None else await judging.judge(questions, result)
         if as_json:
             output.print_json(_build_json(result, models, words) | ({} if judged is None else {"judge": judged}))
@@ -119,37 +119,31 @@ def _print_report(report: Report, form: str) -> None:
         output.print_line((render_page(report) if form == "html" else render_markdown(report)).rstrip("\n"))
 
 
-class _Progress:
-    """Says of every session that it has ended, and how."""
-
-    def __init__(self, count: int, language: Language) -> None:
-        self._count = count
-        self._done = 0
-        self._words = BENCH[language]
-
-    def __call__(self, way: str, question: BenchQuestion, decision: Decision | None) -> None:
-        self._done += 1
-        if decision is None:
-            return
-        is_right = {True: "✓", False: "✗"}[question.is_right(decision.short_choice)]
-        state = f"{is_right} {decision.short_choice[:60]}" if decision.short_choice else decision.status
-        output.print_note(self._words.progress.format(done=self._done, all=self._count, way=way, state=state))
-
-
 async def _print_expected(
-    moot: Moot, plan: BenchPlan, questions: list[BenchQuestion], language: Language, *, is_note: bool
+    moot: Moot,
+    plan: BenchPlan,
+    questions: list[BenchQuestion],
+    judging: BenchJudge | None,
+    language: Language,
+    *,
+    is_note: bool,
 ) -> None:
     """Say what all of it is expected to cost, by the first question."""
     recorded = await count_recorded(moot, plan, questions)
     sessions = len(questions) * (1 + len(plan.protocols))
     calls, tokens, usd = Range(0, 0), Range(0, 0), Range(0.0, 0.0)
     is_priced = True
-    for way in (VOTE, *plan.protocols):
-        planned = await moot.plan_session(questions[0].question, **build_bench_options(plan, way, questions[0]))
+    first, each_time = questions[0], Range(len(questions), len(questions))
+    work = [(first.question, build_bench_options(plan, way, first), each_time) for way in (VOTE, *plan.protocols)]
+    if judgement := judging and judging.plan_judgements(questions):
+        # None at all, where every answer is right word by word.
+        work.append((*judgement[:2], Range(0, judgement[2])))
+    for topic, options, times in work:
+        planned = await moot.plan_session(topic, **options)
         estimate = estimate_session(planned.opened, moot.seating.kinds)
-        calls, tokens = _add(calls, estimate.calls, len(questions)), _add(tokens, estimate.tokens, len(questions))
+        calls, tokens = _add(calls, estimate.calls, times), _add(tokens, estimate.tokens, times)
         is_priced = is_priced and estimate.usd is not None
-        usd = _add(usd, estimate.usd or Range(0, 0), len(questions))
+        usd = _add(usd, estimate.usd or Range(0, 0), times)
     words = BENCH[language]
     line = words.expected.format(
         questions=len(questions),
@@ -159,8 +153,9 @@ async def _print_expected(
         tokens=f"{tokens.least:,.0f} – {tokens.most:,.0f}",
         price=f"${usd.least:.2f} – ${usd.most:.2f}" if is_priced else words.price_unknown,
     )
+    line += words.judge_expected.format(most=judgement[2]) if judgement else ""
     output.print_note(line) if is_note else output.print_line(line)
 
 
-def _add(total: Range, more: Range, times: int) -> Range:
-    return Range(total.least + more.least * times, total.most + more.most * times)
+def _add(total: Range, more: Range, times: Range) -> Range:
+    return Range(total.least + more.least * times.least, total.most + more.most * times.most)
