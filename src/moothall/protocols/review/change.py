@@ -147,7 +147,9 @@ def locate_evidence(change: tuple[ChangedFile, ...], name: str, line: int, evide
         for said in dict.fromkeys((words, evidence)):
             if at := locate_quotation(said, text, near):
                 last = min(len(file.lines), at + max(0, len(said.strip().splitlines()) - 1))
-                return QuotedPlace(file.name, file.lines[at - 1].number, file.lines[last - 1].number)
+                # A diff of several commits may go back to lines further up.
+                first = file.lines[at - 1].number
+                return QuotedPlace(file.name, first, max(first, file.lines[last - 1].number))
     return None
 
 

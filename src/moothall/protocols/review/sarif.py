@@ -1,6 +1,7 @@
 """Findings as SARIF 2.1.0, the form in which forges and editors take the results of an analysis."""
 
 from hashlib import sha256
+from posixpath import normpath
 from typing import Any, Final, get_args
 from urllib.parse import quote
 
@@ -36,16 +37,18 @@ def build_sarif(decision: Decision) -> dict[str, Any]:
 def _build_result(finding: DecidedFinding, concerns: list[str]) -> dict[str, Any]:
     # The same fault on moved lines is the same alert: the quoted words count, not their place.
     mark = sha256("\n".join((finding.file, finding.concern, fold_quotation(finding.evidence))).encode()).hexdigest()[:32]
-    region = {"startLine": finding.first_line, "endLine": finding.last_line}
+    region = {"startLine": max(1, finding.first_line), "endLine": max(1, finding.first_line, finding.last_line)}
+    # Forges take paths below the root of the repository: what leads elsewhere is taken as if it began there.
+    path = normpath(f"/{finding.file}").lstrip("/") or "?"
     return {
         "ruleId": f"moot/{finding.concern}",
         "ruleIndex": concerns.index(finding.concern),
         "level": _LEVELS[finding.severity],
-        "message": {"text": finding.claim},
+        "message": {"text": finding.claim.strip() or finding.concern},
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(finding.file)},
+                    "artifactLocation": {"uri": quote(path, errors="replace")},
                     "region": {**region, "snippet": {"text": finding.evidence}},
                 }
             }
@@ -53,6 +56,7 @@ def _build_result(finding: DecidedFinding, concerns: list[str]) -> dict[str, Any
         "partialFingerprints": {"mootFinding/v1": mark},
         "properties": {
             "finding": finding.number,
+            "file": finding.file,
             "severity": finding.severity,
             "state": finding.state,
             "heldBy": list(finding.held_by),
