@@ -109,6 +109,18 @@ def test_a_demo_is_stopped_and_resumed_like_any_session(cli: Cli) -> None:
     assert "somebody's full-time work" in cli("show", "shown").out
 
 
+@pytest.mark.parametrize("name", ["consultation", "pipeline"])
+def test_every_record_that_a_demo_names_is_there(cli: Cli, name: str) -> None:
+    """The paths begin with the folder that they are in; the current one has no such file."""
+    said = cli("demo", name, "--fast", "--session", "shown").out
+    for text in (said, cli("show", "shown").out, cli("export", "shown", "html").out):
+        paths = re.findall(r"[\w/]*docs/consultation/\w+\.md", text)
+        assert paths
+        for path in paths:
+            assert path.startswith("MOOT_HOME/")
+            assert (Path(cli.environ["MOOT_HOME"]) / path.removeprefix("MOOT_HOME/")).is_file()
+
+
 def test_without_a_key_and_a_terminal_the_demo_is_played_and_says_how_to_go_on(cli: Cli) -> None:
     done = cli("try", "Should we?")
     assert done.out.startswith("No provider's key and no model server was found.")

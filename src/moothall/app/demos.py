@@ -17,6 +17,7 @@ from moothall.app.environment import resolve_home
 from moothall.app.panels import Panel, SeatForm
 from moothall.app.session_options import Options
 from moothall.disk.private import make_private_folder
+from moothall.domain.consult import DEMO_FOLDER
 from moothall.domain.facts import Language
 from moothall.domain.roster import DEMO
 from moothall.domain.topic import Stakes
@@ -104,10 +105,9 @@ def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "
         options["turns"] = form.turns
     if form.consult:
         # Not the user's project: records of a demo are nobody's work.
-        folder = resolve_home(environ) / "demos"
+        folder = resolve_home(environ) / DEMO_FOLDER
         make_private_folder(folder)
-        options["project"] = folder
-        options["consult_patience"] = 3_600.0
+        options |= {"project": folder, "consult_patience": 3_600.0}
     return options
 
 

@@ -17,6 +17,8 @@ ConsultText = Annotated[str, MaxLen(8_000)]
 
 MAX_PER_SEAT: Final = 100
 MAX_PER_SESSION: Final = 1_000
+DEMO_FOLDER: Final = "demos"
+"""The folder in Moot's home that is the project of demos."""
 
 MAX_PREFACE_LENGTH: Final = 300
 """A request may stand behind a sentence or two; what is longer is a speech that mentions one."""

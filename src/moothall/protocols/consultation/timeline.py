@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from moothall.domain.consult import ConsultRequest
+from moothall.domain.consult import DEMO_FOLDER, ConsultRequest
 from moothall.domain.facts import Entry, SeatLost
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.safe_text import one_line
@@ -51,6 +51,7 @@ class ConsultingTimeline(SessionTimeline):
         super().__init__(session)
         assert isinstance(timeline, SessionTimeline)
         self.within: Any = timeline
+        self._inner: SessionTimeline = timeline
         # The same list object: it grows as the protocol's timeline adds lines to it.
         self.lines = timeline.lines
         self.consultations: list[ConsultationSummary] = []
@@ -68,16 +69,13 @@ class ConsultingTimeline(SessionTimeline):
             self.within.add(inner)
 
     def list_phases(self) -> Sequence[SessionPhase]:
-        phases: Sequence[SessionPhase] = self.within.list_phases()
-        return phases
+        return self._inner.list_phases()
 
     def list_silences(self) -> Mapping[SeatId, str]:
-        silences: Mapping[SeatId, str] = self.within.list_silences()
-        return silences
+        return self._inner.list_silences()
 
     def list_breaks(self) -> Sequence[tuple[int, str]]:
-        breaks: Sequence[tuple[int, str]] = self.within.list_breaks()
-        return breaks
+        return self._inner.list_breaks()
 
     def add_consultation_entry(self, entry: Entry) -> None:
         """Add one entry, except to the timeline of the protocol."""
@@ -101,13 +99,13 @@ class ConsultingTimeline(SessionTimeline):
             case facts.ConsultationAnswered(said=advice):
                 self._update_last(advice=advice)
             case facts.ConsultationFiled(said=filed):
-                self._update_last(filed=filed)
+                # The records of a demo are in Moot's own folder: nobody must look for them in the current one.
+                home = f"MOOT_HOME/{DEMO_FOLDER}/" if self.session_state.opened.demo else ""
+                self._update_last(filed=replace(filed, path=home + filed.path))
             case facts.ConsultationFailed(reason=reason):
                 self._update_last(failure=reason)
             case SeatLost(ask=ask, reason=reason) if parse_ask_kind(ask) == facts.CONSULT:
                 self._update_last(failure=reason)
-            case _:
-                pass
 
     def _take_request(self, seat: SeatId, given: ConsultRequest | None) -> ConsultRequest | None:
         if given is not None:
@@ -145,7 +143,7 @@ def add_and_describe_consultation(
             return [f"  ! {seat}: {one_line(advice.answer)}{mark}"]
         case facts.ConsultationFailed(reason=reason):
             return [f"  ✗ {words.told_failed}: {words.failures[reason]}"]
-        case facts.ConsultationFiled(said=filed):
+        case facts.ConsultationFiled() if timeline.consultations and (filed := timeline.consultations[-1].filed):
             return [f"  ▤ {words.told_filed}: {one_line(filed.path)}"]
         case SeatLost(seat=seat, reason=reason, detail=detail):
             cause = one_line(explain_detail(detail, reason, timeline.session_state.opened.language))
