@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -291,6 +292,8 @@ def test_a_mailbox_seat_is_asked_and_answers_from_other_processes(cli: Cli, wait
     assert ask["schema"]["required"] == ["reaction_score", "intent_to_speak"]
     assert "| Is anyone there?" in ask["shared"]
     assert "── 1.intent.eve (until " in cli("asks", "s").out
+    shanghai = Cli(cli.home, cli.cwd, TZ="Asia/Shanghai").fresh("asks", "s").out
+    assert re.search(r"1\.intent\.eve \(until [\d-]+ [\d:]+ CST\)", shanghai)
     assert "continue with: moot resume s" in cli("answer", "s", "--seat", "eve", json.dumps(wants(0.9, "I am."))).out
     cli("resume", "s", code=3)
     assert asked(cli) == ["1.speech.eve"]

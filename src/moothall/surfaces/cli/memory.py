@@ -39,8 +39,8 @@ def format_decision(each: DecisionOut) -> str:
     what = ALONE if each.protocol == ALONE else each.consensus_type or each.protocol
     worth = f"{each.strength}: " if each.strength and each.decision else ""
     decided = f"{worth}{summarize_choice(each.choice, each.decision)}" if each.decision else "undecided"
-    outcome = each.outcome or "not reviewed"
-    return f"{each.decision_id}  {each.closed_at:%Y-%m-%d}  {what}{sure}  {outcome}  {one_line(each.topic)}  → {decided}"
+    day, outcome = f"{each.closed_at.astimezone():%Y-%m-%d}", each.outcome or "not reviewed"
+    return f"{each.decision_id}  {day}  {what}{sure}  {outcome}  {one_line(each.topic)}  → {decided}"
 
 
 def show_search(result: SearchOut) -> Iterator[str]:

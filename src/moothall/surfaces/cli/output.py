@@ -78,11 +78,11 @@ def build_console() -> "Console":
 
 def localize_times(minutes: str) -> str:
     """Return minutes with the times of their heads as the clock here shows them; what participants wrote stays as it is."""
-    return _HEAD.sub(lambda head: _STAMP.sub(_to_local, head[0]), minutes)
+    return _HEAD.sub(lambda head: _STAMP.sub(lambda stamp: format_local(datetime.fromisoformat(stamp[0])), head[0]), minutes)
 
 
-def _to_local(stamp: re.Match[str]) -> str:
-    return f"{datetime.fromisoformat(stamp[0]).astimezone():%Y-%m-%d %H:%M %Z}"
+def format_local(at: datetime) -> str:
+    return f"{at.astimezone():%Y-%m-%d %H:%M %Z}"
 
 
 def print_paged(console: "Console", content: "RenderableType") -> None:

@@ -110,7 +110,7 @@ async def asks(moot: Moot, session: str) -> CommandResult:
 
 def _describe_ask(each: OutstandingAsk, session: str, words: SessionCommandText) -> Iterator[str]:
     deadline = each.pending.deadline
-    until = words.ask_until.format(time=f"{deadline:%Y-%m-%d %H:%M}") if deadline else ""
+    until = words.ask_until.format(time=output.format_local(deadline)) if deadline else ""
     yield f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n"
     for step in build_person_ask(each.brief).steps[:1]:
         question = strip_control(step.text)

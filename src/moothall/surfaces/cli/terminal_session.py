@@ -160,7 +160,7 @@ class TerminalSession(PersonScreen):
     async def _print_waiting(self, moot: Moot) -> None:
         words = SESSION_COMMAND[self._language]
         for each in await moot.asks(self.session):
-            until = words.until.format(time=f"{each.pending.deadline:%Y-%m-%d %H:%M}") if each.pending.deadline else ""
+            until = words.until.format(time=output.format_local(each.pending.deadline)) if each.pending.deadline else ""
             output.print_line(words.waiting.format(seat=each.ask.seat, until=until, session=self.session))
         output.print_line(words.then_resume.format(session=self.session))
 
