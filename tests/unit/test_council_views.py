@@ -353,7 +353,7 @@ def test_the_terminal_shows_who_is_waited_for_and_nothing_that_is_sealed() -> No
     assert render_terminal(held.timeline).split("\n") == [
         "The deliberation goes on; nothing is decided yet.",
         "Now: Proposing · round 1",
-        "Yet to have a turn: bob",
+        "Still to answer: bob",
         "Cost: 0 model calls, 0 tokens · $0",
     ]
 
@@ -363,7 +363,7 @@ def _ends() -> dict[str, tuple[DeliberationRun, str]]:
         return debate(build_seat("ada"), build_seat("bob"))
 
     return {
-        "opened": (table(), "Yet to have a turn"),
+        "opened": (table(), "Still to answer"),
         "cancelled at once": (table().put(SessionCancelled(reason="Too dear.")), "Too dear."),
         "cancelled later": (table().say(ada=propose(), bob=propose()).put(SessionCancelled()), "Cancelled before a decision."),
         "called while sealed": (table().says("ada", propose("a", "Mine.")).put(CloseCalled()), "its owner called for the end"),

@@ -151,7 +151,7 @@ def translate_error(cause: Exception, path: Path) -> LedgerUnavailable:
             f"the ledger {path} has no room to write; free disk space, then `moot resume`: what was written is safe"
         )
     if code == sqlite3.SQLITE_NOTADB:
-        return LedgerUnavailable(f"{path} is no SQLite file; move it away or point MOOT_HOME elsewhere")
+        return LedgerUnavailable(f"{path} is no SQLite file and so no ledger; name another file, or another MOOT_HOME")
     if code == sqlite3.SQLITE_READONLY:
         return LedgerUnavailable(f"the ledger {path} cannot be written ({cause}); check the rights of its file and folder")
     if code == sqlite3.SQLITE_BUSY:
@@ -181,7 +181,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if tables and application != APPLICATION_ID:
-        raise LedgerUnavailable(f"{path} is an SQLite file of another program; point MOOT_HOME elsewhere")
+        raise LedgerUnavailable(f"{path} is an SQLite file of another program; name another file, or another MOOT_HOME")
     if not tables:
         return 0
     check_version(int(version), load_migrations("sqlite"), what=f"the ledger {path}")
