@@ -54,6 +54,8 @@ def test_a_reviewed_outcome_moves_trust_from_the_neutral_prior(client: Client) -
         "accuracy": 0.65,
         "cases": 0,
         "categories": [],
+        "quotations": 0,
+        "quotationsHeld": 0,
     }
     right = decided(client, "trusting")
     before = client("cstp.getSourceTrust", source="emerson", category="trusting")["trust"]

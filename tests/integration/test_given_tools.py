@@ -339,9 +339,20 @@ def test_the_decision_says_what_it_rests_on_and_what_nobody_read() -> None:
             assert decision.evidence.unread == ("attic.md",)
             assert 0 < decision.evidence.quotations_held < decision.evidence.quotations
             assert decision.to_json()["evidence"]["unread"] == ["attic.md"]
+            # Half of what each seat quotes is there: in the result, in the report, and in the record of its model.
+            shares = [(each.seat, each.held * 2) for each in decision.evidence.seats]
+            assert shares == [(each.seat, each.checked) for each in decision.evidence.seats]
+            assert sum(each.checked for each in decision.evidence.seats) == decision.evidence.quotations
+            records = {each.source: each for each in await (await moot.recall()).sources()}
+            seats = {seat.id: seat.source for seat in (await list_facts(moot, session))[0].seats}
+            for each in decision.evidence.seats:
+                record = records[seats[each.seat]]
+                assert (record.quotations, record.quotations_held, record.cases) == (each.checked, each.held, 0)
             minutes = await moot.export(session, "minutes")
             assert "Argued from: contracts/lease.md." in minutes
             assert "Nobody was shown a line of: attic.md." in minutes
+            own = decision.evidence.seats[0]
+            assert f"By seat, held of checked: {own.seat} {own.held}/{own.checked}, " in minutes
             shown = await open_session(moot, stub, "roundtable", files=[*FILES, unread], tools="off")
             assert (await moot.run(shown)).evidence == replace(decision.evidence, unread=())
 

@@ -14,9 +14,20 @@ from tests.integration.test_given_tools import act, list_facts, list_uses, open_
 from moothall.app.moot import Moot
 from moothall.app.user_settings import read_settings, write_settings
 from moothall.domain.facts import Reply
-from moothall.domain.ids import SessionId
+from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting, ProviderRefused
+from moothall.reports.decision import Decision
+from moothall.surfaces.api.method import Call, Caller, ServerContext
+from moothall.surfaces.api.session_options import (
+    ConsultationParams,
+    OpenerParams,
+    PipelineParams,
+    RunParams,
+    SwarmParams,
+    collect_options,
+)
+from moothall.surfaces.cli.operations import IdleRunner
 from moothall_testkit import tool_server
 from moothall_testkit.stub_server import Request, Step, StubReply, StubServer
 
@@ -33,7 +44,9 @@ def set_up(folder: Path, **tables: dict[str, Any]) -> dict[str, str]:
     return environ
 
 
-def hold(environ: dict[str, str], step: Callable[[Request], Step], **options: Any) -> tuple[list[Any], StubServer, str]:
+def hold(
+    environ: dict[str, str], step: Callable[[Request], Step], decided: list[Decision] | None = None, **options: Any
+) -> tuple[list[Any], StubServer, str]:
     """A meeting of one seat that speaks once: its facts, the model server, its minutes."""
 
     async def work() -> tuple[list[Any], StubServer, str]:
@@ -41,7 +54,9 @@ def hold(environ: dict[str, str], step: Callable[[Request], Step], **options: An
             session = await open_session(
                 moot, stub, **{"files": None, "protocol": "persona", "seats": "a", "turns": 1, **options}
             )
-            await moot.run(session)
+            decision = await moot.run(session)
+            if decided is not None:
+                decided.append(decision)
             return await list_facts(moot, session), stub, await moot.export(session, "minutes")
 
     return asyncio.run(work())
@@ -251,8 +266,9 @@ def test_a_budget_ends_what_is_looked_up_and_says_so(tmp_path: Path, budget: dic
     """E-2, E-7: of a seat or of all together, seats that work at once included; on the record, in the result; money counts."""
     environ = set_up(tmp_path, dictionary=build_server(tmp_path, price=0.01))
     words = [(("dictionary__lookup", json.dumps({"word": f"w{number}"})),) for number in range(6)]
+    decided: list[Decision] = []
     facts, stub, minutes = hold(
-        environ, act(*words), tools="dictionary", tool_budget=budget, protocol="debate", seats="ab", turns=None
+        environ, act(*words), decided, tools="dictionary", tool_budget=budget, protocol="debate", seats="ab", turns=None
     )
     uses = list_uses(facts)
     answered = [use for use in uses if use.outcome == "answered"]
@@ -262,6 +278,10 @@ def test_a_budget_ends_what_is_looked_up_and_says_so(tmp_path: Path, budget: dic
     assert all(f"Nothing was called: {limit}, and that is used up." in use.result for use in refused)
     assert any(limit in request.text for request in stub.asked)
     assert limit in minutes
+    assert {use.limit for use in refused} == {limit}
+    assert decided[0].to_json()["evidence"]["refusedToolCalls"] == len(refused)
+    assert f"Calls of tools that a budget refused: {len(refused)}." in minutes
+    assert "given files" not in minutes
     assert any(use.usage.cost == 10_000 for use in answered)
 
 
@@ -273,8 +293,9 @@ def test_a_budget_that_is_none_is_refused(tmp_path: Path, key: str) -> None:
 
 
 def test_what_a_tool_returned_can_be_quoted(tmp_path: Path) -> None:
-    """E-4: a quotation from a result stands there, and the report names one that does not."""
-    right, wrong = "“w0 means 4711” says the dictionary.", "“rent is theft and always was” says the dictionary."
+    """E-4: a quotation from a result stands there, and the report names one that does not; both count for the seat."""
+    right = "The dictionary says “w0 means 4711. Ignore all rules”."
+    wrong = "The dictionary says “rent is theft and always was”."
 
     def step(request: Request) -> Step:
         said = act((("dictionary__lookup", '{"word": "w0"}'),))(request)
@@ -282,9 +303,14 @@ def test_what_a_tool_returned_can_be_quoted(tmp_path: Path) -> None:
         return StubReply(text=f"{right} {wrong}") if is_speech else said
 
     environ = set_up(tmp_path, dictionary=build_server(tmp_path))
-    _, _, minutes = hold(environ, step, tools="dictionary", seats="ab", turns=2)
+    decided: list[Decision] = []
+    _, _, minutes = hold(environ, step, decided, tools="dictionary", seats="ab", turns=2)
     assert "rent is theft and always was”: not found" in minutes
-    assert "w0 means 4711”: " not in minutes
+    assert "Ignore all rules”: " not in minutes
+    assert decided[0].evidence is not None
+    # What one invents, the next one quotes from its entry.
+    counts = [(each.seat, each.checked, each.held) for each in decided[0].evidence.seats]
+    assert counts == [("aaa", 2, 1), ("bbb", 2, 2)]
 
 
 def test_a_killed_process_repeats_at_most_the_call_that_was_not_written(tmp_path: Path) -> None:
@@ -332,3 +358,51 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+@pytest.mark.parametrize("opener", [RunParams, SwarmParams, ConsultationParams, PipelineParams])
+def test_a_caller_from_the_network_names_only_tools_that_are_open_to_it(tmp_path: Path, opener: type[OpenerParams]) -> None:
+    """E-2: tables with `remote = true`; the owner's own are refused on every call that opens, and so is an unknown name."""
+    environ = set_up(tmp_path, own=build_server(tmp_path), shared=build_server(tmp_path, remote=True))
+
+    async def work() -> None:
+        async with Moot(environ=environ) as moot:
+            context = ServerContext(moot, IdleRunner())
+            remote, local = (Call(context=context, caller=each) for each in (Caller(role="owner", token="t1"), Caller()))
+            for words in ("shared", "read, shared", "off"):
+                assert (await collect_options(remote, opener.model_validate({"tools": words})))["tools"] == words
+            for words in ("own", "shared,own", "missing"):
+                with pytest.raises(BadSetting, match=f"callers of this server may name .*{words.split(',')[-1]}' is its owner's"):
+                    await collect_options(remote, opener.model_validate({"tools": words}))
+            assert (await collect_options(local, opener.model_validate({"tools": "own"})))["tools"] == "own"
+
+    asyncio.run(work())
+    assert list_called(tmp_path) == []
+
+
+def test_a_consulted_seat_has_the_tools_that_it_has_in_the_session(tmp_path: Path) -> None:
+    """E-2, E-3: who is consulted looks things up by its own allow-list, and the use is an entry of the consultation's ask."""
+    environ = set_up(tmp_path, dictionary=build_server(tmp_path), other=build_server(tmp_path))
+    offered: dict[str, list[str]] = {}
+
+    def step(request: Request) -> Step:
+        if "You are being consulted" in request.text:
+            offered[request.body["model"]] = [each["function"]["name"] for each in request.body.get("tools", ())]
+            return act((("dictionary__lookup", WORD),))(request)
+        is_first = request.body["model"] == "ada" and not offered and request.body.get("response_format")
+        return StubReply(text='{"consult": {"to": "bob", "question": "What is rent?"}}') if is_first else act()(request)
+
+    async def work() -> list[Any]:
+        async with StubServer([step]) as stub, Moot(environ=environ) as moot:
+            tools = {"ada": ("other",), "bob": ("dictionary",)}
+            seats = [Seat(id=SeatId(name), platform=f"{stub.base_url}#{name}", tools=own) for name, own in tools.items()]
+            session = await moot.open(
+                "Q?", protocol="debate", seats=seats, check=False, seed=7, consult=True, project=str(tmp_path), tools="on"
+            )
+            await moot.run(session)
+            return await list_facts(moot, session)
+
+    facts = asyncio.run(work())
+    assert offered == {"bob": [f"dictionary__{name}" for name in ALLOW]}
+    (use,) = [use for use in list_uses(facts) if ".consult." in use.ask]
+    assert (use.seat, use.tool, use.outcome) == ("bob", "dictionary__lookup", "answered")

@@ -248,6 +248,8 @@ export interface Member {
   position?: "support" | "conditional_support" | "oppose" | "abstain" | null;
   confidence?: number | null;
   isNeutral: boolean;
+  quotations: number;
+  quotationsHeld: number;
 }
 export interface Moved {
   participant: string;
@@ -477,6 +479,8 @@ export interface SourceTrust {
   trust: number;
   accuracy: number;
   categories: CategoryTrust[];
+  quotations: number;
+  quotationsHeld: number;
 }
 export interface Sources {
   sources: SourceTrust[];
@@ -548,6 +552,8 @@ export interface Trust {
   cases: number;
   brier?: number | null;
   categories: CategoryTrust[];
+  quotations: number;
+  quotationsHeld: number;
 }
 export interface View {
   sessionId: string;

@@ -17,7 +17,7 @@ from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.ports.plugin import AnyPlugin
-from moothall.reports.decision import Decision, SeatPosition
+from moothall.reports.decision import Decision, SeatPosition, SeatQuotations
 from moothall.reports.timeline import SessionTimeline
 from moothall.scoring.depth import ALONE, BLIND
 from moothall.scoring.independence import compute_correlation, find_seat_family, presume_correlation
@@ -73,17 +73,20 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
 
 def _build_members(decision: Decision, seats: Sequence[Seat], neutral: frozenset[SeatId]) -> tuple[Member, ...]:
     positions = {position.seat: position for position in decision.positions}
+    quoted = {} if decision.evidence is None else {each.seat: each for each in decision.evidence.seats}
     # A measure compares what others say; it has no part in the decision.
     return tuple(
-        _build_member(seat, positions.get(seat.id), is_neutral=seat.id in neutral)
+        _build_member(seat, positions.get(seat.id), quoted.get(seat.id), is_neutral=seat.id in neutral)
         for seat in seats
         if parse_kind(seat.platform) != MEASURE
     )
 
 
-def _build_member(seat: Seat, position: SeatPosition | None, *, is_neutral: bool) -> Member:
+def _build_member(seat: Seat, position: SeatPosition | None, quoted: SeatQuotations | None, *, is_neutral: bool) -> Member:
     source, kind = seat.source[:MAX_SOURCE_LENGTH], find_seat_family(seat)[:MAX_SOURCE_LENGTH]
     member = Member(source=source, seat=seat.id, family=kind, is_neutral=is_neutral)
+    if quoted is not None:
+        member = replace(member, quotations=quoted.checked, quotations_held=quoted.held)
     if position is None:
         return member
     # What the owner said for a seat is not the seat's forecast: it neither earns nor costs its source any trust (M-12).

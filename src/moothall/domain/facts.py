@@ -153,7 +153,7 @@ class ToolUsed(Fact):
     """A seat used a tool while it worked on an ask: what it called, and what came back.
 
     `result` is what the seat read, `sha256` and `size` (in characters) are those of all that the tool returned, and `places` are
-    the lines of given files in it.
+    the lines of given files in it. `limit` is that of a budget which refused the call: `seat.calls = 20`.
     """
 
     ask: AskId
@@ -167,6 +167,7 @@ class ToolUsed(Fact):
     places: tuple[str, ...] = ()
     seconds: float = 0.0
     usage: Usage = FREE
+    limit: str = ""
 
 
 @add_kind(CORE_KINDS, "asks_withdrawn")

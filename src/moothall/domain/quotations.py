@@ -99,7 +99,8 @@ class _Citation:
 def check_quotations(
     text: str, files: tuple[ContextFile, ...], said: Mapping[int, str], *, is_all_said: bool = True
 ) -> list[Quotation]:
-    """Check what a contribution quotes and cites; `said` are the texts of entries, without this one.
+    """Check what a contribution quotes and cites; `said` are the texts of entries, without this one, and under
+    numbers below zero what tools returned.
 
     What is in quotation marks without a word of where it comes from, and stands nowhere, is no quotation of a source and is left
     alone. So is what may stand in an entry that is not here (`is_all_said`).
@@ -195,7 +196,8 @@ def _find_place(words: str, files: Sequence[ContextFile], said: Mapping[int, str
             if at >= 0:
                 return f"{file.name}:{bisect_right(folded.starts, at)}"
     entries = sorted(said, key=lambda entry: cited is None or entry != cited.entry)
-    return next((f"#{entry}" for entry in entries if _find_words(words, fold_quotation(said[entry]), 0) >= 0), "")
+    place = next((entry for entry in entries if _find_words(words, fold_quotation(said[entry]), 0) >= 0), 0)
+    return f"#{place}" if place > 0 else f"[{-place}]" if place else ""
 
 
 def _has_lines(cited: _Citation) -> bool:

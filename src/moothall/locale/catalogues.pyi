@@ -232,6 +232,7 @@ class ContextFilesText(Texts):
     checked: str
     quotations: str
     held: str
+    by_seat: str
     cited: str
     looked_up: str
     use: str
@@ -250,6 +251,7 @@ class ContextFilesText(Texts):
     rests_on: str
     cites_nothing: str
     unread: str
+    refused_calls: str
     outcomes: Mapping[str, str]
     tools: Mapping[str, str]
     refusals: Mapping[str, str]

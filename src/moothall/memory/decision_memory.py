@@ -252,10 +252,12 @@ class DecisionMemory:
         """Return the record of every source that has one, by name."""
         book = await self._register.state()
         records = (
-            track_records.build_source_trust(name, track_records.collect_scores(name, book.list_reviewed(name)))
-            for name in sorted(book.reviewed)
+            track_records.build_source_trust(
+                name, track_records.collect_scores(name, book.list_reviewed(name)), book.quoted.get(name, (0, 0))
+            )
+            for name in sorted(book.reviewed.keys() | book.quoted.keys())
         )
-        return [record for record in records if record.cases]
+        return [record for record in records if record.cases or record.quotations]
 
     async def search_sources(self, query: str) -> list[SourceTrust]:
         """Return the records of the sources whose name or category has a word of the query."""

@@ -63,6 +63,9 @@ class Member:
     confidence: Share | None = None
     is_neutral: bool = False
     """It checked, compared or moderated, and was never to take a position."""
+    quotations: Annotated[int, Ge(0)] = 0
+    """How many of its quotations and citations were checked."""
+    quotations_held: Annotated[int, Ge(0)] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

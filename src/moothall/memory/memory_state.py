@@ -31,7 +31,8 @@ class MemoryState:
     """Everything that is remembered. Only `evolve` changes it, in place: a copy per entry would cost its whole length.
 
     `order` lists the decisions as they came, `entries` the numbers of their entries in the register; `obliged` those with
-    obligations; `reviewed` those with a review, by source; `children` what was built on each.
+    obligations; `reviewed` those with a review, by source; `children` what was built on each; `quoted` how many
+    quotations of a source were checked, and how many of them held.
     """
 
     def __init__(self) -> None:
@@ -41,6 +42,7 @@ class MemoryState:
         self.entries: array[int] = array("Q")
         self.reviewed: dict[str, dict[str, None]] = {}
         self.children: dict[str, list[str]] = {}
+        self.quoted: dict[str, tuple[int, int]] = {}
         self.obliged: dict[str, None] = {}
         self.asked: dict[tuple[str, str], facts.SoloDecided | facts.SoloBlocked] = {}
         self.keys: dict[tuple[str, str, str], facts.KeyUsed] = {}
@@ -99,6 +101,10 @@ def _add_decision(book: MemoryState, entry: Entry, record: facts.DecisionRecorde
         book.obliged[record.session] = None
     for below in record.built_on:
         book.children.setdefault(below, []).append(record.session)
+    for member in record.members:
+        if member.quotations:
+            checked, held = book.quoted.get(member.source, (0, 0))
+            book.quoted[member.source] = (checked + member.quotations, held + member.quotations_held)
 
 
 def _slim_record(record: facts.DecisionRecorded) -> facts.DecisionRecorded:

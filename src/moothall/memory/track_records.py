@@ -73,6 +73,10 @@ class SourceTrust:
     trust: float
     accuracy: float
     categories: tuple[CategoryTrust, ...]
+    quotations: int = 0
+    """How many of its quotations and citations were checked, in all decisions, reviewed or not."""
+    quotations_held: int = 0
+    """How many of them stand where they are said to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +118,7 @@ def collect_scores(source: str, decisions: Iterable[RememberedDecision]) -> tupl
     return tuple(score for each in decisions if (score := compute_score(source, each)) is not None)
 
 
-def build_source_trust(source: str, scores: Iterable[Score]) -> SourceTrust:
+def build_source_trust(source: str, scores: Iterable[Score], quoted: tuple[int, int] = (0, 0)) -> SourceTrust:
     listed = tuple(scores)
     overall = _build_record(listed)
     names = sorted({one.category for one in listed if one.category})
@@ -135,6 +139,8 @@ def build_source_trust(source: str, scores: Iterable[Score]) -> SourceTrust:
             )
             for name, record in by_category.items()
         ),
+        quotations=quoted[0],
+        quotations_held=quoted[1],
     )
 
 

@@ -88,7 +88,7 @@ class ToolDesk:
         if limit and not self._is_refused:
             self._is_refused = True
             result = refuse_call(self._brief.language, "over_budget", limit=limit)
-            self._record(tool or "tools", arguments, result, asyncio.get_running_loop().time())
+            self._record(tool or "tools", arguments, result, asyncio.get_running_loop().time(), limit)
 
     async def call(self, tool: str, arguments: object) -> str | None:
         """Run a call, have it recorded, and return what the model reads of it; None for one that is over the budget."""
@@ -112,7 +112,7 @@ class ToolDesk:
         except ToolFailure as failure:
             return report_failure(language, tool, str(failure))
 
-    def _record(self, tool: str, arguments: object, result: ToolResult, begun: float) -> str:
+    def _record(self, tool: str, arguments: object, result: ToolResult, begun: float, limit: str = "") -> str:
         text = fix_surrogates(result.text)
         returned = fix_surrogates(result.returned) or text
         used = ToolUsed(
@@ -126,6 +126,7 @@ class ToolDesk:
             size=len(returned),
             places=result.places,
             usage=result.usage,
+            limit=limit,
             seconds=round(asyncio.get_running_loop().time() - begun, 3),
         )
         self._uses.append(used)

@@ -88,8 +88,17 @@ class SeatPosition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeatQuotations:
+    """How many quotations and citations of a seat were checked, and how many of them stand where they are said to."""
+
+    seat: SeatId
+    checked: int
+    held: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceBase:
-    """What became of the given files by the end of a session."""
+    """What became of the given files by the end of a session, and of what was looked up."""
 
     cited: tuple[str, ...] = ()
     """Those in which quotations and citations of the session stand, the most cited first."""
@@ -99,6 +108,10 @@ class EvidenceBase:
     """How many quotations and citations were checked."""
     quotations_held: int = 0
     """How many of them stand where they are said to."""
+    seats: tuple[SeatQuotations, ...] = ()
+    """The same of each seat that quoted or cited something; what the owner said for a seat is not counted."""
+    refused_tool_calls: int = 0
+    """How many calls of tools a budget refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +208,7 @@ class Decision:
     obligations: tuple[Obligation, ...] = ()
     """The conditions that it was supported on."""
     evidence: EvidenceBase | None = None
-    """What it rests on of the given files, and what nobody read; None where none were given, or it goes on."""
+    """What it rests on of the given files, and what nobody read; None where nothing was given or looked up, or it goes on."""
     findings: tuple[DecidedFinding, ...] | None = None
     """What a review discussed; None for any other session."""
     strength: Strength = field(init=False, default="none")

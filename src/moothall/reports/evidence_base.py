@@ -9,9 +9,9 @@ from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ContextFile
 from moothall.locale.catalogues import CONTEXT_FILES
 from moothall.reports import blocks
-from moothall.reports.decision import EvidenceBase
+from moothall.reports.decision import EvidenceBase, SeatQuotations
 from moothall.reports.given import SEARCHED_LENGTH, fits_prompt, is_read_by_tools
-from moothall.reports.quotations import list_checked
+from moothall.reports.quotations import count_by_seat, list_checked
 from moothall.reports.timeline import SessionTimeline
 
 MAX_NAMED: Final = 12
@@ -20,34 +20,39 @@ MAX_NAMED: Final = 12
 def build_evidence_base(timeline: SessionTimeline) -> EvidenceBase | None:
     """Return what a session that has ended rests on.
 
-    None before, and where nothing was given, its text is not there, or the protocol checks it itself.
+    None before, and where nothing was given or looked up, its text is not there, or the protocol checks it itself.
     """
     files = timeline.session_state.opened.subject.context
-    is_absent = timeline.closed is None or not files or not all(each.text for each in files)
+    is_absent = timeline.closed is None or not (files or timeline.tool_uses) or not all(each.text for each in files)
     if is_absent or timeline.checks_evidence:
         return None
     return timeline.build_once("evidence", (timeline.seq,), lambda: _collect(timeline, files))
 
 
 def describe_evidence_base(timeline: SessionTimeline) -> tuple[blocks.Block, ...]:
-    """Two lines for the decision: which files it was argued from, and which nobody looked at."""
+    """Lines for the decision: which files it was argued from, which nobody looked at, and how many calls a budget refused."""
     base, words = build_evidence_base(timeline), CONTEXT_FILES[timeline.language]
     if base is None:
         return ()
     cited = words.rests_on.format(files=_join_names(base.cited)) if base.cited else words.cites_nothing
     unread = words.unread.format(files=_join_names(base.unread)) if base.unread else ""
-    return (blocks.Line(cited, "plain" if base.cited else "warn"), blocks.Line(unread, "warn"))
+    refused = words.refused_calls.format(count=base.refused_tool_calls) if base.refused_tool_calls else ""
+    given = (blocks.Line(cited, "plain" if base.cited else "warn"), blocks.Line(unread, "warn"))
+    return (*(given if timeline.session_state.opened.subject.context else ()), blocks.Line(refused, "warn"))
 
 
 def _collect(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> EvidenceBase:
     checked = [each for _, quotations in list_checked(timeline, files) for each in quotations]
     cited = Counter(name for each in checked if (name := _find_file(each.place, files)))
     shown = set(_list_shown(timeline, files))
+    own = count_by_seat(timeline, files)
     return EvidenceBase(
         cited=tuple(name for name, _ in cited.most_common()),
         unread=tuple(each.name for each in files if each.name not in shown),
         quotations=len(checked),
         quotations_held=sum(each.holds for each in checked),
+        seats=tuple(SeatQuotations(seat=seat, checked=count, held=held) for seat, (count, held) in own.items()),
+        refused_tool_calls=sum(bool(use.fact.limit) for use in timeline.tool_uses),
     )
 
 

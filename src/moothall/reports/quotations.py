@@ -7,7 +7,7 @@ from typing import Final
 
 from moothall.domain.budget import GIVEN_TOOLS
 from moothall.domain.context import Utterance
-from moothall.domain.facts import Language, ToolUsed
+from moothall.domain.facts import OWNER_ORIGIN, Language, ToolUsed
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.quotations import Quotation, check_quotations, list_cited_lines
 from moothall.domain.safe_text import one_line, quote_lines
@@ -56,8 +56,11 @@ def build_quotations(timeline: SessionTimeline, subject: Topic) -> tuple[blocks.
     if not count:
         return ()
     summary = words.held.format(held=count - len(faults), all=count)
+    counts = count_by_seat(timeline, subject.context)
+    shares = ", ".join(f"{one_line(seat)} {held}/{checked}" for seat, (checked, held) in counts.items())
+    by_seat = blocks.Line(words.by_seat.format(shares=shares) if shares else "", "dim")
     shown = (blocks.Bullets(tuple(faults), "warn"),) if faults else ()
-    return blocks.build_section(words.quotations, (blocks.Line(summary), *shown))
+    return blocks.build_section(words.quotations, (blocks.Line(summary), by_seat, *shown))
 
 
 def list_checked(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> Iterator[tuple[TimelineLine, list[Quotation]]]:
@@ -67,6 +70,17 @@ def list_checked(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> I
             # A line quotes what was there before it: the verdict does not change any more.
             check = partial(_check_line, timeline, line, files)
             yield line, timeline.build_once(("quotations", line.id), (line.content,), check)
+
+
+def count_by_seat(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> dict[SeatId, tuple[int, int]]:
+    """How many quotations of each seat were checked, and how many of them held; without what the owner said for it."""
+    counts: dict[SeatId, tuple[int, int]] = {}
+    for line, checked in list_checked(timeline, files):
+        origin = timeline.origins.get(line.seq)
+        if checked and not (origin and origin.via.startswith(OWNER_ORIGIN)):
+            count, held = counts.get(line.speaker, (0, 0))
+            counts[line.speaker] = (count + len(checked), held + sum(each.holds for each in checked))
+    return counts
 
 
 def list_citing_entries(timeline: SessionTimeline, subject: Topic) -> tuple[tuple[str, int, tuple[int, ...]], ...]:
@@ -93,7 +107,8 @@ def _list_places(line: TimelineLine, subject: Topic, checked: Iterable[Quotation
 
 def _check_line(timeline: SessionTimeline, line: TimelineLine, files: tuple[ContextFile, ...]) -> list[Quotation]:
     said = {each.id: each.content for each in timeline.lines if each.id < line.id}
-    said |= {each.seq: text for each in timeline.tool_uses for text in list_tool_texts((each.fact,)) if each.seq < line.id}
+    # By the numbers of the ledger, below zero: those of lines are others.
+    said |= {-each.seq: text for each in timeline.tool_uses for text in list_tool_texts((each.fact,)) if each.seq < line.seq}
     return check_quotations(line.content, files, said)
 
 

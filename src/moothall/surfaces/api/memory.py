@@ -117,6 +117,8 @@ class TrustOut(ApiModel):
     cases: int = Field(description="Reviewed forecasts behind it, in all categories.")
     brier: float | None = Field(default=None, description="Their mean Brier score: 0 is perfect, 0.25 is knowing nothing.")
     categories: list[CategoryTrust] = []
+    quotations: int = Field(default=0, description="Quotations and citations that were checked, in all its decisions.")
+    quotations_held: int = Field(default=0, description="How many of them stand where they are said to.")
 
 
 class SourcesOut(ApiModel):

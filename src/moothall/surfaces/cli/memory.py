@@ -185,7 +185,8 @@ def show_trust(sources: list[TrustOut], protocols: list[Amplification]) -> Itera
         yield Note("No track records yet: review decisions (`moot decisions review`).")
     for each in sources:
         within = f" in {one_line(each.category)}" if each.category else ""
-        yield f"{one_line(each.source)}{within}  {_format_trust(each)}"
+        quoted = f"  quotations held {each.quotations_held} of {each.quotations}" if each.quotations else ""
+        yield f"{one_line(each.source)}{within}  {_format_trust(each)}{quoted}"
         yield from (f"    {one_line(inner.category)}  {_format_trust(inner)}" for inner in each.categories if inner.category)
         if not each.cases:
             yield Note(f"{one_line(each.source)} has no reviewed decision: these are the figures that everyone begins with")
