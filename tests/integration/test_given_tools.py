@@ -79,10 +79,11 @@ async def list_facts(moot: Moot, session: SessionId) -> list[Any]:
 
 
 async def run_until_uses(moot: Moot, session: SessionId, count: int) -> None:
-    """Run a session until so many uses are recorded, and stop it there."""
+    """Run a session until so many uses that were answered are recorded, and stop it there."""
     running = asyncio.create_task(moot.run(session))
     async for event in moot.watch(session):
-        count -= isinstance(event, EntryAdded) and isinstance(event.entry.fact, ToolUsed)
+        fact = event.entry.fact if isinstance(event, EntryAdded) else None
+        count -= isinstance(fact, ToolUsed) and fact.outcome == "answered"
         if not count:
             break
     running.cancel()

@@ -197,7 +197,7 @@ def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
 
 
 _SIGN: Final = "\ue000"
-_STATED: Final = re.compile(rf"{_REASON.pattern}|{_SIGN}\s*[:：—–]")
+_STATED: Final = re.compile(rf"{_REASON.pattern}|{_SIGN}[^,.;!\n，。；！、]*[:：—–]")
 
 
 def _is_plain(clause: str, lexicon: Lexicon) -> bool:

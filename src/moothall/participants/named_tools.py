@@ -43,7 +43,9 @@ MAX_CACHED: Final = 100
 CACHED_SECONDS: Final = 3_600.0
 _REFUSED: Final = re.compile(r"[^A-Za-z0-9_-]")
 """What providers do not take in the name of a tool."""
-_HIDDEN: Final = re.compile(r"(?is)<(script|style|noscript|template|svg|title)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)")
+_HIDDEN: Final = re.compile(
+    r"(?is)<(script|style|noscript|template|svg)\b.*?(?:</\1\s*>|\Z)|<title\b.*?</(?:title|head)\s*>|<!--.*?(?:-->|\Z)"
+)
 _BLOCK: Final = re.compile(r"(?i)</?(?:p|div|br|li|tr|h[1-6]|pre|section|article|table|[uod]l|d[td]|blockquote)\b[^>]*>")
 
 
