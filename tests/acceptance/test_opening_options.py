@@ -17,6 +17,7 @@ from moothall.app.session_options import SESSION_OPTIONS, Opener, Options, find_
 from moothall.codec.answers import as_json
 from moothall.domain.ids import parse_session_id
 from moothall.errors import CallerError
+from moothall.scoring.depth import Depth
 from moothall.surfaces.api.method import Call, Caller
 from moothall.surfaces.api.methods import TABLE, open_server_context
 
@@ -171,6 +172,18 @@ def test_a_command_honours_an_option_or_says_why_not(folder: Path, opener: Opene
     else:
         # Last, so that it wins where the sample is the check itself.
         assert sample.seen(json.loads(cli(*command, "--no-check").out))
+
+
+def test_every_depth_is_taken_or_refused_in_one_sentence(folder: Path) -> None:
+    """G-4: where a protocol starts with one mind, where it is only told to go all the way, and where it knows no depth."""
+    cli = Cli(folder / "home", folder)
+    for depth in get_args(Depth):
+        for command in ([*COMMANDS["run"], "--protocol", name] for name in ("debate", "consensus", "persona")):
+            is_taken = command[-1] == "debate" or (command[-1] == "consensus" and depth == "full")
+            done = cli(*command, "--depth", depth, *(["--dry-run", "--json"] if is_taken else []), code=0 if is_taken else 2)
+            assert is_taken or (done.err.startswith("moot: ") and done.err.count("\n") == 1), (command, done.err)
+            assert not is_taken or json.loads(done.out)["settings"].get("depth", "full") == depth
+    assert json.loads(cli("list", "--json").out) == []
 
 
 @pytest.mark.parametrize("opener", OPENERS)

@@ -69,8 +69,10 @@ def load_questions(path: Path) -> list[BenchQuestion]:
         if path.stat().st_size > MAX_BYTES:
             raise BadSetting(f"{path.name}: larger than {MAX_BYTES:,} bytes")
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as cause:
-        raise BadSetting(f"{path.name}: cannot be read as UTF-8 text: {cause}") from cause
+    except OSError as cause:
+        raise BadSetting(f"{path}: cannot be read: {cause.strerror}") from cause
+    except UnicodeDecodeError as cause:
+        raise BadSetting(f"{path.name}: not UTF-8 text: {cause}") from cause
     rows = _read_csv(text, path.name) if path.suffix.lower() == ".csv" else _read_json_lines(text, path.name)
     questions: dict[str, BenchQuestion] = {}
     for line, row in rows:

@@ -98,7 +98,7 @@ def build_given_file(label: str, name: str, raw: bytes) -> ContextFile:
     except UnicodeDecodeError as cause:
         raise BadSetting(f"{label} is not a text file in UTF-8") from cause
     if not text.strip():
-        raise BadSetting(f"{label} is empty; leave it out")
+        raise BadSetting(f"{label} is empty: there is nothing to read")
     return ContextFile(name=name, text=text)
 
 
