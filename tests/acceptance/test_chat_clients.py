@@ -21,7 +21,7 @@ from tests.acceptance.doors import DEADLINE, Cli, until
 from tests.acceptance.server import Server
 from tests.support.model_provider import ModelProvider
 
-from moothall.surfaces.http.access_control import RateLimiter
+from moothall.surfaces.api.method import RateLimiter
 from moothall.surfaces.http.app import build_app
 from moothall_testkit.stub_server import Request, StubReply
 

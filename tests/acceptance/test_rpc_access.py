@@ -13,7 +13,7 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli, until
 from tests.acceptance.server import HSM, Client, Server
 
-from moothall.surfaces.http.access_control import RateLimiter
+from moothall.surfaces.api.method import RateLimiter
 from moothall.surfaces.http.app import build_app
 
 

@@ -9,9 +9,9 @@ from tests.acceptance.doors import Cli
 from tests.acceptance.server import Server
 from tests.integration.test_session_views import in_memory, served
 
-from moothall.errors import BadSetting, NotAllowed
+from moothall.errors import BadSetting, MootError, NotAllowed
 from moothall.ledgers.memory import MemoryLedger
-from moothall.memory.tokens import AccessDenied, Identity, IssuedToken, TokenStore, format_code, parse_code
+from moothall.memory.tokens import AccessDenied, Identity, IssuedToken, Token, TokenStore, format_code, parse_code
 from moothall_testkit.ledger_scenes import run_with_deadline
 
 
@@ -76,6 +76,71 @@ def test_one_call_in_a_connected_agent_uses_a_code_up(tmp_path: Path) -> None:
     run_with_deadline(work(), 30)
 
 
+def test_an_agent_with_a_token_of_its_own_speaks_for_the_seat_that_its_code_is_for(tmp_path: Path) -> None:
+    """A-4: in that session alone, until the seat's token ends; with one voice; a code that it cannot use stays valid."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            access = rpc.call.moot.access
+
+            async def open_debate(*seats: str) -> str:
+                return str((await rpc("cstp.openDeliberation", topic="Which?", participants=list(seats)))["deliberationId"])
+
+            async def invite(session: str, seat: str) -> tuple[str, str]:
+                token = await access.issue("seat", session=session, seat=seat, lasts=timedelta(days=1))
+                return token.id, format_code((await access.issue_code(token.id)).secret)
+
+            issued = await access.issue("agent", seat="builder", lasts=timedelta(days=1))
+            ask = rpc.with_caller(role="agent", token=issued.id, seat="builder")
+            session, other = await open_debate("ada", "bob"), await open_debate("ada", "bob")
+            wait = {"deliberationId": session, "timeoutSeconds": 0}
+            with pytest.raises(MootError, match="builder"):
+                await ask("cstp.waitForTurn", **wait)
+            seat, code = await invite(session, "ada")
+            joined = await ask("moot.joinByCode", code=code)
+            assert (joined["sessionId"], joined["seat"]) == (session, "ada")
+            assert (await ask("cstp.waitForTurn", **wait))["status"] == "your_turn"
+            await ask("cstp.contribute", deliberationId=session, type="propose", text="Left.", confidence=0.5)
+            with pytest.raises(NotAllowed, match="only for the seat 'ada'"):
+                await ask("cstp.waitForTurn", **wait, participant="bob")
+            with pytest.raises(MootError, match="builder"):
+                await ask("cstp.waitForTurn", deliberationId=other, timeoutSeconds=0)
+            _, second = await invite(session, "bob")
+            with pytest.raises(NotAllowed, match="you have the seat 'ada' in this session"):
+                await ask("moot.joinByCode", code=second)
+            swarm = await rpc("moot.swarmOpen", task="Where?", seats=["ada", "bob"])
+            _, foreign = await invite(swarm["sessionId"], "ada")
+            with pytest.raises(NotAllowed, match="tools of debates alone"):
+                await ask("moot.joinByCode", code=foreign)
+            for valid in (second, foreign):
+                assert isinstance(await access.find_token(parse_code(valid)), Token)
+            await access.revoke(seat)
+            with pytest.raises(MootError, match="builder"):
+                await ask("cstp.waitForTurn", **wait)
+
+    run_with_deadline(work(), 30)
+
+
+def test_nobody_tries_many_codes_in_one_connection(tmp_path: Path) -> None:
+    """A-4: after five, not even the right one is looked up; other callers are not held up."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            opened = await rpc("cstp.openDeliberation", topic="Which queue?", participants=["ada", "bob"])
+            access = rpc.call.moot.access
+            token = await access.issue("seat", session=opened["deliberationId"], seat="ada", lasts=timedelta(days=1))
+            code = format_code((await access.issue_code(token.id)).secret)
+            guess = rpc.with_caller(role="agent", token="0badc0de", seat="eve")
+            for n in range(5):
+                with pytest.raises(NotAllowed, match="the code is unknown"):
+                    await guess("moot.joinByCode", code=f"AAAA-{n:04}")
+            with pytest.raises(NotAllowed, match=r"too many codes were tried; wait \d seconds"):
+                await guess("moot.joinByCode", code=code)
+            assert (await rpc("moot.joinByCode", code=code))["seat"] == "ada"
+
+    run_with_deadline(work(), 30)
+
+
 def test_another_machine_joins_by_the_code_and_a_guesser_is_held_up(tmp_path: Path) -> None:
     """A-4: `moot join` prints what `moot invite` would have; wrong codes of one address are refused and then not even tried."""
     cli, other = Cli(tmp_path / "home", tmp_path), Cli(tmp_path / "other", tmp_path)
@@ -92,7 +157,10 @@ def test_another_machine_joins_by_the_code_and_a_guesser_is_held_up(tmp_path: Pa
         refused = other("join", invited["code"], "--url", url, code=2)
         assert "not valid" in refused.err
         assert "is not a code" in other("join", "hello", "--url", url, code=2).err
+        again = cli.json("invite", session, "--seat", "minski", "--code", "--url", url)["code"]
         assert asyncio.run(guess(url)) == {401, 429}
+        # Where too many were tried, a right one is not looked up either, nor used up.
+        assert "too many" in other("join", again, "--url", url, code=2).err
 
 
 async def guess(url: str) -> set[int]:

@@ -331,7 +331,7 @@ class TicketIssued(Fact):
 
 @add_kind(ACCESS_KINDS, "access.login_started")
 class LoginStarted(Fact):
-    """A browser logged in with the rights of a token: by the ticket `ticket`, or "" if by the token itself."""
+    """A login with the rights of a token, by a ticket or, without, by the token itself; a browser's, or the token `holder`'s."""
 
     id: str
     digest: str
@@ -339,6 +339,7 @@ class LoginStarted(Fact):
     expires: datetime
     ticket: str = ""
     address: Name = ""
+    holder: str = ""
 
 
 @add_kind(ACCESS_KINDS, "access.login_ended")

@@ -89,11 +89,12 @@ class _StoredToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DerivedSecret:
-    """A ticket or a login: the token whose rights it has, and until when."""
+    """A ticket or a login: the token whose rights it has, until when, and which other token took it by a code."""
 
     token: str
     digest: str
     expires: datetime
+    holder: str = ""
 
 
 Tokens = Mapping[str, _StoredToken]
@@ -183,12 +184,21 @@ class TokenStore:
         is_right = hmac.compare_digest(_digest(secret), digest)
         if held is None or not is_right:
             return AccessDenied(reason="unknown")
-        token = held.token
+        return self._check_token(held.token, held.token.expires if login is None else login.expires)
+
+    def _check_token(self, token: Token, expires: datetime) -> Identity | AccessDenied:
         if token.revoked_at is not None:
             return AccessDenied(reason="revoked", id=token.id)
-        if self._clock.now() >= (token.expires if login is None else min(login.expires, token.expires)):
+        if self._clock.now() >= min(expires, token.expires):
             return AccessDenied(reason="expired", id=token.id)
-        return Identity(id=token.id, role=token.role, session=token.session, seat=token.seat, family=token.family)
+        return copy_fields(Identity, token)
+
+    async def find_seat(self, holder: str, session: str) -> Identity | None:
+        """Return the seat of a session that a token took by a code; None where it has none, or none any more."""
+        state = await self._register.state()
+        taken = [(state.tokens[each.token].token, each.expires) for each in state.logins.values() if each.holder == holder]
+        seats = [self._check_token(token, expires) for token, expires in taken if token.session == session]
+        return next((each for each in seats if isinstance(each, Identity)), None)
 
     async def issue_code(self, token: str, lasts: timedelta = TICKET_LIFE) -> IssuedToken:
         """Issue a ticket that a person can read out: eight letters, for a short time. Raises as `issue_ticket`."""
@@ -215,7 +225,7 @@ class TokenStore:
         await self._register.append(choose_facts)
         return issued[-1]
 
-    async def log_in(self, secret: str, address: str = "") -> IssuedToken | AccessDenied:
+    async def log_in(self, secret: str, address: str = "", holder: str = "") -> IssuedToken | AccessDenied:
         """Start a login for a caller with an unused ticket, or a token; its secret, or why there is none."""
         results: list[IssuedToken | AccessDenied] = []
 
@@ -228,9 +238,8 @@ class TokenStore:
             drawn = _generate_secret(LOGIN, state.logins)
             results.append(drawn)
             expires = min(token.expires, self._clock.now() + MAX_LOGIN)
-            started = facts.LoginStarted(
-                id=drawn.id, digest=_digest(drawn.secret), token=token.id, expires=expires, ticket=ticket, address=address
-            )
+            own = {"token": token.id, "ticket": ticket, "address": address, "holder": holder}
+            started = facts.LoginStarted(id=drawn.id, digest=_digest(drawn.secret), expires=expires, **own)
             # In the order in which they began: the oldest ends where there would be too many.
             live = [name for name, login in state.logins.items() if login.token == token.id]
             return (*(facts.LoginEnded(id=name) for name in live[: max(0, len(live) + 1 - MAX_LOGINS_PER_TOKEN)]), started)

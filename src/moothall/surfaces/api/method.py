@@ -2,8 +2,10 @@
 
 import asyncio
 import inspect
+import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import GenericAlias
@@ -56,6 +58,10 @@ HOLDERS: Final[dict[Needs, str]] = {
 MAX_NAMED: Final = 10
 """How many sessions an error names."""
 MAX_VALUES: Final = 20_000
+MAX_CALLERS: Final = 10_000
+TRIES_PER_SECOND: Final = 0.2
+MAX_TRIES: Final = 5.0
+"""Of secrets that may be guesses."""
 TRACE_HEADER: Final = "traceparent"
 
 
@@ -169,6 +175,31 @@ def _with_article(role: str) -> str:
     return f"an {role}" if role[0] in "aeiou" else f"a {role}"
 
 
+class RateLimiter:
+    """A bucket per caller that fills by `per_second` up to `burst`."""
+
+    def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def count_wait(self, caller: str) -> float:
+        """In how many seconds one more call will fit."""
+        left, since = self._buckets.get(caller, (self._burst, self._clock()))
+        return max(0.0, (1 - left) / self._per_second - (self._clock() - since))
+
+    def take(self, caller: str) -> bool:
+        """Whether one more call fits."""
+        now = self._clock()
+        left, since = self._buckets.pop(caller, (self._burst, now))
+        left = min(self._burst, left + (now - since) * self._per_second)
+        self._buckets[caller] = (left - 1 if left >= 1 else left, now)
+        if len(self._buckets) > MAX_CALLERS:
+            self._buckets.popitem(last=False)
+        return left >= 1
+
+
 @dataclass(frozen=True, slots=True)
 class ServerContext:
     """What calls work on."""
@@ -183,6 +214,7 @@ class ServerContext:
     """The conferences that are driven from here."""
     followers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     """What answers for persons where there is nothing to ask them."""
+    code_tries: RateLimiter = field(default_factory=lambda: RateLimiter(TRIES_PER_SECOND, MAX_TRIES))
     parts: dict[object, Any] = field(default_factory=dict)
     """The instances that `get_or_create` has made."""
 
@@ -245,6 +277,11 @@ class Call:
     def deliberations(self) -> "Deliberations":
         return self.context.deliberations
 
+    async def take_seat(self, session: str) -> "Call":
+        """This call as from the seat of the session that an agent took by a code; any other call as it is."""
+        seat = await self.moot.access.find_seat(self.caller.token, session) if self.caller.role == "agent" else None
+        return self if seat is None else replace(self, caller=Caller.from_identity(seat))
+
     async def find_door(self, session: str, seat: str) -> str:
         """Through which door this caller speaks for a seat; an owner who speaks for another's seat is marked."""
         return self.caller.door if self.caller.is_named else await self.moot.access.mark_owner(session, seat, self.caller.door)
@@ -295,6 +332,7 @@ class Method(Generic[P, R]):
             for name in _SESSION_NAMES:
                 if (session := getattr(given, name, None)) is not None:
                     call.caller.check_session(session)
+                    call = await call.take_seat(session)
             work = self.handler(call, given)
             return await (work if self.is_reading or self.waits else call.context.run_shielded(work))
         except UnknownSession as error:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from datetime import timedelta
+from math import ceil
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ from moothall.app.session_options import describe_option, find_refusal, list_pub
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
+from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadSetting, NotAllowed, describe_install
 from moothall.locale.catalogues import OPENING
 from moothall.memory.tokens import AccessDenied, Token, parse_code
@@ -30,7 +32,7 @@ from moothall.surfaces.api.fields import MAX_ENTRIES, FamilyRef, IdempotencyKey,
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import collect_options
 from moothall.surfaces.api.sessions import OpenSessionParams, check_swaps
-from moothall.surfaces.api.views import build_seat_prompt
+from moothall.surfaces.api.views import build_seat_prompt, find_session_kind
 from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, Door
 from moothall.surfaces.invitations.entries import INVITE_TICKET, build_login_link, render_entry
 
@@ -289,19 +291,39 @@ class JoinOut(ApiModel):
     prompt: str = Field(description="What to do to take the seat, with the tools of this connection.")
 
 
-@METHODS.add("moot.joinByCode", "run", tool="join_by_code", unbound=True)
+@METHODS.add("moot.joinByCode", "speak", tool="join_by_code", unbound=True)
 async def join_by_code(call: Call, code: Annotated[str, Field(max_length=40, description="Such as 7K3Q-9XRA.")]) -> JoinOut:
-    """Use up a code for a seat, and learn which seat it is and how to take it. Next: what `prompt` says."""
-    secret = parse_code(code)
+    """Take the seat that a code is for; the code is used up. Next: what `prompt` says."""
+    secret, caller, tries = parse_code(code), call.caller, call.context.code_tries
+    if not tries.take(caller.door):
+        raise NotAllowed(f"too many codes were tried; wait {ceil(tries.count_wait(caller.door))} seconds")
     token = await call.moot.access.find_token(secret)
-    if isinstance(token, AccessDenied):
-        raise NotAllowed(f"the code is {token.reason}; a code works once and for a short time: ask for another one")
-    if token.role != "seat":
-        raise NotAllowed("the code is not for a seat; a person uses it with `moot join` or in a browser")
-    await call.moot.access.log_in(secret, call.caller.name)
-    snapshot = await call.moot.engine.load_snapshot(parse_session_id(token.session))
-    prompt = build_seat_prompt(snapshot, token.seat, has_token=False)
-    return JoinOut(session_id=token.session, seat=token.seat, prompt=prompt)
+    if isinstance(token, Token):
+        if token.role != "seat":
+            raise NotAllowed("the code is not for a seat; a person uses it with `moot join` or in a browser")
+        snapshot = await call.moot.engine.load_snapshot(parse_session_id(token.session))
+        if caller.role == "agent":
+            await _check_agent_may_sit(call, snapshot, token.seat)
+        login = await call.moot.access.log_in(secret, caller.name, holder=caller.token if caller.role == "agent" else "")
+        if not isinstance(login, AccessDenied):
+            prompt = build_seat_prompt(snapshot, token.seat, has_token=False)
+            return JoinOut(session_id=token.session, seat=token.seat, prompt=prompt)
+        token = login
+    raise NotAllowed(f"the code is {token.reason}; a code works once and for a short time: ask for another one")
+
+
+async def _check_agent_may_sit(call: Call, snapshot: Snapshot, seat: str) -> None:
+    """Raises NotAllowed, before the code is used up, where an agent could not speak or would have two voices."""
+    if find_session_kind(snapshot) != "deliberation":
+        why = "an agent's token has the tools of debates alone: use the code, which is still valid, with `moot join`"
+        raise NotAllowed(f"the code is for a seat of another kind of session, and {why}")
+    seats: set[str] = {each.id for each in snapshot.session_state.opened.seats if each.id == call.caller.seat}
+    if (own := await call.moot.access.find_seat(call.caller.token, snapshot.session)) is not None:
+        seats.add(own.seat)
+    if seats - {seat}:
+        raise NotAllowed(
+            f"you have the seat {min(seats - {seat})!r} in this session, and nobody has two; the code is still valid"
+        )
 
 
 class ShareOut(ApiModel):

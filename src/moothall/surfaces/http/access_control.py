@@ -2,8 +2,7 @@
 
 import asyncio
 import math
-import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,7 +17,7 @@ from moothall.errors import NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied, TokenStore
 from moothall.participants.a2a import CARD_PATH
 from moothall.surfaces.api.errors import CODES, TOO_MUCH, find_error_code
-from moothall.surfaces.api.method import Caller
+from moothall.surfaces.api.method import Caller, RateLimiter
 from moothall.surfaces.http.metrics import HEALTH, LIVE, READY
 from moothall.surfaces.http.page_files import is_page_path
 from moothall.surfaces.http.refusals import CHAT_PATHS, MAX_SECONDS, RefusalBrake, reshape_refusal
@@ -40,7 +39,6 @@ SAFE_HEADERS: Final = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 """On every answer: what a page of this server may load, and who may load it (W-7)."""
-MAX_CALLERS: Final = 10_000
 MAX_DRAINED: Final = 67_108_864
 DRAIN_SECONDS: Final = 10.0
 WHERE_FROM: Final = "`moot access key` prints that of whoever runs the server, `moot invite` makes one for somebody else"
@@ -49,31 +47,6 @@ DENIED: Final = {
     "expired": "the token has expired; ask whoever runs the server for a new one (`moot invite`)",
     "revoked": "the token was revoked",
 }
-
-
-class RateLimiter:
-    """A bucket per caller that fills by `per_second` up to `burst`."""
-
-    def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_second = per_second
-        self._burst = burst
-        self._clock = clock
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def count_wait(self, caller: str) -> float:
-        """In how many seconds one more call will fit."""
-        left, since = self._buckets.get(caller, (self._burst, self._clock()))
-        return max(0.0, (1 - left) / self._per_second - (self._clock() - since))
-
-    def take(self, caller: str) -> bool:
-        """Whether one more call fits."""
-        now = self._clock()
-        left, since = self._buckets.pop(caller, (self._burst, now))
-        left = min(self._burst, left + (now - since) * self._per_second)
-        self._buckets[caller] = (left - 1 if left >= 1 else left, now)
-        if len(self._buckets) > MAX_CALLERS:
-            self._buckets.popitem(last=False)
-        return left >= 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,11 @@ from moothall.engine.snapshot import Snapshot
 from moothall.errors import MootError, NotAllowed, WorldError
 from moothall.memory.tokens import TokenStore, parse_token_id
 from moothall.surfaces.api.errors import find_error_code
-from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
+from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, RateLimiter, ServerContext
 from moothall.surfaces.api.methods import TABLE, open_server_context
 from moothall.surfaces.api.views import build_token_prompt
 from moothall.surfaces.http.a2a import A2aDoor
-from moothall.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large, drain_body
+from moothall.surfaces.http.access_control import AccessControl, build_too_large, drain_body
 from moothall.surfaces.http.chat import ChatDoor
 from moothall.surfaces.http.entry_stream import EntryHub
 from moothall.surfaces.http.login import Login, RefusalLog

@@ -14,14 +14,12 @@ from starlette.routing import Route
 
 from moothall.errors import WorldError
 from moothall.memory.facts import Refusal
-from moothall.memory.tokens import MAX_LOGIN, AccessDenied, IssuedToken, Token, TokenStore, parse_code
-from moothall.surfaces.api.method import MAY, Caller
-from moothall.surfaces.http.access_control import RateLimiter, delete_cookie, find_cookie, set_cookie
+from moothall.memory.tokens import MAX_LOGIN, TICKET, AccessDenied, IssuedToken, Token, TokenStore, parse_code
+from moothall.surfaces.api.method import MAX_TRIES, MAY, TRIES_PER_SECOND, Caller, RateLimiter
+from moothall.surfaces.http.access_control import delete_cookie, find_cookie, set_cookie
 from moothall.surfaces.http.refusals import RefusalBrake
 
 MAX_LOGIN_BODY_LENGTH: Final = 4_096
-REFUSALS_PER_SECOND: Final = 0.2
-MAX_REFUSALS: Final = 5.0
 LOGINS_PER_SECOND: Final = 0.2
 """With one token, after the first ten: a person logs in now and then, and each login is an entry of the ledger."""
 MAX_LOGINS_AT_ONCE: Final = 10.0
@@ -48,7 +46,7 @@ class Login:
         self._access = access
         self._build_prompt = build_prompt
         self._brake = brake
-        self._refusals = RateLimiter(REFUSALS_PER_SECOND, MAX_REFUSALS)
+        self._refusals = RateLimiter(TRIES_PER_SECOND, MAX_TRIES)
         self._logins = RateLimiter(LOGINS_PER_SECOND, MAX_LOGINS_AT_ONCE)
 
     def build_routes(self) -> list[Route]:
@@ -81,23 +79,26 @@ class Login:
         secret = _parse_login(await _read_start(request))
         if secret is None:
             return JSONResponse({"error": 'expected {"ticket": "…"}, {"token": "…"} or {"code": "…"}'}, 400)
+        address = request.client.host if request.client else ""
+        is_code = bool(parse_code(secret.removeprefix(f"{TICKET}_").replace("_", "")))
+        # A code is short enough to be guessed: where too many were tried, not even a right one is looked up.
+        has_room = not is_code or self._refusals.take(address)
         try:
-            # Looked up before anything is counted: who has a right secret shares its address with those who guess.
-            token = await self._access().find_token(secret)
+            # A long secret is looked up before anything is counted: who has a right one shares its address with those who guess.
+            token = await self._access().find_token(secret) if has_room else AccessDenied(reason="unknown")
             if isinstance(token, Token) and not self._logins.take(token.id):
                 wait = math.ceil(self._logins.count_wait(token.id))
                 return JSONResponse({"error": "too many logins with this token; wait a moment"}, 429, {"Retry-After": str(wait)})
-            address = request.client.host if request.client else ""
             login = await self._access().log_in(secret, address) if isinstance(token, Token) else token
         except WorldError as error:
             return JSONResponse({"error": f"{error}; try again"}, 503, {"Retry-After": "2"})
         if isinstance(login, AccessDenied):
-            return await self._refuse(address, login)
+            return await self._refuse(address, login, has_room=has_room and (is_code or self._refusals.take(address)))
         assert isinstance(token, Token)
         return token, login
 
-    async def _refuse(self, address: str, denied: AccessDenied) -> Response:
-        if not await self._brake.hold(address, denied, has_room=self._refusals.take(address)):
+    async def _refuse(self, address: str, denied: AccessDenied, *, has_room: bool) -> Response:
+        if not await self._brake.hold(address, denied, has_room=has_room):
             return JSONResponse({"error": "too many refused logins from your address; wait a moment"}, 429, {"Retry-After": "5"})
         return JSONResponse({"error": _DENIED[denied.reason]}, 401)
 
