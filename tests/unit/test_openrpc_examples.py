@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
 
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.rpc.jsonrpc import _load_examples, build_document
@@ -20,6 +21,15 @@ def test_a_call_takes_its_examples(name: str) -> None:
         given = {each["name"]: each["value"] for each in example["params"]}
         assert set(given) <= known
         method.params.model_validate(given)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_result_of_an_example_fits_the_schema_of_results(name: str) -> None:
+    """D-2: formats of times and lists of required fields too."""
+    validator = Draft202012Validator(METHODS[name]["result"]["schema"], format_checker=FormatChecker())
+    for example in METHODS[name]["examples"]:
+        assert set(example["result"]) == {"name", "value"}
+        validator.validate(example["result"]["value"])
 
 
 def test_no_example_is_for_a_call_that_is_gone() -> None:

@@ -179,9 +179,7 @@ class RateLimiter:
     """A bucket per caller that fills by `per_second` up to `burst`."""
 
     def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_second = per_second
-        self._burst = burst
-        self._clock = clock
+        self._per_second, self._burst, self._clock = per_second, burst, clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def count_wait(self, caller: str) -> float:

@@ -221,7 +221,7 @@ def _describe_method(method: Method[Any, Any]) -> dict[str, Any]:
             for name, shape in taken.get("properties", {}).items()
         ],
         "result": {"name": "result", "schema": given},
-        "examples": _build_examples(method.name, required),
+        "examples": _build_examples(method.name, required, given),
         "errors": [{"$ref": f"#/components/errors/{error['code']}"} for error in list_errors()],
         "x-needs": method.needs,
         **({"x-mcp-tool": method.tool} if method.tool else {}),
@@ -233,11 +233,25 @@ def _load_examples() -> dict[str, Any]:
     return tomllib.loads((files(__package__) / "examples.toml").read_text("utf-8"))
 
 
-def _build_examples(name: str, required: set[str]) -> list[dict[str, Any]]:
-    """Examples of a call: with what it needs, and with what the table of examples gives besides."""
+def _build_examples(name: str, required: set[str], given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Examples of a call: with what it needs, what the table of examples gives besides, and the smallest result."""
     table = _load_examples()
     needed = {each: table["values"][each] for each in sorted(required)}
-    return [
-        {"name": f"{name} {number}", "params": [{"name": each, "value": value} for each, value in {**needed, **more}.items()]}
-        for number, more in enumerate(table["calls"].get(name, [{}]), 1)
+    result = {"name": "result", "value": _build_instance(given, given.get("$defs", {}))}
+    calls = [
+        [{"name": each, "value": value} for each, value in (needed | more).items()] for more in table["calls"].get(name, [{}])
     ]
+    return [{"name": f"{name} {number}", "params": params, "result": result} for number, params in enumerate(calls, 1)]
+
+
+def _build_instance(schema: dict[str, Any], parts: dict[str, Any], name: str = "") -> Any:
+    """The smallest value that a schema takes; a text has the words of the parameter of that name."""
+    if fixed := [schema[key] for key in ("default", "const") if key in schema] + schema.get("enum", []):
+        return fixed[0]
+    if referred := [parts[schema["$ref"].rpartition("/")[2]]] if "$ref" in schema else schema.get("anyOf") or schema.get("oneOf"):
+        return _build_instance(referred[0], parts, name)
+    if "properties" in schema:
+        return {each: _build_instance(schema["properties"][each], parts, each) for each in schema.get("required", ())}
+    known = _load_examples()["values"].get(name)
+    smallest = {"array": [], "object": {}, "boolean": False, "null": None, "string": known if isinstance(known, str) else name}
+    return smallest.get(schema.get("type", "object"), schema.get("minimum", 0))
