@@ -32,6 +32,15 @@ agent = "ada"
 task = "Write the sign."
 uses = ["name"]
 """
+CHANGE = """\
+--- a/app.py
++++ b/app.py
+@@ -1,2 +1,3 @@
+ import places
+-where = places.hill()
++where = places.river()
++steps = places.climb(where)
+"""
 STORIES: dict[str, dict[str, Any]] = {
     "debate": {"options": ["river", "hill"]},
     "advisory": {},
@@ -40,12 +49,15 @@ STORIES: dict[str, dict[str, Any]] = {
     "roundtable": {"settings": {"max_rounds": 1}},
     "swarm": {"settings": {"max_rounds": 1}},
     "consultation": {},
+    "review": {"files": [{"name": "change.diff", "text": CHANGE}]},
 }
+TYPED = {"review": {"ada": "app.py:2 major The river leaks.", "bob": "app.py:3 minor The hill is steep."}}
+"""Where an answer has a form of its own: a finding."""
 MAX_ANSWERS = 25
 DEADLINE = 120.0
 
 
-def answer_by_call(local: Client, session: str, seat: str) -> None:
+def answer_by_call(local: Client, session: str, seat: str, text: str) -> None:
     """Answer whatever a seat is asked, the first choice everywhere."""
     for each in local("moot.getPersonAsks", sessionId=session, seat=seat)["asks"][:1]:
         said: dict[str, str] = {}
@@ -56,7 +68,7 @@ def answer_by_call(local: Client, session: str, seat: str) -> None:
             if step["choices"]:
                 said[step["key"]] = step["choices"][0]["value"]
             elif step["kind"] == "text":
-                said[step["key"]] = "The hill keeps its feet dry."
+                said[step["key"]] = text
         local("moot.answerAsPerson", sessionId=session, seat=seat, ask=each["ask"]["ask"], answers=said)
 
 
@@ -68,7 +80,7 @@ def choose_by_keyboard(page: Page) -> None:
         page.keyboard.press("Space")
 
 
-def answer_by_keyboard(page: Page) -> None:
+def answer_by_keyboard(page: Page, text: str) -> None:
     """Fill the form that has the focus and send it; no hand leaves the keyboard."""
     form = page.locator("form.ask")
     ask = form.get_attribute("data-ask")
@@ -82,7 +94,7 @@ def answer_by_keyboard(page: Page) -> None:
         elif kind in {"text", "textarea"} and not page.evaluate(
             "document.activeElement.value || document.activeElement.inputMode === 'numeric'"
         ):
-            page.keyboard.type("The river leaks?")
+            page.keyboard.type(text)
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     # What was understood is shown first; where there is nothing to understand, the words are sent.
@@ -104,15 +116,16 @@ def test_a_person_takes_part_to_the_end_by_keyboard(server: Server, visit: Visit
             "sessionId"
         ]
     person = "bob" if protocol == "consultation" else "ada"
+    typed = TYPED.get(protocol, {})
     page = visit(server, f"/seat/{session}/{person}")
     over, form = page.get_by_text("The session is over"), page.locator("form.ask[data-ask]")
     count, ends = 0, time.monotonic() + DEADLINE
     while not over.is_visible():
         assert time.monotonic() < ends, page.locator(".panel").inner_text()
         for seat in {each["seat"] for each in local("moot.getView", sessionId=session)["waiting"]} - {person}:
-            answer_by_call(local, session, seat)
+            answer_by_call(local, session, seat, typed.get(seat, "The hill keeps its feet dry."))
         if form.is_visible():
-            answer_by_keyboard(page)
+            answer_by_keyboard(page, typed.get(person, "The river leaks?"))
             count += 1
         assert count < MAX_ANSWERS
         page.wait_for_timeout(50)
