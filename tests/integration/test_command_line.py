@@ -88,12 +88,28 @@ def test_a_session_is_named_by_last_a_beginning_or_its_number(home: Path) -> Non
         (("run", "Should", "we", "ship?"), 'put the topic in quotes: main run "Should we ship?"'),
         (("run", "Ship?", "--wait", "2hours"), "--wait 2hours: expected a duration such as 90s, 10m, 2h or 3d"),
         (("backup", "x.db"), "it is `moot ledger backup`"),
+        (("help", "nonsense"), "No such command 'nonsense'"),
         (("resume", "one", "two"), "unexpected: two; main resume takes one SESSION"),
     ],
 )
 def test_common_first_mistakes_are_answered_with_the_remedy(home: Path, words: tuple[str, ...], remedy: str) -> None:
     result = call(*words)
     assert (result.exit_code, remedy in result.stderr) == (2, True), result.stderr
+
+
+def test_help_is_a_word_too(home: Path) -> None:
+    assert call("help", "ledger", "backup").output == call("ledger", "backup", "--help").output
+    assert call("help").output == call("--help").output
+
+
+def test_a_panel_that_cannot_sit_together_is_refused_before_a_key_is_asked_for(home: Path) -> None:
+    panel = home.parent / "panel.toml"
+    for text, fault in (
+        ('[[seat]]\nid = "a"\n' * 2, "two seats are called 'a'"),
+        ('[[seat]]\nid = "a"\nweight = 0\n', "weight 0.0"),
+    ):
+        panel.write_text(text)
+        assert fault in call("run", "Ship?", "--panel", str(panel)).stderr
 
 
 def test_a_question_from_a_pipe_is_held_and_quiet_prints_the_answer_alone(home: Path) -> None:

@@ -35,18 +35,7 @@ from moothall.domain.facts import Entry, Language, Opened, SessionImported
 from moothall.domain.given_search import select_visible
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moothall.domain.language import detect_language
-from moothall.domain.roster import (
-    DEMO,
-    HELPING_SEATS,
-    MAX_SEATS,
-    WEEK_SECONDS,
-    Seat,
-    Swap,
-    parse_kind,
-    swap_seats,
-    validate_seats,
-    validate_swaps,
-)
+from moothall.domain.roster import DEMO, WEEK_SECONDS, Seat, Swap, parse_kind, swap_seats, validate_swaps
 from moothall.domain.topic import ContextFile, Topic, build_context, build_topic, validate_topic
 from moothall.engine.snapshot import Snapshot
 from moothall.participants.record_writer import validate_project
@@ -286,8 +275,7 @@ async def _build_roster(resources: Resources, language: Language, options: Optio
     platforms = tuple(resolve_platform_path(each, Path()) for each in options.get("models") or ()) or (
         (await discover_platforms(resources.environ, resources.seating)).best if missing else ()
     )
-    # The protocol has the last word on how many sit there; some seat helpers beside a full table.
-    return validate_seats(assign_seats(chosen, words, platforms, resources.seating.kinds), most=MAX_SEATS + HELPING_SEATS), chosen
+    return assign_seats(chosen, words, platforms, resources.seating.kinds), chosen
 
 
 def _build_seat(resources: Resources, name: str, filled: SeatFiller) -> Seat:

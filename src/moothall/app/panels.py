@@ -14,7 +14,7 @@ from moothall.app.plugins import load_kinds
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id
-from moothall.domain.roster import Seat
+from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, validate_seats
 from moothall.errors import BadPanel, BadRoster, MootError
 from moothall.locale.texts import find_translation
 from moothall.participants.kinds import KindTable
@@ -166,7 +166,7 @@ def resolve_platform_path(platform: str, folder: Path) -> str:
 def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str], kinds: KindTable) -> tuple[Seat, ...]:
     """The panel's seats with those of `words` put over or beside them; seats still without a platform share `platforms` in turn.
 
-    Raises BadRoster if there is no platform to share.
+    Raises BadRoster for seats that cannot sit together, and if there is no platform to share.
     """
     given = {seat.id: seat for seat in words}
     if len(given) < len(words):
@@ -174,7 +174,9 @@ def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str], 
         raise BadRoster(f"two seats are called {twice!r}; each needs an id of its own")
     seats = [_fill_seat(seat, given[seat.id]) if seat.id in given else seat for seat in panel.seats]
     seats += [seat for seat in words if seat.id not in {known.id for known in panel.seats}]
-    return tuple(_with_patience(seat, kinds) for seat in _fill_platforms(seats, platforms))
+    # Before a key is asked for. The protocol has the last word on how many sit there; some seat helpers beside a full table.
+    checked = validate_seats(seats, most=MAX_SEATS + HELPING_SEATS)
+    return tuple(_with_patience(seat, kinds) for seat in _fill_platforms(checked, platforms))
 
 
 def _fill_seat(seat: Seat, given: Seat) -> Seat:

@@ -119,7 +119,7 @@ class MainGroup(LazyGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["is_short"] = not args
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.commands and (len(args[0].split()) > 1 or _CHINESE.search(args[0])):
