@@ -256,6 +256,7 @@ export interface Moved {
   before: string;
   after?: string | null;
   movedBy?: number | null;
+  movedAfter?: "evidence" | "words" | null;
 }
 export interface Obligations {
   obligations: RememberedObligation[];

@@ -384,6 +384,7 @@ class CouncilReportText(SharedReportText):
     taken: str
     taken_heads: tuple[str, ...]
     moved: str
+    moved_after: str
     names_nothing: str
     passed: str
     sure: str

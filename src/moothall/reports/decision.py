@@ -17,6 +17,7 @@ from moothall.scoring.reliability import TrackShare
 from moothall.scoring.strength import ConfidenceBasis, Strength, StrengthReason, rate_strength
 
 ObligationState = Literal["open", "met", "waived", "failed"]
+Movement = Literal["evidence", "words"]
 Status = Literal["thinking", "parked", "concluded", "cancelled"]
 
 
@@ -82,6 +83,8 @@ class SeatPosition:
     confidence_after: float | None = None
     weight: float = 0.0
     moved_by: int | None = None
+    moved_after: Movement | None = None
+    """Where it changed its choice, or names what moved it: whether it had met new evidence by then, or words alone."""
     choice_before: str = ""
     via_before: str = ""
     via: str = ""
@@ -209,6 +212,10 @@ class Decision:
     """The conditions that it was supported on."""
     evidence: EvidenceBase | None = None
     """What it rests on of the given files, and what nobody read; None where nothing was given or looked up, or it goes on."""
+    moved_after_evidence: int | None = None
+    """How many seats moved after they had looked something up or read a citation that was new; None where that is not known."""
+    moved_after_words: int | None = None
+    """How many moved after words alone."""
     findings: tuple[DecidedFinding, ...] | None = None
     """What a review discussed; None for any other session."""
     strength: Strength = field(init=False, default="none")

@@ -89,14 +89,15 @@ def list_citing_entries(timeline: SessionTimeline, subject: Topic) -> tuple[tupl
         return ()
     citing: dict[tuple[str, int], dict[int, None]] = {}
     for line, checked in list_checked(timeline, subject.context):
-        cite = partial(_list_places, line, subject, checked)
+        cite = partial(list_places, line.content, subject, checked)
         for place in timeline.build_once(("cited", line.id), (line.content,), cite):
             citing.setdefault(place, {})[line.id] = None
     return tuple((file, number, tuple(entries)) for (file, number), entries in sorted(citing.items()))
 
 
-def _list_places(line: TimelineLine, subject: Topic, checked: Iterable[Quotation]) -> list[tuple[str, int]]:
-    cited = list_cited_lines(line.content, subject.context)
+def list_places(text: str, subject: Topic, checked: Iterable[Quotation]) -> list[tuple[str, int]]:
+    """The lines of what was given that a text cites, and those that its quotations stand in: file and line."""
+    cited = list_cited_lines(text, subject.context)
     places = [(file, number) for file, first, last in cited for number in range(first, last + 1)]
     for each in checked:
         file, _, number = each.place.rpartition(":")

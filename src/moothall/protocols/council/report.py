@@ -1,7 +1,7 @@
 """The report of a deliberation: the decision first, then what it rests on, then the whole record."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, get_args
 
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import one_line
@@ -11,10 +11,16 @@ from moothall.protocols.council.facts import CouncilBallot
 from moothall.protocols.council.motions import Challenge
 from moothall.protocols.council.report_timeline import TONES, build_line_details, build_timeline, format_phase
 from moothall.protocols.council.state import CouncilLine
-from moothall.protocols.council.timeline import CouncilTimeline, build_decision, find_condition, list_missing_votes
+from moothall.protocols.council.timeline import (
+    CouncilTimeline,
+    build_decision,
+    find_condition,
+    has_changed_choice,
+    list_missing_votes,
+)
 from moothall.reports import blocks, sections
 from moothall.reports.blocks import Block, Report, build_section, build_table
-from moothall.reports.decision import Decision, Dissent
+from moothall.reports.decision import Decision, Dissent, Movement
 from moothall.reports.wording import explain_consensus, format_percent
 from moothall.scoring.depth import DepthTaken
 
@@ -295,7 +301,17 @@ def _build_positions(timeline: CouncilTimeline, decision: Decision, words: Counc
     ]
     changed = tuple(_list_changed_choices(timeline, decision, words))
     title = blocks.Line(f"{words.changed}:" if changed else "", "dim")
-    return build_section(words.positions, (build_table(words.position_heads, rows), title, blocks.Bullets(changed)))
+    moved = blocks.Line(_describe_movements(decision, words), "dim")
+    return build_section(words.positions, (build_table(words.position_heads, rows), title, blocks.Bullets(changed), moved))
+
+
+def _describe_movements(decision: Decision, words: CouncilReportText) -> str:
+    """Return who moved after new evidence and who after words alone; empty where nobody did."""
+    names = {
+        kind: [one_line(each.seat) for each in decision.positions if each.moved_after == kind] for kind in get_args(Movement)
+    }
+    texts = {kind: f"{len(seats)} ({', '.join(seats)})" if seats else "0" for kind, seats in names.items()}
+    return words.moved_after.format(**texts) if any(names.values()) else ""
 
 
 def _join_texts(*texts: str | None) -> str:
@@ -309,12 +325,9 @@ def _list_changed_choices(timeline: CouncilTimeline, decision: Decision, words: 
     if motion is None or not normalize_label(motion.said.choice):
         return
     for position in decision.positions:
-        before = normalize_label(position.choice_before)
-        is_with = position.verdict in {"support", "conditional_support"}
-        is_against = position.verdict == "oppose"
-        if not before or not (is_with if before != normalize_label(motion.said.choice) else is_against):
+        if not has_changed_choice(position, motion.said.choice):
             continue
-        after = motion.said.choice if is_with else words.verdicts["oppose"]
+        after = words.verdicts["oppose"] if position.verdict == "oppose" else motion.said.choice
         text = words.moved.format(seat=position.seat, before=position.choice_before, after=after)
         by = blocks.References((position.moved_by,), words.moved_by) if position.moved_by else words.names_nothing
         yield (f"{one_line(text)} (", by, ")")

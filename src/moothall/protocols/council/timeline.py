@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 from moothall.domain.facts import Entry
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.replace import copy_fields
+from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.protocols.council.ballots import find_votes
 from moothall.protocols.council.facts import CandidateVote, Contributed, CouncilBallot, DeliberationClosed, Phase, PhaseBegun
 from moothall.protocols.council.motions import Challenge, find_blind_positions, list_challenges
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
-from moothall.reports.decision import Decision, Dissent, Obligation, SeatPosition, SourcedClaim, number_obligations
+from moothall.reports.decision import Decision, Dissent, Movement, Obligation, SeatPosition, SourcedClaim, number_obligations
+from moothall.reports.quotations import list_checked, list_places
 from moothall.reports.sections import start_decision
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
 from moothall.scoring.independence import count_minds
@@ -125,11 +127,61 @@ def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: Delib
         obligations=build_obligations(timeline),
         effective=closed.effective_voters,
     )
+    resolved = _add_movements(resolved, timeline, closed)
     decided = timeline.state.line(closed.motion) if closed.carried else None
     if decided is None:
         return resolved
     reasons = tuple(_build_claim(line) for line in timeline.state.lines if line.said.type == "support")
     return replace(resolved, decision=_build_claim(decided), author=decided.seat, choice=decided.said.choice, reasons=reasons)
+
+
+def _add_movements(decision: Decision, timeline: CouncilTimeline, closed: DeliberationClosed) -> Decision:
+    """Add who moved after new evidence and who after words alone, where the session began blind."""
+    motion, blind = timeline.state.line(closed.motion), find_blind_positions(timeline.state)
+    if not blind:
+        return decision
+    positions = []
+    for each in decision.positions:
+        before, vote = blind.get(each.seat), _find_open_vote(timeline.state, each.seat)
+        is_moved = each.moved_by or (motion is not None and has_changed_choice(each, motion.said.choice))
+        after: Movement = "evidence" if before and vote and _has_met_evidence(timeline, before, vote) else "words"
+        positions.append(replace(each, moved_after=after) if is_moved else each)
+    moved = [each.moved_after for each in positions]
+    return replace(
+        decision,
+        positions=tuple(positions),
+        moved_after_evidence=moved.count("evidence"),
+        moved_after_words=moved.count("words"),
+    )
+
+
+def has_changed_choice(position: SeatPosition, choice: str) -> bool:
+    """Whether a seat supports another choice than the one that it wrote blind, or opposes that one."""
+    before, after = normalize_label(position.choice_before), normalize_label(choice)
+    is_with = position.verdict in {"support", "conditional_support"}
+    return bool(before and after) and (is_with if before != after else position.verdict == "oppose")
+
+
+def _has_met_evidence(timeline: CouncilTimeline, before: CouncilLine, vote: CouncilLine) -> bool:
+    """Whether a seat looked something up between its blind position and its vote, or met a citation that is new."""
+    council, subject = timeline.state, timeline.state.opened.subject
+    uses = (each for each in timeline.tool_uses if each.fact.seat == vote.seat and each.fact.outcome == "answered")
+    if any(before.seq < each.seq < vote.seq for each in uses):
+        return True
+    own, met = set[tuple[str, int]](), set[tuple[str, int]]()
+    for line, checked in list_checked(timeline, subject.context):
+        spoken = council.line(line.id)
+        # Votes of one round are not read before all are in.
+        is_unread = spoken is not None and spoken.phase == "vote" and spoken.round == vote.round and spoken.seat != vote.seat
+        if spoken is None or is_unread or spoken.seq > vote.seq:
+            continue
+        places = own if spoken.seat == vote.seat and spoken.seq <= before.seq else met
+        # Where words are invented, the places that they are said to stand in prove nothing.
+        cited = "\n".join((spoken.said.text, *spoken.said.evidence)) if all(each.holds for each in checked) else ""
+        places.update(list_places(cited, subject, checked))
+        # What another quotes of a tool's result is evidence as well; the number of its entry stands in brackets.
+        places.update((each.place, 0) for each in checked if each.holds and each.place.startswith("["))
+    return not met <= own
 
 
 def _build_claim(line: CouncilLine) -> SourcedClaim:

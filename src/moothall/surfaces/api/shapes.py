@@ -8,6 +8,7 @@ from moothall.codec.languages import KnownLanguage
 from moothall.domain.topic import Stakes
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.protocols.council.facts import AdviceOutcome, Chooser, ContributionType, Debate, Panel, PanelOrder
+from moothall.reports.decision import Movement
 from moothall.scoring.depth import DepthTaken
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement
@@ -224,6 +225,7 @@ class MovedOut(ApiModel):
     before: str
     after: str | None = None
     moved_by: int | None = None
+    moved_after: Movement | None = Field(default=None, description="New evidence that it met before its vote, or words alone.")
 
 
 class ResultOut(ApiModel):
@@ -260,6 +262,8 @@ class ResultOut(ApiModel):
     missing: list[str] = Field(description="Those who did not vote.")
     outcome_uncertain: bool = Field(description="Whether the missing votes could have changed the outcome.")
     changed_minds: list[MovedOut]
+    moved_after_evidence: int | None = Field(default=None, description="How many moved after new evidence.")
+    moved_after_words: int | None = Field(default=None, description="How many moved after words alone.")
     lost: list[LostOut]
     ended_by: str
     obligations: list[RememberedObligation] = Field(

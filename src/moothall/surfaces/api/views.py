@@ -395,6 +395,7 @@ def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[sha
                     before=position.choice_before or position.before or "",
                     after=after if supports else position.verdict,
                     moved_by=position.moved_by,
+                    moved_after=position.moved_after,
                 )
             )
     return changes
