@@ -61,17 +61,17 @@ def count_objects() -> Counter[str]:
     return Counter(kind.__qualname__ for kind in kinds if str(kind.__module__).startswith(("moothall.", "asyncio.", "_asyncio")))
 
 
-def find_keyed(session: str) -> list[str]:
-    """How often some dict or set of the process has a key with this session, by what the values are."""
+def find_keyed(session: str) -> dict[str, str]:
+    """The dicts and sets of the process that have a key with this session, by what their values are, and what else is in them."""
     gc.collect()
     # Other tests of this process may have looked for such an id by a pattern, which Python caches.
     re.purge()
-    found = []
+    keyed = {}
     for each in gc.get_objects():
         if isinstance(each, dict | set) and any(key == session or (isinstance(key, tuple) and session in key) for key in [*each]):
             value = next(iter(each.values())) if isinstance(each, dict) else None
-            found.append(type(value).__name__)
-    return found
+            keyed[type(value).__name__] = f"{len(each)}: {[*each][:3]}, held by {[type(one) for one in gc.get_referrers(each)]}"
+    return keyed
 
 
 def test_of_a_session_that_has_ended_a_server_keeps_its_line_in_decision_memory_alone(
@@ -100,7 +100,8 @@ def test_of_a_session_that_has_ended_a_server_keeps_its_line_in_decision_memory_
                 # A cache that is full holds now these sessions and now others, each with two seats.
                 grown = {kind: number for kind, number in (count_objects() - before).items() if number > 3 * FEW}
                 assert grown == dict.fromkeys(REMEMBERED, count)
-                assert find_keyed(first) == ["RememberedDecision"]
+                keyed = find_keyed(first)
+                assert [*keyed] == ["RememberedDecision"], keyed
                 assert not any(WORDS in record.search_text for record in gc.get_objects() if isinstance(record, DecisionRecorded))
 
     run_with_deadline(work())
