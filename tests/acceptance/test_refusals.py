@@ -303,7 +303,7 @@ def test_a_ledger_that_is_no_database_is_left_alone(cli: Cli, content: bytes) ->
     cli.home.mkdir()
     (cli.home / "ledger.db").write_bytes(content)
     open_to_others(cli)
-    check_sentence(cli("list", code=1), "is no SQLite file; move it away or point MOOT_HOME elsewhere")
+    check_sentence(cli("list", code=1), "is no SQLite file and so no ledger; name another file, or another MOOT_HOME")
     assert (cli.home / "ledger.db").read_bytes() == content
     assert is_open_to_others(cli)
 
@@ -315,7 +315,7 @@ def test_a_database_of_another_program_is_left_alone(cli: Cli) -> None:
         connection.execute("CREATE TABLE theirs (x)")
         connection.commit()
     open_to_others(cli)
-    check_sentence(cli("list", code=1), "is an SQLite file of another program; point MOOT_HOME elsewhere")
+    check_sentence(cli("list", code=1), "is an SQLite file of another program; name another file, or another MOOT_HOME")
     with closing(sqlite3.connect(cli.home / "ledger.db")) as connection:
         assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("theirs",)]
     assert is_open_to_others(cli)
