@@ -1,5 +1,6 @@
 """N-2: every runner keeps the contract: in this process, by the queue that workers share, and by Temporal."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import repeat
@@ -21,7 +22,15 @@ from moothall.ledgers.postgres_queue import PostgresQueue, build_worker_name
 from moothall.ledgers.temporal_queue import TemporalQueue
 from moothall.ledgers.temporal_settings import TASK_QUEUE, TEMPORAL, read_temporal_settings
 from moothall.ports.ledger import Ledger
-from moothall_testkit.runner_contract import EndedSessions, RunnerContract, RunnerStage
+from moothall_testkit.runner_contract import (
+    LOOK_SECONDS,
+    EndedSessions,
+    GatedParticipant,
+    RunnerContract,
+    RunnerStage,
+    build_debate,
+    running,
+)
 
 
 def build_engine(ledger: Ledger) -> Engine:
@@ -64,6 +73,20 @@ class TestSharedRunner(RunnerContract):
 
     def open_runner(self, seating: ParticipantFactory, ended: EndedSessions) -> AbstractAsyncContextManager[RunnerStage]:
         return self._open(seating, ended)
+
+    def test_a_wake_at_the_last_moment_does_not_end_a_session_twice(self) -> None:
+        async def body(stage: RunnerStage, ada: GatedParticipant, ended: EndedSessions) -> None:
+            assert isinstance(stage.runner, SharedRunner)
+            async with running(stage.runner):
+                session = await stage.engine.open(build_debate())
+                stage.runner.wake(session)
+                while (await stage.runner.stats()).statuses.get("closed") != 1:  # noqa: ASYNC110
+                    await asyncio.sleep(LOOK_SECONDS)
+                # As a job does that a wake put into the queue while the session was being settled.
+                assert (await stage.runner.advance(session)).status == "closed"
+                assert ended.sessions == [session]
+
+        self.play(body)
 
 
 class TestTemporalRunner(TestSharedRunner):

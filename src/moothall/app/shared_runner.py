@@ -147,6 +147,8 @@ class SharedRunner:
         snapshot = await self.engine.load_snapshot(session)
         if not snapshot.session_state.opened.hosted:
             return Settled(status="foreign", seen=snapshot.seq)
+        if snapshot.is_closed and await self.queue.has_ended(session):
+            return Settled(status="closed", seen=snapshot.seq)
         tries = 0
         if not snapshot.is_closed and snapshot.session_state.parked is not None:
             retry = await self.queue.find_retry(session)

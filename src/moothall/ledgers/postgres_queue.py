@@ -157,6 +157,11 @@ class PostgresQueue:
         if job is not None:
             await self.execute("SELECT procrastinate_cancel_job_v1($1, true, false)", job)
 
+    async def has_ended(self, session: SessionId) -> bool:
+        """Whether a worker has already settled this session as ended: a wake that came at its last moment wants nothing more."""
+        query = "SELECT r.status = 'closed' FROM moot_runs r JOIN moot_sessions s ON s.number = r.session WHERE s.id = $1"
+        return bool(await self.fetch_value(query, session))
+
     async def find_retry(self, session: SessionId) -> Retry:
         with translate_errors():
             row = await self._open_pool().fetchrow(QUERIES["look"], session, timeout=RETRY_SECONDS * 30)
