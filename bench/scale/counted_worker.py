@@ -8,8 +8,8 @@ import asyncio
 import logging
 import os
 import sys
-import time
 
+from moothall.app.resources import SystemClock
 from moothall.app.shared_runner import run_worker
 from moothall.domain.effects import Brief
 from moothall.surfaces.cli.serve import quiet_libraries
@@ -24,9 +24,11 @@ class CountedParticipant:
     def __init__(self, log: str, seconds: float) -> None:
         self._file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._seconds = seconds
+        # The clock that dates entries: the machine's own may be set while the bench runs.
+        self._clock = SystemClock()
 
     async def __call__(self, brief: Brief) -> object:
-        os.write(self._file, f"{time.time():.6f} {brief.seed} {brief.ask.id} {os.getpid()}\n".encode())
+        os.write(self._file, f"{self._clock.now().timestamp():.6f} {brief.seed} {brief.ask.id} {os.getpid()}\n".encode())
         await asyncio.sleep(self._seconds)
         return build_words(brief.ask.kind)
 
