@@ -37,10 +37,9 @@ from moothall.domain.facts import (
 from moothall.domain.ids import USER, AskId, SeatId, SessionId
 from moothall.domain.language import detect_language
 from moothall.domain.roster import Swap
-from moothall.domain.running_time import PendingAsk
 from moothall.domain.safe_text import FENCE, one_line, quote_lines, strip_control
 from moothall.domain.seeded_random import model_seed, random_unit
-from moothall.domain.session_state import REMEMBERED_KEYS, SessionState, apply, build_session_state
+from moothall.domain.session_state import REMEMBERED_KEYS, PendingAsk, SessionState, apply, build_session_state
 from moothall.protocols.persona.facts import IntentDeclared, PersonaSettings
 from moothall.protocols.persona.rules import RULES
 from moothall_testkit.snapshots import check_snapshot

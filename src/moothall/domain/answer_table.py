@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, fields
 from typing import Final, Generic, TypeVar
 
-from moothall.domain.context import Utterance
-from moothall.domain.effects import AnswerForm, Ask, Schema
+from moothall.domain.context import ContextWindow, Perception, Utterance
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
 from moothall.domain.facts import Language
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.protocol_state import ProtocolState
@@ -39,6 +39,27 @@ class StateAsk(Generic[S]):
     @property
     def options(self) -> tuple[str, ...]:
         return self.state.opened.subject.options
+
+
+def start_brief(state: ProtocolState, ask: Ask, rules: AnswerRules, system: str) -> Brief:
+    """Return what every brief of a seat begins with: how its answer is read, and the question; use `replace` for the prompt."""
+    opened = state.opened
+    return Brief(
+        form=rules.form,
+        fault=rules.fault,
+        fills=rules.fills,
+        normalize=rules.normalize,
+        person=rules.person,
+        ask=ask,
+        seat=state.seat(ask.seat),
+        language=opened.language,
+        seed=opened.seed,
+        nth=1,
+        perception=Perception(goal=opened.topic, memory=ContextWindow(window=1)),
+        system=system,
+        shared="",
+        own="",
+    )
 
 
 # Without slots: a generic dataclass with slots cannot be called by its parametrized name.

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
-from moothall.domain.running_time import PendingAsk
+from moothall.domain.session_state import PendingAsk
 from moothall.engine.events import EventHub
 from moothall.engine.outages import OutageLog
 from moothall.engine.snapshot import RecordWriter

@@ -12,8 +12,8 @@ from moothall.domain.budget import FREE
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.rulebook import fold
-from moothall.domain.running_time import PendingAsk
 from moothall.domain.safe_text import fix_surrogates
+from moothall.domain.session_state import PendingAsk
 from moothall.engine.sessions import Sessions
 from moothall.engine.snapshot import Snapshot
 from moothall.engine.step import StepResult

@@ -64,12 +64,9 @@ class Replay:
 
     def finish(self) -> ReplayResult:
         assert self._snapshot is not None, "a replay begins with the opening"
-        return ReplayResult(self._snapshot, self._snapshot.seq, self._answers, self._computed, state_digest(self._snapshot))
-
-
-def state_digest(snapshot: Snapshot) -> str:
-    """Return a fingerprint of a protocol's state."""
-    return sha256(TypeAdapter(type(snapshot.state)).dump_json(snapshot.state)).hexdigest()
+        state = self._snapshot.state
+        digest = sha256(TypeAdapter(type(state)).dump_json(state)).hexdigest()
+        return ReplayResult(self._snapshot, self._snapshot.seq, self._answers, self._computed, digest)
 
 
 def _check_computed(snapshot: Snapshot, entry: Entry) -> None:

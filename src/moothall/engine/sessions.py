@@ -14,7 +14,7 @@ from moothall.domain import facts
 from moothall.domain.budget import FREE
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import Head, StoredRecord, WrittenSessions
-from moothall.domain.running_time import PendingAsk
+from moothall.domain.session_state import PendingAsk
 from moothall.domain.topic import ContextFile
 from moothall.engine.context import EngineContext, PauseWatch
 from moothall.engine.events import EventHub, EventQueue

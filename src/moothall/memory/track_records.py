@@ -32,7 +32,6 @@ from moothall.scoring.trust import (
     compute_category_accuracy,
     compute_category_trust,
     compute_forecast,
-    compute_rightness,
     compute_trust,
 )
 
@@ -103,7 +102,8 @@ def compute_score(source: str, remembered: RememberedDecision) -> Score | None:
         for member in own
         if member.confidence is not None and (forecast := compute_forecast(member.position, member.confidence)) is not None
     ]
-    rights = [right for member in own if (right := compute_rightness(member.position, came_true)) is not None]
+    # What a vote against it says of the motion, it says of the outcome too.
+    rights = [right for member in own if (right := compute_forecast(member.position, came_true)) is not None]
     if not rights:
         return None
     return Score(

@@ -142,7 +142,6 @@ def build_default_report(timeline: SessionTimeline, decision: Decision) -> Repor
             *build_section(words.timeline, [build_line_card(line) for line in timeline.lines]),
             *build_losses(timeline, words, sealed=words.sealed if timeline.shared_state.is_sealed else ""),
             *build_seats(timeline.session_state.seats, words),
-            *build_costs(timeline, words),
         ),
     )
 
@@ -159,7 +158,7 @@ def build_report(
     section: str = "timeline",
     title: str = "",
 ) -> Report:
-    """A report with the title, times and seats that every session has; `undecided` is its first line where nothing is decided.
+    """A report with the title, times, seats and costs of every session; `undecided` is its first line where nothing is decided.
 
     `section` is the name of the words that are the title of its timeline.
     """
@@ -177,7 +176,7 @@ def build_report(
             decision, (*decision_blocks, *describe_evidence_base(timeline), *explain_refusals(timeline, words)), words, undecided
         ),
         record=(
-            *add_origins(timeline, record, words),
+            *add_origins(timeline, (*record, *_build_costs(timeline, words)), words),
             *build_tool_uses(timeline),
             *build_quotations(timeline, opened.subject),
             *given,
@@ -447,7 +446,7 @@ def build_seats(seats: Iterable[Seat], words: SharedReportText) -> tuple[Block, 
     return build_section(words.seats, (build_table(words.seat_heads, rows),))
 
 
-def build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+def _build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     rows: list[tuple[str | int, ...]] = []
     for seat in timeline.session_state.seats:
         spent = timeline.costs.seats.get(seat.id)

@@ -295,12 +295,12 @@ class SpokenTimeline(TimelineBase[P]):
 
     def say(self, entry: Entry, speaker: SeatId, text: str) -> None:
         """Add a line with these words of an entry."""
-        number, at, words = len(self.lines) + 1, format_time(entry.at), SHARED_REPORT[self.language].sealed
+        number, words = len(self.lines) + 1, SHARED_REPORT[self.language].sealed
         # The user is no seat: its words are for everybody at once.
         if speaker != USER:
             self._sealed[number] = text
         content = words if number in self._sealed else text
-        self.lines.append(TimelineLine(id=number, seq=entry.seq, timestamp=at, speaker=speaker, content=content))
+        self.lines.append(build_line(TimelineLine, entry, number, speaker, content))
 
     def add(self, entry: Entry) -> None:
         super().add(entry)
@@ -308,6 +308,14 @@ class SpokenTimeline(TimelineBase[P]):
         is_open = self.closed is not None or not state.is_sealed
         for number in [each for each in self._sealed if is_open or self.lines[each - 1].seq <= state.sealed_after]:
             self.lines[number - 1] = replace(self.lines[number - 1], content=self._sealed.pop(number))
+
+
+L = TypeVar("L", bound=TimelineLine)
+
+
+def build_line(kind: type[L], entry: Entry, number: int, speaker: SeatId, text: str, **more: Any) -> L:
+    """Return the line of these words of an entry; `more` is what else its kind of line knows."""
+    return kind(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, **more)
 
 
 def format_time(at: datetime) -> str:

@@ -89,12 +89,6 @@ def compute_forecast(position: VotePosition | None, confidence: float) -> float 
             return None
 
 
-def compute_rightness(position: VotePosition | None, came_true: float) -> float | None:
-    """Return how far a position proved right: 1, 0, or a half where the outcome is; None if it took no side."""
-    # What a vote against it says of the motion, it says of the outcome too.
-    return compute_forecast(position, came_true)
-
-
 def compute_trust(record: TrackRecord, prior: float = NEUTRAL_BRIER, strength: float = STRENGTH) -> float:
     """Return the trust in a source, 0 to 1: its mean Brier score shrunk towards `prior` as if by `strength` cases."""
     # The root of the mean Brier score is a typical error (RMSE), on the same scale as a probability.

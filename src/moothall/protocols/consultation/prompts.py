@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from moothall.domain.answer_table import start_brief
 from moothall.domain.consult import ConsultRequest, RecordFileRequest
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, no_fault
@@ -186,21 +187,19 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
     if current.is_direct:
         lines += [words.refused.format(reason=words.refusals["nested"]), ""]
     memory = ContextWindow(window=1).add(Utterance(id=1, speaker=current.seat, text=current.request.question), 1.0)
-    return Brief(
-        ask=ask,
-        seat=seat,
+    rules = AnswerRules(
         form=form,
-        language=language,
-        seed=state.opened.seed,
+        fault=_wrap_validator(no_fault, words.direct if current.is_direct else None),
+        person=partial(build_consulted_ask, language, current.seat, current.request),
+    )
+    return replace(
+        start_brief(state, ask, rules, words.system),
         nth=max(1, state.extra.get(f"{CONSULT}.{seat.id}", 1)),
         perception=Perception(goal=current.request.question, memory=memory, own_words=last),
-        system=words.system,
         shared=f"{words.topic}\n{quote_lines(shorten_text(state.opened.topic, MAX_PART_LENGTH))}",
         own="\n".join([*lines, words.now.format(seat=seat.id)]),
         subject=current.request.question,
-        fault=_wrap_validator(no_fault, words.direct if current.is_direct else None),
         again=current.tries,
-        person=partial(build_consulted_ask, language, current.seat, current.request),
     )
 
 

@@ -12,7 +12,7 @@ from moothall.protocols.consultation.standalone import QuestionState
 from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
 from moothall.reports.blocks import Block, Card, Cell, Line, Mark, Muted, Quote, Report, Strong, Tone, build_section, build_table
 from moothall.reports.decision import Decision
-from moothall.reports.sections import build_costs, build_losses, build_report, build_spent, explain_no_decision
+from moothall.reports.sections import build_losses, build_report, build_spent, explain_no_decision
 from moothall.reports.timeline import TimelineBase
 
 _TONES: Final[dict[str, Tone]] = {"answered": "good", "unknown": "warn", "failed": "bad", "refused": "bad"}
@@ -112,7 +112,7 @@ def build_question_report(timeline: TimelineBase[QuestionState], decision: Decis
         decision,
         words,
         decision_blocks=(*build_section(words.decision, (answer,)), build_spent(decision, words)),
-        record=(*build_section(words.question, (question,)), *build_losses(timeline, words), *build_costs(timeline, words)),
+        record=(*build_section(words.question, (question,)), *build_losses(timeline, words)),
         section="question",
         title=f"{words.minutes}: {opened.asker} → {to}",
     )

@@ -128,12 +128,15 @@ class ConsultingRulebook:
         going = [_to_outer_ask(state, ask) for ask in asks if ask.id not in paused]
         # The answer is handed back only when its record is on disk.
         if current.status == "filing":
-            return (*going, _build_record_ask(current))
+            filing = Ask(id=current.record_ask, seat=DIRECTOR.id, kind=facts.RECORD, turn=current.number, patience=FILING_SECONDS)
+            return (*going, filing)
         busy = [ask for ask in going if ask.seat == current.to and ask.id in state.put]
         if busy:
             # The consulted seat finishes its open ask first: nobody is asked two things at once.
             return tuple(going)
-        return (*(ask for ask in going if ask.seat != current.to), _build_consult_ask(state, current))
+        patience = state.rules.patience
+        asked = Ask(id=current.consult_ask, seat=current.to, kind=facts.CONSULT, turn=current.number, patience=patience)
+        return (*(ask for ask in going if ask.seat != current.to), asked)
 
     def _judge_request(self, state: ConsultingState, head: PendingRequest, asks: Mapping[AskId, Ask]) -> Fact:
         request = None if head.is_own else head.request
@@ -283,14 +286,6 @@ def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping
         return facts.ConsultationFailed(consultation=current.number, reason="insisted")
     # The protocol no longer waits for the asker, so nobody needs the answer.
     return None if current.ask in asks else facts.ConsultationFailed(consultation=current.number, reason="withdrawn")
-
-
-def _build_consult_ask(state: ConsultingState, current: Consultation) -> Ask:
-    return Ask(id=current.consult_ask, seat=current.to, kind=facts.CONSULT, turn=current.number, patience=state.rules.patience)
-
-
-def _build_record_ask(current: Consultation) -> Ask:
-    return Ask(id=current.record_ask, seat=DIRECTOR.id, kind=facts.RECORD, turn=current.number, patience=FILING_SECONDS)
 
 
 def _find_seat(state: ConsultingState, name: str) -> SeatId | None:

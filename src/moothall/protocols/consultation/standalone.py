@@ -1,12 +1,12 @@
 """A standalone consultation: one seat's question to another, through the director, with its record."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.context import ContextWindow, Perception
-from moothall.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moothall.domain.answer_table import start_brief
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moothall.domain.facts import BudgetExhausted, CloseCalled, Entry, Fact, Opened, SeatLost
 from moothall.domain.ids import AskId, ask_id
 from moothall.domain.protocol_state import ProtocolState, evolve_shared
@@ -81,21 +81,13 @@ class QuestionRules:
 
     def brief(self, state: QuestionState, ask: Ask) -> Brief:
         words = CONSULTATION_PROMPT[state.opened.language]
-        seat = state.seat(ask.seat)
         question = state.opened.request.question
-        return Brief(
-            ask=ask,
-            seat=seat,
-            form=facts.QUESTION_FORMS[facts.QUESTION],
-            language=state.opened.language,
-            seed=state.opened.seed,
-            nth=1,
-            perception=Perception(goal=question, memory=ContextWindow(window=1)),
-            system=words.system,
+        person = partial(build_conclusion_ask, state.opened.language)
+        return replace(
+            start_brief(state, ask, AnswerRules(form=self.forms[facts.QUESTION], person=person), words.system),
             shared=f"{words.topic}\n{quote_lines(question)}",
-            own=words.you.format(seat=one_line(seat.id)),
+            own=words.you.format(seat=one_line(ask.seat)),
             subject=question,
-            person=partial(build_conclusion_ask, state.opened.language),
         )
 
 

@@ -117,14 +117,10 @@ class DebateOpened(CouncilOpened):
     settings: CouncilSettings = CouncilSettings()
 
 
-def _resolve_debate(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
-    return resolve_open_vote(voices, correlations=correlations)
-
-
 DEBATE_VARIANT: Final = CouncilVariant(
     first=("propose", "argue", "answer", "synthesize", "vote"),
     again=("argue", "answer", "synthesize", "vote"),
-    resolve=_resolve_debate,
+    resolve=lambda state, voices, correlations: resolve_open_vote(voices, correlations=correlations),
     owner=find_no_owner,
     settles=True,
 )

@@ -5,24 +5,28 @@ prefix cache hits. The lines together have a bounded length, however many there 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
 
-from moothall.domain.context import ContextWindow, Perception, Utterance, extract_first_sentence
+from moothall.domain.answer_table import ask_person, start_brief
+from moothall.domain.context import ContextWindow, Perception, Utterance, clip_utterance, extract_first_sentence
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
+from moothall.domain.ids import USER
+from moothall.domain.person import PersonAsk, PersonCommand
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import normalize_label
-from moothall.locale.catalogues import COUNCIL_PROMPT, CouncilPromptText
-from moothall.protocols.council.answer_table import FORMS, CouncilAsk, build_answer_schema, find_fills
+from moothall.locale.catalogues import COUNCIL_PROMPT, COUNCIL_REPORT, PERSON_STEPS, CouncilPromptText
+from moothall.protocols.council.answer_table import ABSTAIN, FORMS, MAX_NEWS, CouncilAsk, Row, build_answer_schema, find_fills
 from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
 from moothall.protocols.council.facts import CandidateVote
 from moothall.protocols.council.motions import find_blind_positions, list_challenges
-from moothall.protocols.council.person_ask import build_person_ask
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_own_challenges
 from moothall.protocols.council.validation import ContributionValidator, list_advice, normalize_contribution
+from moothall.reports import person_steps
 
 MAX_TABLE_LENGTH: Final = 40_000
 """The most characters that all lines together may take."""
@@ -49,25 +53,15 @@ def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
     own_words = next((line.said.text for line in reversed(state.lines) if line.seat == seat.id), "")
-    rules = build_answer_rules(variant, state, ask)
-    return Brief(
-        ask=ask,
-        seat=seat,
-        form=rules.form,
-        language=state.opened.language,
-        seed=state.opened.seed,
+    return replace(
+        start_brief(state, ask, build_answer_rules(variant, state, ask), words.system),
         nth=state.round,
         perception=Perception(goal=state.opened.topic, memory=_build_memory(lines), own_words=own_words),
-        system=words.system,
         shared=build_shared_prompt(state.opened.language, state.opened.topic, state.opened.subject.options, lines),
         own=build_own_prompt(variant, state, seat, ask.kind),
         subject=_find_subject(variant, state),
-        fault=rules.fault,
         schema=build_answer_schema(CouncilAsk(variant=variant, state=state, ask=ask)),
-        fills=rules.fills,
         hints=words.hints,
-        normalize=rules.normalize,
-        person=rules.person,
     )
 
 
@@ -264,3 +258,79 @@ def _find_subject(variant: CouncilVariant, state: Council) -> str:
     # While proposals are blind, not even a similarity may depend on what others wrote.
     motion = None if state.is_sealed and state.phase == "propose" else find_discussed_motion(variant, state)
     return state.opened.topic if motion is None else motion.said.text
+
+
+def build_person_ask(asked: CouncilAsk) -> PersonAsk:
+    text, news, has_options = asked.text, _build_news(asked), bool(asked.options)
+    pass_command = (person_steps.offer_pass(asked.language, {"type": "pass"}),)
+    resolution = ("type", *(("choice", "text") if has_options else ("text", "choice")), "confidence")
+    match asked.phase:
+        case "propose":
+            intro = text.blind if asked.state.is_sealed else ""
+            return ask_person(FORMS["propose"].pick_fields(*resolution), asked, intro=intro, news=news)
+        case "synthesize":
+            intro, rows = text.synthesize if has_options else "", FORMS["synthesize"].pick_fields(*resolution)
+            return ask_person(rows, asked, intro=intro, news=news, commands=pass_command)
+        case "argue":
+            rows = FORMS["argue"].pick_fields("type", "refers_to", "text")
+            return ask_person(rows, asked, news=news, commands=pass_command)
+        case "answer":
+            about = "\n".join([text.challenged, *_quote(asked, list_own_challenges(asked.state, asked.ask.seat))])
+            return ask_person(FORMS["answer"].fields, asked, about=about, news=news, commands=pass_command)
+        case "decide":
+            intro, rows = text.decide if has_options else "", FORMS["decide"].pick_fields(*resolution, "taken")
+            return ask_person(rows, asked, intro=intro, news=news)
+        case _:
+            rows = [row for row in FORMS["vote"].fields if row.name != "choice"]
+            approval = ask_person(rows, asked, about=_describe_motion(asked), news=news)
+            if not has_options:
+                return approval
+            # A command, not a choice: "I choose Postgres" must not be weighed against a word for no side.
+            abstain = PersonCommand(
+                word="/abstain",
+                text=PERSON_STEPS[asked.language].verdicts[ABSTAIN],
+                answer={"type": "vote", "choice": ABSTAIN},
+                words=(ABSTAIN, "弃权"),
+            )
+            chosen = ask_person(_list_choice_rows(), asked, about=approval.about, news=news, commands=(abstain,))
+            # Whoever writes "yes, if we have backups" means the motion, and is understood.
+            return replace(chosen, otherwise=approval)
+
+
+def _list_choice_rows() -> list[Row]:
+    """Return the fields of a vote for an option: one question covers the choice, its condition and the reason."""
+    rows = FORMS["vote"].pick_fields("type", "choice", "confidence", "text", "condition", "moved_by")
+    asked_before = {"confidence": None, "condition": None}
+    return [replace(row, when=lambda _: True, ask=asked_before.get(row.name, row.ask)) for row in rows]
+
+
+def _describe_motion(asked: CouncilAsk) -> str:
+    if asked.candidates:
+        return "\n".join(_quote(asked, asked.candidates))
+    motion = find_discussed_motion(asked.variant, asked.state)
+    if motion is None:
+        return ""
+    return f"{asked.text.motion.format(number=motion.id, seat=motion.seat)}\n{quote_lines(motion.said.text)}"
+
+
+def _quote(asked: CouncilAsk, numbers: Sequence[int]) -> list[str]:
+    return [f"#{line.id} {line.seat}:\n{quote_lines(line.said.text)}" for line in asked.list_lines(numbers)]
+
+
+def _build_news(asked: CouncilAsk) -> tuple[Utterance, ...]:
+    """Return the latest lines that the seat may read; while proposals are blind, only its own and the user's."""
+    words = COUNCIL_REPORT[asked.language]
+    return tuple(
+        clip_utterance(Utterance(id=line.id, speaker=line.seat, text=_format_line(words.types, words.verdicts, line)))
+        for line in asked.visible[-MAX_NEWS:]
+    )
+
+
+def _format_line(types: Mapping[str, str], verdicts: Mapping[str, str], line: CouncilLine) -> str:
+    said = line.said
+    what = types[said.type] if said.position is None else verdicts[said.position]
+    about = f" #{said.refers_to}" if said.refers_to else ""
+    choice = f" ({said.choice})" if said.choice else ""
+    text = said.text or said.condition
+    # The user's input is stored as a pass with a text: it is neither a proposal nor a vote.
+    return said.text if line.seat == USER else f"{what}{about}{choice}: {text}"

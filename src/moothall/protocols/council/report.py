@@ -51,7 +51,6 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
             *build_timeline(timeline, words),
             *sections.build_losses(timeline, words, phases=words.phases, sealed=sealed),
             *_build_seats(timeline, words),
-            *sections.build_costs(timeline, words),
         ),
     )
 

@@ -16,7 +16,7 @@ from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilL
 from moothall.reports.decision import Decision, Dissent, Movement, Obligation, SeatPosition, SourcedClaim, number_obligations
 from moothall.reports.quotations import list_checked, list_places
 from moothall.reports.sections import start_decision
-from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
+from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, mark_phases
 from moothall.scoring.independence import count_minds
 from moothall.scoring.resolution import SIDES
 
@@ -64,7 +64,8 @@ class CouncilTimeline(TimelineBase[Council]):
         if isinstance(fact, PhaseBegun):
             self.phases.append(fact)
             self.phase_entries[fact.round, fact.phase] = entry.seq
-        if isinstance(fact, Contributed) and before.phase != "closed" and _is_pass(before, after, fact.seat):
+        has_passed = isinstance(fact, Contributed) and fact.seat not in before.had and after.had.get(fact.seat) == PASSED
+        if isinstance(fact, Contributed) and before.phase != "closed" and has_passed:
             implied = fact.said.type != "pass"
             self.passes.append(
                 PassedTurn(seq=entry.seq, seat=fact.seat, round=before.round, phase=before.phase, is_implied=implied)
@@ -73,11 +74,7 @@ class CouncilTimeline(TimelineBase[Council]):
             self._add_line(entry, line.id, line.seat, line.said.text, line)
 
     def _add_line(self, entry: Entry, number: int, speaker: SeatId, text: str, spoken: CouncilLine | None) -> None:
-        self.lines.append(
-            CouncilTimelineLine(
-                id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, spoken=spoken
-            )
-        )
+        self.lines.append(build_line(CouncilTimelineLine, entry, number, speaker, text, spoken=spoken))
 
     def list_phases(self) -> list[SessionPhase]:
         words, is_over = COUNCIL_REPORT[self.language], self.closed is not None
@@ -94,10 +91,6 @@ class CouncilTimeline(TimelineBase[Council]):
 
     def challenges(self) -> list[Challenge]:
         return list_challenges(self.state)
-
-
-def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
-    return seat not in before.had and after.had.get(seat) == PASSED
 
 
 def build_decision(timeline: CouncilTimeline) -> Decision:

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, Budget, ExpectedCalls
+from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
-from moothall.domain.roster import Seat, validate_seats
+from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.persona.context import ContextLedger, render_context_ledger
@@ -46,10 +46,6 @@ def open_session(plan: Plan) -> MeetingOpened:
     return plan.opening(MeetingOpened, seats=seats, settings=settings)
 
 
-def parse_context_ledger(text: str, seats: tuple[Seat, ...], budget: Budget) -> ContextLedger:
-    return ContextLedger(text, seats, budget)
-
-
 PERSONA: Final = ProtocolPlugin(
     name="persona",
     blind_from=3,
@@ -61,6 +57,6 @@ PERSONA: Final = ProtocolPlugin(
     describe=add_and_describe_entry,
     report=build_persona_report,
     exports={"context": render_context_ledger},
-    read_back=parse_context_ledger,
+    read_back=ContextLedger,
     expect=expect_calls,
 )

@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from typing import TypeVar
 
 from moothall.codec.schemas import build_table_schema
+from moothall.domain.answer_table import start_brief
 from moothall.domain.claims import cut_text, extract_claim
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
@@ -111,27 +112,18 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
     table = () if ask.kind == "position" else tuple((other.id, other.stance) for other in state.seats)
     before = state.positions.get(seat.id)
     own_words = state.own_words.get(seat.id, "" if before is None else before.position)
-    rules = build_answer_rules(state, ask)
-    return Brief(
-        ask=ask,
-        seat=seat,
-        form=form,
-        language=state.opened.language,
-        seed=state.opened.seed,
+    return replace(
+        start_brief(state, ask, build_answer_rules(state, ask), words.system),
         nth=_count_ask(state, ask),
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own_words),
-        system=words.system,
         shared=build_shared_prompt(state.opened.language, state.opened.topic, table, memory),
         own=build_own_prompt(words, state, asked.seats, ask.kind),
         subject=_find_subject(state, ask.kind),
         # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
         probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != state.decider else "",
         schema=build_table_schema(form.shape, form.fields, asked),
-        fills=rules.fills,
         # Where there are options, the form lists them.
         hints={name: hint for name, hint in words.hints.items() if name != "choice" or not state.opened.subject.options},
-        normalize=rules.normalize,
-        person=rules.person,
     )
 
 

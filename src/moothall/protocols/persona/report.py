@@ -30,7 +30,6 @@ def build_persona_report(timeline: PersonaTimeline) -> Report:
             *build_section(words.timeline, _build_timeline(timeline, words)),
             *sections.build_losses(timeline, words),
             *sections.build_seats(timeline.state.seats, words),
-            *sections.build_costs(timeline, words),
         ),
     )
 

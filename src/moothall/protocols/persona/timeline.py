@@ -18,7 +18,7 @@ from moothall.protocols.persona.rules import RULES
 from moothall.protocols.persona.state import Meeting, collect_last_words
 from moothall.reports.decision import AnsweredInput, Decision, Dissent, Obligation, SeatPosition, SourcedClaim, number_obligations
 from moothall.reports.sections import start_decision
-from moothall.reports.timeline import TimelineBase, TimelineLine, format_time
+from moothall.reports.timeline import TimelineBase, TimelineLine, build_line
 from moothall.scoring.independence import count_minds
 
 
@@ -79,11 +79,9 @@ class PersonaTimeline(TimelineBase[Meeting]):
             self._add_utterance(before, after, entry)
 
     def begin(self, entry: Entry) -> None:
-        opened, at = self.state.opened, entry.at
+        opened = self.state.opened
         if not opened.imported:
-            self.lines.append(
-                PersonaTimelineLine(id=1, seq=1, timestamp=format_time(at), speaker=USER, content=opened.topic, type="input")
-            )
+            self.lines.append(build_line(PersonaTimelineLine, entry, 1, USER, opened.topic, type="input"))
         for number, turn in enumerate(opened.imported, 1):
             self.lines.append(copy_fields(PersonaTimelineLine, turn, id=number, seq=1))
 
@@ -93,26 +91,17 @@ class PersonaTimeline(TimelineBase[Meeting]):
         if not isinstance(entry.fact, TurnTaken):
             # The window holds a clipped text; the fact has the whole one.
             text = getattr(entry.fact, "text", utterance.text)
-            self.lines.append(
-                PersonaTimelineLine(
-                    id=utterance.id,
-                    seq=entry.seq,
-                    timestamp=format_time(entry.at),
-                    speaker=utterance.speaker,
-                    content=text,
-                    type="input",
-                )
-            )
+            self.lines.append(build_line(PersonaTimelineLine, entry, utterance.id, utterance.speaker, text, type="input"))
             return
         intent = before.intents.get(entry.fact.seat)
         self._find_or_add_turn(before.turn).spoken = utterance.id
         self.lines.append(
-            PersonaTimelineLine(
-                id=utterance.id,
-                seq=entry.seq,
-                timestamp=format_time(entry.at),
-                speaker=entry.fact.seat,
-                content=entry.fact.said.content,
+            build_line(
+                PersonaTimelineLine,
+                entry,
+                utterance.id,
+                entry.fact.seat,
+                entry.fact.said.content,
                 type="speech",
                 platform=before.seat(entry.fact.seat).platform,
                 relevance_score=None if intent is None else intent.reaction_score,

@@ -1,8 +1,10 @@
 """The prompts of a pipeline: pure functions of bounded length."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from moothall.domain.answer_table import start_brief
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
@@ -29,19 +31,13 @@ def build_brief(state: Pipeline, ask: Ask) -> Brief:
     for number, made in enumerate(state.list_inputs(step), 1):
         memory = memory.add(Utterance(id=number, speaker=made.seat, text=made.text), 0.5)
     own = next((made.text for made in reversed(tuple(state.made.values())) if made.seat == ask.seat), "")
-    return Brief(
-        ask=ask,
-        seat=state.seat(ask.seat),
-        form=FORMS[ask.kind],
-        language=state.opened.language,
-        seed=state.opened.seed,
+    return replace(
+        start_brief(state, ask, build_answer_rules(state, ask), words.system),
         nth=state.counts.get(f"{ask.kind}.{ask.seat}", 0) + 1,
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
-        system=words.system,
         shared=_build_shared_prompt(state, words),
         own=_build_own_prompt(state, words, step, ask),
         subject=step.task,
-        person=partial(build_person_ask, state, ask),
     )
 
 

@@ -35,7 +35,6 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
             *build_section(words.timeline, lines),
             *sections.build_losses(timeline, words),
             *sections.build_seats(timeline.state.seats, words),
-            *sections.build_costs(timeline, words),
         ),
         title=words.pipeline,
     )

@@ -12,7 +12,7 @@ from moothall.protocols.pipeline.state import Pipeline
 from moothall.reports.decision import Decision, Dissent, SourcedClaim
 from moothall.reports.json_text import dump_json
 from moothall.reports.sections import start_decision
-from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
+from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, mark_phases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,17 +56,7 @@ class PipelineTimeline(TimelineBase[Pipeline]):
 
     def _add_line(self, entry: Entry, speaker: SeatId, step: str, text: str, verdict: str = "") -> None:
         number = len(self.lines) + 1
-        self.lines.append(
-            PipelineTimelineLine(
-                id=number,
-                seq=entry.seq,
-                timestamp=format_time(entry.at),
-                speaker=speaker,
-                step=step,
-                content=text,
-                verdict=verdict,
-            )
-        )
+        self.lines.append(build_line(PipelineTimelineLine, entry, number, speaker, text, step=step, verdict=verdict))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,6 @@ def build_review_report(timeline: ReviewTimeline) -> Report:
             *build_section(words.timeline, lines),
             *sections.build_losses(timeline, words),
             *sections.build_seats(timeline.state.seats, words),
-            *sections.build_costs(timeline, words),
         ),
         title=words.review,
     )

@@ -81,11 +81,8 @@ RULES: Final = ReviewRules()
 
 
 def _is_awaited(state: Review, ask: str, seat: SeatId) -> bool:
-    return bool(state.kind) and seat in state.list_asked() and seat not in state.answered and ask == _name_ask(state, seat)
-
-
-def _name_ask(state: Review, seat: SeatId) -> str:
-    return ask_id(state.turn, state.kind, seat)
+    is_open = bool(state.kind) and seat in state.list_asked() and seat not in state.answered
+    return is_open and ask == ask_id(state.turn, state.kind, seat)
 
 
 def _finish_ask(state: Review, seat: SeatId, entry: Entry) -> Review:

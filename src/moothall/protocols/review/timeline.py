@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.replace import copy_fields
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import REVIEW_REPORT, ReviewReportText
 from moothall.protocols.review.change import locate_evidence, read_change
@@ -58,20 +59,15 @@ def list_findings(state: Review) -> tuple[DecidedFinding, ...]:
 def _build_finding(state: Review, finding: MergedFinding) -> DecidedFinding:
     stands = state.stands.get(finding.number, {})
     disputing = [seat for seat, each in stands.items() if each.stand == "dispute"]
-    return DecidedFinding(
-        number=finding.number,
-        file=finding.file,
+    return copy_fields(
+        DecidedFinding,
+        finding,
         first_line=finding.first,
         last_line=finding.last,
-        severity=finding.severity,
-        concern=finding.concern,
-        claim=finding.claim,
-        evidence=finding.evidence,
         state=state.rate_finding(finding),
         held_by=tuple(seat for seat, each in stands.items() if each.stand == "confirm" and seat != AUTHOR),
         disputed_by=tuple(disputing),
         dissent=tuple(stands[seat].reason for seat in disputing if stands[seat].reason),
-        settles=finding.settles,
     )
 
 

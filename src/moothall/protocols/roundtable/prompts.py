@@ -1,9 +1,11 @@
 """The prompts of a conference: pure functions of what the seat may see, of bounded length."""
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from moothall.domain.answer_table import start_brief
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text
@@ -43,19 +45,13 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
         memory = memory.add(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5)
     own_prompt = _build_own_prompt(state, words, ask)
     own = next((speech.said.content for speech in reversed(state.speeches) if speech.seat == ask.seat), "")
-    return Brief(
-        ask=ask,
-        seat=state.seat(ask.seat),
-        form=FORMS[ask.kind],
-        language=state.opened.language,
-        seed=state.opened.seed,
+    return replace(
+        start_brief(state, ask, build_answer_rules(state, ask), words.system),
         nth=state.round if ask.kind == "speech" else 1 if state.returned is None else 2,
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
-        system=words.system,
         shared=_build_shared_prompt(state, words) if ask.kind == "speech" else _build_record(state, words, own_prompt),
         own=own_prompt,
         subject=state.speeches[-1].said.content if state.speeches else state.opened.topic,
-        person=partial(build_person_ask, state, ask),
     )
 
 

@@ -13,7 +13,7 @@ from moothall.protocols.roundtable.timeline import RoundtableTimeline, Roundtabl
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision
-from moothall.reports.sections import build_costs, build_line_card, build_losses, build_report, build_spent, explain_no_decision
+from moothall.reports.sections import build_line_card, build_losses, build_report, build_spent, explain_no_decision
 from moothall.reports.wording import SpokenLine, describe_shared_event
 
 LONG_AGENDA: Final = 1_200
@@ -39,7 +39,6 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
             *build_section(words.speeches, _build_speeches(timeline, words)),
             *build_losses(timeline, words),
             *_build_roles(timeline, words),
-            *build_costs(timeline, words),
         ),
         section="speeches",
         title=words.conference,

@@ -13,7 +13,7 @@ from moothall.protocols.roundtable.sections import extract_minutes_section, extr
 from moothall.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
 from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
 from moothall.reports.sections import start_decision
-from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
+from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, mark_phases
 
 _NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
 
@@ -59,12 +59,7 @@ class RoundtableTimeline(TimelineBase[Conference]):
         return mark_phases(names, conference.round - 1 if is_open else most + (self.closed is not None))
 
     def _add_line(self, entry: Entry, speaker: SeatId, text: str, speech: NumberedSpeech | None = None) -> None:
-        number = len(self.lines) + 1
-        self.lines.append(
-            RoundtableTimelineLine(
-                id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, speech=speech
-            )
-        )
+        self.lines.append(build_line(RoundtableTimelineLine, entry, len(self.lines) + 1, speaker, text, speech=speech))
 
 
 def build_decision(timeline: RoundtableTimeline) -> Decision:

@@ -15,7 +15,7 @@ from moothall.domain.ids import AskId, SeatId
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import MEASURE, parse_kind
-from moothall.domain.running_time import PendingAsk
+from moothall.domain.session_state import PendingAsk
 from moothall.protocols.swarm import answers, facts
 from moothall.scoring.likeness import normalize_idea
 

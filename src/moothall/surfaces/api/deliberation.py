@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 from pydantic.alias_generators import to_camel
 
-from moothall.app.deliberations import DeliberationState, WaitResult, build_deliberation_state, find_council_rules
+from moothall.app.deliberations import WaitResult, build_deliberation_state, find_council_rules
 from moothall.app.plugins import load_kinds
 from moothall.app.protocols import get_protocol, load_protocols
 from moothall.app.session_options import Options
@@ -18,7 +18,6 @@ from moothall.domain.roster import Seat
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadRoster, NotAllowed, SessionClosed, WorldError
 from moothall.memory.commands import KeyedCall
-from moothall.memory.remembered_decision import RememberedDecision
 from moothall.ports.plugin import AnyPlugin
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import unwrap_timeline
@@ -168,7 +167,8 @@ async def get_deliberation(
     silences = [] if timeline is None else views.collect_silences(timeline)
     lines = list(place.lines(seat, since))
     page, following = views.build_whole_page(lines, lambda line: place.find_reveal_entry(line, seat), limit)
-    opened, remembered = place.council.opened, await _find_remembered(call, place)
+    opened, memory = place.council.opened, call.moot.memory
+    remembered = await memory.get(deliberation_id) if place.snapshot.is_closed else None
     return shapes.DeliberationOut.collect(
         views.build_standing(place),
         contributions=page,
@@ -189,10 +189,6 @@ async def get_deliberation(
         outcome=None if remembered is None else remembered.outcome,
         obligations=[] if result is None else result.obligations,
     )
-
-
-async def _find_remembered(call: Call, place: DeliberationState) -> RememberedDecision | None:
-    return await call.moot.memory.get(place.snapshot.session) if place.snapshot.is_closed else None
 
 
 def _find_reader(caller: Caller, given: str | None) -> SeatId | None:

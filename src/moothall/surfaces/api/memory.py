@@ -18,14 +18,6 @@ from moothall.surfaces.api.method import ApiModel, Call, Operations
 METHODS = Operations()
 
 
-class ReviewOut(ApiModel):
-    at: datetime
-    outcome: Outcome
-    choice: str = ""
-    note: str = ""
-    by: str = ""
-
-
 class DecisionOut(ApiModel):
     decision_id: str
     protocol: str
@@ -50,7 +42,7 @@ class DecisionOut(ApiModel):
     opened_at: datetime
     closed_at: datetime
     outcome: Outcome | None = None
-    reviews: list[ReviewOut]
+    reviews: list[remembered_decision.OutcomeReview]
     options: list[str] = []
     obligations: list[remembered_decision.RememberedObligation] = Field(
         default=[], description="The conditions it was carried with, and their state."

@@ -99,7 +99,8 @@ async def get_swarm_status(
     timeline, decision = unwrap_timeline(folded.timeline), folded.plugin.decision(folded.timeline)
     swarm, board = timeline.state, build_board_json(timeline)
     if not whole:
-        board = {name: _keep_newest(value) for name, value in board.items() if name not in {"events", "config"}}
+        shown = {name: value for name, value in board.items() if name not in {"events", "config"}}
+        board = {name: value[-NEWEST:] if isinstance(value, list) else value for name, value in shown.items()}
     return SwarmOut(
         session_id=session_id,
         status="exploring" if decision.status == "thinking" else decision.status,
@@ -115,10 +116,6 @@ async def get_swarm_status(
         standing=build_standing_json(timeline, most=None if whole else NEWEST),
         cursor=timeline.seq,
     )
-
-
-def _keep_newest(value: Any) -> Any:
-    return value[-NEWEST:] if isinstance(value, list) else value
 
 
 @METHODS.add("moot.swarmRound", "speak", tool="swarm_round", waits=True)

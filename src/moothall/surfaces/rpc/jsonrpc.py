@@ -42,10 +42,6 @@ class Fault(Exception):
 _TOO_MANY: Final = Fault(errors.TOO_MUCH.number, "too many calls; slow down", "TooMuch")
 
 
-def _allow_always() -> bool:
-    return True
-
-
 class Dispatcher:
     """Answers requests by a table of methods. `describe` gives the OpenRPC document."""
 
@@ -56,7 +52,7 @@ class Dispatcher:
         self._describe = describe
         self._observe = observe or (lambda method, outcome, seconds: None)
 
-    async def answer(self, call: Call, body: bytes, take: Callable[[], bool] = _allow_always) -> str | None:
+    async def answer(self, call: Call, body: bytes, take: Callable[[], bool] = lambda: True) -> str | None:
         """The response to a request body; None where nothing is to be sent back. `take` says whether one more call is let in."""
         try:
             request = decode_json(body)

@@ -21,7 +21,7 @@ from moothall.protocols.swarm.state import Finding
 from moothall.reports import blocks
 from moothall.reports.decision import Decision
 from moothall.reports.markdown import render_blocks
-from moothall.reports.sections import build_costs, build_losses, build_report, build_spent, format_lost_seats
+from moothall.reports.sections import build_losses, build_report, build_spent, format_lost_seats
 from moothall.reports.wording import format_percent
 
 MAX_LINES: Final = 8
@@ -53,7 +53,6 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
             *_build_sections(standing, *_RECORD),
             # While a round is sealed, nobody may know who failed in it.
             *(() if timeline.is_sealed else build_losses(timeline, words)),
-            *build_costs(timeline, words),
         ),
         subtitle=_build_subtitle(timeline),
         undecided=answer.build_headline(standing),

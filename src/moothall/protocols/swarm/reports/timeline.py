@@ -22,7 +22,7 @@ from moothall.protocols.swarm.rules.ideas import list_judgements
 from moothall.protocols.swarm.rules.operations import list_operations, list_reports_in_turn
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Finding, Signal, Swarm
-from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
+from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, format_time, mark_phases
 from moothall.reports.wording import describe_shared_event, format_percent
 
 _CHANGE: Final = "direction before after"
@@ -331,8 +331,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
             self._collect(entry, before)
 
     def _add_line(self, entry: Entry, speaker: SeatId, text: str) -> None:
-        at, number = format_time(entry.at), len(self.lines) + 1
-        self.lines.append(TimelineLine(id=number, seq=entry.seq, timestamp=at, speaker=speaker, content=text))
+        self.lines.append(build_line(TimelineLine, entry, len(self.lines) + 1, speaker, text))
 
     def _add_events(self, events: Iterable[dict[str, Any]]) -> None:
         number = self.state.round

@@ -17,7 +17,7 @@ from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
-from moothall.domain.running_time import RunningTime, compute_running_time, update_pending
+from moothall.domain.session_state import RunningTime, compute_running_time, update_pending
 from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR, SwarmClosed
