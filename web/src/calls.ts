@@ -134,7 +134,7 @@ export interface Decision {
   openedAt: string;
   closedAt: string;
   outcome?: "success" | "partial" | "failure" | "abandoned" | null;
-  reviews: Review[];
+  reviews: OutcomeReview[];
   options: string[];
   obligations: RememberedObligation[];
   note: string;
@@ -161,7 +161,7 @@ export interface DecisionTrace {
   openedAt: string;
   closedAt: string;
   outcome?: "success" | "partial" | "failure" | "abandoned" | null;
-  reviews: Review[];
+  reviews: OutcomeReview[];
   options: string[];
   obligations: RememberedObligation[];
   note: string;
@@ -275,6 +275,13 @@ export interface Option {
   help: string;
   choices: string[];
   refusedBy: Record<string, string>;
+}
+export interface OutcomeReview {
+  at: string;
+  outcome: "success" | "partial" | "failure" | "abandoned";
+  choice: string;
+  note: string;
+  by: string;
 }
 export interface Panel {
   name: string;
@@ -395,13 +402,6 @@ export interface RememberedObligation {
   settledBy: string;
   settledAt?: string | null;
   topic: string;
-}
-export interface Review {
-  at: string;
-  outcome: "success" | "partial" | "failure" | "abandoned";
-  choice: string;
-  note: string;
-  by: string;
 }
 export interface Search {
   decisions: Found[];
