@@ -23,6 +23,7 @@ from moothall.domain.facts import Loss
 from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
 from moothall.errors import BadAnswer, UnknownPlatform
 from moothall.participants.failures import AgentFault
+from moothall.participants.named_tools import read_bounded
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
 if TYPE_CHECKING:
@@ -95,19 +96,21 @@ class A2aParticipant:
     A message contains everything, so that the agent needs no memory of the one before; only a correction continues its context.
     """
 
-    def __init__(self, url: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, url: str, environ: Mapping[str, str], *, card_seconds: float = CARD_SECONDS) -> None:
         self._card_url = parse_agent_url(url)
+        self._card_seconds = card_seconds
         self._variable = name_token_variable(self._card_url)
         token = environ.get(self._variable, "")
-        self._headers = {"A2A-Version": "1.0", **({"Authorization": f"Bearer {token}"} if token else {})}
+        own = {"A2A-Version": "1.0", "Accept-Encoding": "identity"}
+        self._headers = {**own, **({"Authorization": f"Bearer {token}"} if token else {})}
         self._place: AgentPlace | None = None
 
     async def ready(self) -> str | None:
         try:
-            async with self._connect() as client, asyncio.timeout(CARD_SECONDS):
+            async with self._connect() as client:
                 await self._find_place(client)
-        except (AgentFault, TimeoutError) as fault:
-            return str(fault) or f"{self._card_url} does not answer within {CARD_SECONDS:.0f} seconds"
+        except AgentFault as fault:
+            return str(fault)
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
@@ -138,7 +141,12 @@ class A2aParticipant:
 
     async def _find_place(self, client: "httpx2.AsyncClient") -> AgentPlace:
         if self._place is None:
-            body = await self._fetch(client, "GET", self._card_url, None, MAX_CARD_BYTES)
+            try:
+                async with asyncio.timeout(self._card_seconds):
+                    body = await self._fetch(client, "GET", self._card_url, None, MAX_CARD_BYTES)
+            except TimeoutError:
+                why = f"{self._card_url} does not answer within {self._card_seconds:g} seconds"
+                raise AgentFault("unreachable", why) from None
             self._place = read_card(body, self._card_url)
         return self._place
 
@@ -201,11 +209,9 @@ class A2aParticipant:
                     where = " (redirects are not followed)" if response.is_redirect else ""
                     reason: Loss = "unreachable" if response.status_code >= 500 else "error"
                     raise AgentFault(reason, f"{url} answers {response.status_code}{where}")
-                data = bytearray()
-                async for piece in response.aiter_bytes():
-                    data += piece
-                    if len(data) > most:
-                        raise AgentFault("malformed", f"{url} answers with more than {most} bytes")
+                data = await read_bounded(response.aiter_raw(), most)
+                if len(data) > most:
+                    raise AgentFault("malformed", f"{url} answers with more than {most} bytes")
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as cause:
             raise AgentFault("unreachable", f"{url} cannot be reached: {cause or type(cause).__name__}") from cause
         try:

@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -329,6 +329,16 @@ def is_public(address: str) -> bool:
     return ip_address(address).is_global
 
 
+async def read_bounded(chunks: AsyncIterable[bytes], most: int) -> bytes:
+    """Return an answer; of one that is longer than `most` bytes the start, which is longer than that too."""
+    data = bytearray()
+    async for chunk in chunks:
+        data += chunk
+        if len(data) > most:
+            break
+    return bytes(data)
+
+
 async def _read_text(response: "httpx2.Response") -> str:
     kind = response.headers.get("content-type", "text/plain").lower()
     if response.status_code != 200:
@@ -337,11 +347,7 @@ async def _read_text(response: "httpx2.Response") -> str:
         r"text/|application/(json|\S*xml)", kind
     ):
         raise ValueError(f"it is not text but {kind[:60]}")
-    raw = b""
-    async for chunk in response.aiter_raw():
-        raw += chunk
-        if len(raw) > MAX_RETURNED:
-            break
+    raw = await read_bounded(response.aiter_raw(), MAX_RETURNED)
     charset = re.search(r"charset=(utf-?8|iso-8859-\d+|windows-125\d|gb\w+|big5|shift_jis|euc-\w+)\b", kind)
     text = raw[:MAX_RETURNED].decode(charset[1] if charset else "utf-8", "replace")
     if "html" in kind:

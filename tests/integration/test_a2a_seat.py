@@ -1,0 +1,51 @@
+"""The seat of an agent that speaks Agent2Agent, against an agent that is slow with its card (A-2)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from tests.integration.test_acp_seats import bounded, build_brief
+
+from moothall.participants.a2a import A2aParticipant
+from moothall.ports.participant import NoAnswer
+
+
+async def send_for_ever(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """A card of which a byte comes now and then: no pause is long enough to be a broken connection."""
+    try:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        while not reader.at_eof():
+            writer.write(b" ")
+            await writer.drain()
+            await asyncio.sleep(0.01)
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+
+
+def try_slow_card(work: Callable[[A2aParticipant], Awaitable[object]]) -> tuple[object, int]:
+    """What a participant makes of a card that never ends, and the port of that agent."""
+
+    async def serve() -> tuple[object, int]:
+        server = await asyncio.start_server(send_for_ever, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        try:
+            return await work(A2aParticipant(f"http://127.0.0.1:{port}", {}, card_seconds=0.2)), port
+        finally:
+            server.close()
+
+    return bounded(serve())
+
+
+def test_a_card_that_never_ends_is_said_before_the_session_is_opened() -> None:
+    """A-2: a slow card does no harm."""
+    told, port = try_slow_card(lambda seat: seat.ready())
+    assert told == f"http://127.0.0.1:{port}/.well-known/agent-card.json does not answer within 0.2 seconds"
+
+
+def test_a_card_that_never_ends_is_a_loss_of_the_answer() -> None:
+    """A-2: also where the session is under way, and the card is asked for again after a restart."""
+    told, port = try_slow_card(lambda seat: seat.respond(build_brief(), lambda _: None))
+    assert isinstance(told, NoAnswer)
+    assert told.reason == "unreachable"
+    assert told.detail == f"http://127.0.0.1:{port}/.well-known/agent-card.json does not answer within 0.2 seconds"
