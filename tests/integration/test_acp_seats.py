@@ -13,6 +13,7 @@ import pytest
 
 from moothall import Moot
 from moothall.app.seats import Seating
+from moothall.codec.answers import read_answer
 from moothall.domain.budget import Usage
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId, ask_id
@@ -23,7 +24,7 @@ from moothall.participants.acp_seat import AcpParticipant, build_acp_seat
 from moothall.participants.kinds import KindTable
 from moothall.participants.recipes import find_acp_recipe, find_recipe, load_agents
 from moothall.participants.subprocess_runner import MARK, find_strays
-from moothall.ports.participant import Answer, NoAnswer
+from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings
 from moothall.protocols.persona.rules import RULES
 
@@ -162,6 +163,44 @@ def test_an_agent_that_failed_is_started_again_and_told_everything(tmp_path: Pat
     # What it did before, and tells again, is neither its answer nor a fault.
     assert [note["session"] for note in table.notes("load")] == (["scripted-1"] if stores else [])
     assert table.is_clean()
+
+
+class AwaySeat:
+    """A participant that cannot be reached until it is back."""
+
+    is_back = False
+
+    async def ready(self) -> str | None:
+        return None if self.is_back else "it is away"
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        return Answer(said=read_answer(brief, say(brief)).said) if self.is_back else NoAnswer(reason="unreachable")
+
+
+@pytest.mark.parametrize("stores", [False, True])
+def test_a_later_run_of_a_parked_session_goes_on_in_the_conversation_of_the_agent(tmp_path: Path, *, stores: bool) -> None:
+    """A-1: by another process of Moot's; an agent that stores nothing begins anew, and nothing is noted of it."""
+    table, bob = AgentTable(tmp_path, "good", more=("--stores",) if stores else ()), AwaySeat()
+    table.write_recipe({f'"{field}"': SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."})
+
+    async def work() -> Any:
+        environ = {**os.environ, "MOOT_HOME": str(tmp_path / "home")}
+        seats: Any = {"ada": f"acp:{tmp_path / 'agent.toml'}", "bob": "bob"}
+        async with Moot(environ=environ, participants={"bob": bob}) as moot:
+            session = await moot.open("Ship on Friday?", seats=seats, turns=1, language="en", check=False)
+            parked = await moot.run(session)
+        assert parked.status == "parked"
+        bob.is_back = True
+        async with Moot(environ=environ, participants={"bob": bob}) as moot:
+            return await moot.run(session)
+
+    assert bounded(work()).status == "concluded"
+    assert len(table.notes("start")) == 2
+    assert [note["session"] for note in table.notes("load")] == (["scripted-1"] if stores else [])
+    folders = {note["cwd"] for note in table.notes("new") + table.notes("load")}
+    assert len(folders) == 1
+    left = list((tmp_path / "home" / "agents" / "agent" / "ada").iterdir())
+    assert [each.suffix for each in left] == ([".conversation"] if stores else [])
 
 
 @pytest.mark.parametrize("way", ["option", "groups", "method"])

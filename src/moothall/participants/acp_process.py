@@ -76,6 +76,8 @@ class AgentProcess:
         self.conversation = ""
         """The id of the conversation, as the agent says it."""
         self.is_resumed = False
+        self.has_storage = False
+        """Whether the agent says that it can go on with a conversation later."""
         self._is_loading = False
         self._said = [""]
         self._kinds: dict[str, str] = {}
@@ -98,6 +100,8 @@ class AgentProcess:
         conversation: str = "",
     ) -> "AgentProcess":
         """Start an agent in a folder of its own and begin a conversation, or go on with one; raises OSError or AgentFault."""
+        # A run that was killed may have left it behind.
+        shutil.rmtree(folder, ignore_errors=True)
         make_private_folder(folder)
         try:
             process, mark = await start_program(argv, folder=folder, environ=environ, is_fed=True)
@@ -154,7 +158,9 @@ class AgentProcess:
             raise AgentFault("error", f"it speaks version {greeted.protocol_version} of ACP; expected {PROTOCOL_VERSION}")
         info = greeted.agent_info
         self.name = one_line(f"{info.name} {info.version}")[:80] if info is not None else ""
-        begun = await self._resume(conversation, greeted.agent_capabilities) if conversation else None
+        method = _find_resume_method(greeted.agent_capabilities)
+        self.has_storage = bool(method)
+        begun = await self._resume(conversation, method) if conversation and method else None
         if begun is None:
             wanted = schema.NewSessionRequest(cwd=str(self._folder), mcp_servers=[])
             begun = await self._request("session_new", _dump(wanted), _Conversation)
@@ -162,18 +168,13 @@ class AgentProcess:
         if model:
             await self._choose_model(model, begun)
 
-    async def _resume(self, conversation: str, capabilities: schema.AgentCapabilities | None) -> "_Conversation | None":
-        """Go on with a conversation that the agent has stored, if it can and still has it."""
-        if capabilities is None:
-            return None
-        can_resume = capabilities.session_capabilities is not None and capabilities.session_capabilities.resume is not None
-        if not can_resume and not capabilities.load_session:
-            return None
+    async def _resume(self, conversation: str, method: str) -> "_Conversation | None":
+        """Go on with a conversation that the agent has stored, if it still has it."""
         params = {"sessionId": conversation, "cwd": str(self._folder), "mcpServers": []}
         # What was said and done before is sent again: none of it is of now.
         self._is_loading = True
         try:
-            begun = await self._request("session_resume" if can_resume else "session_load", params, _Conversation)
+            begun = await self._request(method, params, _Conversation)
         except AgentFault:
             return None
         finally:
@@ -347,6 +348,14 @@ class _BoundedMessages:
 
     async def close(self) -> None:
         """Nothing to do: the process is ended by its owner."""
+
+
+def _find_resume_method(capabilities: schema.AgentCapabilities | None) -> str:
+    """How an agent goes on with a conversation that it has stored; "" where it cannot."""
+    if capabilities is None:
+        return ""
+    can_resume = capabilities.session_capabilities is not None and capabilities.session_capabilities.resume is not None
+    return "session_resume" if can_resume else "session_load" if capabilities.load_session else ""
 
 
 def _build_usage(used: schema.Usage | None) -> Usage:

@@ -1,12 +1,16 @@
 """A seat filled by an agent that speaks the Agent Client Protocol (`acp:AGENT`): one process for a run of a session.
 
-The agent remembers the meeting: it hears once who it is, and each ask is the next prompt of one conversation. An ask contains
-everything all the same, so that an agent that had to be started again knows no less.
+The agent remembers the meeting: it hears once who it is, and each ask is the next prompt of one conversation, in a later run of
+the session too where the agent stores conversations. An ask contains everything all the same, so that an agent that had to be
+started again knows no less.
 """
 
 import asyncio
 import shutil
+import time
 from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,18 +18,23 @@ from uuid import uuid4
 
 from moothall.codec.answers import read_answer
 from moothall.codec.schemas import build_correction, build_user_prompt
+from moothall.disk.private import write_atomically
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.safe_text import fix_surrogates
 from moothall.errors import BadAnswer, MissingExtra, UnknownPlatform, describe_install
 from moothall.participants.failures import AgentFault
 from moothall.participants.recipes import Recipe, build_environ, find_acp_recipe, load_agents
-from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.ports.participant import ASKED_IN, Answer, NoAnswer, OnText
 
 if TYPE_CHECKING:
     from moothall.participants.acp_process import AgentProcess, Permit
 
 PERMIT: Final = "?permit="
+NOTE: Final = ".conversation"
+MAX_NOTED: Final = 500
+NOTED_SECONDS: Final = 90 * 86_400.0
+"""How long it is noted which conversation a session had."""
 
 
 def is_installed() -> bool:
@@ -54,7 +63,7 @@ class AcpParticipant:
         self, recipe: Recipe, folder: Path, environ: Mapping[str, str], permit: "Permit" = "none", model: str = ""
     ) -> None:
         self._recipe = recipe
-        # The same for each of its processes: agents store their conversations by the folder.
+        # Agents store their conversations by the folder: it is the same for all processes of one seat in one session.
         self._folder = folder / uuid4().hex
         self._model = model
         self._conversation = ""
@@ -118,7 +127,14 @@ class AcpParticipant:
         agent = self._agent
         if agent is None or not agent.is_running:
             await self.leave()
+            if session := ASKED_IN.get():
+                # Two ledgers may have sessions of one name: the seed tells them apart.
+                name = sha256(f"{session} {brief.seed}".encode()).hexdigest()[:32]
+                self._folder = self._folder.with_name(name)
+                self._conversation = self._conversation or self._read_note()
             agent = await self._start()
+            if agent.has_storage and ASKED_IN.get():
+                self._write_note()
         # Who it is, and by which rules, it has heard unless that has changed.
         head = "" if brief.system == self._system else f"{brief.system}\n\n"
         prompt = build_correction(brief.language, complaint) if complaint else f"{head}{build_user_prompt(brief)}"
@@ -138,3 +154,16 @@ class AcpParticipant:
         if not self._agent.is_resumed:
             self._system = ""
         return self._agent
+
+    def _read_note(self) -> str:
+        with suppress(OSError, ValueError):
+            return self._folder.with_suffix(NOTE).read_text("utf-8")[:MAX_NOTED]
+        return ""
+
+    def _write_note(self) -> None:
+        """Note the conversation for a later run of the session, and remove the notes of sessions of long ago."""
+        with suppress(OSError):
+            write_atomically(self._folder.with_suffix(NOTE), self._conversation)
+            for note in self._folder.parent.glob(f"*{NOTE}"):
+                if note.stat().st_mtime < time.time() - NOTED_SECONDS:
+                    note.unlink()

@@ -59,6 +59,7 @@ class ScriptedAgent:
             elif method == "session/new" and self._behaviour == "login":
                 self._write({"jsonrpc": "2.0", "id": name, "error": {"code": -32000, "message": "Authentication required"}})
             elif method == "session/new":
+                self.note("new", cwd=message["params"]["cwd"])
                 self._reply(name, {"sessionId": "scripted-1", **self._offer_models()})
             elif method == "session/load":
                 self.note("load", session=message["params"]["sessionId"], cwd=message["params"]["cwd"])
