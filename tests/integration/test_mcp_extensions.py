@@ -134,6 +134,42 @@ def test_a_question_that_models_decide_is_one_call(tmp_path: Path) -> None:
     play(work)
 
 
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_question_to_one_mind_is_a_task_that_ends_with_its_reply(tmp_path: Path, *, is_cancelled: bool) -> None:
+    """A-3: the result has the form of `consult`, not of a session; cancelled, it ends the session of the question."""
+
+    async def work() -> None:
+        tasks, held = Tasks(), asyncio.Event()
+
+        async def advise(_: Any) -> object:
+            await held.wait()
+            return {"answer": "Every six hours."}
+
+        async with open_server(tmp_path) as context, connect(context, tasks) as client:
+            context.moot.seating.add("oracle", advise)
+            given = {"to": "ada", "question": "How often is it backed up?", "seats": [{"id": "ada", "platform": "oracle"}]}
+            asking = asyncio.create_task(client.call_tool("consult", given))
+            while not tasks.handles:
+                assert not asking.done(), asking.result()
+                await asyncio.sleep(0.02)
+            task = tasks.handles[0].task_id
+            session = task.removeprefix("consult:")
+            assert session != task
+            if is_cancelled:
+                await ask_about(client.session, "tasks/cancel", task)
+                assert (await asking).is_error
+                return
+            held.set()
+            replied = (await asking).structured_content
+            assert replied is not None
+            assert (replied["sessionId"], replied["status"], replied["answer"]) == (session, "answered", "Every six hours.")
+            other = await open_debate(context)
+            with pytest.raises(MCPError, match="is not a consultation"):
+                await ask_about(client.session, "tasks/get", f"consult:{other}")
+
+    play(work)
+
+
 def test_a_task_is_cancelled_with_its_session(tmp_path: Path) -> None:
     """A-3: input that nobody asked for is passed over; a task that does not exist is refused in one sentence."""
 

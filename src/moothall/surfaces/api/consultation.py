@@ -8,6 +8,7 @@ from pydantic import Field
 from moothall.app.rosters import build_consultation_options, parse_seats
 from moothall.domain.consult import ConsultKind
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
+from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
@@ -113,11 +114,24 @@ async def _open_consultation(call: Call, params: ConsultParams) -> tuple[Session
     return session, asker, 0
 
 
-async def _find_line(call: Call, session: SessionId, seat: SeatId, after: int) -> ConsultationSummary | None:
+async def load_consultation(call: Call, session: SessionId) -> ConsultOut:
+    """The reply to a question outside any session, as it stands; raises BadSetting for a session of another kind."""
+    if (await call.moot.load_plugin(session)).name != "consultation":
+        raise BadSetting(f"{session!r} is not a consultation")
+    snapshot, line = await call.moot.engine.load_snapshot(session), await _find_line(call, session, None, 0)
+    reply = _build_consult_out(session, line, is_over=snapshot.is_closed, is_in_session=False)
+    parked = snapshot.session_state.parked
+    if parked is None or reply.status != "pending":
+        return reply
+    note = "The session is parked; it goes on when resume_session succeeds."
+    return ConsultOut(session_id=session, status="failed", reason=strip_control(parked.reason), note=note)
+
+
+async def _find_line(call: Call, session: SessionId, seat: SeatId | None, after: int) -> ConsultationSummary | None:
     timeline = await call.moot.load_timeline(session)
     assert isinstance(timeline, ConsultingTimeline)
     lines = sorted((*timeline.consultations, *timeline.refusals), key=lambda line: line.seq)
-    return next((line for line in lines if line.seat == seat and line.seq > after), None)
+    return next((line for line in lines if seat in {None, line.seat} and line.seq > after), None)
 
 
 def _build_consult_out(session: str, line: ConsultationSummary | None, *, is_over: bool, is_in_session: bool) -> ConsultOut:

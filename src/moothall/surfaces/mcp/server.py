@@ -40,7 +40,7 @@ from moothall.surfaces.api.toolsets import (
 from moothall.surfaces.api.views import build_seat_prompt
 from moothall.surfaces.mcp.greeting import EXTENSIONS, ICON, Greeting, build_instructions
 from moothall.surfaces.mcp.person import ASK_PERSON, ask_person, can_ask_person
-from moothall.surfaces.mcp.tasks import TASK, begin_task, check_tasks, has_tasks, load_task, may_be_task
+from moothall.surfaces.mcp.tasks import CONSULT, TASK, begin_task, check_tasks, has_tasks, load_task, may_be_task
 from moothall.surfaces.mcp.transport import CancelMiddleware
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
@@ -182,7 +182,7 @@ class McpServer:
         try:
             if ctx.method == "tasks/cancel":
                 with suppress(SessionClosed):
-                    await TABLE["moot.cancelSession"].perform(call, {"sessionId": params.task_id})
+                    await TABLE["moot.cancelSession"].perform(call, {"sessionId": params.task_id.removeprefix(CONSULT)})
             task = await load_task(call, params.task_id, self._build_result)
         except MootError as cause:
             raise MCPError(code=types.INVALID_PARAMS, message=_reword(explain_error(cause))) from None

@@ -1,7 +1,8 @@
 """The tasks extension of MCP: a call that has a question decided gives a task, which its client polls until the session is over.
 
 A task has the id of its session and nothing of its own: it is read from the ledger, so that it outlives the process and the
-connection. A client that does not declare the extension polls with `get_session` instead.
+connection. The task of a question to one mind (`consult`) has that id with a prefix, since its result has another form. A client
+that does not declare the extension polls with `get_session` instead.
 """
 
 from collections.abc import Callable
@@ -13,14 +14,16 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from moothall.domain.ids import SessionId
+from moothall.surfaces.api.consultation import load_consultation
 from moothall.surfaces.api.errors import NO_METHOD
-from moothall.surfaces.api.method import Call, Method
+from moothall.surfaces.api.method import Call, Method, encode_json
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.mcp.greeting import MODERN_VERSIONS, TASKS
 
 TASK: Final = {"resultType": "task"}
-STATES: Final = {"thinking": "working", "parked": "completed", "concluded": "completed", "cancelled": "cancelled"}
-"""A parked session completes its task: what is to be done about it stands in the result, for the user."""
+CONSULT: Final = "consult:"
+STATES: Final = {"thinking": "working", "pending": "working", "cancelled": "cancelled"}
+"""Any other state completes a task. A parked session does: what is to be done about it stands in the result, for the user."""
 
 Ctx = ServerRequestContext[Any, Any]
 
@@ -45,9 +48,10 @@ def check_tasks(ctx: Ctx) -> None:
 
 def may_be_task(name: str, arguments: dict[str, Any]) -> bool:
     """Whether a call waits for the end of a session, for as long as that takes: those are what a task is for."""
-    return name == "open_session" or (
-        name == "get_session" and not {"timeoutSeconds", "timeout_seconds", "at"} & arguments.keys()
-    )
+    has_limit = {"timeoutSeconds", "timeout_seconds", "at"} & arguments.keys()
+    # A consultation within a session is a step of its asker's, who is asked again.
+    is_alone = name == "consult" and not {"sessionId", "session_id"} & arguments.keys()
+    return name == "open_session" or ((name == "get_session" or is_alone) and not has_limit)
 
 
 async def begin_task(call: Call, method: Method[Any, Any], arguments: dict[str, Any]) -> dict[str, Any]:
@@ -55,34 +59,40 @@ async def begin_task(call: Call, method: Method[Any, Any], arguments: dict[str, 
 
     There is no task where seats from outside are to answer: a client that waits for one does nothing else, and may be asked.
     """
-    waits = "timeoutSeconds" in arguments
-    result = await method.invoke(call, {**arguments, "timeoutSeconds": 0.0} if waits else arguments)
-    if result["status"] != "thinking":
+    is_consultation, waits = method.tool == "consult", "timeoutSeconds" in arguments
+    result = await method.invoke(call, {**arguments, "timeoutSeconds": 0.0} if waits or is_consultation else arguments)
+    if STATES.get(result["status"]) != "working":
         return result
     seats = (await call.moot.engine.load_snapshot(SessionId(result["sessionId"]))).session_state.seats
-    if any(seat.is_outside for seat in seats):
+    # Who consults is asked nothing.
+    if any(seat.is_outside for seat in seats if not is_consultation or seat.id == arguments["to"]):
         return await method.invoke(call, arguments) if waits else result
-    return {**await _describe_task(call, result), **TASK}
+    return {**await _describe_task(call, result, CONSULT if is_consultation else ""), **TASK}
 
 
 async def load_task(call: Call, name: str, build_result: Callable[[dict[str, Any]], types.CallToolResult]) -> dict[str, Any]:
     """A task as it stands, with its result if it is over; raises MootError."""
-    result = await TABLE["moot.getSession"].invoke(call, {"sessionId": name})
-    task = await _describe_task(call, result)
+    session = name.removeprefix(CONSULT)
+    result = await TABLE["moot.getSession"].invoke(call, {"sessionId": session})
+    if session != name and result["status"] != "cancelled":
+        result = encode_json(await load_consultation(call, SessionId(session)))
+    task = await _describe_task(call, result, name.removesuffix(session))
     if task["status"] == "completed":
         task["result"] = build_result(result).model_dump(by_alias=True, mode="json", exclude_none=True)
     return task
 
 
-async def _describe_task(call: Call, result: dict[str, Any]) -> dict[str, Any]:
+async def _describe_task(call: Call, result: dict[str, Any], prefix: str) -> dict[str, Any]:
     session = SessionId(result["sessionId"])
     (first,) = await call.moot.engine.entries(session, 0, 1)
     state = (await call.moot.engine.load_snapshot(session)).session_state
     waiting = ", ".join(result.get("waitingFor", ()))
     return {
-        "taskId": session,
-        "status": STATES[result["status"]],
-        "statusMessage": result.get("parked") or result["choice"] or (f"waiting for: {waiting}" if waiting else result["status"]),
+        "taskId": f"{prefix}{session}",
+        "status": STATES.get(result["status"], "completed"),
+        "statusMessage": result.get("parked")
+        or result.get("choice")
+        or (f"waiting for: {waiting}" if waiting else result["status"]),
         "createdAt": first.at.isoformat(),
         "lastUpdatedAt": state.at.isoformat(),
         "ttlMs": None,
