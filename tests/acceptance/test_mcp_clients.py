@@ -330,7 +330,7 @@ def test_an_agents_token_asks_decides_and_takes_part_under_its_own_name(server: 
     async def work() -> None:
         async with sdk(server, mode, token) as agent:
             shown = {tool.name: tool.input_schema["properties"] for tool in (await agent.list_tools()).tools}
-            assert {"may_decide_alone", "record_decision", "contribute", "search_decisions"} <= set(shown)
+            assert {"may_decide_alone", "record_decision", "get_asks", "answer_ask", "search_decisions"} <= set(shown)
             assert not {"agent", "participant", "participants"} & {each for properties in shown.values() for each in properties}
             risky = {"confidence": 0.9, "stakes": "critical"}
             assert plain(await agent.call_tool("may_decide_alone", risky))["allowed"] is False
@@ -552,8 +552,8 @@ def test_the_prompt_names_the_session_and_the_seat(server: Server) -> None:
             (listed,) = (await anyone.list_prompts()).prompts
             assert [(each.name, each.required) for each in listed.arguments or []] == [("session", True), ("seat", False)]
             as_ada = await text(anyone, session=session, seat="ada")
-            assert f"the seat ada in the Moot deliberation {session}" in as_ada
-            assert "participant=ada" in as_ada
+            assert f"the seat ada in the Moot session {session}" in as_ada
+            assert "seat=ada" in as_ada
             assert f"the seat bob in the Moot deliberation {session}" in await text(bob, session=session)
             for name, arguments in (("join", {}), ("leave", {"session": session})):
                 with pytest.raises(MCPError):

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 from tests.acceptance.doors import Cli
+from tests.acceptance.outside_agents.obedient_agent import SPEECH, fill, find_tools
 from tests.acceptance.server import Server
 from tests.integration.test_session_views import in_memory, served
 
 from moothall.errors import BadSetting, MootError, NotAllowed
 from moothall.ledgers.memory import MemoryLedger
 from moothall.memory.tokens import AccessDenied, Identity, IssuedToken, Token, TokenStore, format_code, parse_code
+from moothall.surfaces.api.methods import TOOLS
+from moothall.surfaces.api.toolsets import ROLE_TOOLS
 from moothall_testkit.ledger_scenes import run_with_deadline
 
 
@@ -68,7 +71,7 @@ def test_one_call_in_a_connected_agent_uses_a_code_up(tmp_path: Path) -> None:
             code = format_code((await access.issue_code(token.id)).secret)
             joined = await rpc("moot.joinByCode", code=code)
             assert (joined["sessionId"], joined["seat"]) == (session, "ada")
-            assert f"deliberationId={session}, participant=ada" in joined["prompt"]
+            assert f"sessionId={session}, seat=ada" in joined["prompt"]
             for wrong in (code, "7K3Q-9XRA", "nonsense"):
                 with pytest.raises(NotAllowed, match="the code is unknown"):
                     await rpc("moot.joinByCode", code=wrong)
@@ -108,15 +111,52 @@ def test_an_agent_with_a_token_of_its_own_speaks_for_the_seat_that_its_code_is_f
             _, second = await invite(session, "bob")
             with pytest.raises(NotAllowed, match="you have the seat 'ada' in this session"):
                 await ask("moot.joinByCode", code=second)
-            swarm = await rpc("moot.swarmOpen", task="Where?", seats=["ada", "bob"])
-            _, foreign = await invite(swarm["sessionId"], "ada")
-            with pytest.raises(NotAllowed, match="tools of debates alone"):
-                await ask("moot.joinByCode", code=foreign)
-            for valid in (second, foreign):
-                assert isinstance(await access.find_token(parse_code(valid)), Token)
+            assert isinstance(await access.find_token(parse_code(second)), Token)
             await access.revoke(seat)
             with pytest.raises(MootError, match="builder"):
                 await ask("cstp.waitForTurn", **wait)
+
+    run_with_deadline(work(), 30)
+
+
+@pytest.mark.parametrize("protocol", ["debate", "advisory", "consensus", "persona", "roundtable", "swarm"])
+def test_a_code_seats_a_connected_agent_in_every_protocol(tmp_path: Path, protocol: str) -> None:
+    """A-4: it takes part by the tools that it is shown, in the words of its prompt; its family is recorded where that counts."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            access, seats = rpc.call.moot.access, ["ada", "bob"]
+            session = (await rpc("moot.openSession", topic="Which?", protocol=protocol, seats=seats, language="en"))["sessionId"]
+            token = await access.issue("seat", session=session, seat="ada", lasts=timedelta(days=1), family="qwen")
+            issued = await access.issue("agent", seat="builder", lasts=timedelta(days=1))
+            agent = rpc.with_caller(role="agent", token=issued.id, seat="builder")
+            joined = await agent("moot.joinByCode", code=format_code((await access.issue_code(token.id)).secret))
+            assert find_tools(joined["prompt"]) & TOOLS.keys() <= set(ROLE_TOOLS["agent"])
+            assert f"sessionId={session}, seat=ada" in joined["prompt"]
+            (ask,) = (await agent("moot.getAsks", sessionId=session, timeoutSeconds=20))["asks"]
+            answer = SPEECH if ask["form"] == "text" else fill(ask["answerSchema"])
+            written = await agent("moot.answer", sessionId=session, seat="ada", ask=ask["ask"], answer=answer)
+            assert written["entry"]
+            seats_now = (await rpc.call.moot.engine.load_snapshot(session)).session_state.seats
+            families = {str(each.id): each.family for each in seats_now}
+            assert families["ada"] == ("qwen" if protocol in {"debate", "advisory", "consensus"} else "")
+
+    run_with_deadline(work(), 30)
+
+
+def test_a_code_for_a_conference_in_files_is_refused_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A-4: its tools are others; the sentence says what the code is good for."""
+    monkeypatch.chdir(tmp_path)
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            opened = await rpc("moot.newConference", conference="c", topic="Which?", roles=["ada", "bob"])
+            access = rpc.call.moot.access
+            token = await access.issue("seat", session=opened["sessionId"], seat="ada", lasts=timedelta(days=1))
+            code = format_code((await access.issue_code(token.id)).secret)
+            with pytest.raises(NotAllowed, match="a conference in files, which has tools of its own; it is still valid"):
+                await rpc("moot.joinByCode", code=code)
+            assert isinstance(await access.find_token(parse_code(code)), Token)
 
     run_with_deadline(work(), 30)
 

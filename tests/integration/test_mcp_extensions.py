@@ -135,8 +135,11 @@ def test_a_question_that_models_decide_is_one_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True])
-def test_a_question_to_one_mind_is_a_task_that_ends_with_its_reply(tmp_path: Path, *, is_cancelled: bool) -> None:
+def test_a_question_to_one_mind_is_a_task_that_ends_with_its_reply(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_cancelled: bool
+) -> None:
     """A-3: the result has the form of `consult`, not of a session; cancelled, it ends the session of the question."""
+    monkeypatch.chdir(tmp_path)  # where the record of a consultation is written
 
     async def work() -> None:
         tasks, held = Tasks(), asyncio.Event()

@@ -177,7 +177,7 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
         rules=list(result.rules),
         note=(
             f"{agent!r} may not decide this alone ({', '.join((*result.scopes, *result.rules))}). The deliberation "
-            f"{result.deliberation} is open, with the decision as the first proposal. {waits} Next: wait_for_turn as "
+            f"{result.deliberation} is open, with the decision as the first proposal. {waits} Next: get_asks as "
             f"{done.participants[0]!r}."
         ),
     )

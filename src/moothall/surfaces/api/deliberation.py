@@ -104,7 +104,7 @@ async def contribute(call: Call, params: shapes.ContributeParams) -> shapes.Cont
     seat = call.caller.resolve_speaker(params.participant)
     said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"}, exclude_defaults=True)
     door = await call.find_door(session, seat)
-    await _state_family(call, session, seat, "")
+    await state_family(call, session, seat)
     recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key, via=door)
     entry, place = recorded.entry, recorded.state
     line = next((line for line in reversed(place.council.lines) if line.seq == entry.seq), None)
@@ -240,18 +240,21 @@ async def join_deliberation(
     wait_for_turn.
     """
     seat = call.caller.resolve_speaker(participant)
-    await _state_family(call, deliberation_id, seat, family.strip())
+    await state_family(call, deliberation_id, seat, family.strip())
     reader = _find_reader(call.caller, seat)
     turn = await call.deliberations.wait(deliberation_id, seat, reader=reader, cursor=cursor, timeout=0)
     return await _build_turn_out(call, turn, SeatId(seat), limit)
 
 
-async def _state_family(call: Call, session: str, seat: str, given: str) -> None:
-    """Record the model family of an agent from outside: what it says, or its token does; the two must not differ (D-20)."""
+async def state_family(call: Call, session: SessionId, seat: str, given: str = "") -> None:
+    """Record the model family of an agent from outside: what it says, or its token does; the two must not differ (D-20).
+
+    Only deliberations record it.
+    """
     known = call.caller.family
     if known and given and not is_same_family(known, given):
         raise NotAllowed(f"your token is for an agent of the family {known!r}, not of {given!r}")
-    if known or given:
+    if (known or given) and find_council_rules(await call.moot.engine.load_snapshot(session)) is not None:
         await call.deliberations.state_family(session, seat, known or given, via=call.caller.door)
 
 

@@ -302,8 +302,7 @@ async def join_by_code(call: Call, code: Annotated[str, Field(max_length=40, des
         if token.role != "seat":
             raise NotAllowed("the code is not for a seat; a person uses it with `moot join` or in a browser")
         snapshot = await call.moot.engine.load_snapshot(parse_session_id(token.session))
-        if caller.role == "agent":
-            await _check_agent_may_sit(call, snapshot, token.seat)
+        await _check_may_sit(call, snapshot, token.seat)
         login = await call.moot.access.log_in(secret, caller.name, holder=caller.token if caller.role == "agent" else "")
         if not isinstance(login, AccessDenied):
             prompt = build_seat_prompt(snapshot, token.seat, has_token=False)
@@ -312,11 +311,13 @@ async def join_by_code(call: Call, code: Annotated[str, Field(max_length=40, des
     raise NotAllowed(f"the code is {token.reason}; a code works once and for a short time: ask for another one")
 
 
-async def _check_agent_may_sit(call: Call, snapshot: Snapshot, seat: str) -> None:
-    """Raises NotAllowed, before the code is used up, where an agent could not speak or would have two voices."""
-    if find_session_kind(snapshot) != "deliberation":
-        why = "an agent's token has the tools of debates alone: use the code, which is still valid, with `moot join`"
-        raise NotAllowed(f"the code is for a seat of another kind of session, and {why}")
+async def _check_may_sit(call: Call, snapshot: Snapshot, seat: str) -> None:
+    """Raises NotAllowed, before the code is used up, where the caller could not speak, or would have two voices as an agent."""
+    if find_session_kind(snapshot) == "conference":
+        why = "which has tools of its own; it is still valid for a client that joins with it (`moot join`)"
+        raise NotAllowed(f"the code is for a role of a conference in files, {why}")
+    if call.caller.role != "agent":
+        return
     seats: set[str] = {each.id for each in snapshot.session_state.opened.seats if each.id == call.caller.seat}
     if (own := await call.moot.access.find_seat(call.caller.token, snapshot.session)) is not None:
         seats.add(own.seat)

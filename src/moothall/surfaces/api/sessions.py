@@ -25,7 +25,7 @@ from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.reports.terminal import render_decision_lines
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api import fields
-from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.deliberation import build_seat, state_family
 from moothall.surfaces.api.entries import SaidSearch, SaidWords, build_entry_out, has_sealed_words, is_sealed
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.page_export import export_text
@@ -333,6 +333,7 @@ async def answer_ask(
     """Answer what get_asks gave you."""
     speaker = parse_seat_id(call.caller.resolve_speaker(seat, "seat"))
     door = await call.find_door(session_id, speaker)
+    await state_family(call, session_id, speaker)
     if ask is None:
         entry = await call.moot.engine.contribute(session_id, speaker, answer, idempotency_key, via=door)
     else:

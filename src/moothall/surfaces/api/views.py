@@ -96,14 +96,15 @@ def find_conference_name(opened: Opened) -> str:
 
 def build_seat_prompt(snapshot: Snapshot, seat: str, *, has_token: bool = True) -> str:
     """What to tell a coding agent that was invited to a seat, once it is connected."""
-    opened = snapshot.session_state.opened
+    opened, kind = snapshot.session_state.opened, find_session_kind(snapshot)
     return build_join_prompt(
-        find_session_kind(snapshot),
+        # Without a seat's token the tools that serve every protocol are shown, not those of one.
+        kind if has_token or kind == "conference" else "meeting",
         opened.language,
         session=find_conference_name(opened) or snapshot.session,
         seat=seat,
         has_token=has_token,
-        has_consultations=opened.consult is not None,
+        has_consultations=has_token and opened.consult is not None,
     )
 
 

@@ -28,8 +28,8 @@ _INSTRUCTIONS: Final = {
     ),
     "agent": (
         "You decide under your own name: search_decisions for an earlier answer, may_decide_alone, then record_decision. Where "
-        "you may not decide alone: list_deliberations, join_deliberation, then wait_for_turn and contribute in a loop until the "
-        "status is 'closed'. With a code for a seat: join_by_code first."
+        "you may not decide alone: list_deliberations, then get_asks and answer_ask in a loop until the status is 'ended'. With "
+        "a code for a seat: join_by_code first."
     ),
     "recorder": "You record decisions of others: search_decisions, may_decide_alone, record_decision; get_decision reads one.",
     "observer": "You read: list_sessions and get_session, search_decisions and get_decision.",
