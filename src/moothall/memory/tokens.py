@@ -263,11 +263,8 @@ class TokenStore:
         held = state.tokens.get(ticket.token) if ticket is not None and is_right else None
         if ticket is None or held is None:
             return AccessDenied(reason="unknown")
-        if held.token.revoked_at is not None:
-            return AccessDenied(reason="revoked", id=held.token.id)
-        if self._clock.now() >= min(ticket.expires, held.token.expires):
-            return AccessDenied(reason="expired", id=held.token.id)
-        return held.token, name
+        checked = self._check_token(held.token, ticket.expires)
+        return checked if isinstance(checked, AccessDenied) else (held.token, name)
 
     async def log_out(self, secret: str) -> None:
         """End the login of a secret; what is none changes nothing."""

@@ -211,7 +211,7 @@ class EventReader:
 
     async def read(self, seconds: float) -> Event | None:
         if self._next is None:
-            self._next = asyncio.create_task(self._take())
+            self._next = asyncio.ensure_future(anext(self._events, None))
         await asyncio.wait({self._next, self._stopping}, timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
         if not self._next.done():
             self.has_ended = self._stopping.done()
@@ -219,9 +219,6 @@ class EventReader:
         event, self._next = self._next.result(), None
         self.has_ended = event is None
         return event
-
-    async def _take(self) -> Event | None:
-        return await anext(self._events, None)
 
     async def close(self) -> None:
         tasks = [task for task in (self._next, self._stopping) if task is not None]

@@ -45,8 +45,7 @@ def demo(*, name: str | None, pace: Pace | None, fast: bool, is_listing: bool, o
     moot demo swarm --pace quick
     """
     language, as_json = options.get("language") or guess_language(), hold.as_json
-    terminal = TerminalSession()
-    terminal.required = hold.required
+    terminal = TerminalSession(required=hold.required)
 
     async def work() -> int:
         if fast and pace not in {None, "fast"}:

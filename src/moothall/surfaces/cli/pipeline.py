@@ -77,8 +77,7 @@ def resume_pipeline(session: str, wait: float | None, required: tuple[str, ...],
     \b
     moot pipeline resume think_20261115_001
     """
-    terminal = TerminalSession()
-    terminal.session, terminal.required = session, required
+    terminal = TerminalSession(session, required=required)
 
     async def work() -> int:
         check_required(required)

@@ -54,8 +54,7 @@ def review(
     moot review --diff change.patch --sarif findings.sarif --markdown findings.md
     moot review src/app.py --panel red-team --dry-run
     """
-    terminal = TerminalSession()
-    terminal.required, terminal.is_quiet = hold.required, hold.quiet
+    terminal = TerminalSession(required=hold.required, is_quiet=hold.quiet)
 
     async def work() -> int:
         check_required(hold.required, get_args(Verdict))

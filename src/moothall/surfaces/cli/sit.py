@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Container
+from collections.abc import Container
 from contextlib import suppress
 from typing import Any
 
@@ -40,8 +40,7 @@ def sit(session: str, seat: str, no_run: bool) -> None:
     \b
     moot sit think_20261115_001 --seat eve
     """
-    table = TerminalSession()
-    table.session = session
+    table = TerminalSession(session)
     language: list[Language] = ["en"]
 
     async def work() -> int:
@@ -168,7 +167,7 @@ class Sitting(PersonScreen):
     async def _follow(self, view: SealedView, runner: "asyncio.Task[None] | None") -> bool:
         """Show what happens and ask when it is the seat's turn; True if the person left, False if the session ended."""
         events = aiter(self._moot.watch(self.session))
-        coming = asyncio.ensure_future(_get_next(events))
+        coming = asyncio.ensure_future(anext(events, None))
         seen = 0
         try:
             while True:
@@ -188,7 +187,7 @@ class Sitting(PersonScreen):
                         return False
                     view.show(event)
                     seen = event.entry.seq if isinstance(event, EntryAdded) else seen
-                    coming = asyncio.ensure_future(_get_next(events))
+                    coming = asyncio.ensure_future(anext(events, None))
                     await self._withdraw_turn(view.pending)
                 if self._turn is None:
                     await self._begin_turn(seen)
@@ -239,7 +238,3 @@ class Sitting(PersonScreen):
 
     def _print(self, line: str) -> None:
         self._console.print(Text(line, style="dim"), soft_wrap=True)
-
-
-async def _get_next(events: AsyncIterator[Event]) -> Event | None:
-    return await anext(events, None)

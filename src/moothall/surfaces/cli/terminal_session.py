@@ -51,11 +51,11 @@ CATCH_UP_SECONDS = 0.02
 class TerminalSession(PersonScreen):
     """A meeting held in this terminal."""
 
-    def __init__(self) -> None:
-        super().__init__(session="")
-        self.runs: Path | None = None
-        self.required: tuple[str, ...] = ()
-        self.is_quiet = False
+    def __init__(
+        self, session: str = "", *, runs: Path | None = None, required: tuple[str, ...] = (), is_quiet: bool = False
+    ) -> None:
+        super().__init__(session)
+        self.runs, self.required, self.is_quiet = runs, required, is_quiet
         self._view: View | None = None
         self._moot: Moot | None = None
         self._timeline: Any = None
@@ -199,8 +199,7 @@ def open_and_hold(
 
     `runs` is where a swarm writes its folder; `describe` adds lines to the plan of a dry run.
     """
-    terminal = TerminalSession()
-    terminal.runs, terminal.required, terminal.is_quiet = runs, hold.required, hold.quiet
+    terminal = TerminalSession(runs=runs, required=hold.required, is_quiet=hold.quiet)
 
     async def work() -> int:
         async with terminal.open_moot() as moot:

@@ -277,7 +277,7 @@ async def _read_while_connected(request: Request, pieces: ChatPieces) -> ChatPie
     piece: asyncio.Task[Reasoning | ChatAnswer | None] | None = None
     try:
         while True:
-            piece = asyncio.create_task(_take(pieces))
+            piece = asyncio.ensure_future(anext(pieces, None))
             await asyncio.wait({piece, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not piece.done() or (text := piece.result()) is None:
                 return
@@ -287,10 +287,6 @@ async def _read_while_connected(request: Request, pieces: ChatPieces) -> ChatPie
         for task in waits:
             task.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
-
-
-async def _take(pieces: ChatPieces) -> Reasoning | ChatAnswer | None:
-    return await anext(pieces, None)
 
 
 async def _wait_for_disconnect(request: Request) -> None:
