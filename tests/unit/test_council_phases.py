@@ -16,6 +16,7 @@ from tests.support.play_council import (
     vote,
 )
 
+from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER
 from moothall.domain.effects import Ask
 from moothall.domain.facts import BudgetExhausted
 from moothall.domain.ids import AskId, SeatId
@@ -29,7 +30,7 @@ from moothall.protocols.council.facts import (
     PhaseBegun,
     SpeakingOrder,
 )
-from moothall.protocols.council.plugin import AdvisorySettings
+from moothall.protocols.council.plugin import DEBATE_VARIANT, AdvisorySettings, expect_calls
 from moothall.protocols.council.rules import MAX_CONTRIBUTIONS
 from moothall.protocols.council.timeline import PassedTurn, build_dissent
 
@@ -414,3 +415,11 @@ def test_no_seat_may_speak_for_ever() -> None:
         table.say_unchecked("ada", support(2))
     assert (table.invited, table.asked) == ([], ["2.argue.bob", "2.argue.cy"])
     assert table.say(bob=PASS, cy=PASS).asked == ["3.synthesize.ada", "3.synthesize.bob", "3.synthesize.cy"]
+
+
+def test_a_vote_is_expected_to_be_the_one_short_answer() -> None:
+    """An estimate counts what each phase is worth in words: a vote is short, everything before it is long."""
+    opened = at("propose").state.opened
+    sizes = {each.tokens_out for each in expect_calls(DEBATE_VARIANT, opened)[:-1]}
+    assert sizes == {LONG_ANSWER}
+    assert expect_calls(DEBATE_VARIANT, opened)[-1].tokens_out == SHORT_ANSWER

@@ -286,7 +286,9 @@ class Deliberations:
             if progress is not None:
                 await progress(loop.time() - started, timeout)
             # Only who was told of a change need not look at the ledger itself.
-            place = await self.load_state(name) if seen is None else await self._load_state_after(name, seen)
+            engine = self._moot.engine
+            snapshot = await (engine.load_snapshot(name) if seen is None else engine.load_after(name, seen))
+            place = build_deliberation_state(snapshot)
             _check_seat(place, speaker)
             if not is_nudged:
                 # The process that ran the session may be gone: somebody must run it while we wait. Not for a seat that is none.
@@ -305,9 +307,6 @@ class Deliberations:
             seen = place.snapshot.seq if is_changed else None
             if is_changed:
                 self._nudge(name)
-
-    async def _load_state_after(self, session: SessionId, after: int) -> DeliberationState:
-        return build_deliberation_state(await self._moot.engine.load_after(session, after))
 
     async def wait_for_change(self, session: SessionId, after: int, timeout: float) -> bool:
         """Whether a session changed within a time; returns at once when this process is `stopping`."""

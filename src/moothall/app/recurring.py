@@ -14,7 +14,7 @@ from moothall.app.opening import PlannedSession, open_planned, select_asked_kind
 from moothall.app.protocols import find_plugin
 from moothall.domain.facts import Opened
 from moothall.domain.ids import SessionId, parse_session_id
-from moothall.domain.roster import NEUTRAL_TRUST, Seat
+from moothall.domain.roster import NEUTRAL_TRUST
 from moothall.domain.topic import normalize_label
 from moothall.errors import BadSetting, SessionBusy, SessionExists
 from moothall.reports.decision import Decision
@@ -51,7 +51,11 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
         return RecurringSession(session=chain[-1], former=SessionId(opened.subject.again_of))
     _check_repeatable(first, opened)
     former = await _find_last_answer(moot, chain)
-    seats = tuple(_forget_record(seat) for seat in last.session_state.seats)
+    # Trust by record is looked up again; what was set by hand stays.
+    seats = tuple(
+        seat if seat.accuracy is None else replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0)
+        for seat in last.session_state.seats
+    )
     planned = replace(
         opened,
         seed=secrets.randbits(31),
@@ -97,11 +101,6 @@ async def _find_last_answer(moot: "Moot", chain: list[SessionId]) -> SessionId:
         if (await moot.decision(session)).decision is not None:
             return session
     return chain[0]
-
-
-def _forget_record(seat: Seat) -> Seat:
-    """A seat whose trust is looked up again; what was set by hand stays."""
-    return seat if seat.accuracy is None else replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0)
 
 
 def has_changed(former: Decision, latest: Decision) -> bool:

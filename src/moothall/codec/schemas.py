@@ -68,7 +68,7 @@ def narrow_schema(shape: type, required: Iterable[str], optional: Iterable[str] 
 def build_table_schema(shape: type, rows: Sequence[AnswerField[Asked]], asked: Asked) -> dict[str, Any]:
     """Return the schema of a shape with the fields that a table has in this ask, each with what it may hold there."""
     shown = [row for row in rows if not row.is_hidden and row.is_part(asked)]
-    needed = {row.name for row in shown if row.needs_value(asked)}
+    needed = {row.name for row in shown if (row.is_needed(asked) if callable(row.is_needed) else row.is_needed)}
     changes = {row.name: row.allow(asked) for row in shown if row.allow is not None}
     required = [row.name for row in shown if row.name in needed]
     return narrow_schema(shape, required, [row.name for row in shown if row.name not in needed], **changes)
@@ -83,12 +83,6 @@ def allow_values(values: Iterable[str | int]) -> dict[str, Any]:
 def allow_list(item: Schema, most: int) -> dict[str, Any]:
     """Return the schema of a list."""
     return {"type": "array", "items": item, "maxItems": most}
-
-
-def allow_entry(newest: int) -> dict[str, Any]:
-    """Return the schema of a number of an entry, of which the newest has this one."""
-    # A range, not a list of numbers: what lies in it and was not shown is left out when the answer is read.
-    return {"type": "integer", "minimum": 1, "maximum": newest}
 
 
 def allow_choice(options: Sequence[str], longest: int) -> dict[str, Any]:

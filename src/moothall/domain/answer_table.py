@@ -100,10 +100,6 @@ class AnswerField(Generic[Asked]):
         """Whether this ask has the field."""
         return self.when is None or self.when(asked)
 
-    def needs_value(self, asked: Asked) -> bool:
-        """Whether an answer to this ask must have the field."""
-        return self.is_needed(asked) if callable(self.is_needed) else self.is_needed
-
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerTable(AnswerForm, Generic[Asked]):

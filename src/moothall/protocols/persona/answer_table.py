@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final, get_args
 
 from moothall.codec.choice_rule import is_silent, split_clauses
-from moothall.codec.schemas import allow_choice, allow_entry, allow_list, allow_values, build_table_schema
+from moothall.codec.schemas import allow_choice, allow_list, allow_values, build_table_schema
 from moothall.codec.value_words import read_flag, read_share
 from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
 from moothall.domain.effects import AnswerForm, Schema
@@ -116,7 +116,8 @@ Row = AnswerField[MeetingAsk]
 
 
 def _allow_entry(asked: MeetingAsk) -> Schema:
-    return allow_entry(asked.state.last_id)
+    # A range, not a list of numbers: what lies in it and was not shown is left out when the answer is read.
+    return {"type": "integer", "minimum": 1, "maximum": asked.state.last_id}
 
 
 def _allow_claim(asked: MeetingAsk) -> Schema:

@@ -85,17 +85,14 @@ def parse_diff(text: str) -> tuple[ChangedFile, ...]:
             if mark not in "+- ":
                 continue
             # A removed line has the place of the line that follows it.
-            files.setdefault(_choose_name(names), []).append(ChangedLine(max(1, number), mark, line[1:]))
+            name = (names[0] if names[1] in {"", _NOWHERE} else names[1]) or "?"
+            files.setdefault(name, []).append(ChangedLine(max(1, number), mark, line[1:]))
             old, new, number = old - (mark != "+"), new - (mark != "-"), number + (mark != "-")
         elif hunk := _HUNK.match(line):
             old, new, number = int(hunk["olds"] or 1), int(hunk["news"] or 1), int(hunk["new"])
         elif named := _NAMED.match(line):
             names[line.startswith("+++")] = _read_name(named["name"])
     return tuple(ChangedFile(name, tuple(lines)) for name, lines in files.items())
-
-
-def _choose_name(names: list[str]) -> str:
-    return (names[0] if names[1] in {"", _NOWHERE} else names[1]) or "?"
 
 
 def _read_name(word: str) -> str:

@@ -148,7 +148,8 @@ class Caller:
     def check(self, needs: Needs) -> None:
         """Raises NotAllowed when this caller may not do such a thing at all."""
         if not self.may(needs):
-            raise NotAllowed(f"this call needs {HOLDERS[needs]}; yours is {_with_article(self.role)}'s")
+            article = "an" if self.role[0] in "aeiou" else "a"
+            raise NotAllowed(f"this call needs {HOLDERS[needs]}; yours is {article} {self.role}'s")
 
     def check_session(self, session: str) -> None:
         """Raises NotAllowed when this caller's token is for another session."""
@@ -169,10 +170,6 @@ class Caller:
         if given is None:
             raise NotAllowed(f"{name!r} is missing: your token is not a seat's, so name who speaks")
         return given
-
-
-def _with_article(role: str) -> str:
-    return f"an {role}" if role[0] in "aeiou" else f"a {role}"
 
 
 class RateLimiter:
