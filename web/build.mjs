@@ -10,7 +10,7 @@ const target = process.argv[2] ?? join(here, "../src/moothall/surfaces/http/page
 await mkdir(target, { recursive: true });
 await build({
   absWorkingDir: here,
-  entryPoints: { app: "src/main.tsx", early: "src/early.ts", plot: "src/plot.ts" },
+  entryPoints: { app: "src/main.tsx", early: "src/early.ts" },
   bundle: true,
   minify: true,
   format: "iife",

@@ -46,6 +46,7 @@ def main() -> None:
     tell(f"server, CPU ms per viewer and event, {VIEWERS} viewers", cost.cpu_ms, None, 0.2)
     tell(f"server, MB per viewer, {VIEWERS} viewers", cost.memory_mb, None, 0.15)
     tell("first view of the long session, bytes on the wire", wire, None, 90_000)
+    print(f"| one contribution, bytes on the wire of each browser | {cost.event_bytes:,.0f} | | |")
     print(f"\nThe first view of a server that has just started: {firsts[0].waited:.0f} ms.")
 
 

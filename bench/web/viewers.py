@@ -81,10 +81,11 @@ def serve(home: Path, **more: str) -> Iterator[Served]:
 
 
 class Viewer:
-    """One reader of the stream; counts the events of each kind."""
+    """One reader of the stream; counts its views, and all bytes that come on its line."""
 
     def __init__(self) -> None:
         self.views = 0
+        self.received = 0
 
     async def read(self, served: Served, session: str) -> None:
         host, _, port = served.address.partition(":")
@@ -94,6 +95,7 @@ class Viewer:
         writer.write(f"GET /events?session={session} HTTP/1.1\r\n{lines}\r\n".encode())
         try:
             while line := await reader.readline():
+                self.received += len(line)
                 if line.startswith(b"event: view"):
                     self.views += 1
         finally:
@@ -112,11 +114,12 @@ def have_all_seen(viewers: list[Viewer], before: list[int]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ViewerCost:
-    """What one of `viewers` costs: milliseconds of CPU for each event, and MB."""
+    """What one of `viewers` costs: milliseconds of CPU for each event, MB, and bytes on its line for each event."""
 
     viewers: int
     cpu_ms: float
     memory_mb: float
+    event_bytes: float
 
 
 async def measure_viewers(
@@ -138,7 +141,9 @@ async def measure_viewers(
             return served.read_cpu() - before
 
         await spend([first])
+        before = first.received
         alone = await spend([first])
+        received = first.received - before
         memory = served.read_memory()
         crowd = [Viewer() for _ in range(viewers)]
         tasks += [group.create_task(each.read(served, session)) for each in crowd]
@@ -148,4 +153,4 @@ async def measure_viewers(
         grown = max(held, served.read_memory()) - memory
         for task in tasks:
             task.cancel()
-    return ViewerCost(viewers, 1_000 * (together - alone) / (viewers * events), grown / viewers)
+    return ViewerCost(viewers, 1_000 * (together - alone) / (viewers * events), grown / viewers, received / events)

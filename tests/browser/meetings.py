@@ -103,6 +103,36 @@ TOPICS: Final[Mapping[Language, tuple[tuple[str, str, tuple[str, str], str, str]
 }
 
 
+CHANGE: Final = """\
+--- a/app.py
++++ b/app.py
+@@ -1,2 +1,3 @@
+ import places
+-where = places.hill()
++where = places.river()
++steps = places.climb(where)
+"""
+TYPED: Final[Mapping[str, Mapping[str, str]]] = {
+    "review": {"ada": "app.py:2 major The river leaks.", "bob": "app.py:3 minor The hill is steep."}
+}
+"""Where an answer has a form of its own: a finding."""
+
+
+def answer_by_call(local: Client, session: str, seat: str, text: str) -> None:
+    """Answer whatever a seat is asked, the first choice everywhere."""
+    for each in local("moot.getPersonAsks", sessionId=session, seat=seat)["asks"][:1]:
+        said: dict[str, str] = {}
+        for step in each["steps"]:
+            after = step.get("onlyAfter")
+            if after is not None and said.get(after[0]) not in after[1]:
+                continue
+            if step["choices"]:
+                said[step["key"]] = step["choices"][0]["value"]
+            elif step["kind"] == "text":
+                said[step["key"]] = text
+        local("moot.answerAsPerson", sessionId=session, seat=seat, ask=each["ask"]["ask"], answers=said)
+
+
 def hold_debate(client: Client, topic: str, category: str, options: tuple[str, str], condition: str, **more: Any) -> str:
     """A debate of three that takes the first option, on a condition."""
     first, second = options
@@ -129,3 +159,20 @@ def fill_memory(client: Client, language: Language) -> list[str]:
         if outcome:
             client("cstp.reviewDecision", decisionId=session, outcome=outcome)
     return held
+
+
+def hold_review(client: Client, language: Language) -> str:
+    """A review of a change by two, who have a finding each."""
+    opened = client(
+        "moot.openSession",
+        topic={"en": "River or hill?", "zh": "河边还是山上？"}[language],
+        protocol="review",
+        seats=[{"id": seat} for seat in TYPED["review"]],
+        files=[{"name": "change.diff", "text": CHANGE}],
+        language=language,
+    )
+    session = str(opened["sessionId"])
+    while waiting := client("moot.getView", sessionId=session)["waiting"]:
+        for each in waiting:
+            answer_by_call(client, session, each["seat"], TYPED["review"][each["seat"]])
+    return session

@@ -4,8 +4,11 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from tests.acceptance.server import CONDITION, HSM, SEATS, Server
+from tests.acceptance.server import CONDITION, HSM, SEATS, STEPS, Server
 from tests.browser.pages import Visit
+
+QUOTING = '"The river is deep" (notes.md:1), and "nobody ever wrote this" (notes.md:1).'
+"""A quotation that stands there, and one that does not."""
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +73,22 @@ def test_an_obligation_is_met_with_a_note(server: Server, decided: str, visit: V
     page.get_by_role("link", name=HSM["topic"]).click()
     expect(page.locator("[data-test=obligation]")).to_contain_text("met")
     expect(page.get_by_text("obligation is open")).to_have_count(0)
+
+
+def test_trust_says_how_many_quotations_held(server: Server, visit: Visit) -> None:
+    """E-4: in the table and on the page of a participant, beside how often it was right."""
+    files, seats = [{"name": "notes.md", "text": "The river is deep.\n"}], [{"id": seat} for seat in SEATS]
+    opened = server.local("moot.openSession", topic="How deep is it?", protocol="debate", seats=seats, files=files)
+    session = opened["sessionId"]
+    # What the owner says for a seat does not count for it.
+    minski = server.client(server.cli.json("invite", session, "--seat", "minski")["token"])
+    for seat, words in STEPS:
+        quoting = {"text": QUOTING} if seat == "minski" and "text" in words else {}
+        client = minski if seat == "minski" else server.local
+        client("cstp.contribute", deliberationId=session, participant=seat, **{**words, **quoting})
+    server.local("cstp.reviewDecision", decisionId=session, outcome="success")
+    page = visit(server, "/trust")
+    row = page.get_by_role("row").filter(has=page.get_by_role("link", name=re.compile("minski")))
+    expect(row).to_contain_text("50 % (2)")
+    row.get_by_role("link").click()
+    expect(page.locator(".figure", has_text="quotations that stand where they are said to")).to_contain_text("50 % (2)")

@@ -46,6 +46,12 @@ def test_a_print_holds_the_question_the_decision_and_everything_that_was_said(
     assert paper.locator("li[data-entry]").count() >= entries
     times = paper.locator("time").evaluate_all("all => all.map((each) => getComputedStyle(each, '::after').content)")
     assert all(re.search(r"\d{4}, \d\d:\d\d:\d\d", each) for each in times), times
+    # No heading stands over nothing, and no chart is empty.
+    bare = "all => all.map((each) => each.innerText.trim()).filter((text) => !text.includes('\\n'))"
+    assert paper.locator("section").evaluate_all(bare) == []
+    lines = paper.locator(".plot svg").evaluate_all("all => all.map((each) => each.querySelectorAll('g path').length)")
+    assert all(lines), lines
+    assert bool(lines) == (protocol == "swarm")
     # No panel is clipped: all of it is on the paper.
     assert paper.evaluate("paper => paper.scrollHeight <= document.documentElement.scrollHeight")
     page.evaluate("dispatchEvent(new Event('afterprint'))")

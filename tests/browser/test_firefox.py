@@ -4,8 +4,10 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -37,6 +39,24 @@ class Firefox:
                 assert answer["type"] == "success", answer
                 return answer["result"]
 
+    def read(self, tab: str, within: str = "body") -> str:
+        """The words that a tab shows."""
+        script = f"document.querySelector({within!r})?.innerText ?? ''"
+        return str(self.evaluate(tab, script))
+
+    def evaluate(self, tab: str, expression: str) -> Any:
+        return self("script.evaluate", expression=expression, target={"context": tab}, awaitPromise=True)["result"].get("value")
+
+    def type_into(self, tab: str, field: str, words: str) -> None:
+        self.evaluate(tab, f"document.querySelector({field!r}).focus()")
+        keys = [{"type": kind, "value": key} for key in words for kind in ("keyDown", "keyUp")]
+        self("input.performActions", context=tab, actions=[{"type": "key", "id": "keyboard", "actions": keys}])
+
+    def sign_in(self, server: Server) -> None:
+        cookie = sign_in(server)
+        value = {"type": "string", "value": cookie["value"]}
+        self("storage.setCookie", cookie={"name": cookie["name"], "value": value, "domain": "127.0.0.1", "path": "/"})
+
     def open(self, address: str) -> str:
         tab = str(self("browsingContext.create", type="tab")["context"])
         self("browsingContext.navigate", context=tab, url=address, wait="complete")
@@ -44,20 +64,20 @@ class Firefox:
 
     def wait_for(self, tab: str, words: str, within: str = "body") -> None:
         """Wait until a tab shows these words."""
-        script, ends = f"document.querySelector({within!r})?.innerText ?? ''", time.monotonic() + DEADLINE
-        while True:
-            shown = self("script.evaluate", expression=script, target={"context": tab}, awaitPromise=False)["result"]["value"]
-            if words in shown:
-                return
+        ends = time.monotonic() + DEADLINE
+        while words not in (shown := self.read(tab, within)):
             assert time.monotonic() < ends, shown
             time.sleep(0.1)
 
 
-@pytest.fixture
-def firefox(tmp_path: Path) -> Iterator[Firefox]:
+@contextmanager
+def open_firefox(folder: Path, preferences: Mapping[str, object] = MappingProxyType({})) -> Iterator[Firefox]:
+    """A Firefox with a profile of its own."""
     assert PROGRAM is not None
-    profile = tmp_path / "profile"
+    profile = folder / "profile"
     profile.mkdir()
+    lines = (f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in preferences.items())
+    (profile / "user.js").write_text("".join(lines))
     arguments = [PROGRAM, "--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0"]
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
@@ -74,12 +94,17 @@ def firefox(tmp_path: Path) -> Iterator[Firefox]:
             process.terminate()
 
 
+@pytest.fixture
+def firefox(tmp_path: Path) -> Iterator[Firefox]:
+    with open_firefox(tmp_path) as browser:
+        yield browser
+
+
 def test_eight_tabs_of_firefox_are_live_and_say_when_the_server_is_gone(own_server: Server, firefox: Firefox) -> None:
     """W-9: one stream for all tabs; offline is said of a killed server, and nothing is lost when it is back."""
     server = own_server
-    session, cookie = server.local.opened(), sign_in(server)
-    value = {"type": "string", "value": cookie["value"]}
-    firefox("storage.setCookie", cookie={"name": cookie["name"], "value": value, "domain": "127.0.0.1", "path": "/"})
+    session = server.local.opened()
+    firefox.sign_in(server)
     tabs = [firefox.open(f"http://{server.address}/s/{session}") for _ in range(TABS)]
     for tab in tabs:
         firefox.wait_for(tab, "waiting", ".state-word")

@@ -184,7 +184,7 @@ def test_every_protocol_has_its_form(server: Server, visit: Visit, protocol: str
         assert len(region.inner_text()) > len(title), title
     if protocol == "swarm":
         panel.get_by_role("navigation", name="Lenses").get_by_role("link", name=titles["by_round"], exact=True).click()
-        expect(panel.locator("canvas, svg").first).to_be_visible()
+        expect(panel.locator(".chart svg").first).to_be_visible()
     assert LENSES[protocol] in titles
     for seat in view["seats"][:1]:
         page.get_by_role("list", name="Seats").get_by_role("link", name=seat["id"]).click()

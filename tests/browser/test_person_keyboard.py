@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.acceptance.server import Client, Server
+from tests.acceptance.server import Server
+from tests.browser.meetings import CHANGE, TYPED, answer_by_call
 from tests.browser.pages import Visit
 
 SEATS = [{"id": name} for name in ("ada", "bob")]
@@ -32,15 +33,6 @@ agent = "ada"
 task = "Write the sign."
 uses = ["name"]
 """
-CHANGE = """\
---- a/app.py
-+++ b/app.py
-@@ -1,2 +1,3 @@
- import places
--where = places.hill()
-+where = places.river()
-+steps = places.climb(where)
-"""
 STORIES: dict[str, dict[str, Any]] = {
     "debate": {"options": ["river", "hill"]},
     "advisory": {},
@@ -51,25 +43,8 @@ STORIES: dict[str, dict[str, Any]] = {
     "consultation": {},
     "review": {"files": [{"name": "change.diff", "text": CHANGE}]},
 }
-TYPED = {"review": {"ada": "app.py:2 major The river leaks.", "bob": "app.py:3 minor The hill is steep."}}
-"""Where an answer has a form of its own: a finding."""
 MAX_ANSWERS = 25
 DEADLINE = 120.0
-
-
-def answer_by_call(local: Client, session: str, seat: str, text: str) -> None:
-    """Answer whatever a seat is asked, the first choice everywhere."""
-    for each in local("moot.getPersonAsks", sessionId=session, seat=seat)["asks"][:1]:
-        said: dict[str, str] = {}
-        for step in each["steps"]:
-            after = step.get("onlyAfter")
-            if after is not None and said.get(after[0]) not in after[1]:
-                continue
-            if step["choices"]:
-                said[step["key"]] = step["choices"][0]["value"]
-            elif step["kind"] == "text":
-                said[step["key"]] = text
-        local("moot.answerAsPerson", sessionId=session, seat=seat, ask=each["ask"]["ask"], answers=said)
 
 
 def choose_by_keyboard(page: Page) -> None:

@@ -84,8 +84,7 @@ def test_every_view_has_its_picture(shown: Shown, visit: Visit) -> None:
         )
         wait_until_shown(page)
         expect(page.locator("#app")).to_contain_text(view.shows)
-        # What is drawn on a canvas waits for its place to be measured.
-        page.wait_for_timeout(700)
+        page.wait_for_timeout(300)
         PICTURES.mkdir(exist_ok=True)
         (PICTURES / f"{view.name}.webp").write_bytes(take_picture(page))
 

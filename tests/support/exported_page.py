@@ -14,5 +14,5 @@ def take_own_script(page: str) -> str:
     found = OWN.search(page)
     assert found is not None, page[-2_000:]
     folder = files("moothall.surfaces.http") / "page"
-    assert found[1] == "".join((folder / name).read_text(encoding="utf-8") for name in ("plot.js", "app.js"))
+    assert found[1] == (folder / "app.js").read_text(encoding="utf-8")
     return page[: found.start()] + page[found.end(1) :].removeprefix("</script>\n")

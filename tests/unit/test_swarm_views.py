@@ -160,9 +160,9 @@ def test_a_run_that_does_not_converge_names_the_idea_with_most_support_first(lan
         words.backed_by
         + ": "
         + words.support_line.format(count=7, all=8, share="88 %", own=len(timeline.state.board.ideas[1].independent)),
-        words.why.format(idea="idea-1"),
+        words.why.format(number=1),
         "TanWei measured it.",
-        words.against.format(idea="idea-1"),
+        words.against.format(number=1),
         "Word of XiLi.",
         "Who clears it when a price changes?",
         f"## {words.all_ideas}",
@@ -230,7 +230,7 @@ def test_what_was_refuted_or_stopped_speaks_against_an_idea_and_not_for_it() -> 
     assert ("refuted", "The logs say otherwise.", "finding-001") in against
     assert ("contradictory_evidence", "It was tried.", "signal-1") in against
     text = SWARM.export(timeline, "minutes")
-    why = text[text.index("## Why idea-1") : text.index("## What speaks against idea-1")]
+    why = text[text.index("## Why idea 1") : text.index("## What speaks against idea 1")]
     assert "finding-001" not in why
     assert "finding-002" in why
     assert standing["synthesis"]["cites"] == ["finding-001", "finding-002"]

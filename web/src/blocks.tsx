@@ -181,10 +181,28 @@ function MiniBars({ bars }: { bars: Bar[] }) {
   );
 }
 
+/** What is printed of a fold: all but the texts of files and tools, of which those lines that somebody cites. */
+function selectPrinted(blocks: Block[]): Block[] {
+  return blocks.flatMap((block): Block[] => {
+    if (block.kind !== "pre") return [block];
+    return block.marked?.length ? [{ ...block, lines: block.lines.filter((_, index) => block.marked?.includes(index)), marked: [] }] : [];
+  });
+}
+
 function DetailsView({ summary, blocks }: { summary: string; blocks: Block[] }) {
   // What is folded away is built when somebody looks.
   const [isOpen, setOpen] = useState(false);
   const bars = blocks.length === 1 && blocks[0]?.kind === "bars" ? blocks[0].bars : null;
+  if (useContext(PlaceContext).isPaper) {
+    return bars ? (
+      <MiniBars bars={bars} />
+    ) : (
+      <>
+        <p class="soft">{summary}</p>
+        <Blocks blocks={selectPrinted(blocks)} />
+      </>
+    );
+  }
   return (
     <details class="fold" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
@@ -205,6 +223,11 @@ function DetailsView({ summary, blocks }: { summary: string; blocks: Block[] }) 
 /** How wide a text is in a line: a Chinese character counts for two. */
 function countColumns(text: string): number {
   return text.length + (text.match(/[\u2e80-\uffef]/g)?.length ?? 0);
+}
+
+/** A cell with nothing in it is left out where a row stands as names with values. */
+function judgeCell(text: string): "" | "wide" | "none" {
+  return text.length > 16 ? "wide" : text === "" || text === "–" ? "none" : "";
 }
 
 function TableView({ heads, rows }: { heads: string[]; rows: Text[][] }) {
@@ -230,7 +253,7 @@ function TableView({ heads, rows }: { heads: string[]; rows: Text[][] }) {
           {rows.map((row, at) => (
             <tr key={at}>
               {row.map((cell, index) => (
-                <Cell key={index} name={heads[index]} isWide={plainText(cell).length > 16}>
+                <Cell key={index} name={heads[index]} look={judgeCell(plainText(cell))}>
                   <TextView text={cell} />
                 </Cell>
               ))}

@@ -1,33 +1,14 @@
-// Charts by uPlot, each with its table.
-import { useContext, useEffect, useRef } from "preact/hooks";
-import type uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
+// Charts as SVG, each with its table: drawn with the rest of the page, so that they stand on paper too.
+import { useContext } from "preact/hooks";
 import { say } from "./language";
 import { PlaceContext } from "./place";
-import { theme } from "./theme";
 import type { ChartBlock, Series } from "./wire";
 
-const HEIGHT = 190;
 const HUES = 8;
+const MAX_LABELS = 8;
 /** Lines that lie on each other show through each other, and differ without colour. */
-const DASHES = [undefined, [10, 5], [3, 4], [12, 4, 3, 4]];
-
-/** An exported page holds it already. */
-async function loadPlot(): Promise<typeof uPlot> {
-  const path = "/page/plot.js";
-  if (!window.mootPlot) await import(path);
-  return window.mootPlot as typeof uPlot;
-}
-
-/** A colour of the style sheet, as the canvas takes it. */
-function readColor(host: Element, name: string): string {
-  const probe = document.createElement("i");
-  probe.style.color = `var(${name})`;
-  host.append(probe);
-  const color = getComputedStyle(probe).color;
-  probe.remove();
-  return color;
-}
+const DASHES = [undefined, "10 5", "3 4", "12 4 3 4"];
+const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
 /** Sums from below, so that each series stands on the one before it. */
 function stackValues(series: Series[]): number[][] {
@@ -39,108 +20,77 @@ function stackValues(series: Series[]): number[][] {
   return sums;
 }
 
-function buildOptions(block: ChartBlock, host: HTMLElement, hueOf: (seat: string) => number | null, paths: uPlot.Series.PathBuilderFactories): { options: uPlot.Options; data: uPlot.AlignedData } {
-  const soft = readColor(host, "--soft");
-  const grid = { stroke: readColor(host, "--line"), width: 1 };
-  const axis = { stroke: soft, grid, ticks: { show: false }, font: "12px system-ui, sans-serif" };
-  const at = block.labels.map((_, index) => index);
-  const isColumns = block.kind === "columns";
-  const sums = isColumns ? stackValues(block.series) : [];
-  const drawn = isColumns ? sums.toReversed() : block.series.map((each) => each.values);
-  const hues = block.series.map((each, index) => readColor(host, `--hue-${hueOf(each.name) ?? index % HUES}`));
-  const bounds = block.kind === "lines" ? block.bounds : [];
-  const most = isColumns ? Math.max(1, ...sums.flat()) : 1;
-  const options: uPlot.Options = {
-    width: host.clientWidth || 300,
-    height: HEIGHT,
-    legend: { show: false },
-    cursor: { show: false },
-    padding: [10, 12, 0, 0],
-    scales: { x: { time: false, range: [-0.5, Math.max(0.5, block.labels.length - 0.5)] }, y: { range: [0, most * (isColumns ? 1.08 : 1.02)] } },
-    axes: [
-      { ...axis, size: 28, grid: { show: false }, splits: () => thinOut(at, host.clientWidth), values: (_, found) => found.map((each) => block.labels[each] ?? "") },
-      { ...axis, size: 40, incrs: isColumns ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] : [0.25, 0.5] },
-    ],
-    series: [
-      {},
-      ...drawn.map((_, index) => {
-        const hue = (isColumns ? hues.toReversed() : hues)[index] ?? soft;
-        return isColumns
-          ? { stroke: hue, fill: hue, width: 0, points: { show: false }, paths: paths.bars?.({ size: [0.7, 48] }) }
-          : { stroke: hue, width: 2, dash: DASHES[index % DASHES.length], spanGaps: false, points: { show: block.labels.length <= 40, size: 6, fill: hue } };
-      }),
-    ],
-    hooks: {
-      draw: [
-        (plot) => {
-          const context = plot.ctx;
-          for (const bound of bounds) {
-            const y = plot.valToPos(bound, "y", true);
-            context.save();
-            context.strokeStyle = soft;
-            context.fillStyle = soft;
-            context.setLineDash([4, 4]);
-            context.beginPath();
-            context.moveTo(plot.bbox.left, y);
-            context.lineTo(plot.bbox.left + plot.bbox.width, y);
-            context.stroke();
-            context.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-            context.textAlign = "right";
-            context.fillText(String(bound), plot.bbox.left + plot.bbox.width - 4, y - 4 * devicePixelRatio);
-            context.restore();
-          }
-        },
-      ],
-    },
-  };
-  return { options, data: [at, ...drawn] as uPlot.AlignedData };
+/** The values of the lines across a chart. */
+function listTicks(most: number, isColumns: boolean): number[] {
+  if (!isColumns) return [0, 0.5, 1];
+  const step = STEPS.find((each) => most / each <= 4) ?? most;
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step);
 }
 
-/** As many labels as have room. */
-function thinOut(at: number[], width: number): number[] {
-  const step = Math.max(1, Math.ceil(at.length / Math.max(2, Math.floor(width / 56))));
-  return at.filter((each) => each % step === 0);
+/** The chart itself, in percents of its place: strokes keep their width, words are HTML and keep their size. */
+function Plot({ block, hues }: { block: ChartBlock; hues: number[] }) {
+  const count = Math.max(1, block.labels.length);
+  const isColumns = block.kind === "columns";
+  const sums = isColumns ? stackValues(block.series) : [];
+  const most = Math.max(1, ...sums.flat());
+  const x = (at: number): number => ((at + 0.5) / count) * 100;
+  const y = (value: number): number => 100 - (value / (most * 1.05)) * 100;
+  const bounds = block.kind === "lines" ? block.bounds : [];
+  const step = Math.ceil(count / MAX_LABELS);
+  const drawLine = (values: Series["values"]): string =>
+    values.map((value, at) => (value == null ? "" : `${values[at - 1] == null ? "M" : "L"}${x(at)} ${y(value)}`)).join("");
+  const drawPoints = (values: Series["values"]): string => values.map((value, at) => (value == null ? "" : `M${x(at)} ${y(value)}h0`)).join("");
+  const drawColumns = (series: number): string =>
+    (sums[series] ?? []).map((sum, at) => (block.series[series]?.values[at] ? `M${x(at)} ${y(sums[series - 1]?.[at] ?? 0)}V${y(sum)}` : "")).join("");
+  return (
+    <>
+      <div class="plot-area">
+        <svg viewBox="0 0 100 100" preserveAspectRatio="none">
+          <path class="grid" d={listTicks(most, isColumns).map((tick) => `M0 ${y(tick)}H100`).join("")} />
+          <path class="bound" d={bounds.map((bound) => `M0 ${y(bound)}H100`).join("")} />
+          {block.series.map((each, index) => (
+            <g key={index} class={`hue-${hues[index]}`}>
+              <path
+                d={isColumns ? drawColumns(index) : drawLine(each.values)}
+                stroke-width={isColumns ? Math.max(2, Math.min(32, 240 / count)) : 2}
+                stroke-dasharray={isColumns ? undefined : DASHES[index % DASHES.length]}
+              />
+              {!isColumns && count <= 40 && <path d={drawPoints(each.values)} class="points" />}
+            </g>
+          ))}
+        </svg>
+        {listTicks(most, isColumns).map((tick) => (
+          <span key={tick} class="tick" style={{ top: `${y(tick)}%` }}>
+            {tick}
+          </span>
+        ))}
+        {bounds.map((bound) => (
+          <span key={bound} class="bound-name" style={{ top: `${y(bound)}%` }}>
+            {bound}
+          </span>
+        ))}
+      </div>
+      <div class={`plot-labels ${step > 1 ? "thin" : ""}`} style={{ gridTemplateColumns: `repeat(${count}, minmax(0, 1fr))` }}>
+        {block.labels.map((label, at) => (at % step === 0 ? <span key={at} style={{ gridColumn: at + 1 }}>{label}</span> : null))}
+      </div>
+    </>
+  );
 }
 
 export function Chart({ block }: { block: ChartBlock }) {
-  const host = useRef<HTMLDivElement>(null);
   const { hueOf } = useContext(PlaceContext);
-  const look = theme.value;
-  const shape = JSON.stringify(block);
-  useEffect(() => {
-    const element = host.current;
-    if (!element) return;
-    let plot: uPlot | null = null;
-    let isOver = false;
-    const observer = new ResizeObserver(() => {
-      if (plot && element.clientWidth > 0 && element.clientWidth !== plot.width) plot.setSize({ width: element.clientWidth, height: HEIGHT });
-    });
-    // Where it cannot be loaded, there is the table.
-    void loadPlot().then(
-      (Plot) => {
-        if (isOver) return;
-        const { options, data } = buildOptions(block, element, hueOf, Plot.paths);
-        plot = new Plot(options, data, element);
-        observer.observe(element);
-      },
-      () => undefined,
-    );
-    return () => {
-      isOver = true;
-      observer.disconnect();
-      plot?.destroy();
-    };
-    // A chart with the same figures stays.
-  }, [shape, look]);
+  const hues = block.series.map((each, index) => hueOf(each.name) ?? index % HUES);
   return (
     <figure class="chart">
       <figcaption>{block.label}</figcaption>
-      <div class="plot" ref={host} role="img" aria-label={`${block.label}. ${say("the_figures_stand_in_the_table")}`} />
+      <div class="plot" role="img" aria-label={`${block.label}. ${say("the_figures_stand_in_the_table")}`}>
+        <Plot block={block} hues={hues} />
+      </div>
       {block.series.length > 1 && (
         <ul class="key">
           {block.series.map((each, index) => (
             <li key={index}>
-              <i class={`swatch hue-${hueOf(each.name) ?? index % HUES}`} />
+              <i class={`swatch hue-${hues[index]}`} />
               {each.name}
             </li>
           ))}

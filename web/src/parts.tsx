@@ -191,7 +191,7 @@ export function Table({ heads, rows, wide = [] }: { heads: string[]; rows: Compo
           {rows.map((row, at) => (
             <tr key={at}>
               {row.map((cell, index) => (
-                <Cell key={index} name={heads[index]} isWide={wide.includes(index)}>
+                <Cell key={index} name={heads[index]} look={wide.includes(index) ? "wide" : ""}>
                   {cell}
                 </Cell>
               ))}
@@ -204,9 +204,9 @@ export function Table({ heads, rows, wide = [] }: { heads: string[]; rows: Compo
 }
 
 /** A cell of a table that knows its column's name: where there is no room for columns, it stands before the value. */
-export function Cell({ name, isWide = false, children }: { name: string | undefined; isWide?: boolean; children: ComponentChildren }) {
+export function Cell({ name, look = "", children }: { name: string | undefined; look?: "" | "wide" | "none"; children: ComponentChildren }) {
   return (
-    <td data-name={name} class={isWide ? "wide" : ""}>
+    <td data-name={name} class={look}>
       <span class="cell">{children}</span>
     </td>
   );

@@ -12,6 +12,8 @@ export interface Place {
   selectSeat: ((seat: string) => void) | null;
   /** The whole text of an entry that was sent cut. */
   loadWhole: ((entry: number) => Promise<string>) | null;
+  /** Nothing can be opened there, so that folds are open. */
+  isPaper?: boolean;
 }
 
 export const PlaceContext = createContext<Place>({

@@ -1151,6 +1151,7 @@ class SwarmReportText(SharedReportText):
     not_carried: str
     votes: str
     vote_heads: tuple[str, ...]
+    idea_name: str
     joined: str
     joined_heads: tuple[str, ...]
     joined_how: str

@@ -1,5 +1,5 @@
 // Settings: who is signed in here, what that token may do, and the tokens that were given to others.
-import { formatCount, formatExact } from "../format";
+import { formatCount, formatExact, formatSize } from "../format";
 import { say } from "../language";
 import { Action, Loading, Notice, useLoad } from "../parts";
 import { buildPath } from "../route";
@@ -25,7 +25,7 @@ export function SettingsView() {
               </Row>
               {who.limits && (
                 <Row name={say("limits")}>
-                  {say("limits_of_a_token", { calls: formatCount(who.limits.callsPerSecond), atOnce: formatCount(who.limits.atOnce), size: formatCount(Math.round(who.limits.largestBody / 1000)) })}
+                  {say("limits_of_a_token", { calls: formatCount(who.limits.callsPerSecond), atOnce: formatCount(who.limits.atOnce), size: formatSize(who.limits.largestBody) })}
                 </Row>
               )}
             </dl>

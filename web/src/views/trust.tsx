@@ -30,6 +30,7 @@ export function TrustList() {
   const { value, error } = useLoad(() => call("cstp.listSources"), "sources");
   const group = useLoad(() => call("cstp.getAmplificationStats"), "amplification");
   const kept = useLoad(() => call("cstp.getReliability"), "reliability");
+  const hasQuotations = value?.sources.some((each) => each.quotations > 0);
   useEffect(() => {
     document.title = `${say("trust")} · Moot`;
   }, []);
@@ -50,7 +51,7 @@ export function TrustList() {
           </Notice>
         ) : (
           <Table
-            heads={[say("participant"), say("trust"), say("right"), say("cases"), "Brier"]}
+            heads={[say("participant"), say("trust"), say("right"), say("cases"), "Brier", ...(hasQuotations ? [say("quotations_held_head")] : [])]}
             rows={value.sources.map((each) => [
               <a data-in href={buildPath("trust", each.source)}>
                 {each.source}
@@ -59,6 +60,7 @@ export function TrustList() {
               formatShare(each.accuracy),
               each.cases,
               formatBrier(each.brier),
+              ...(hasQuotations ? [describeShare({ right: each.quotationsHeld, of: each.quotations })] : []),
             ])}
           />
         )}
@@ -197,6 +199,14 @@ export function TrustView({ source }: { source: string }) {
                     <span>{say("brier_score_0_is_perfect_0")}</span>
                   </div>
                 </li>
+                {value.quotations > 0 && (
+                  <li>
+                    <div class="figure">
+                      <b>{describeShare({ right: value.quotationsHeld, of: value.quotations })}</b>
+                      <span>{say("quotations_held")}</span>
+                    </div>
+                  </li>
+                )}
               </ul>
             </div>
             {value.cases === 0 && <Notice>{say("without_a_record_it_counts_as")}</Notice>}

@@ -172,7 +172,7 @@ def _build_speech(line: RoundtableTimelineLine, words: RoundtableReportText) -> 
     # Where the speech itself has a section for the next speaker, that is it: once is enough.
     is_apart = one_line(speech.said.prompt) not in one_line(line.content)
     left = (blocks.Fields(((words.prompt, speech.said.prompt),)),) if is_apart else ()
-    return build_line_card(line, blocks.Muted(words.speech.format(number=f"{speech.number:03d}")), *marks, content=left)
+    return build_line_card(line, blocks.Muted(words.speech.format(number=speech.number)), *marks, content=left)
 
 
 def _build_roles(timeline: RoundtableTimeline, words: RoundtableReportText) -> tuple[Block, ...]:

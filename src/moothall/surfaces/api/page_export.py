@@ -112,9 +112,7 @@ def _join_changes(first: Json, then: Json) -> Json:
 
 
 def _iterate_file(data: Iterable[str], language: str, title: str, body: Iterable[str]) -> Iterator[str]:
-    folder = files("moothall.surfaces.http") / "page"
-    plot, app, style = ((folder / name).read_text(encoding="utf-8") for name in ("plot.js", "app.js", "app.css"))
-    script = plot + app
+    script, style = ((files("moothall.surfaces.http") / "page" / name).read_text("utf-8") for name in ("app.js", "app.css"))
     digest = b64encode(sha256(script.encode()).digest()).decode()
     return iterate_document(
         language,

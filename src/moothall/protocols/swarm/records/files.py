@@ -324,7 +324,7 @@ def list_template_files(language: Language) -> Iterator[RunFile]:
     """Yield the files of `.template/`: what the folder of a run holds, and the parts of its report in their order."""
     words = SWARM_TEMPLATE[language]
     yield RunFile(("README.md",), words.readme)
-    titles = (title.format(idea="idea-1", threshold="67 %") for title in list_section_titles(SWARM_REPORT[language]))
+    titles = (title.format(number=1, threshold="67 %") for title in list_section_titles(SWARM_REPORT[language]))
     yield RunFile(("report-template.md",), "\n\n".join((words.head, *(f"## {title}\n\n…" for title in titles))) + "\n")
 
 

@@ -73,9 +73,9 @@ def describe_doubt(standing: SwarmStanding) -> str:
 
 
 def _name_answer(standing: SwarmStanding, name: str) -> str:
-    """An option as it is; an idea by its id and its first sentence."""
+    """An option as it is; an idea by its number and its first sentence."""
     idea = next((each for each in standing.ideas if each.id == name), None)
-    return name if idea is None else f"{name} ({extract_first_sentence(idea.text)})"
+    return name if idea is None else f"{idea.name} ({extract_first_sentence(idea.text)})"
 
 
 def build_evidence(standing: SwarmStanding) -> Iterable[Block]:
@@ -103,7 +103,7 @@ def build_answer(standing: SwarmStanding, decision: Decision) -> tuple[Block, ..
     content = build_section(words.conclusion, (*build_undone_joins(standing), _build_outcome(standing, decision)))
     if leading is not None:
         reasons = _build_evidence(leading, leading.reasons, words, MAX_REASONS)
-        content = (*content, *build_section(words.why.format(idea=leading.id), (reasons,)))
+        content = (*content, *build_section(words.why.format(number=leading.number), (reasons,)))
     return (*content, *_build_objections(standing, decision))
 
 
@@ -147,7 +147,7 @@ def _build_outcome(standing: SwarmStanding, decision: Decision) -> Block:
         rows.append((words.author, decision.author))
     elif leading is not None:
         if decision.decision is None:
-            content.append(Line((words.most_support.format(idea=leading.id), Strong(leading.text))))
+            content.append(Line((words.most_support.format(number=leading.number), Strong(leading.text))))
         rows += _list_figures(standing, leading)
     content.append(Line(describe_doubt(standing) if decision.decision is None else "", "warn"))
     warning = words.outcome_uncertain if decision.outcome_uncertain else ""
@@ -171,11 +171,11 @@ def _list_figures(standing: SwarmStanding, leading: IdeaStanding) -> list[tuple[
         (words.backed_by, _format_support(leading, words)),
         (words.evidence, f"{evidence}{words.checked.format(checks=checks) if checks else ''}"),
     ]
-    rows += [(idea.id, _format_vote(standing, idea)) for idea in ideas if idea.result is not None]
+    rows += [(idea.name, _format_vote(standing, idea)) for idea in ideas if idea.result is not None]
     following = next((idea for idea in ideas if idea is not leading and idea.backers), None)
     if following is not None:
         text = words.quoted.format(text=extract_first_sentence(following.text))
-        rows.append((words.runner_up, f"{following.id} {text}{_format_support(following, words)}"))
+        rows.append((words.runner_up, f"{following.name} {text}{_format_support(following, words)}"))
     return rows
 
 
@@ -207,7 +207,7 @@ def _build_objections(standing: SwarmStanding, decision: Decision) -> tuple[Bloc
     items += [format_dissent(voice, words) for voice in decision.dissent if (voice.seat, voice.text) not in known]
     # Without a vote nobody was asked: "nobody dissented" would claim an agreement that was never sought.
     none = describe_no_dissent(decision, words) if decision.support is not None else words.no_objection
-    title = words.against.format(idea=leading.id) if leading is not None else words.dissent
+    title = words.against.format(number=leading.number) if leading is not None else words.dissent
     return build_section(title, (build_list(items) if items else Line(none if leading is not None else "", "dim"),))
 
 
@@ -257,14 +257,14 @@ def build_ideas(standing: SwarmStanding) -> tuple[Block, ...]:
     """All ideas by support: the first ones with their evidence and what reviewers said, the others in a list."""
     words, ideas = standing.words, standing.ideas
     cards = [_build_idea_card(standing, idea) for idea in ideas[:MAX_IDEA_CARDS]]
-    rest: list[Text] = [(Strong(idea.id), f" ({len(idea.backers)}): {_cut_line(idea.text)}") for idea in ideas[MAX_IDEA_CARDS:]]
+    rest: list[Text] = [(Strong(idea.name), f" ({len(idea.backers)}): {_cut_line(idea.text)}") for idea in ideas[MAX_IDEA_CARDS:]]
     others = (Details(words.other_ideas.format(count=len(rest)), (build_list(rest, MAX_OTHERS),)),) if rest else ()
     return (*cards, *others)
 
 
 def _build_idea_card(standing: SwarmStanding, idea: IdeaStanding) -> Card:
     words = standing.words
-    head: list[Text] = [Strong(idea.id), _format_support(idea, words)]
+    head: list[Text] = [Strong(idea.name), _format_support(idea, words)]
     head += [Muted(words.pheromone_line.format(value=idea.pheromone))] if idea.pheromone is not None else []
     head += [Muted(_format_vote(standing, idea))] if idea.result is not None else []
     evidence = _build_evidence(idea, idea.findings, words, MAX_FINDINGS)

@@ -133,7 +133,7 @@ def _build_independence(standing: SwarmStanding) -> Iterable[blocks.Block]:
     for idea in standing.quorum_ideas:
         joined = ", ".join(seat for seat in idea.backers if seat not in idea.independent) or "–"
         who = words.who_line.format(own=", ".join(idea.independent) or "–", joined=joined)
-        items.append((blocks.Strong(idea.id), f" {words.quoted.format(text=one_line(idea.text))}{who}"))
+        items.append((blocks.Strong(idea.name), f" {words.quoted.format(text=one_line(idea.text))}{who}"))
     return blocks.Bullets(tuple(items)), blocks.Line(words.weak if items else "", "dim")
 
 
@@ -144,7 +144,7 @@ def _build_consensus(standing: SwarmStanding) -> Iterable[blocks.Block]:
         return ()
     rows = [
         (
-            idea.id,
+            idea.name,
             idea.text,
             f"{len(idea.backers)}/{last.voices}",
             format_percent(idea.share),
@@ -258,7 +258,7 @@ def _build_joins(standing: SwarmStanding) -> Iterable[blocks.Block]:
         (
             join.id,
             join.placed.text,
-            f"idea-{join.placed.idea}: {join.placed.similar_to}",
+            f"{words.idea_name.format(number=join.placed.idea)}: {join.placed.similar_to}",
             translate_term(words, join.placed.reason),
             "–" if join.placed.likeness is None else f"{join.placed.likeness:.2f}",
         )
@@ -273,7 +273,7 @@ def _build_votes(standing: SwarmStanding) -> Iterable[blocks.Block]:
     words = standing.words
     rows = [
         (
-            f"idea-{idea}",
+            words.idea_name.format(number=idea),
             format_agent_name(seat),
             blocks.Mark(translate_term(words, vote.position), _VOTE_TONES.get(vote.position, "plain")),
             f"{vote.confidence:.2f}",

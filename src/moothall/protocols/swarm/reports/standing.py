@@ -42,6 +42,7 @@ class IdeaStanding:
     """An idea with all that the record has on it."""
 
     number: int
+    name: str
     text: str
     owners: tuple[SeatId, ...] = ()
     """All who ever held it."""
@@ -177,6 +178,7 @@ def _rank_ideas(timeline: SwarmTimeline, what_if: WhatIfResult) -> tuple[IdeaSta
     ideas = [
         IdeaStanding(
             number=number,
+            name=timeline.words.idea_name.format(number=number),
             text=idea.text,
             owners=tuple(idea.since),
             backers=backed[number].backers if number in backed else (),
