@@ -161,15 +161,14 @@ def fill_memory(client: Client, language: Language) -> list[str]:
     return held
 
 
-def hold_review(client: Client, language: Language) -> str:
+def hold_review(client: Client) -> str:
     """A review of a change by two, who have a finding each."""
     opened = client(
         "moot.openSession",
-        topic={"en": "River or hill?", "zh": "河边还是山上？"}[language],
+        topic="River or hill?",
         protocol="review",
         seats=[{"id": seat} for seat in TYPED["review"]],
         files=[{"name": "change.diff", "text": CHANGE}],
-        language=language,
     )
     session = str(opened["sessionId"])
     while waiting := client("moot.getView", sessionId=session)["waiting"]:
