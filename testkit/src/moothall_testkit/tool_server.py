@@ -28,8 +28,10 @@ TOOLS: dict[str, str] = {
 }
 
 
-def answer(message: dict[str, Any], calls: list[str]) -> dict[str, Any] | None:
-    """The answer to one message; None for a notification. `calls` receives the names of the tools that are called."""
+def answer(message: dict[str, Any], calls: list[str], text: str = "") -> dict[str, Any] | None:
+    """The answer to one message; None for a notification. `calls` receives the names of the tools that are called.
+
+    A `text` is what every tool returns."""
     if "id" not in message:
         return None
     method, params = message.get("method"), message.get("params") or {}
@@ -45,7 +47,8 @@ def answer(message: dict[str, Any], calls: list[str]) -> dict[str, Any] | None:
         return {**head, "result": {"tools": tools}}
     if method == "tools/call":
         calls.append(f"{params['name']} {(params.get('arguments') or {}).get('word')}")
-        return {**head, "result": call(params["name"], params.get("arguments") or {})}
+        result = call(params["name"], params.get("arguments") or {})
+        return {**head, "result": {**result, "content": [{"type": "text", "text": text}]} if text else result}
     return {**head, "error": {"code": -32601, "message": "Method not found"}}
 
 
@@ -91,14 +94,14 @@ def log_calls(calls: list[str]) -> None:
 
 
 @contextmanager
-def serve_tools(calls: list[str], token: str = "") -> Iterator[str]:
-    """Serve over HTTP in this process; the address. With a token, only to those who send it."""
+def serve_tools(calls: list[str], token: str = "", text: str = "") -> Iterator[str]:
+    """Serve over HTTP in this process; the address. With a token, only to those who send it. A `text` is what tools return."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             is_known = not token or self.headers.get("Authorization") == f"Bearer {token}"
-            said = answer(message, calls) if is_known else None
+            said = answer(message, calls, text) if is_known else None
             body = b"" if said is None else json.dumps(said).encode()
             self.send_response(401 if not is_known else 200 if body else 202)
             is_lying = (message.get("params") or {}).get("name") == "lie"
