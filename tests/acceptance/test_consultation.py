@@ -307,7 +307,15 @@ def test_the_pipeline_that_ships_runs_as_it_is(cli: Cli, language: str) -> None:
     assert ("validator", "model_trainer") in {(each["from"], each["to"]) for each in status["consultations"]}
     order = kinds(cli, "one")
     assert order.count("pipeline.step_rejected") == 2
-    assert len(json.loads(cli("export", "one", "artefacts").out)["artefacts"]) == 9
+    made = json.loads(cli("export", "one", "artefacts").out)["artefacts"]
+    assert len(made) == 9
+    written = {path.stem: path.read_text() for path in (cli.cwd / "artefacts" / "one").iterdir()}
+    assert written == {each["step"]: each["content"].rstrip("\n") + "\n" for each in made}
+    # Never outside of the project: a link in place of the folder is not followed.
+    (cli.cwd / "artefacts").rename(cli.cwd / "moved")
+    (cli.cwd / "artefacts").symlink_to(cli.home)
+    assert "links are not followed" in cli("pipeline", "resume", "one").err
+    assert not (cli.home / "one").exists()
     page = cli("export", "one", "html").out
     assert page.startswith(f'<!doctype html>\n<html lang="{language}">')
     assert [step["name"] for step in status["steps"] if f"{step['number']}. {step['name']}</td>" not in page] == []

@@ -27,12 +27,13 @@ back_to = "model"
 max_rejections = 2
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import cycle
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -43,9 +44,16 @@ from moothall.codec.languages import KnownLanguage
 from moothall.codec.toml_text import parse_toml
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
-from moothall.errors import BadSetting, MootError
+from moothall.errors import BadSetting, FolderUnwritable, MootError
 from moothall.locale.catalogues import PIPELINE_PROMPT
 from moothall.locale.texts import DEFAULT_LANGUAGE, find_translation
+from moothall.participants.record_writer import ensure_folder
+
+if TYPE_CHECKING:
+    from moothall.app.moot import Moot
+
+ARTEFACTS: Final = "artefacts"
+"""The folder of a project that holds what pipelines made in it."""
 
 
 class _Form(BaseModel):
@@ -190,6 +198,34 @@ def build_pipeline_options(pipeline: PipelineFile, options: Options) -> Options:
         "settings": {**pipeline.settings, **(options.get("settings") or {})},
     }
     return {**own, **options, **fixed}
+
+
+async def write_artefacts(moot: "Moot", session: str) -> Path | None:
+    """Write the newest artefact of each step to `artefacts/SESSION/STEP.md` of the project, and return their folder.
+
+    None for a session of another protocol, for a demo, and where nothing was made. Raises FolderUnwritable.
+    """
+    from moothall.disk.private import write_atomically
+    from moothall.protocols.consultation.timeline import unwrap_timeline
+    from moothall.protocols.pipeline.timeline import PipelineTimeline
+
+    timeline = unwrap_timeline(await moot.load_timeline(session))
+    opened = timeline.session_state.opened
+    if not isinstance(timeline, PipelineTimeline) or opened.consult is None or opened.demo or not timeline.state.made:
+        return None
+    project, made = Path(opened.consult.folder), timeline.state.made.values()
+
+    def write() -> Path:
+        folder = ensure_folder(project, (ARTEFACTS, timeline.session))
+        for each in made:
+            # A step's name holds neither dots nor slashes.
+            write_atomically(folder / f"{each.step}.md", each.text.rstrip("\n") + "\n")
+        return folder
+
+    try:
+        return await asyncio.to_thread(write)
+    except OSError as cause:
+        raise FolderUnwritable(f"the artefacts cannot be written to {project / ARTEFACTS}: {cause.strerror}") from cause
 
 
 def _build_agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:

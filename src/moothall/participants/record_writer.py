@@ -16,7 +16,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -85,7 +85,7 @@ def write_record(request: RecordFileRequest) -> ManifestLine:
     """Write a record and return its line; an existing one is returned unchanged. Raises OSError or ValueError."""
     root = Path(request.folder)
     with _lock_manifest(root):
-        place = _ensure_records_folder(root)
+        place = ensure_folder(root, PLACE)
         lines = _recover_manifest(root, place)
         # The same consultation is filed again after a crash: its key finds the record that is already on disk.
         known = next((line for line in lines if line.key == request.key), None)
@@ -151,10 +151,10 @@ def _write_manifest(root: Path, lines: list[ManifestLine]) -> None:
     write_atomically(root / MANIFEST, "\n".join([HEAD, *map(str, lines)]) + "\n", sole=True)
 
 
-def _ensure_records_folder(root: Path) -> Path:
-    """Return the folder of the records, created if needed; a link in its place is not followed."""
+def ensure_folder(root: Path, parts: Sequence[str]) -> Path:
+    """Return a folder below a project, created if needed; a link in its place is not followed. Raises OSError."""
     place = root
-    for part in PLACE:
+    for part in parts:
         place = place / part
         try:
             place.mkdir()

@@ -29,6 +29,7 @@ from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import DEMO, HUMAN, Seat
 from moothall.domain.safe_text import one_line
 from moothall.engine.events import EntryAdded
+from moothall.errors import FolderUnwritable
 from moothall.locale.catalogues import SESSION_COMMAND, SHARED_REPORT
 from moothall.participants.kinds import SeatRequest
 from moothall.participants.script import Pacer, make_demo
@@ -92,9 +93,22 @@ class TerminalSession(PersonScreen):
         await self.load_language(moot)
         async with keep_run_folder(moot, plugin, self.session, self.runs) as folder:
             code = await self._run_and_show(moot, plugin, as_json=as_json, wait=wait)
-        if folder is not None and not (as_json or self.is_quiet):
-            output.print_line(f"{folder.path}/")
+        path = folder.path if folder is not None else await self._write_artefacts(moot, plugin)
+        if path is not None and not (as_json or self.is_quiet):
+            output.print_line(f"{path}/")
         return code
+
+    async def _write_artefacts(self, moot: Moot, plugin: AnyPlugin) -> Path | None:
+        if plugin.name != "pipeline":
+            return None
+        from moothall.app.pipelines import write_artefacts
+
+        try:
+            return await write_artefacts(moot, self.session)
+        except FolderUnwritable as error:
+            # The session itself is whole: `moot export SESSION artefacts` has them.
+            output.print_note(str(error))
+            return None
 
     async def _run_and_show(self, moot: Moot, plugin: AnyPlugin, *, as_json: bool, wait: float) -> int:
         if as_json or self.is_quiet:
