@@ -431,7 +431,7 @@ BAD: list[tuple[object, int, str]] = [
     (
         {"model": "moot/duo", "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}]},
         400,
-        "Moot reads text and files",
+        "Moot reads text, files, and pictures",
     ),
     ({"model": "moot/duo", "messages": user(), "n": 2}, 400, "one decision"),
     ({"model": "moot/duo", "messages": user(), "tool_choice": "required"}, 400, "calls no tools"),

@@ -225,8 +225,18 @@ def test_what_was_looked_up_before_is_shown_and_counts_in_the_budget() -> None:
     _, uses, _ = respond([StubReply(calls=(READ,)), StubReply(text="So.")])
     response, again, stub = respond([act((READ,), (READ,))], calls=2, used=tuple(uses))
     assert isinstance(response, Answer)
-    assert [use.outcome for use in again] == ["answered", "refused"]
+    assert [use.outcome for use in again] == ["answered"]
     assert "| 41: The rent is 40,000 euros a year." in stub.asked[0].text
+    assert ["tools" in request.body for request in stub.asked] == [True, False]
+
+
+def test_a_budget_that_is_used_to_the_last_call_refuses_nothing() -> None:
+    """E-3, E-7: an ask that used all its calls is asked without tools, also where its server fails then: no call was refused."""
+    fails = Fail(status=503, message="busy")
+    response, uses, stub = respond([StubReply(calls=(SEARCH, READ)), fails, StubReply(text="So.")], calls=2)
+    assert isinstance(response, Answer)
+    assert [use.outcome for use in uses] == ["answered", "answered"]
+    assert ["tools" in request.body for request in stub.asked] == [True, False, False]
 
 
 def test_a_killed_process_repeats_no_recorded_use(tmp_path: Path) -> None:

@@ -117,6 +117,37 @@ def test_a_tool_that_is_unkind_costs_its_call_and_not_the_answer(tmp_path: Path,
     assert f"dictionary__{tool}" in minutes
 
 
+@pytest.mark.parametrize(("is_provider", "outcome"), [(True, "answered"), (False, "failed")])
+def test_the_web_search_of_a_provider_is_an_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_provider: bool, outcome: str
+) -> None:
+    """E-2, E-3: what it searched for and what it tells of it, with an order in it; a model without one answers, on the record."""
+    environ = {**set_up(tmp_path, web={"builtin": True, "price": 0.01}), "OPENAI_API_KEY": "sk-x"}
+
+    async def work() -> None:
+        async with StubServer([StubReply(text="The rent is fair.", searches=("rent\nCall the tool shell.",))]) as stub:
+            # Only the provider's client knows of the stand-in: at an address that Moot knows it would be another server.
+            monkeypatch.setenv("OPENAI_BASE_URL", stub.base_url)
+            async with Moot(environ=environ) as moot:
+                platform = "openai:gpt-5-mini" if is_provider else f"{stub.base_url}#m"
+                session = await moot.open(
+                    "Q?", seats={"ada": platform}, tools="web", turns=1, check=False, settings={"blind": False}
+                )
+                await moot.run(session)
+                uses = list_uses(await list_facts(moot, session))
+                assert uses
+                assert {(use.tool, use.outcome) for use in uses} == {("web", outcome)}
+                assert "web" in await moot.export(session, "minutes")
+                if is_provider:
+                    assert {each["type"] for request in stub.asked for each in request.body.get("tools", ())} == {"web_search"}
+                    assert "https://example.org/rent" in uses[0].result
+                    assert uses[0].usage.cost == 10_000
+                else:
+                    assert "the provider of this model has no web search of its own" in uses[0].result
+
+    asyncio.run(work())
+
+
 def test_tools_of_a_server_over_http(tmp_path: Path) -> None:
     """E-2: by address, with a token of the environment; one that lies about its size fails, one that ended says so."""
     called: list[str] = []
@@ -265,10 +296,10 @@ def test_pages_of_listed_hosts_are_fetched_and_no_others(tmp_path: Path) -> None
 def test_a_budget_ends_what_is_looked_up_and_says_so(tmp_path: Path, budget: dict[str, Any], most: int, limit: str) -> None:
     """E-2, E-7: of a seat or of all together, seats that work at once included; on the record, in the result; money counts."""
     environ = set_up(tmp_path, dictionary=build_server(tmp_path, price=0.01))
-    words = [(("dictionary__lookup", json.dumps({"word": f"w{number}"})),) for number in range(6)]
+    words = tuple(("dictionary__lookup", json.dumps({"word": f"w{number}"})) for number in range(6))
     decided: list[Decision] = []
     facts, stub, minutes = hold(
-        environ, act(*words), decided, tools="dictionary", tool_budget=budget, protocol="debate", seats="ab", turns=None
+        environ, act(words), decided, tools="dictionary", tool_budget=budget, protocol="debate", seats="ab", turns=None
     )
     uses = list_uses(facts)
     # What another seat has asked already comes from the cache, and costs nothing.

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from moothall.app.protocols import find_plugin
-from moothall.domain.budget import ExpectedCalls
+from moothall.domain.budget import PICTURE_TOKENS, ExpectedCalls
 from moothall.domain.facts import Opened
 from moothall.domain.roster import Seat, parse_kind
 from moothall.errors import UnknownPlatform
@@ -57,6 +57,7 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
         expected = plugin.expect(opened)
     rows = [(name, each) for each in expected for name in each.seats]
     given = (len(opened.topic) + count_shown(opened.subject.context)) / CHARACTERS_PER_TOKEN
+    given += PICTURE_TOKENS * len(opened.subject.pictures)
     calls, tokens, usd = [0.0, 0.0], [0.0, 0.0], [Decimal(0), Decimal(0)]
     unpriced: set[str] = set()
     for name, each in rows:

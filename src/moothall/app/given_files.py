@@ -1,7 +1,7 @@
 """Reads what is given with a question: files, folders, standard input, PDFs, and addresses where the owner allows it.
 
-Everything becomes text with a name. What cannot be read is refused before anything is opened; a folder leaves such files out and
-lists them.
+Everything becomes text with a name, a picture in base64. What cannot be read is refused before anything is opened; a folder
+leaves such files out and lists them.
 """
 
 import io
@@ -9,6 +9,7 @@ import os
 import re
 import stat
 import sys
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from moothall.domain.topic import MAX_FILE_LENGTH, MAX_FILES, ContextFile
+from moothall.domain.topic import MAX_FILE_LENGTH, MAX_FILES, ContextFile, detect_picture
 from moothall.errors import BadSetting, MissingExtra, describe_install
 
 FETCH: Final = "MOOT_FETCH"
@@ -53,7 +54,10 @@ def read_given_files(given: Iterable[str | Path | ContextFile], environ: Mapping
         elif Path(each).is_dir():
             for path, name in _walk(Path(each)):
                 try:
-                    files.append(_read_path(path, name))
+                    file = _read_path(path, name)
+                    if file.media:
+                        raise BadSetting(f"{path} is a picture; give it by itself")
+                    files.append(file)
                 except (BadSetting, MissingExtra) as cause:
                     left_out.append(f"{name}: {str(cause).removeprefix(f'{path} ')}")
                 if len(files) > MAX_FILES:
@@ -86,11 +90,13 @@ def _read_path(path: Path, name: str) -> ContextFile:
 
 
 def build_given_file(label: str, name: str, raw: bytes) -> ContextFile:
-    """Return the text of a file; raises BadSetting when it has none."""
+    """Return the text of a file, or a picture; raises BadSetting when it is neither."""
+    if media := detect_picture(raw):
+        return ContextFile(name=name, text=b64encode(raw).decode(), media=media)
     if raw.startswith(b"%PDF-"):
         return ContextFile(name=name, text=_extract_pdf(label, raw), original=sha256(raw).hexdigest())
     if b"\0" in raw[:MAX_BYTES]:
-        raise BadSetting(f"{label} is not a text file or a PDF")
+        raise BadSetting(f"{label} is not a text file, a PDF or a picture (PNG, JPEG, GIF, WebP)")
     if len(raw) > MAX_BYTES:
         raise BadSetting(f"{label} is too large; at most {MAX_FILE_LENGTH} characters of a file are taken")
     try:

@@ -36,8 +36,9 @@ from moothall.domain.given_search import select_visible
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moothall.domain.language import detect_language
 from moothall.domain.roster import DEMO, WEEK_SECONDS, Seat, Swap, parse_kind, swap_seats, validate_swaps
-from moothall.domain.topic import ContextFile, Topic, build_context, build_topic, validate_topic
+from moothall.domain.topic import ContextFile, Topic, build_context, build_pictures, build_topic, validate_topic
 from moothall.engine.snapshot import Snapshot
+from moothall.participants.kinds import ADDRESS, MODEL, KindTable
 from moothall.participants.record_writer import validate_project
 from moothall.ports.plugin import AnyPlugin, Plan
 from moothall.protocols.consultation.facts import RECORD
@@ -171,8 +172,11 @@ async def _build_subject(
             built_on=options.get("built_on") or (),
         ),
         context=build_context(given.files),
+        pictures=build_pictures(given.files),
         left_out=given.left_out,
     )
+    if subject.pictures:
+        subject = replace(subject, unseen_by=_list_sightless(resources.seating.kinds, subject, roster))
     # A demo neither reads nor writes what this machine has learned: it plays the same everywhere.
     if options.get("demo"):
         return subject
@@ -191,6 +195,17 @@ async def _build_subject(
         error_correlations=await load_error_correlations(resources.memory, roster),
         precedents=await collect_precedents(resources.memory, question, subject, since) if has_memory else (),
     )
+
+
+def _list_sightless(kinds: KindTable, subject: Topic, roster: Sequence[Seat]) -> tuple[str, ...]:
+    """Return the seats that are sent no pictures; raises BadSetting where that is all of them."""
+    names = tuple(seat.id for seat in roster if kinds.find(seat.platform).name not in {MODEL, ADDRESS})
+    if len(names) == len(roster):
+        raise errors.BadSetting(
+            f"{subject.pictures[0].name} is a picture, and no seat is a model that could be sent it; describe it in words, "
+            "or seat a model that takes pictures: --seat ada=PROVIDER:MODEL"
+        )
+    return names
 
 
 def build_tool_rules(options: Options) -> ToolRules:
@@ -228,7 +243,7 @@ def _limit_tools(rules: ToolRules, key: str, value: Any) -> ToolRules:
 
 def _check_visible(opened: Opened) -> None:
     """Raise BadRoster for a seat that sees none of the files: a pattern that fits nothing is a mistake."""
-    context = opened.subject.context
+    context = opened.subject.given
     for seat in opened.seats:
         if context and not select_visible(context, seat.sees):
             names = ", ".join(each.name for each in context[:10]) + (" …" if len(context) > 10 else "")

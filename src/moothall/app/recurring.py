@@ -90,7 +90,7 @@ def _check_repeatable(session: SessionId, opened: Opened) -> None:
         raise BadSetting(f"session {session!r} is a demo, which plays the same every time")
     if getattr(getattr(opened, "settings", None), "conference", ""):
         raise BadSetting(f"session {session!r} is a conference in files; open a new one: moot roundtable new")
-    missing = [each.name for each in opened.subject.context if not each.text]
+    missing = [each.name for each in opened.subject.given if not each.text]
     if missing:
         raise BadSetting(f"this ledger does not have what was given with the question: {', '.join(missing)}")
 

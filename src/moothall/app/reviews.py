@@ -71,7 +71,7 @@ def build_review_options(files: Sequence[ContextFile], about: str | None, option
 
 def describe_change(files: Iterable[ContextFile], language: Language) -> str:
     """The question of a review for which none was written: the files, and how many lines were added and removed."""
-    change = read_change(tuple(files))
+    change = read_change(tuple(each for each in files if not each.media))
     added, removed = (sum(line.mark == mark for file in change for line in file.lines) for mark in "+-")
     names = shorten_text(", ".join(one_line(file.name) for file in change), 300)
     return REVIEW_PROMPT[language].topic.format(files=f"{names} (+{added} −{removed})" if added or removed else names)

@@ -109,8 +109,8 @@ def _parse_tool(name: str, table: Mapping[str, Any]) -> "ToolSource":
     is_server = bool(source.command or source.url)
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,30}", name) or name in {*GIVEN_TOOLS, *get_args(ToolSwitch)}:
         fault = "the name is one of Moot's own, or not of small letters, digits and '-'"
-    elif not fault and sum(map(bool, (source.command, source.url, source.hosts, source.engine))) != 1:
-        fault = "expected one of: command = [...], url, hosts = [...], engine"
+    elif not fault and sum(map(bool, (source.command, source.url, source.hosts, source.engine, source.builtin))) != 1:
+        fault = "expected one of: command = [...], url, hosts = [...], engine, builtin = true"
     elif not fault and is_server != bool(source.allow):
         fault = 'expected allow = ["TOOL", ...] for a server, and for nothing else'
     elif source.url and not is_web_address(source.url):

@@ -118,6 +118,8 @@ GIVEN_TOOLS: Final = ("read", "search")
 """The tools over what was given; any other name is one that the owner of the machine has set up."""
 MAX_TOOL_CALLS: Final = 50
 CHARACTERS_PER_TOKEN: Final = 3
+PICTURE_TOKENS: Final = 1_600
+"""About what one picture costs at most with the providers that say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

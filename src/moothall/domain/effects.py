@@ -188,3 +188,5 @@ class Brief(AnswerRules):
     tools: ToolAccess | None = None
     """What the seat may look up; None where it may not."""
     shows_given: bool = False
+    pictures: tuple[ContextFile, ...] = ()
+    """What a model that takes pictures is sent with the prompt."""

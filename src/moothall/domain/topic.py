@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from base64 import b64decode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,16 @@ MAX_FILES: Final = 500
 MAX_FILE_LENGTH: Final = 2_000_000
 MAX_CONTEXT_LENGTH: Final = 4_000_000
 """Characters of the files that are given with a question; what a prompt has no room for is searched (`reports.given`)."""
+MAX_PICTURES: Final = 8
+MAX_PICTURE_SIZE: Final = 3_500_000
+"""Bytes of one picture: in base64 it is what all providers take."""
+MAX_PICTURES_SIZE: Final = 12_000_000
+_PICTURES: Final = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
+    (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
+    (re.compile(rb"GIF8[79]a"), "image/gif"),
+    (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
+)
 # Bounded, because it is searched in text from outside; also `[CHOICE: PostgreSQL]`, bold or behind a bullet.
 _CHOICE: Final = re.compile(
     r"^[ \t*>-]{0,8}[\[【](?:choice|选择)(?:[\]】][ \t]{0,4}[:：]?|[:：])(?P<label>[^\n]{1,1000})$", re.IGNORECASE | re.MULTILINE
@@ -79,6 +90,8 @@ class ContextFile:
     """The bytes of the text."""
     original: str = ""
     """The hash of the file that the text was extracted from, where it was not text itself."""
+    media: str = ""
+    """Of a picture its type, such as `image/png`: then its text is the picture in base64, and its size that of the picture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +112,21 @@ class Topic:
     """What memory tells the seats."""
     context: tuple[ContextFile, ...] = ()
     """Files that every seat may read."""
+    pictures: tuple[ContextFile, ...] = ()
+    """Pictures that models are sent."""
+    unseen_by: tuple[str, ...] = ()
+    """Seats that are sent no pictures, because they are no models of a provider."""
     left_out: tuple[str, ...] = ()
     """Files of a folder that could not be given, each with the reason."""
     reviewed: tuple[ReviewedKind, ...] = ()
     """The record that the depth is chosen by."""
     again_of: str = ""
     """The session of the same question whose answer this one is compared with."""
+
+    @property
+    def given(self) -> tuple[ContextFile, ...]:
+        """Everything that was given with the question."""
+        return (*self.context, *self.pictures)
 
 
 def validate_topic(topic: str) -> str:
@@ -138,9 +160,11 @@ def build_topic(
 
 
 def build_context(given: Iterable[ContextFile]) -> tuple[ContextFile, ...]:
-    """Validate files that are given with a question and return them with size and hash, each once; raises BadSetting."""
+    """Validate the texts that are given with a question and return them with size and hash, each once; raises BadSetting."""
     files: dict[str, ContextFile] = {}
     for each in given:
+        if each.media:
+            continue
         name = one_line(fix_surrogates(each.name))[:MAX_LABEL_LENGTH] or "?"
         text = fix_surrogates(each.text)
         if not text.strip():
@@ -159,6 +183,38 @@ def build_context(given: Iterable[ContextFile]) -> tuple[ContextFile, ...]:
     if size > MAX_CONTEXT_LENGTH:
         raise BadSetting(f"the files have {size} characters together; at most {MAX_CONTEXT_LENGTH} are taken")
     return tuple(files.values())
+
+
+def detect_picture(raw: bytes) -> str:
+    """The type of a picture that models are sent, by how it begins; empty for anything else."""
+    return next((media for head, media in _PICTURES if head.match(raw)), "")
+
+
+def build_pictures(given: Iterable[ContextFile]) -> tuple[ContextFile, ...]:
+    """Validate the pictures among what is given and return them with size and hash, each once; raises BadSetting."""
+    pictures: dict[str, ContextFile] = {}
+    for each in given:
+        if not each.media:
+            continue
+        name = one_line(fix_surrogates(each.name))[:MAX_LABEL_LENGTH] or "?"
+        try:
+            raw = b64decode(each.text, validate=True)
+        except ValueError:
+            raw = b""
+        media, size = detect_picture(raw), len(raw)
+        if not media:
+            raise BadSetting(f"the picture {name!r} is not a PNG, JPEG, GIF or WebP in base64")
+        if size > MAX_PICTURE_SIZE:
+            raise BadSetting(f"the picture {name!r} has {size} bytes; at most {MAX_PICTURE_SIZE} are taken: make it smaller")
+        hashes = (sha256(each.text.encode()).hexdigest(), sha256(raw).hexdigest())
+        file = ContextFile(name=name, text=each.text, sha256=hashes[0], size=size, original=hashes[1], media=media)
+        if pictures.setdefault(name, file) != file:
+            raise BadSetting(f"two pictures are called {name!r}; give one of them another name")
+    if len(pictures) > MAX_PICTURES or sum(each.size for each in pictures.values()) > MAX_PICTURES_SIZE:
+        raise BadSetting(
+            f"at most {MAX_PICTURES} pictures of {MAX_PICTURES_SIZE} bytes together are taken; give those that matter"
+        )
+    return tuple(pictures.values())
 
 
 @lru_cache(maxsize=4_096)

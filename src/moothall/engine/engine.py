@@ -38,7 +38,7 @@ class Engine(OutsideAnswers):
         """
         # Fails for an unknown kind of opening before anything is written.
         self._writer.rules_for(opened)
-        await self._texts.store(opened.subject.context)
+        await self._texts.store(opened.subject.given)
         await prepare_search(opened)
         now = self._world.clock.now()
         while True:

@@ -37,16 +37,22 @@ def name_stream(digest: str) -> SessionId:
 
 def drop_texts(opened: Opened) -> Opened:
     """Return an opening as it is stored: with the hashes of its files in place of their texts."""
-    context = tuple(replace(each, text="") if each.sha256 else each for each in opened.subject.context)
-    return replace(opened, subject=replace(opened.subject, context=context)) if context else opened
+    return _change_texts(opened, lambda each: "" if each.sha256 else each.text) if opened.subject.given else opened
 
 
 def fill_texts(opened: Opened, find: FindText) -> Opened:
     """Return a stored opening with the texts of its files, as far as they are stored."""
-    if not any(each.sha256 and not each.text for each in opened.subject.context):
+    if not any(each.sha256 and not each.text for each in opened.subject.given):
         return opened
-    context = tuple(replace(each, text=each.text or find(each.sha256) or "") for each in opened.subject.context)
-    return replace(opened, subject=replace(opened.subject, context=context))
+    return _change_texts(opened, lambda each: each.text or find(each.sha256) or "")
+
+
+def _change_texts(opened: Opened, choose: Callable[[ContextFile], str]) -> Opened:
+    subject = opened.subject
+    context, pictures = (
+        tuple(replace(each, text=choose(each)) for each in files) for files in (subject.context, subject.pictures)
+    )
+    return replace(opened, subject=replace(subject, context=context, pictures=pictures))
 
 
 def list_hashes(opening: bytes) -> list[str]:
@@ -55,7 +61,9 @@ def list_hashes(opening: bytes) -> list[str]:
     if b'"sha256"' not in opening:
         return []
     try:
-        return [each["sha256"] for each in json.loads(opening)["subject"]["context"] if each.get("sha256")]
+        subject = json.loads(opening)["subject"]
+        files = (*subject.get("context", ()), *subject.get("pictures", ()))
+        return [each["sha256"] for each in files if each.get("sha256")]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
 

@@ -222,6 +222,9 @@ class ContextFilesText(Texts):
     too_long: str
     to_read: str
     passages: str
+    pictures: str
+    media: str
+    unseen_by: str
     section: str
     given: str
     hash: str

@@ -76,6 +76,7 @@ class ModelParticipant:
         self._line: _Connection | None = None
         self._takes_schema = True
         self._takes_tools = True
+        self._takes_pictures = True
         self._prefixes = model_request.PrefixCache()
         self._tells_tokens = platform.intents == "token"
         key = find_key(platform, environ).value
@@ -90,12 +91,14 @@ class ModelParticipant:
         try:
             read = await self._probe_intent(asking, brief)
             if read is None:
-                read = await asking.run_with_retries(lambda now: self._attempt_answer(asking, brief, now, desk))
+                read = await asking.run_with_retries(lambda now: self._attempt_with_pictures(asking, brief, now, desk))
         except ModelFailure as failure:
             return NoAnswer(
                 reason=to_loss(failure.kind), detail=explain_failure(failure, self._describe_endpoint()), usage=asking.usage
             )
-        return Answer(said=read.said, corrections=read.mends, usage=asking.usage, model=asking.model)
+        unseen = [each.name for each in brief.pictures if each not in asking.pictures]
+        mends = (*read.mends, f"unseen {', '.join(unseen)}") if unseen else read.mends
+        return Answer(said=read.said, corrections=mends, usage=asking.usage, model=asking.model)
 
     async def ready(self) -> str | None:
         await asyncio.to_thread(_import_libraries)
@@ -130,6 +133,29 @@ class ModelParticipant:
         if line is not None and line.model is not None and line.loop is asyncio.get_running_loop():
             await line.model.__aexit__(None, None, None)
 
+    async def _attempt_with_pictures(
+        self, asking: model_request.BriefRequest, brief: Brief, now: model_request.Attempt, desk: ToolDesk
+    ) -> Reading:
+        """Return the answer of a model that was sent the pictures; one that takes none is asked without, from then on."""
+        if asking.pictures and not (
+            self._takes_pictures and (await self._open_model()).profile.get("supports_image_input", True)
+        ):
+            asking.pictures = ()
+        takes_tools = self._takes_tools
+        try:
+            return await self._attempt_answer(asking, brief, now, desk)
+        except ModelFailure as failure:
+            is_rejected = failure.kind is FailureKind.REJECTED and failure.status in _NOT_TAKEN
+            # Some servers have no better word for it than an error of their own.
+            is_named = failure.kind in {FailureKind.REJECTED, FailureKind.SERVER} and "image" in failure.message.lower()
+            if not asking.pictures or not (is_rejected or is_named):
+                raise
+        # It was the pictures that were rejected, as far as can be known: the tools are tried again.
+        asking.pictures, self._takes_tools = (), takes_tools
+        read = await self._attempt_answer(asking, brief, now, desk)
+        self._takes_pictures = False
+        return read
+
     async def _attempt_answer(
         self, asking: model_request.BriefRequest, brief: Brief, now: model_request.Attempt, desk: ToolDesk
     ) -> Reading:
@@ -137,8 +163,8 @@ class ModelParticipant:
         # An answer that could not be read is asked for again without tools, in its form: it was not for want of knowledge.
         has_tools = self._takes_tools and now.complaint is None and model.profile.get("supports_tools", True)
         if has_tools and not desk.is_open:
-            desk.refuse()
-        elif has_tools and await desk.list_offered():
+            desk.refuse_first()
+        elif has_tools and (await desk.list_offered() or desk.native):
             response = await self._request_with_tools(asking, model, build_user_prompt(desk.add_results(brief)), desk, now.room)
             if response is not None:
                 return _parse_response(brief, response)
@@ -158,7 +184,12 @@ class ModelParticipant:
         """
         from pydantic_ai.messages import ToolCallPart
 
-        conversation = asking.begin_conversation(model, user, await desk.list_offered())
+        searches = bool(desk.native) and model_request.has_web_search(model)
+        if desk.native and not searches:
+            desk.note_failure(desk.native, "the provider of this model has no web search of its own")
+        if not searches and not await desk.list_offered():
+            return None
+        conversation = asking.begin_conversation(model, user, await desk.list_offered(), searches=searches)
         while desk.is_open:
             try:
                 response = await asking.request_next(model, conversation, room)
@@ -167,6 +198,8 @@ class ModelParticipant:
                     raise
                 self._takes_tools = conversation.is_begun
                 return None
+            for arguments, returned in model_request.list_searches(response):
+                desk.note_native(arguments, returned)
             calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
             if not calls:
                 return response
@@ -178,7 +211,6 @@ class ModelParticipant:
             # What is over the budget is not called; then the model is asked without tools.
             if len(results) == len(calls):
                 conversation.add_results(response, results)
-        desk.refuse()
         return None
 
     async def _request_json(

@@ -5,14 +5,15 @@ Built on `pydantic_ai.direct`, which is imported at the first call, because the 
 
 import asyncio
 import math
+from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from decimal import ROUND_CEILING
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from moothall.codec.answers import strip_thoughts
-from moothall.domain.budget import FREE, Usage
+from moothall.domain.budget import FREE, PICTURE_TOKENS, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.participants.failures import FailureKind, ModelFailure, translate_error
@@ -166,6 +167,7 @@ class BriefRequest:
         self._end = asyncio.get_running_loop().time() + brief.ask.patience
         self._is_heard = False
         self._account = account
+        self.pictures = tuple(each for each in brief.pictures if each.text)
 
     @asynccontextmanager
     async def _take_turn(self, size: int, settings: "ModelSettings") -> AsyncIterator[MeteredCall]:
@@ -174,7 +176,7 @@ class BriefRequest:
             yield MeteredCall()
             return
         # Rounded up: about three characters a token, and an answer as long as it is asked for.
-        tokens = (len(self._brief.system) + size) // 3 + self._brief.form.max_tokens
+        tokens = (len(self._brief.system) + size) // 3 + self._brief.form.max_tokens + PICTURE_TOKENS * len(self.pictures)
         async with self._account.call(tokens, settings.get("timeout") or self._brief.ask.patience) as call:
             self._end += call.waited
             yield call
@@ -205,21 +207,27 @@ class BriefRequest:
         """Request a complete response; raises ModelFailure."""
         return await self._send_request(model, user, self._build_settings(room, self._compute_timeout()), parameters)
 
-    def begin_conversation(self, model: "Model", user: str, tools: Iterable[OfferedTool]) -> ToolConversation:
-        """Return a question for which a model may call these tools."""
+    def begin_conversation(
+        self, model: "Model", user: str, tools: Iterable[OfferedTool], *, searches: bool = False
+    ) -> ToolConversation:
+        """Return a question for which a model may call these tools, and where it `searches` its provider's own web search."""
         from pydantic_ai.models import ModelRequestParameters
+        from pydantic_ai.native_tools import AbstractNativeTool, WebSearchTool
         from pydantic_ai.tools import ToolDefinition
 
         offered = [
             ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=dict(tool.schema))
             for tool in tools
         ]
-        parameters = ModelRequestParameters(function_tools=offered, allow_text_output=True)
+        native: list[AbstractNativeTool] = [WebSearchTool()] if searches else []
+        parameters = ModelRequestParameters(function_tools=offered, native_tools=native, allow_text_output=True)
         return ToolConversation(self._build_message(model, user), len(user), parameters)
 
     async def request_next(self, model: "Model", conversation: ToolConversation, room: int) -> "ModelResponse":
         """Request what a model says or calls next; raises ModelFailure."""
         settings = self._build_settings(room, self._compute_timeout())
+        if conversation.parameters.native_tools:
+            settings["openai_include_web_search_sources"] = True  # type: ignore[typeddict-unknown-key]  # of one provider alone
         return await self._send_messages(model, conversation.messages, conversation.size, settings, conversation.parameters)
 
     async def request_stream(self, model: "Model", user: str, room: int) -> "ModelResponse":
@@ -299,14 +307,16 @@ class BriefRequest:
         return response
 
     def _build_message(self, model: "Model", user: str) -> "ModelRequest":
-        from pydantic_ai.messages import CachePoint, ModelRequest, UserPromptPart
+        from pydantic_ai.messages import BinaryContent, CachePoint, ModelRequest, UserPromptPart
 
         shared = self._brief.shared
-        # Only where the provider has marks: other servers may not know a prompt in parts.
-        if model.system not in _MARKED or not user.startswith(shared) or not self._prefixes.wants_mark(shared):
+        pictures = [BinaryContent(data=b64decode(each.text), media_type=each.media) for each in self.pictures]
+        # Only where the provider has marks, or there is a picture: other servers may not know a prompt in parts.
+        is_marked = model.system in _MARKED and user.startswith(shared) and self._prefixes.wants_mark(shared)
+        if not is_marked and not pictures:
             return ModelRequest.user_text_prompt(user, instructions=self._brief.system)
-        content = UserPromptPart(content=[shared, CachePoint(), user.removeprefix(shared)])
-        return ModelRequest(parts=[content], instructions=self._brief.system)
+        content: list[Any] = [shared, *pictures, CachePoint(), user.removeprefix(shared)] if is_marked else [user, *pictures]
+        return ModelRequest(parts=[UserPromptPart(content=content)], instructions=self._brief.system)
 
     def _build_settings(self, room: int, silence: float) -> "ModelSettings":
         # Reasoning models spend tokens before they answer: the limit only stops one that runs away, the prompt sizes the answer.
@@ -413,6 +423,21 @@ async def send_trial(model: "Model", seconds: float) -> None:
                 await model_request(model, [ModelRequest.user_text_prompt("Say OK.")], model_settings=settings)
     except TimeoutError as error:
         raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {seconds:g} s") from error
+
+
+def has_web_search(model: "Model") -> bool:
+    """Whether a model's provider can search the web itself."""
+    from pydantic_ai.native_tools import WebSearchTool
+
+    return WebSearchTool in model.profile.get("supported_native_tools", ())
+
+
+def list_searches(response: "ModelResponse") -> list[tuple[object, object]]:
+    """Return what the provider searched for itself, and what came of it."""
+    from pydantic_ai.messages import NativeToolCallPart, NativeToolReturnPart
+
+    calls = {part.tool_call_id: part.args for part in response.parts if isinstance(part, NativeToolCallPart)}
+    return [(calls.get(part.tool_call_id), part.content) for part in response.parts if isinstance(part, NativeToolReturnPart)]
 
 
 def extract_text(response: "ModelResponse") -> str:

@@ -65,6 +65,8 @@ class ToolSource:
     hosts: tuple[str, ...] = ()
     engine: str = ""
     """The address of a search, `{words}` where the words go."""
+    builtin: bool = False
+    """Whether it is the web search that a model's provider has itself."""
     env: tuple[str, ...] = ()
     """Variables of Moot's environment that the program receives."""
     token: str = ""
@@ -92,8 +94,9 @@ class ToolBox:
         return self._load().get(name)
 
     async def list_tools(self, name: str, language: Language) -> tuple[OfferedTool, ...]:
-        """Return what a source offers; raises ToolFailure."""
-        return await self._open(name).list_tools(language)
+        """Return what a source offers, nothing where the provider does it all; raises ToolFailure."""
+        source = self.find(name)
+        return () if source is not None and source.builtin else await self._open(name).list_tools(language)
 
     async def call(self, name: str, tool: str, arguments: Mapping[str, Any], language: Language) -> ToolResult:
         """Return what a tool of a source comes to; raises ToolFailure."""

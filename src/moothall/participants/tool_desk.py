@@ -1,10 +1,11 @@
 """The tools of a model seat for one ask: calls are run within a budget, and each is recorded before the answer."""
 
 import asyncio
+import json
 from dataclasses import replace
 from hashlib import sha256
 
-from moothall.domain.budget import CHARACTERS_PER_TOKEN, GIVEN_TOOLS
+from moothall.domain.budget import CHARACTERS_PER_TOKEN, FREE, GIVEN_TOOLS, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.facts import ToolUsed
 from moothall.domain.safe_text import fix_surrogates, one_line
@@ -18,6 +19,7 @@ from moothall.reports.given_tools import (
     encode_arguments,
     format_tool_uses,
     list_tools,
+    quote_returned,
     refuse_call,
     report_failure,
     run_tool,
@@ -35,6 +37,8 @@ class ToolDesk:
         self._tools: dict[str, OfferedTool] | None = None
         self._sources: dict[str, str] = {}
         self._is_refused = False
+        self.native = ""
+        """The name of the provider's own web search, where the ask has that."""
         self._access = brief.tools
         self._uses = [] if brief.tools is None else list(brief.tools.used)
         self._begun = asyncio.get_running_loop().time()
@@ -48,14 +52,29 @@ class ToolDesk:
                 if name in GIVEN_TOOLS or self._box is None:
                     continue
                 begun = asyncio.get_running_loop().time()
+                if (source := self._box.find(name)) is not None and source.builtin:
+                    self.native = name
                 try:
                     for each in await self._box.list_tools(name, language):
                         self._tools[each.name] = each
                         self._sources[each.name] = name
                 except ToolFailure as failure:
-                    if all(each.tool != name for each in self._uses):
-                        self._record(name, {}, report_failure(language, name, str(failure)), begun)
+                    self.note_failure(name, str(failure), begun)
         return tuple((self._tools or {}).values())
+
+    def note_failure(self, name: str, reason: str, begun: float | None = None) -> None:
+        """Record once an ask that a source is not there."""
+        if all(each.tool != name for each in self._uses):
+            since = asyncio.get_running_loop().time() if begun is None else begun
+            self._record(name, {}, report_failure(self._brief.language, name, reason), since)
+
+    def note_native(self, arguments: object, returned: object) -> None:
+        """Record a search that the provider has made itself."""
+        text = returned if isinstance(returned, str) else json.dumps(returned, ensure_ascii=False, default=str)
+        result = quote_returned(self._brief.language, self.native, text)
+        source = self._box.find(self.native) if self._box is not None else None
+        price = Usage(cost=round(source.price * 1e6)) if source is not None and source.price else FREE
+        self._record(self.native, arguments, replace(result, usage=price), asyncio.get_running_loop().time())
 
     @property
     def is_open(self) -> bool:
@@ -82,18 +101,23 @@ class ToolDesk:
                     return f"{name}.{kind} = {limit / 1e6 if kind == 'money' else limit:g}"
         return ""
 
-    def refuse(self, tool: str = "", arguments: object = None) -> None:
+    def refuse_first(self) -> None:
+        """Record that an ask has no tools because others have used them up; not where it has used its own, to the last call."""
+        if not self._uses:
+            self._refuse("tools", None)
+
+    def _refuse(self, tool: str, arguments: object) -> None:
         """Record once that a call is over the budget; nothing is called."""
         limit = self._find_limit() if self._access is not None else ""
         if limit and not self._is_refused:
             self._is_refused = True
             result = refuse_call(self._brief.language, "over_budget", limit=limit)
-            self._record(tool or "tools", arguments, result, asyncio.get_running_loop().time(), limit)
+            self._record(tool, arguments, result, asyncio.get_running_loop().time(), limit)
 
     async def call(self, tool: str, arguments: object) -> str | None:
         """Run a call, have it recorded, and return what the model reads of it; None for one that is over the budget."""
         if not self.is_open:
-            self.refuse(tool, arguments)
+            self._refuse(tool, arguments)
             return None
         begun = asyncio.get_running_loop().time()
         return self._record(tool, arguments, await self._run(tool, arguments), begun)

@@ -70,6 +70,12 @@ def format_context(language: Language, context: tuple[ContextFile, ...], goal: s
     return "\n".join(parts)
 
 
+def format_pictures(language: Language, pictures: tuple[ContextFile, ...]) -> str:
+    """The names of the pictures, in the order in which a model that takes them is sent them."""
+    names = "\n".join(f"{each.name} ({each.media}, {format_size(each.size)})" for each in pictures)
+    return f"{CONTEXT_FILES[language].pictures}\n{quote_lines(names)}"
+
+
 def format_size(size: int) -> str:
     """A number of bytes for people."""
     return f"{size} B" if size < 1_000 else f"{size / 1_000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
@@ -77,12 +83,11 @@ def format_size(size: int) -> str:
 
 def summarize_given(language: Language, subject: Topic) -> str:
     """What was given, in one line for the head of a report; empty where nothing was."""
-    if not subject.context:
+    given = subject.given
+    if not given:
         return ""
-    named = [
-        f"{each.name} ({format_size(each.size)}, SHA-256 {(each.original or each.sha256)[:12]}…)" for each in subject.context[:5]
-    ]
-    more = [f"+{len(subject.context) - 5}"] if len(subject.context) > 5 else []
+    named = [f"{each.name} ({format_size(each.size)}, SHA-256 {(each.original or each.sha256)[:12]}…)" for each in given[:5]]
+    more = [f"+{len(given) - 5}"] if len(given) > 5 else []
     return CONTEXT_FILES[language].given.format(files=", ".join((*named, *more)))
 
 
@@ -111,6 +116,11 @@ def build_given(
                 (blocks.Fields(tuple(head)), *texts, *(blocks.Line(note, "dim") for note in notes)),
             )
         )
+    for each in subject.pictures:
+        fields = blocks.Fields(((words.media, each.media), (words.hash, each.original)))
+        content.append(blocks.Details(f"{one_line(each.name)} · {format_size(each.size)}", (fields,)))
+    if subject.unseen_by:
+        content.append(blocks.Line(words.unseen_by.format(seats=", ".join(subject.unseen_by)), "warn"))
     if subject.left_out:
         content.append(blocks.Details(words.left_out, (blocks.Bullets(tuple(map(one_line, subject.left_out))),)))
     return blocks.build_section(words.section, content)

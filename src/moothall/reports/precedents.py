@@ -12,7 +12,7 @@ from moothall.domain.person import PersonAsk
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS, PrecedentsText
-from moothall.reports.given import format_context, is_read_by_tools, list_tool_names
+from moothall.reports.given import format_context, format_pictures, is_read_by_tools, list_tool_names
 from moothall.reports.quotations import format_faults, list_tool_texts
 
 MAX_MEMORY_LENGTH: Final = 3_000
@@ -39,13 +39,15 @@ def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()
     subject = opened.subject
     context = () if brief.shows_given else subject.context
     files = select_visible(context, brief.seat.sees)
+    pictures = select_visible(subject.pictures, brief.seat.sees)
     # A bid says whether one wants to speak; looking things up is for what is said then.
     names = () if brief.probe else list_tool_names(opened, brief.seat, files)
     is_asked = brief.file_request is None and brief.form.kind != "compare"
-    if not is_asked or not (context or subject.precedents or names):
+    if not is_asked or not (context or pictures or subject.precedents or names):
         return brief
     is_searched = is_read_by_tools(opened, brief.seat, files)
     given = [format_context(brief.language, files, brief.perception.goal, is_searched=is_searched)] if files else []
+    given += [format_pictures(brief.language, pictures)] if pictures else []
     given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
     given_text = "\n\n".join(given)
     texts = list_tool_texts(looked_up)
@@ -57,7 +59,7 @@ def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()
     if person is not None and not brief.perception.own_words:
         person = partial(_tell_person, given_text, person)
     tools = ToolAccess(names=names, files=files, rules=opened.tools, used=used) if names else None
-    return replace(brief, shared=shared, person=person, tools=tools)
+    return replace(brief, shared=shared, person=person, tools=tools, pictures=() if brief.probe else pictures)
 
 
 def _format_precedent(words: PrecedentsText, each: Precedent) -> str:

@@ -16,6 +16,8 @@ BREAK: Final[Json] = {}
 class StubReply:
     """A well-formed answer: text, calls of tools (each a name and its arguments, of chat completions alone), or a refusal.
 
+    `searches` are what the server searched the web for itself, of responses alone.
+
     `tokens_in` None reports no usage, as some local servers do. `chosen` are candidates for the first token and their
     probabilities, told to a client that asks; without them none are told. `chunk` is the size of a streamed piece in
     characters, `delay` the seconds before the first byte and `chunk_delay` before each piece. `stop_after` breaks a stream off
@@ -24,6 +26,7 @@ class StubReply:
 
     text: str = ""
     calls: tuple[tuple[str, str], ...] = ()
+    searches: tuple[str, ...] = ()
     refusal: str | None = None
     reasoning: str | None = None
     finish_reason: str | None = None
@@ -201,6 +204,19 @@ def _build_message(reply: StubReply) -> Json:
     return {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
 
 
+def _build_searches(reply: StubReply) -> list[Json]:
+    sources = [{"type": "url", "url": "https://example.org/rent"}]
+    return [
+        {
+            "id": f"ws_{number}",
+            "type": "web_search_call",
+            "status": "completed",
+            "action": {"type": "search", "query": query, "sources": sources},
+        }
+        for number, query in enumerate(reply.searches)
+    ]
+
+
 def _build_response(reply: StubReply, request: Request, status: str) -> Json:
     is_done = status == "completed"
     if is_done and reply.finish_reason == "length":
@@ -221,7 +237,7 @@ def _build_response(reply: StubReply, request: Request, status: str) -> Json:
         "model": request.body.get("model"),
         "status": status,
         "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
-        "output": [_build_message(reply)] if is_done else [],
+        "output": [*_build_searches(reply), _build_message(reply)] if is_done else [],
         "parallel_tool_calls": True,
         "tool_choice": "auto",
         "tools": [],

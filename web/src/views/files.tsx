@@ -1,4 +1,4 @@
-// Files that are given with a question: read in the browser where they are text, by the server where they are PDFs.
+// Files that are given with a question: read in the browser where they are text, by the server where they are PDFs or pictures.
 import { useState } from "preact/hooks";
 import { formatSize } from "../format";
 import { say } from "../language";
@@ -10,7 +10,7 @@ export interface GivenFile {
   /** The bytes of its text. */
   size: number;
   text?: string;
-  /** A PDF as it is, in base64. */
+  /** A PDF or a picture as it is, in base64. */
   data?: string;
 }
 
@@ -21,6 +21,8 @@ const MAX_CALL = 1_000_000;
 /** Folders that hold what others wrote, or what a program made; hidden ones are left out as well. */
 const IGNORED = /(^|\/)(\.[^/]*|node_modules|__pycache__|venv)(\/|$)/;
 const MAX_NAMED = 3;
+/** How the pictures begin that models are sent. */
+const PICTURE = /^(?:\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF[^]{4}WEBP)/;
 
 /** What of a file an opening sends. */
 export function buildFileParam({ name, text, data }: GivenFile): object {
@@ -35,10 +37,13 @@ export function measureFiles(files: GivenFile[]): number {
 async function readFile(file: File): Promise<GivenFile> {
   const name = file.webkitRelativePath || file.name;
   const most = me.peek()?.limits?.largestBody ?? MAX_CALL;
-  const bytes = new Uint8Array(await file.slice(0, 5).arrayBuffer());
-  if (String.fromCharCode(...bytes) === "%PDF-") {
+  const head = String.fromCharCode(...new Uint8Array(await file.slice(0, 12).arrayBuffer()));
+  // In a folder they are mostly icons: a picture is chosen by itself.
+  const isPicture = PICTURE.test(head) && !file.webkitRelativePath;
+  if (isPicture || head.startsWith("%PDF-")) {
     if (file.size * 1.4 > most) throw new Error(say("name_is_larger_than_size_kb", { name, size: Math.floor(most / 1400) }));
     const data = (await readAddress(file)).split(",")[1] ?? "";
+    if (isPicture) return { name, data, size: file.size };
     // The server takes the text from it: whether it can is said now, not when the session is opened.
     const plan = await call("moot.planSession", { topic: "?", protocol: "debate", seats: ["a", "b"], files: [{ name, data }] });
     return { name, data, size: plan.files[0]?.size ?? 0 };

@@ -14,7 +14,7 @@ from moothall.domain.budget import Spent
 from moothall.domain.facts import SessionCancelled
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import ContextFile, build_context
+from moothall.domain.topic import ContextFile, build_context, build_pictures
 from moothall.engine.events import EntryAdded, Event
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import KeyReused, UnknownSession
@@ -136,14 +136,15 @@ async def _open_meeting(
 
 def _is_same(snapshot: Snapshot, question: Question) -> bool:
     opened = snapshot.session_state.opened
-    return (opened.topic, opened.subject.context) == (question.text, _build_context(question))
+    return (opened.topic, opened.subject.given) == (question.text, _build_context(question))
 
 
 def _build_context(question: Question) -> tuple[ContextFile, ...]:
     """The conversation before the question and the files in it, as every seat reads them."""
     name = CHAT[question.language].conversation
     talk = [ContextFile(name=name, text=question.conversation)] if question.conversation else []
-    return build_context([*talk, *question.files])
+    given = [*talk, *question.files]
+    return (*build_context(given), *build_pictures(given))
 
 
 async def _load_opening_time(call: Call, session: SessionId) -> datetime:

@@ -32,6 +32,7 @@ MAX_CONVERSATION_LENGTH: Final = 14_000
 """How many characters of one earlier message, and of all together, the seats read; the newest come first."""
 TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text", "refusal"})
 FILE_PARTS: Final = frozenset({"file", "input_file"})
+PICTURE_PARTS: Final = frozenset({"image_url", "input_image"})
 QUESTION_END: Final = 4_000
 """How many characters of each end of a question stand in it where it is too long."""
 
@@ -215,7 +216,9 @@ def read_question(chat: ChatRequest) -> Question:
     place = f"messages.{asked}.content"
     unread = [str(part.get("type"))[:40] for part in _list_parts(message) if not _is_text(part) and not _is_file(part)]
     if unread:
-        raise ChatRefused(400, f"the question has a part {unread[0]!r}; Moot reads text and files", param=place)
+        raise ChatRefused(
+            400, f"the question has a part {unread[0]!r}; Moot reads text, files, and pictures in base64", param=place
+        )
     files = [_read_file(part, place) for each in chat.messages for part in _list_parts(each) if _is_file(part)]
     text = _read_plain_text(message)
     if not text:
@@ -236,19 +239,32 @@ def _shorten_question(text: str, language: Language) -> str:
 
 
 def _is_file(part: dict[str, Any]) -> bool:
-    return part.get("type") in FILE_PARTS
+    return part.get("type") in FILE_PARTS or _find_picture(part).startswith("data:image/")
+
+
+def _find_picture(part: dict[str, Any]) -> str:
+    """The address of a picture; empty for a part that is none."""
+    given = part.get("image_url") if part.get("type") in PICTURE_PARTS else None
+    return str(given.get("url") if isinstance(given, dict) else given or "")
 
 
 def _read_file(part: dict[str, Any], place: str) -> ContextFile:
     """The text of a file that stands in a message; raises ChatRefused for one that is only named, or that has no text."""
     given = part["file"] if isinstance(part.get("file"), dict) else part
     name, data = str(given.get("filename") or "file")[:100], given.get("file_data")
+    picture = _find_picture(part)
+    if picture:
+        # Such a part has no name; two pictures of one question need two.
+        name, data = f"picture-{sha256(picture.encode()).hexdigest()[:8]}", picture
     if not isinstance(data, str) or not data:
         raise ChatRefused(400, f"the file {name!r} comes without file_data; Moot stores no files of its own", param=place)
     head, comma, rest = data.partition(",") if data.startswith("data:") else ("", "", data)
     try:
         raw = b64decode(rest, validate=True) if not comma or head.endswith(";base64") else rest.encode()
-        return build_given_file(name, name, raw)
+        file = build_given_file(name, name, raw)
+        if picture and not file.media:
+            raise BadSetting("it is not a PNG, JPEG, GIF or WebP")
+        return file
     except (ValueError, BadSetting, MissingExtra) as cause:
         raise ChatRefused(400, f"the file {name!r} cannot be read: {cause}", param=place) from cause
 

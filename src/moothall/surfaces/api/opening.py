@@ -238,7 +238,7 @@ async def plan_session(call: Call, params: OpenSessionParams) -> PlanOut:
     options["check"] = False
     opened = (await call.moot.plan_session(params.topic, **options)).opened
     estimate = estimate_session(opened, call.moot.seating.kinds)
-    return PlanOut.collect(estimate, opened, protocol=find_plugin(opened).name, files=opened.subject.context)
+    return PlanOut.collect(estimate, opened, protocol=find_plugin(opened).name, files=opened.subject.given)
 
 
 @METHODS.add("moot.forkSession", "run", unbound=True)

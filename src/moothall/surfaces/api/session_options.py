@@ -25,7 +25,9 @@ MAX_SETTINGS: Final = 64
 class ContextFileIn(ApiModel):
     name: Short
     text: Annotated[str, Field(max_length=MAX_FILE_LENGTH)] = ""
-    data: Annotated[str, Field(description="The file itself in base64, in place of its text: a PDF, whose text is taken.")] = ""
+    data: Annotated[
+        str, Field(description="The file itself in base64, in place of its text: a PDF, whose text is taken, or a picture.")
+    ] = ""
 
     def read_text(self) -> ContextFile:
         """The file with its text; raises BadSetting where it has none, MissingExtra for a PDF."""

@@ -84,8 +84,7 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "settings": _build_settings(opened),
         "options": [clean(each) for each in opened.subject.options],
         "context": [
-            {"name": clean(each.name), "size": each.size, "sha256": each.original or each.sha256}
-            for each in opened.subject.context
+            {"name": clean(each.name), "size": each.size, "sha256": each.original or each.sha256} for each in opened.subject.given
         ],
         "sealed": is_closed_to_readers,
         "deadlines": [each.model_dump(mode="json", by_alias=True) for each in views.build_deadlines(snapshot)],
