@@ -70,7 +70,7 @@ def test_who_has_no_tools_is_told_so_and_not_that_it_might_write_files(language:
 
 def test_the_recipes_that_leave_no_tools_are_known() -> None:
     """The list follows from the recipes' own words."""
-    without = (("--tools", ""), ("--available-tools=none",), ("--max-tool-calls", "0"))
+    without = (("--tools", ""), ("--available-tools=none",), ("--core-tools", "none"))
     found = {name for name, recipe in AGENTS.items() if any("\n".join(words) in "\n".join(recipe.argv) for words in without)}
     assert found == WITHOUT_TOOLS
     assert all(is_without_tools(find_recipe(f"{name}:some-model")) for name in WITHOUT_TOOLS)

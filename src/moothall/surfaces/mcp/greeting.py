@@ -62,7 +62,7 @@ _DOTS: Final = ((8, 8, 2.2, "707884"), (8, 2.4, 1.7, "2f62c0"), (13, 11, 1.7, "9
 _PICTURE: Final = (
     f"%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E{''.join(starmap(_DOT.format, _DOTS))}%3C/svg%3E"
 )
-ICON: Final = {"src": f"data:image/svg+xml,{_PICTURE}", "mimeType": "image/svg+xml", "sizes": ["any"]}
+ICON: Final = {"src": f"data:image/svg+xml,{_PICTURE.replace(' ', '%20')}", "mimeType": "image/svg+xml", "sizes": ["any"]}
 """The icon of the page: some who sit around one thing."""
 MODERN_VERSIONS: Final = ("2026-07-28",)
 """The revisions of MCP that begin with `server/discover`, or with any other request that says its revision itself."""
