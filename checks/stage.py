@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from moothall_testkit.stub_server import Raw, Request, Step, StubReply
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "agents"
@@ -19,6 +21,10 @@ PACKAGES = {
     "codex-acp": "@zed-industries/codex-acp",
     "opencode": "opencode-ai",
     "claude": "@anthropic-ai/claude-code",
+    "claude-agent-acp": "@agentclientprotocol/claude-agent-acp",
+    "gemini": "@google/gemini-cli",
+    "qwen": "@qwen-code/qwen-code",
+    "copilot": "@github/copilot",
 }
 MOOT = Path(sys.executable).with_name("moot")
 DEADLINE = 300.0
@@ -54,7 +60,10 @@ def installed(*names: str) -> str:
         program = folder / "node_modules" / ".bin" / name
         if not program.exists():
             print(f"installing {package} into {folder.relative_to(CACHE.parents[1])}")
-            subprocess.run([npm, "install", "--silent", "--prefix", str(folder), package], check=True, timeout=600)
+            command = [npm, "install", "--silent", "--prefix", str(folder), package]
+            done = subprocess.run(command, check=False, timeout=600, capture_output=True, text=True)
+            if not program.exists() or done.returncode != 0:
+                pytest.skip(f"{package} does not install here: {done.stderr.strip()[-200:] or 'it has no program'}")
         folders.append(str(program.parent))
     return os.pathsep.join([*folders, os.environ["PATH"]])
 
@@ -80,14 +89,29 @@ def opencode_config(base: str) -> str:
     )
 
 
+def build_settings(base: str) -> dict[str, str]:
+    """The settings of the agents that have no variables for them, by file."""
+    security = {"auth": {"selectedType": "gemini-api-key"}}
+    qwen = {"security": {"auth": {"selectedType": "openai"}}}
+    return {
+        ".gemini/settings.json": json.dumps({"security": security, "telemetry": {"enabled": False}}),
+        ".qwen/settings.json": json.dumps(qwen),
+    }
+
+
 class Stage:
     """A folder with a project, a home, and the environment in which agents find their model at `base`."""
 
-    def __init__(self, folder: Path, path: str, base: str) -> None:
+    def __init__(self, folder: Path, path: str, base: str, *, name: str = "home") -> None:
+        self.folder, self.path, self.base = folder, path, base
         self.project = folder / "project"
-        home, codex_home = folder / "home", folder / "codex"
+        self.home = home = folder / name
+        codex_home = home / ".codex"
         for each in (self.project, home, codex_home):
-            each.mkdir()
+            each.mkdir(exist_ok=True)
+        for place, text in build_settings(base).items():
+            (home / place).parent.mkdir(parents=True, exist_ok=True)
+            (home / place).write_text(text, encoding="utf-8")
         (codex_home / "config.toml").write_text(CODEX.format(base=base), encoding="utf-8")
         self.agents = {
             "CODEX_HOME": str(codex_home),
@@ -99,6 +123,14 @@ class Stage:
             "DISABLE_AUTOUPDATER": "1",
             "OPENCODE_CONFIG_CONTENT": opencode_config(base),
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENAI_BASE_URL": base,
+            "OPENAI_MODEL": "stub",
+            "GEMINI_API_KEY": "sk-loopback",
+            "GOOGLE_GEMINI_BASE_URL": base.removesuffix("/v1"),
+            "GEMINI_MODEL": "gemini-2.5-flash",
+            "COPILOT_PROVIDER_BASE_URL": base,
+            "COPILOT_MODEL": "stub",
+            "COPILOT_OFFLINE": "true",
         }
         self.environ = {
             "PATH": path,
@@ -108,6 +140,10 @@ class Stage:
             "MOOT_HOME": str(folder / "moot"),
             **self.agents,
         }
+
+    def add_home(self, name: str) -> "Stage":
+        """The same project and ledger with another home, for a second agent of one kind."""
+        return Stage(self.folder, self.path, self.base, name=name)
 
     async def moot(self, *words: str) -> str:
         """What the command prints; it must end well, and soon."""
@@ -153,6 +189,9 @@ class Call:
 
 def prompts(request: Request) -> list[str]:
     """What the agent sent as the user's words."""
+    if "contents" in request.body:
+        said = [content["parts"] for content in request.body["contents"] if content.get("role") == "user"]
+        return ["".join(part.get("text", "") for part in parts) for parts in said]
     sent = request.body["input" if request.is_responses else "messages"]
     return ["".join(_texts(item["content"])) for item in sent if item.get("role") == "user"]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from checks.obedient_model import say
 from checks.stage import DEADLINE, Call, Stage, acted, installed, outcomes, prompts
 
 from moothall import Moot
@@ -95,6 +96,28 @@ def test_two_agents_hold_a_debate(path: str, tmp_path: Path) -> None:
         assert all(map(has_topic, stub.asked))
 
     held(tmp_path, path, said, work)
+
+
+@pytest.mark.parametrize("way", ["command", "acp"])
+@pytest.mark.parametrize("agent", ["claude", "gemini", "qwen", "copilot"])
+def test_an_agent_fills_both_seats_of_a_debate(tmp_path: Path, agent: str, way: str) -> None:
+    """D-1, A-1: by its command line, and over the Agent Client Protocol."""
+    path = installed(agent, *(["claude-agent-acp"] if (agent, way) == ("claude", "acp") else []))
+
+    async def work(stage: Stage, stub: StubServer) -> None:
+        async with Moot(environ=stage.environ) as moot:
+            seats = {"ada": f"{way}:{agent}", "bob": f"{way}:{agent}"}
+            decision = await moot.hold(TOPIC, seats=seats, protocol="debate", language="en", settings={"debate": "always"})
+        assert decision.lost == ()
+        assert decision.decision is not None
+        assert decision.decision.text == "Ship, with a way back."
+
+    def answer(request: Request) -> Step:
+        reply = said(request)
+        assert isinstance(reply, StubReply)
+        return say(request, reply.text)
+
+    held(tmp_path, path, answer, work)
 
 
 def test_two_agents_speak_the_agent_client_protocol(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ run out, the last step is repeated. A step may also be a function from the reque
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Self, assert_never
+from typing import Final, Self, assert_never
 
 from moothall_testkit.stub_bodies import (
     BREAK,
@@ -29,6 +29,8 @@ from moothall_testkit.stub_bodies import (
 )
 
 __all__ = ["Drop", "Fail", "Hang", "Raw", "Request", "Step", "StubReply", "StubServer"]
+
+ROUTES: Final = ("/responses", "/chat/completions", "/messages", ":generateContent", ":streamGenerateContent")
 
 Script = Sequence[Step | Callable[[Request], Step]]
 
@@ -113,7 +115,7 @@ class StubServer:
         if request.method == "GET" and request.path.endswith("/models"):
             names = ["stub"] if self._models is None else self._models
             return self._listing or Raw(body=json.dumps(build_models_body(names)).encode())
-        if request.method != "POST" or not request.path.endswith(("/responses", "/chat/completions", "/messages")):
+        if request.method != "POST" or not request.path.endswith(ROUTES):
             return Fail(status=404, message=f"no route {request.method} {request.path}")
         name = request.body.get("model")
         if self._models is not None and name not in self._models:
