@@ -1,4 +1,4 @@
-"""Plays simulated swarms and times rounds: `python -m bench.swarm [--runs N] [--only quality|speech|cost]`."""
+"""Plays simulated swarms and times rounds: `python -m bench.swarm [--runs N] [--only quality|speech|unkind|cost]`."""
 
 import argparse
 import asyncio
@@ -45,13 +45,16 @@ def prices(pictures: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what swarms find and what they cost.")
     parser.add_argument("--runs", type=int, help="runs of each kind of swarm (150, of those that speak 200)")
-    parser.add_argument("--only", choices=("quality", "speech", "cost"), help="one part of it")
+    parser.add_argument("--only", choices=("quality", "speech", "unkind", "cost"), help="one part of it")
+    parser.add_argument("--first", type=int, default=1, help="with --only unkind: the first seed")
     parser.add_argument("--pictures", type=Path, default=DOCS, help="the folder that gets the pictures")
     options = parser.parse_args()
     if options.only in {None, "quality"}:
         quality(options.runs or 150, options.pictures)
     if options.only in {None, "speech"}:
         settlement.print_settlement(options.runs or 200)
+    if options.only == "unkind":
+        settlement.print_unkind(options.runs or 200, options.first, 5)
     if options.only in {None, "cost"}:
         prices(options.pictures)
 

@@ -288,8 +288,17 @@ def render_sureness(title: str, played: dict[str, list[SpokenOutcome]]) -> str:
     return table((title, "runs", "said %", "right %"), rows)
 
 
-def play_cells(cells: dict[str, SpeechCase], runs: int) -> dict[str, list[SpokenOutcome]]:
-    return {name: [play_spoken(case, seed) for seed in range(1, runs + 1)] for name, case in cells.items()}
+def play_cells(cells: dict[str, SpeechCase], runs: int, first: int = 1) -> dict[str, list[SpokenOutcome]]:
+    return {name: [play_spoken(case, seed) for seed in range(first, first + runs)] for name, case in cells.items()}
+
+
+def print_unkind(runs: int, first: int, rounds: int) -> None:
+    """Crews with careless, silent, constant and lying explorers, in runs of so many rounds."""
+    cells = {name: case for name, case in UNKIND.items() if case.rounds == rounds}
+    unkind = play_cells(cells, runs, first)
+    print(render_choices("three spellings, unkind crews of seven", unkind), end="\n\n", flush=True)
+    print(render_joins("joins", unkind), end="\n\n", flush=True)
+    print(render_sureness("how sure", unkind), end="\n\n", flush=True)
 
 
 def print_settlement(runs: int) -> None:
@@ -302,10 +311,8 @@ def print_settlement(runs: int) -> None:
     print(render_choices("at equal readings", equal), end="\n\n", flush=True)
     print(render_costs("what it costs", equal), end="\n\n", flush=True)
     print(render_joins("joins", equal), end="\n\n", flush=True)
-    unkind = play_cells(UNKIND, runs)
-    print(render_choices("three spellings, unkind crews of seven", unkind), end="\n\n", flush=True)
-    print(render_joins("joins", unkind), end="\n\n", flush=True)
-    print(render_sureness("how sure", unkind), end="\n\n", flush=True)
+    for rounds in (5, 15):
+        print_unkind(runs, 1, rounds)
     others = play_cells(OTHERS, runs)
     print(render_choices("5 directions, 10 rounds", others), end="\n\n", flush=True)
     print(render_joins("joins", others), end="\n\n", flush=True)

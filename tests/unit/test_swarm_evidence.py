@@ -445,6 +445,32 @@ def test_one_liar_of_seven_does_not_decide(lie: dict[str, float]) -> None:
     assert two.sureness <= verdict.sureness
 
 
+@pytest.mark.parametrize(
+    ("ratings", "expected"),
+    [({"a": 0.5, "b": 0.5}, [1.0, 0.0]), ({"a": 0.1, "b": 0.9}, [0.5, 0.5]), ({"a": 0.9, "b": 0.1}, [1.0, 0.0])],
+)
+def test_what_a_reader_holds_is_its_word_too(ratings: dict[str, float], expected: list[float]) -> None:
+    """S-34: one that holds A and rates both alike is read by that; if it rates B higher, both words count half."""
+    honest = rate_all(x={"a": 0.6, "b": 0.5}, y={"a": 0.6, "b": 0.5})
+    verdict = judge_evidence([*honest, *(reading(answer, "z", ratings[answer], rank=float(answer == "a")) for answer in "ab")])
+    assert verdict is not None
+    whole = 3 + ORDINARY_READINGS
+    values = {each.answer: each.value for each in verdict.ranked}
+    assert values["a"] == pytest.approx((2 + expected[0] + 0.5 * ORDINARY_READINGS) / whole)
+    assert values["b"] == pytest.approx((expected[1] + 0.5 * ORDINARY_READINGS) / whole)
+
+
+def test_sureness_is_the_posterior_of_votes_that_are_readings() -> None:
+    """S-35, D-12: each reading one spread above the mean is an ordinary vote; those of one family are worth fewer."""
+    ratings = rate_all(**{seat: {"a": 0.9, "b": 0.1} for seat in "vwxyz"})
+    for correlation in (0.25, 0.5):
+        verdict = judge_evidence(ratings, lambda one, other, presumed=correlation: presumed)
+        effective = 5 / (1 + 4 * correlation)
+        odds = (0.65 / 0.35) ** (2 * effective)
+        assert verdict is not None
+        assert verdict.sureness == pytest.approx(odds / (1 + odds))
+
+
 def test_one_reader_that_varies_does_not_silence_those_that_do_not() -> None:
     """S-34: six with one amount for everything who all hold A, and one that prefers B: pairs decide, and A leads."""
     constant = [reading(answer, seat, 0.5, rank=float(answer == "a")) for seat in "tuvwxy" for answer in "ab"]

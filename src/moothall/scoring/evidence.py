@@ -3,35 +3,39 @@
 Every reader has one reading of an answer, however often it looked. What one reader means by 0.7 is another's 0.4, and one that
 rates everything 0 or 1 is not surer than one that rates carefully: so each reading is centred on its reader's own mean, measured
 in the reader's own spread, and cut at one spread. No reader can then move an answer further than any other, and one liar among
-seven does not decide. An answer's value is the mean of these readings with two ordinary ones put to it, so that one lucky look
-does not win. Where fewer than half of the readers tell answers apart by their values, a mean says nothing: then each reader's
-order of the answers that it read counts, pair by pair.
+seven does not decide. What a reader holds is its word, too: who gives one value to everything is read by that, and where one
+rates another answer above what it holds, each of the two words counts half. An answer's value is the mean of these readings with
+ten ordinary ones put to it, so that a few lucky looks do not win. Where fewer than half of the readers tell answers apart by
+their values, a mean says nothing: then each reader's order of the answers that it read counts, pair by pair.
+
+How sure that is follows D-12: a reading one spread above its reader's mean is worth one vote of a source without a record, beside
+the others that err with it, and all answers share one probability.
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from operator import attrgetter
 from typing import Final, Literal, TypeVar
+
+from moothall.scoring.independence import count_effective_votes, presume_correlation
+from moothall.scoring.posterior import compute_posterior, compute_record_weight
+from moothall.scoring.trust import PRIOR_ACCURACY
 
 Method = Literal["ratings", "pairs"]
 
 ORDINARY: Final = 0.5
 """The value of a reading that is its reader's average."""
-ORDINARY_READINGS: Final = 2.0
-"""How many ordinary readings are put to those of each answer."""
+ORDINARY_READINGS: Final = 10.0
+"""How many ordinary readings are put to those of each answer: what one reading errs by over what answers differ by, both squared.
+
+A source that is right in 65 of 100 cases says +1 or -1 with the mean 0.3 and the variance 0.91, and 0.91 / 0.3² is ten.
+"""
 CLEAR_Z: Final = 0.5
 """Below so many standard errors the readings do not tell the first answer from the second (S-35)."""
 DIGITS: Final = 12
 _MIN_SPREAD: Final = 0.05
 """The least spread of a reader, and of readings: readers who agree to the digit have rounded."""
-_HIGHEST: Final = 1.0
 _ROUNDING: Final = 1e-9
-_STEPS: Final = 80
-_WIDTH: Final = 4.0
-_READER: Final = attrgetter("reader")
-_ANSWER: Final = attrgetter("answer")
 Cell = TypeVar("Cell")
 
 
@@ -46,7 +50,7 @@ class AnswerReading:
     weight: float = 1.0
     """How much of it counts: less where reviewers doubt what it rests on, 0 where that was refuted."""
     rank: float = 0.0
-    """Orders the answers of one reader where its values say nothing: the higher comes first."""
+    """Orders the answers of one reader by what it holds and what it warned of: the higher comes first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,22 +90,27 @@ class EvidenceVerdict:
         return self.z is not None and self.z >= CLEAR_Z
 
 
-def judge_evidence(readings: Iterable[AnswerReading]) -> EvidenceVerdict | None:
-    """Rank answers by their readings; None without any reading that counts. The order of the readings does not matter."""
+def judge_evidence(
+    readings: Iterable[AnswerReading], correlations: Callable[[str, str], float] = presume_correlation
+) -> EvidenceVerdict | None:
+    """Rank answers by their readings; None without any reading that counts. The order of the readings does not matter.
+
+    `correlations` says how far two readers err together; without it each is a family of its own.
+    """
     counted = sorted((each for each in readings if each.weight > 0), key=lambda each: (each.answer, each.reader))
     if not counted:
         return None
     method: Method = "ratings" if _have_values_meaning(counted) else "pairs"
     ranked, spread = _rank(counted, method)
     margin = ranked[0].value - ranked[1].value if len(ranked) > 1 else 0.0
-    errors = [spread / math.sqrt(each.readings + ORDINARY_READINGS) for each in ranked]
-    has_error = spread > 0 and len(ranked) > 1
+    errors = [spread * math.sqrt(each.readings) / (each.readings + ORDINARY_READINGS) for each in ranked[:2]]
+    error = math.hypot(*errors) if len(ranked) > 1 else 0.0
     return EvidenceVerdict(
         method=method,
         ranked=ranked,
         margin=round(margin, DIGITS),
-        z=round(margin / math.hypot(*errors[:2]), DIGITS) if has_error else None,
-        sureness=_compute_sureness([each.value for each in ranked], errors) if has_error else None,
+        z=round(margin / error, DIGITS) if error > 0 else None,
+        sureness=_compute_sureness(ranked, sorted(_group(counted, "reader")), correlations) if error > 0 else None,
         needed=_count_needed(ranked),
         decisive=_find_decisive(counted, method, ranked[0].answer) if len(ranked) > 1 else (),
     )
@@ -109,16 +118,16 @@ def judge_evidence(readings: Iterable[AnswerReading]) -> EvidenceVerdict | None:
 
 def _have_values_meaning(readings: Sequence[AnswerReading]) -> bool:
     """Whether at least half of those who read several answers tell them apart; or, if nobody read several, values differ."""
-    several = [[each.value for each in own] for own in _group(readings, _READER).values() if len(own) > 1]
+    several = [[each.value for each in own] for own in _group(readings, "reader").values() if len(own) > 1]
     if not several:
         return _vary([each.value for each in readings])
     return 2 * sum(_vary(values) for values in several) >= len(several)
 
 
-def _group(readings: Sequence[AnswerReading], key: Callable[[AnswerReading], str]) -> dict[str, list[AnswerReading]]:
+def _group(readings: Sequence[AnswerReading], by: Literal["answer", "reader"]) -> dict[str, list[AnswerReading]]:
     groups: dict[str, list[AnswerReading]] = {}
     for each in readings:
-        groups.setdefault(key(each), []).append(each)
+        groups.setdefault(getattr(each, by), []).append(each)
     return groups
 
 
@@ -128,28 +137,35 @@ def _vary(values: Sequence[float]) -> bool:
 
 def _rank(readings: Sequence[AnswerReading], method: Method) -> tuple[tuple[AnswerEvidence, ...], float]:
     """Return the answers, the best first, and the standard deviation of one reading."""
-    if method == "ratings":
-        compared = _compare_within_readers(readings)
-        ranked, spread = _rank_by_values(compared), _compute_spread(compared)
-    else:
-        ranked, spread = _rank_by_pairs(readings), 0.5
+    compared = _compare_within_readers(readings) if method == "ratings" else _order_within_readers(readings)
+    ranked, spread = _rank_by_values(compared), _compute_spread(compared)
     # The name breaks ties, so that every machine chooses the same.
     return tuple(sorted(ranked, key=lambda each: (-each.value, -each.readings, each.answer))), spread
 
 
 def _compare_within_readers(readings: Sequence[AnswerReading]) -> list[AnswerReading]:
     """Return the readings by how far each is above or below its reader's mean: 0 and 1 are one spread away, and the most."""
-    readers = _group(readings, _READER).values()
+    readers = _group(readings, "reader").values()
     # One that read a single answer compares nothing: its reading is its mean. Where most did, all are compared with each other.
     are_single = 2 * sum(len(own) > 1 for own in readers) < len(readers)
     compared = []
     for own in readers:
-        scale = [each.value for each in (readings if are_single and len(own) == 1 else own)]
-        mean, spread = math.fsum(scale) / len(scale), _compute_deviation(scale)
-        for each in own:
-            steps = max(-1.0, min(1.0, (each.value - mean) / max(_MIN_SPREAD, spread)))
-            compared.append(replace(each, value=ORDINARY + ORDINARY * steps))
+        values, ranks = [each.value for each in own], [each.rank for each in own]
+        steps = _measure_steps(values, [each.value for each in readings] if are_single and len(own) == 1 else values)
+        held = max(each.value for each in own if each.rank == max(ranks))
+        if _vary(ranks) and (held < max(values) or not _vary(values)):
+            # A constant value says nothing, so that what it holds counts whole; else it contradicts itself.
+            share = 0.5 if _vary(values) else 1.0
+            by_rank = _measure_steps(ranks, ranks)
+            steps = [(1 - share) * one + share * other for one, other in zip(steps, by_rank, strict=True)]
+        compared += [replace(each, value=ORDINARY + ORDINARY * step) for each, step in zip(own, steps, strict=True)]
     return compared
+
+
+def _measure_steps(values: Sequence[float], scale: Sequence[float]) -> list[float]:
+    """Return how many spreads of the scale each value is above its mean, one at the most."""
+    mean, spread = math.fsum(scale) / len(scale), max(_MIN_SPREAD, _compute_deviation(scale))
+    return [max(-1.0, min(1.0, (value - mean) / spread)) for value in values]
 
 
 def _compute_deviation(values: Sequence[float]) -> float:
@@ -159,7 +175,7 @@ def _compute_deviation(values: Sequence[float]) -> float:
 
 def _rank_by_values(readings: Sequence[AnswerReading]) -> list[AnswerEvidence]:
     ranked = []
-    for answer, own in _group(readings, _ANSWER).items():
+    for answer, own in _group(readings, "answer").items():
         weight = math.fsum(each.weight for each in own)
         total = math.fsum(each.value * each.weight for each in own) + ORDINARY * ORDINARY_READINGS
         value = round(total / (weight + ORDINARY_READINGS), DIGITS)
@@ -169,7 +185,7 @@ def _rank_by_values(readings: Sequence[AnswerReading]) -> list[AnswerEvidence]:
 
 def _compute_spread(readings: Sequence[AnswerReading]) -> float:
     """Return the standard deviation of one reading, from how far the readers of one answer are apart; 0 if nobody shares one."""
-    groups = [own for own in _group(readings, _ANSWER).values() if len(own) > 1]
+    groups = [own for own in _group(readings, "answer").values() if len(own) > 1]
     if not groups:
         return 0.0
     freedom = sum(len(own) - 1 for own in groups)
@@ -177,58 +193,36 @@ def _compute_spread(readings: Sequence[AnswerReading]) -> float:
     return max(_MIN_SPREAD, math.sqrt(squares / freedom))
 
 
-def _rank_by_pairs(readings: Sequence[AnswerReading]) -> list[AnswerEvidence]:
-    """Score each answer by the share of comparisons that it wins, two drawn ones put to them."""
-    groups = _group(readings, _ANSWER)
-    wins = dict.fromkeys(groups, ORDINARY * ORDINARY_READINGS)
-    fought = dict.fromkeys(groups, 0.0)
-    for own in _group(readings, _READER).values():
-        is_telling = _vary([each.value for each in own])
-        for one, other in combinations(own, 2):
-            ahead = one.value - other.value if is_telling else one.rank - other.rank
-            weight = min(one.weight, other.weight)
-            share = 0.5 if ahead == 0 else float(ahead > 0)
-            wins[one.answer] += weight * share
-            wins[other.answer] += weight * (1 - share)
-            fought[one.answer] += weight
-            fought[other.answer] += weight
-    return [
-        AnswerEvidence(
-            answer=answer,
-            value=round(wins[answer] / (fought[answer] + ORDINARY_READINGS), DIGITS),
-            readings=round(fought[answer], DIGITS),
-            readers=len(own),
-        )
-        for answer, own in groups.items()
-    ]
+def _order_within_readers(readings: Sequence[AnswerReading]) -> list[AnswerReading]:
+    """Return the readings by the share of its reader's other answers that each comes before; half of those level with it."""
+    compared = []
+    for own in _group(readings, "reader").values():
+        marks = [each.value for each in own]
+        marks = marks if _vary(marks) else [each.rank for each in own]
+        for each, mark in zip(own, marks, strict=True):
+            behind = math.fsum((mark > other) + 0.5 * (mark == other) for other in marks) - 0.5
+            compared.append(replace(each, value=behind / (len(own) - 1) if len(own) > 1 else ORDINARY))
+    return compared
 
 
-def _compute_sureness(values: Sequence[float], errors: Sequence[float]) -> float:
-    """Return the chance that the first is the best of all, if errors are independent and normally distributed.
-
-    The first's true value is x with the density of its error; then every other must be below x. Summed over x in small steps.
-    """
-    total = 0.0
-    for step in range(_STEPS + 1):
-        at = _WIDTH * (2 * step / _STEPS - 1)
-        x = values[0] + errors[0] * at
-        below = math.prod(_compute_normal((x - value) / error) for value, error in zip(values[1:], errors[1:], strict=True))
-        total += math.exp(-0.5 * at * at) * below
-    return round(total * (2 * _WIDTH / _STEPS) / math.sqrt(2 * math.pi), DIGITS)
-
-
-def _compute_normal(z: float) -> float:
-    return 0.5 * (1.0 + math.erf(z / math.sqrt(2.0)))
+def _compute_sureness(
+    ranked: Sequence[AnswerEvidence], readers: Sequence[str], correlations: Callable[[str, str], float]
+) -> float:
+    """Return the chance that the first is the best of all: the posterior of D-12, with readings for votes."""
+    effective = count_effective_votes([1.0] * len(readers), lambda one, other: correlations(readers[one], readers[other]))
+    weight = compute_record_weight(PRIOR_ACCURACY, len(ranked)) * effective / len(readers)
+    scores = {each.answer: weight * (2 * each.value - 1) * (each.readings + ORDINARY_READINGS) for each in ranked}
+    return round(compute_posterior(scores, len(ranked))[ranked[0].answer], DIGITS)
 
 
 def _count_needed(ranked: Sequence[AnswerEvidence]) -> int | None:
     """Return how many more readings of the highest value the second would need to overtake the first."""
-    if len(ranked) < 2 or ranked[0].value >= _HIGHEST - _ROUNDING:
+    if len(ranked) < 2 or ranked[0].value >= 1.0 - _ROUNDING:
         return None
     first, second = ranked[0], ranked[1]
     held = second.readings + ORDINARY_READINGS
     # (held · second + n) / (held + n) > first, solved for n.
-    return max(1, math.floor(held * (first.value - second.value) / (_HIGHEST - first.value) + _ROUNDING) + 1)
+    return max(1, math.floor(held * (first.value - second.value) / (1.0 - first.value) + _ROUNDING) + 1)
 
 
 def _find_decisive(readings: Sequence[AnswerReading], method: Method, leader: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from moothall.protocols.swarm.answers import Candidate, DecisionReport
 from moothall.protocols.swarm.facts import EvidenceChoice
 from moothall.protocols.swarm.state import Agent, Board, Finding, Swarm
 from moothall.scoring.evidence import AnswerReading, judge_evidence, scale_deposits
+from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
 
 TOP: Final = 3
@@ -185,11 +186,11 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
                 reader=seat,
                 value=min(1.0, ratings[number, seat] if (number, seat) in ratings else total / count * factor),
                 weight=weights.get((index.answers[number].idea, seat), 1.0),
-                # Where values say nothing: what it holds comes before what it leaves, and that before what it warned of.
+                # What it holds comes before what it leaves, and that before what it warned of.
                 rank=float((index.answers[number].idea in agent.holds) - (number in warned)),
             )
         )
-    verdict = judge_evidence(readings)
+    verdict = judge_evidence(readings, build_seat_correlations(state.opened.subject.error_correlations, state.seats))
     if verdict is None:
         return None
     leader = next(each for each in index.answers.values() if each.name == verdict.ranked[0].answer)
