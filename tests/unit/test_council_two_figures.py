@@ -141,7 +141,10 @@ def test_the_first_lines_say_who_moved_and_by_what() -> None:
 
 def test_an_opener_may_demand_a_confidence() -> None:
     """D-12: below it there is no consensus, and the leader is named."""
-    closed = voting("AAABC", "A", CouncilSettings(debate="always", carry_at=0.6)).closed
+    below = voting("AAABC", "A", CouncilSettings(debate="always", carry_at=0.6))
+    closed, shown = below.closed, render_terminal(below.timeline)
+    assert "How likely the motion is right: 55 %" in shown
+    assert "To carry, a motion had to be at least 60 % likely right." in shown
     assert (closed.consensus_type, closed.carried, closed.motion) == ("no_consensus", False, 7)
     assert voting("AAAAA", "A", CouncilSettings(debate="always", carry_at=0.6)).closed.carried
 

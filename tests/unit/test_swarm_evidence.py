@@ -41,6 +41,7 @@ from moothall.protocols.swarm.reports.standing import replay_rounds
 from moothall.protocols.swarm.rules.evidence import is_clear
 from moothall.protocols.swarm.state import Swarm
 from moothall.scoring.evidence import CLEAR_Z, ORDINARY_READINGS, AnswerReading, judge_evidence, scale_deposits
+from moothall.scoring.independence import OTHER_FAMILY, SAME_FAMILY, presume_correlation
 from moothall_testkit.careless_model import CarelessModel
 
 QUALITY = {"cache": 0.28, "hardware": 0.12, "rewrite": 0.05}
@@ -460,11 +461,15 @@ def test_what_a_reader_holds_is_its_word_too(ratings: dict[str, float], expected
     assert values["b"] == pytest.approx((expected[1] + 0.5 * ORDINARY_READINGS) / whole)
 
 
+def correlate_family(one: str, other: str) -> float:
+    return SAME_FAMILY
+
+
 def test_sureness_is_the_posterior_of_votes_that_are_readings() -> None:
     """S-35, D-12: each reading one spread above the mean is an ordinary vote; those of one family are worth fewer."""
     ratings = rate_all(**{seat: {"a": 0.9, "b": 0.1} for seat in "vwxyz"})
-    for correlation in (0.25, 0.5):
-        verdict = judge_evidence(ratings, lambda one, other, presumed=correlation: presumed)
+    for correlation in (OTHER_FAMILY, SAME_FAMILY):
+        verdict = judge_evidence(ratings, presume_correlation if correlation == OTHER_FAMILY else correlate_family)
         effective = 5 / (1 + 4 * correlation)
         odds = (0.65 / 0.35) ** (2 * effective)
         assert verdict is not None

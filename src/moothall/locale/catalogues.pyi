@@ -148,6 +148,7 @@ class SharedReportText(TermsText):
     rests_on: str
     names_nothing: str
     confidence: str
+    motion_confidence: str
     sealed: str
     no_figure: str
     track_record: str
@@ -363,6 +364,7 @@ class CouncilReportText(SharedReportText):
     went_on: str
     closed_with_open: str
     not_carried: str
+    demanded: str
     motion_by: str
     protocol: str
     category: str

@@ -238,7 +238,8 @@ def list_confidence_rows(decision: Decision, words: SharedReportText) -> list[tu
     has_sides = decision.decision is not None and (decision.support is not None or decision.author_confidence is not None)
     if decision.confidence is None and not has_sides:
         return []
-    rows: list[tuple[str, blocks.Cell]] = [(words.confidence, describe_confidence(decision, words))]
+    name = words.confidence if decision.decision is not None else words.motion_confidence
+    rows: list[tuple[str, blocks.Cell]] = [(name, describe_confidence(decision, words))]
     if decision.author_confidence is not None:
         rows.append((words.author_confidence, format_percent(decision.author_confidence)))
     return rows

@@ -106,6 +106,8 @@ def _build_outcome(timeline: CouncilTimeline, decision: Decision, words: Council
     )
     figures = blocks.Fields(tuple(_list_figures(decision, words)))
     ended = sections.explain_ending_losses(timeline, words) if decision.decision is None else ()
+    if decision.decision is None and (least := timeline.state.opened.settings.carry_at) is not None:
+        ended = (blocks.Line(words.demanded.format(share=format_percent(least)), "warn"), *ended)
     card = blocks.Card(blocks=(claim, figures, *ended), kind="decision")
     return (blocks.Line(build_warning(decision, timeline.language), "warn"), card, *motion)
 
