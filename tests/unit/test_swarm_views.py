@@ -90,7 +90,7 @@ def test_the_report_has_what_the_template_of_the_source_has() -> None:
     text = SWARM.export(timeline, "minutes")
     for part in (
         "## Convergence figures",
-        "██` β-stability ✓",
+        "██` Ideas stay the same (β-stability) ✓",
         "## Consensus ideas (support ≥ 67 %)",
         "## Who held the consensus ideas before reading them",
         "## Unique ideas",
@@ -201,6 +201,25 @@ def test_all_ideas_are_listed_by_support_with_their_evidence_and_reviews() -> No
     assert {"oppose", "challenge"} <= kinds
     assert standing["leading"] == standing["ideas"][0]
     assert len(build_standing_json(timeline, most=2)["ideas"]) == 2
+
+
+def test_a_signal_against_a_rivals_direction_is_none_against_the_idea() -> None:
+    """S-33: what backs the idea may be filed under the direction of a rival, which was stated there first."""
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind != "explore":
+            return NotImplemented
+        is_rival = ask.seat == "SuYuan"
+        way = "machines" if is_rival else "caching"
+        idea = "Buy eight machines." if is_rival and state.round == 1 else "Put a cache at the edge."
+        operations = (build_stop_signal("machines"),) if ask.seat == "TanWei" and state.round == 2 else ()
+        return build_valid_report(state, ask.seat, way, idea, operations=(build_deposit(way, 0.3), *operations))
+
+    timeline = SwarmRun(build_swarm_plan(3, max_rounds=2, collisions=0)).play(says).timeline
+    standing = build_standing_json(timeline)
+    assert standing["leading"]["text"] == "Put a cache at the edge."
+    assert [signal.target for signal in timeline.signals.values()] == ["machines"]
+    assert "signal-1" not in [each["about"] for each in standing["against"]]
 
 
 def test_what_was_refuted_or_stopped_speaks_against_an_idea_and_not_for_it() -> None:

@@ -222,11 +222,12 @@ def list_objections(standing: SwarmStanding) -> list[Remark]:
         for each in idea.findings
         if each.verdict == "refuted"
     ]
-    ways = {direction_key(each.direction) for each in idea.findings if each.direction}
+    # Its own directions are those in which it was stated first: what backs it may be filed under a rival's, too.
+    stated = {direction_key(each.direction): each.idea for each in reversed(standing.what_if.board.findings)}
     objections += [
         Remark(seat=signal.sender, kind=signal.reason, text=signal.evidence, about=signal.id)
         for signal in timeline.signals.values()
-        if signal.target in ways
+        if stated.get(signal.target) == idea.number
     ]
     return objections
 
