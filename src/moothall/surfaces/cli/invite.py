@@ -18,7 +18,7 @@ from moothall.memory import facts
 from moothall.memory.facts import Role
 from moothall.memory.tokens import MAX_CODE_LIFE, TICKET_LIFE, Token, format_code, parse_token_id
 from moothall.surfaces.cli.options import Duration
-from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
+from moothall.surfaces.cli.output import CommandResult, Note, format_local, json_command, moot_command
 from moothall.surfaces.invitations import entries
 from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, Door
 
@@ -67,13 +67,14 @@ async def log(moot: Moot, *, limit: int) -> CommandResult:
     """
     tokens = {token.id: token for token in await moot.access.tokens()}
     rows = [row for entry in await moot.access.load_log(limit) for row in _describe_access(entry, tokens)]
-    lines = ["  ".join(str(value) for value in row.values() if value != "") for row in rows]
+    shown = ({**row, "at": format_local(datetime.fromisoformat(str(row["at"])), "%H:%M:%S")} for row in rows)
+    lines = ["  ".join(str(value) for value in row.values() if value != "") for row in shown]
     return CommandResult(json=rows, lines=lines or [Note("nobody was let in or refused yet")])
 
 
 def _describe_access(entry: Entry, tokens: Mapping[str, Token]) -> Iterator[dict[str, str | int]]:
     """Yield what an entry of the log says, by address or token."""
-    fact, at = entry.fact, f"{entry.at:%Y-%m-%d %H:%M:%S}"
+    fact, at = entry.fact, entry.at.isoformat(timespec="seconds")
     if isinstance(fact, facts.SecretsRefused):
         for each in fact.refusals:
             why = f"{each.reason} secret" if each.reason else ""
@@ -238,6 +239,6 @@ def _list_tokens(tokens: list[Token]) -> Iterator[str]:
     for token in tokens:
         where = " ".join(part for part in (token.session or "all sessions", token.seat) if part)
         until = "expired" if token.expires <= datetime.now(UTC) else "until"
-        state = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else f"{until} {token.expires:%Y-%m-%d %H:%M} UTC"
+        state = f"revoked {format_local(token.revoked_at)}" if token.revoked_at else f"{until} {format_local(token.expires)}"
         family = f"  {token.family}" if token.family else ""
         yield f"{token.id}  {token.role}  {where}  {state}{family}  {one_line(token.note)}".rstrip()

@@ -43,7 +43,7 @@ async def list_sessions(moot: Moot, *, query: str, is_open: bool, tag: str, is_a
     archived = await moot.session_list.load_archived()
     if is_archived:
         rows = [{"session": name, "file": each.file, "at": each.at, "entries": each.head.seq} for name, each in archived.items()]
-        where = [f"{name}  archived {each.at:%Y-%m-%d} in {each.file}" for name, each in archived.items()]
+        where = [f"{name}  archived {each.at.astimezone():%Y-%m-%d} in {each.file}" for name, each in archived.items()]
         return CommandResult(json=rows, lines=where or [Note("no session is archived")])
     sessions = (await moot.session_list.search(query))[::-1] if query else await moot.sessions()
     labelled = {line.session: line for line in await moot.session_list.add_labels(sessions)}
@@ -103,8 +103,8 @@ def _describe_sessions(lines: list[SessionLine], notes: list[Note], is_filtered:
     elif console.is_terminal:
         console.print(_build_table(lines, console.width))
     for line in lines if not console.is_terminal else ():
-        opened = f"{line.opened_at:%Y-%m-%d %H:%M}"
         decided = f"{line.strength or '–'}\t{one_line(line.choice) or '–'}"
+        opened = output.format_local(line.opened_at)
         yield f"{line.session}\t{_name_protocol(line)}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}"
     for line in lines:
         if line.parked:
@@ -112,8 +112,12 @@ def _describe_sessions(lines: list[SessionLine], notes: list[Note], is_filtered:
 
 
 def _name_protocol(line: SessionLine) -> str:
+    return f"{line.protocol} {_list_marks(line)}".rstrip()
+
+
+def _list_marks(line: SessionLine) -> str:
     marks = {"demo": line.is_demo, "imported": line.is_imported, "fork": bool(line.forked_from)}
-    return " ".join((line.protocol, *(f"({name})" for name, is_so in marks.items() if is_so)))
+    return " ".join(f"({name})" for name, is_so in marks.items() if is_so)
 
 
 def _print_pairs(console: "Console", lines: list[SessionLine]) -> None:
@@ -123,7 +127,7 @@ def _print_pairs(console: "Console", lines: list[SessionLine]) -> None:
     for line in lines:
         head = Text.assemble(f"{line.session}  ", _style_standing(line), "  ", one_line(line.choice) or "–")
         console.print(head, no_wrap=True, overflow="ellipsis")
-        console.print(Text(f"    {one_line(line.topic)}"), no_wrap=True, overflow="ellipsis")
+        console.print(Text(f"    {f'{_list_marks(line)} {one_line(line.topic)}'.lstrip()}"), no_wrap=True, overflow="ellipsis")
 
 
 def _build_table(lines: list[SessionLine], width: int) -> "Table":
@@ -137,7 +141,8 @@ def _build_table(lines: list[SessionLine], width: int) -> "Table":
         table.add_column(head, no_wrap=True, overflow="ellipsis", ratio={"question": 3, "decided": 2}.get(head))
     for line in lines:
         added = (line.strength or "–", _name_protocol(line), f"{line.opened_at.astimezone():%Y-%m-%d %H:%M}") if more else ()
-        question, decided = Text(one_line(line.topic)), Text(one_line(line.choice) or "–")
+        marks = "" if more else _list_marks(line)
+        question, decided = Text(f"{marks} {one_line(line.topic)}".lstrip()), Text(one_line(line.choice) or "–")
         table.add_row(line.session, _style_standing(line), *added, question, decided)
     return table
 

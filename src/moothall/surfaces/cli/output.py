@@ -81,8 +81,8 @@ def localize_times(minutes: str) -> str:
     return _HEAD.sub(lambda head: _STAMP.sub(lambda stamp: format_local(datetime.fromisoformat(stamp[0])), head[0]), minutes)
 
 
-def format_local(at: datetime) -> str:
-    return f"{at.astimezone():%Y-%m-%d %H:%M %Z}"
+def format_local(at: datetime, clock: str = "%H:%M") -> str:
+    return f"{at.astimezone():%Y-%m-%d {clock} %Z}"
 
 
 def print_paged(console: "Console", content: "RenderableType") -> None:
