@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING, Unpack
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
     from moothall.app.panels import Panel
+    from moothall.app.pipelines import build_pipeline_options, load_pipeline
     from moothall.app.session_options import Options
+    from moothall.app.shared_runner import run_worker
     from moothall.domain.effects import Brief
     from moothall.domain.protocol_state import LostSeat
     from moothall.domain.roster import Seat
     from moothall.domain.topic import ContextFile, Topic
     from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
-    from moothall.errors import CallerError, MootError, WorldError
+    from moothall.errors import BadAnswer, CallerError, MootError, WorldError
     from moothall.reports.decision import Decision, Dissent, SourcedClaim
 else:
     # Loaded on first use: a program that imports one module of Moot does not import all of them.
     _PLACES = {
+        "BadAnswer": "errors",
         "Brief": "domain.effects",
         "CallerError": "errors",
         "ContextFile": "domain.topic",
@@ -35,6 +38,9 @@ else:
         "TextDelta": "engine.events",
         "Topic": "domain.topic",
         "WorldError": "errors",
+        "build_pipeline_options": "app.pipelines",
+        "load_pipeline": "app.pipelines",
+        "run_worker": "app.shared_runner",
     }
 
     def __getattr__(name: str) -> object:
@@ -50,6 +56,7 @@ else:
 
 
 __all__ = [
+    "BadAnswer",
     "Brief",
     "CallerError",
     "ContextFile",
@@ -68,7 +75,10 @@ __all__ = [
     "TextDelta",
     "Topic",
     "WorldError",
+    "build_pipeline_options",
     "hold",
+    "load_pipeline",
+    "run_worker",
 ]
 
 

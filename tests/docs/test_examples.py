@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+import moothall
 from moothall.app.panels import parse_panel
 from moothall.app.pipelines import parse_pipeline
 from moothall.participants.recipes import find_recipe
@@ -93,6 +94,12 @@ def test_the_search_of_the_docs_is_a_recipe(tmp_path: Path) -> None:
 def test_the_docs_name_every_command() -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     assert [name for name in main.commands if f"`{name}" not in page and f"`{name} " not in page] == []
+
+
+def test_every_public_name_of_the_top_module_stands_in_an_example() -> None:
+    """In Python that runs as a test or, where it would never end, in a block to read."""
+    examples = "\n".join(code for language in ("python", "py") for _, code in blocks(language))
+    assert [name for name in moothall.__all__ if not re.search(rf"\b{name}\b", examples)] == []
 
 
 def test_every_link_in_the_docs_leads_somewhere() -> None:
