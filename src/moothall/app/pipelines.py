@@ -131,13 +131,12 @@ def get_shipped_path(name: str, language: Language = "en") -> Path:
     """Return the file of a pipeline that ships with Moot; raises BadSetting."""
     if name not in list_shipped():
         raise BadSetting(f"no pipeline is called {name!r}; known: {', '.join(list_shipped())}, or give a .toml file")
-    return find_translation(Path(str(_folder())), name, language, "pipeline.toml")
+    return find_translation(_folder(), name, language, "pipeline.toml")
 
 
 def read_shipped_text(name: str, language: Language = "en") -> str:
-    """Return the text of a pipeline that ships with Moot, with absolute script paths, so that it can be copied elsewhere."""
-    path = get_shipped_path(name, language)
-    return path.read_text(encoding="utf-8").replace('"script:', f'"script:{path.parent.as_posix()}/')
+    """Return the text of a pipeline that ships with Moot."""
+    return get_shipped_path(name, language).read_text(encoding="utf-8")
 
 
 def load_pipeline(name: str, language: Language = "en") -> PipelineFile:
@@ -158,6 +157,9 @@ def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
         agents = tuple(_build_agent(form, each, folder) for each in form.agent)
     except MootError as cause:
         raise BadSetting(f"{what}: {cause}") from cause
+    # A copy of a pipeline that ships with Moot runs anywhere, with the script that ships beside the original.
+    script = form.pipeline.platform.removeprefix("script:")
+    place = _folder() if (_folder() / script).is_file() and not (folder / script).is_file() else folder
     known = [agent.id for agent in agents]
     for pair in form.pair:
         if not {pair.asker, pair.to} <= set(known):
@@ -166,7 +168,7 @@ def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
         task=form.pipeline.task.strip(),
         language=form.pipeline.language,
         agents=agents,
-        platform=resolve_platform_path(form.pipeline.platform, folder),
+        platform=resolve_platform_path(form.pipeline.platform, place),
         settings={"steps": [step.model_dump() for step in form.step], "patience": form.pipeline.patience},
         consult_limit=form.pipeline.consult_limit,
         consult_total=form.pipeline.consult_total,
@@ -235,5 +237,5 @@ def _build_agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
     return agent.build(folder, usual)
 
 
-def _folder() -> Any:
-    return files("moothall.app") / "pipelines_shipped"
+def _folder() -> Path:
+    return Path(str(files("moothall.app"))) / "pipelines_shipped"
