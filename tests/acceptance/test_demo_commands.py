@@ -122,7 +122,7 @@ def test_every_record_that_a_demo_names_is_there(cli: Cli, name: str) -> None:
 
 
 def test_without_a_key_and_a_terminal_the_demo_is_played_and_says_how_to_go_on(cli: Cli) -> None:
-    done = cli("try", "Should we?")
+    done = cli("demo", "--ask", "Should we?")
     assert done.out.startswith("No provider's key and no model server was found.")
     assert ONE_WAY in done.out
     assert "1  the demo" in done.out
@@ -132,7 +132,7 @@ def test_without_a_key_and_a_terminal_the_demo_is_played_and_says_how_to_go_on(c
 
 
 def test_without_a_key_a_person_is_asked_which_one(cli: Cli) -> None:
-    with Terminal(cli, "try", "Should we?") as terminal:
+    with Terminal(cli, "demo", "--ask", "Should we?") as terminal:
         terminal.wait_for("1 or 2?")
         terminal.type("both\n")
         terminal.type("1\n")
@@ -144,14 +144,14 @@ def test_without_a_key_a_person_is_asked_which_one(cli: Cli) -> None:
 def test_with_a_key_the_meeting_is_held_as_ever(tmp_path: Path) -> None:
     """The question goes to the model that was found; here it cannot be reached, and no demo hides that."""
     cli = Cli(tmp_path / "home", tmp_path, OPENAI_API_KEY="k", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
-    done = cli("try", "Should we?", code=1)
+    done = cli("demo", "--ask", "Should we?", code=1)
     assert ONE_WAY not in done.out
     assert cli("list").out == ""
 
 
 def test_make_run_offers_the_demo_and_takes_a_topic() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "$(if $(filter file,$(origin TOPIC)),try,run)" in makefile
+    assert "$(if $(filter file,$(origin TOPIC)),demo --ask,run)" in makefile
 
 
 def test_a_demo_is_played_over_json_rpc(cli: Cli) -> None:

@@ -64,8 +64,8 @@ def test_what_could_never_be_decided_is_refused_before_anything_is_recorded(cli:
 
 
 def test_every_protocol_gates_and_gives_the_published_shape(cli: Cli) -> None:
-    """G-1: what was decided, word for word, is required with 0 and anything else with 6; the JSON fits `moot schema decision`."""
-    schema = json.loads(cli("schema", "decision").out)
+    """G-1: what was decided, word for word, is required with 0, anything else with 6; the JSON fits `moot decisions schema`."""
+    schema = json.loads(cli("decisions", "schema").out)
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
     for name in (demo.name for demo in list_demos("en")):

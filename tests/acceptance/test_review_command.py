@@ -33,7 +33,7 @@ def test_a_change_is_reviewed_gated_and_written_for_others(cli: Cli) -> None:
     """G-1: findings as objects in JSON, Markdown and SARIF; advice ends with 0, and with --require 0, 6 or 2."""
     seats = _seat(cli, a={"findings": [ONE, TWO]}, b={"findings": [ONE]}, c=NONE)
     shown = json.loads(cli("review", "-", *seats, "--json", "--session", "s", stdin=DIFF).out)
-    assert list(Draft202012Validator(json.loads(cli("schema", "decision").out)).iter_errors(shown)) == []
+    assert list(Draft202012Validator(json.loads(cli("decisions", "schema").out)).iter_errors(shown)) == []
     assert shown["choice"] == "request changes"
     first, second = shown["findings"]
     assert (first["file"], first["firstLine"], first["state"], first["heldBy"]) == ("src/app.py", 12, "upheld", ["a", "b"])

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,7 @@ def test_the_folder_is_told_again_from_the_ledger_byte_for_byte(cli: Cli) -> Non
     cli("swarm", TASK, *seats())
     (folder,) = folders(cli)
     session = session_of(read(folder))
-    cli("swarm-report", session, "--folder", "again")
+    cli("export", session, "folder", "-o", "again")
     (again,) = (cli.cwd / "again").iterdir()
     assert read(again) == read(folder)
     assert cli("replay", session).code == 0
@@ -124,15 +125,17 @@ def test_a_join_is_undone_in_the_report(cli: Cli) -> None:
     """S-8."""
     cli("swarm", TASK, *seats())
     session = session_of(read(folders(cli)[0]))
-    found = cli.json("swarm-report", session)
-    names = [join["id"] for join in found["joins"]]
+    names = sorted(set(re.findall(r"join-\d+", cli("export", session, "minutes").out)))
     assert names
-    undone = cli("swarm-report", session, *[word for name in names for word in ("--apart", name)]).out
+    apart = [word for name in names for word in ("--apart", name)]
+    undone = cli("export", session, "minutes", *apart).out
     assert "RECKONED ANEW with these joins undone" in undone
-    assert "there is no join" in cli("swarm-report", session, "--apart", "join-99", code=2).err
-    assert "<svg" in cli("swarm-report", session, "--form", "html").out
-    for words in (["--folder", "elsewhere"], ["--form", "blackboard"]):
-        assert "--apart applies only" in cli("swarm-report", session, "--apart", names[0], *words, code=2).err
+    assert "there is no join" in cli("export", session, "minutes", "--apart", "join-99", code=2).err
+    assert "<svg" in cli("export", session, "html", *apart).out
+    assert json.loads(cli("export", session, "standing", *apart).out) != json.loads(cli("export", session, "standing").out)
+    for words in (["folder", "-o", "elsewhere"], ["blackboard"]):
+        assert "--apart applies only" in cli("export", session, *words, "--apart", names[0], code=2).err
+    assert "it is `moot export SESSION minutes --apart JOIN`" in cli("swarm-report", session, code=2).err
     assert not (cli.cwd / "elsewhere").exists()
 
 
@@ -201,7 +204,7 @@ def test_a_terminal_shows_the_swarm_at_work(cli: Cli, tmp_path: Path) -> None:
         terminal.wait_for("Round 3")
         assert terminal.ended() == 0
         shown = terminal.raw.decode()
-    for part in ("caching at the edge", "█", "EXPLORER", "DEBATER", "Diversity", "探微者", "Ctrl-C"):
+    for part in ("caching at the edge", "█", "explorer", "debater", "Diversity", "探微者", "Ctrl-C"):
         assert part in shown, part
 
 
@@ -316,5 +319,5 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
     assert b"op-999" not in files["operation-log.json"]
     assert board["operations"]["requested"] == board["operations"]["processed"] + board["operations"]["failed"]
     text = files["final-research-report.md"].decode()
-    for told in ("PARTIAL REPORT", "agent_removed: agentId late", "agent_removed: agentId wrong"):
+    for told in ("PARTIAL REPORT", "agent removed: agent late", "agent removed: agent wrong"):
         assert told in text, told

@@ -1,8 +1,10 @@
 """How the command line is learned and typed: its list of commands, short names of sessions, questions, settings, lists."""
 
 import io
+import json
+import re
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -88,6 +90,9 @@ def test_a_session_is_named_by_last_a_beginning_or_its_number(home: Path) -> Non
         (("run", "Should", "we", "ship?"), 'put the topic in quotes: main run "Should we ship?"'),
         (("run", "Ship?", "--wait", "2hours"), "--wait 2hours: expected a duration such as 90s, 10m, 2h or 3d"),
         (("backup", "x.db"), "it is `moot ledger backup`"),
+        (("try", "Ship?"), "it is `moot demo --ask TOPIC`"),
+        (("decisions", "new", "queues"), 'to search: main decisions search "new queues"'),
+        (("demo", "debate", "--ask", "Ship?"), "--ask holds a meeting of its own"),
         (("help", "nonsense"), "No such command 'nonsense'"),
         (("resume", "one", "two"), "unexpected: two; main resume takes one SESSION"),
     ],
@@ -190,6 +195,7 @@ def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(width: int,
             standing="decided",
             choice=choice,
             strength="fair",
+            is_demo=number == 1,
         )
         for number, (topic, choice) in enumerate(asked)
     ]
@@ -199,9 +205,18 @@ def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(width: int,
     assert list(listing._describe_sessions(lines, [], False)) == []
     shown = file.getvalue()
     assert max(cell_len(line) for line in shown.splitlines()) <= width
-    for piece in ("think_20261116_000", "think_20261116_001", "Which queue?", "redis", "订单服务", "双十一"):
+    for piece in ("think_20261116_000", "think_20261116_001", "Which queue?", "redis", "订单服务", "双十一", "(demo)"):
         assert piece in shown
     assert len(shown.splitlines()) == (4 if width < 100 else 3)
+
+
+def test_a_file_that_is_named_says_the_form(home: Path) -> None:
+    hold("one")
+    assert call("export", "last", "-o", str(home / "meeting.html")).exit_code == 0
+    assert (home / "meeting.html").read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+    refused = call("export", "one", "-o", str(home / "meeting.pdf"))
+    assert (refused.exit_code, "minutes, html or jsonl" in refused.stderr) == (2, True)
+    assert not (home / "meeting.pdf").exists()
 
 
 def test_no_colour_is_printed_where_none_is_wanted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,3 +238,22 @@ def test_times_of_shown_minutes_are_those_of_this_clock(monkeypatch: pytest.Monk
         monkeypatch.undo()
         time.tzset()
     assert told == f"s · 2026-11-17 02:47 CST – 2026-11-17 02:50 CST · demo\n#2 · **a** · 2026-11-17 02:47 CST\n{said}"
+
+
+def test_lists_show_the_time_of_this_clock_and_json_the_offset(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    time.tzset()
+    try:
+        hold("one")
+        assert call("invite", "--owner").exit_code == 0
+        now = datetime.now(UTC)
+        opened = re.search(r"\t([\d-]+ [\d:]+) CST\t", call("list").output)
+        logged = re.search(r"^([\d-]+ [\d:]+) CST  token issued", call("access", "log").output, re.MULTILINE)
+        (row, *_) = json.loads(call("access", "log", "--json").output)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    for shown in (opened, logged):
+        assert shown is not None
+        assert abs(datetime.fromisoformat(f"{shown[1]}+08:00") - now) < timedelta(minutes=2)
+    assert datetime.fromisoformat(row["at"]).tzinfo is not None

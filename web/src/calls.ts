@@ -202,6 +202,7 @@ export interface Found {
   snippet: string;
   topic: string;
   decision?: string | null;
+  choice: string;
   strength: string;
   outcome?: "success" | "partial" | "failure" | "abandoned" | null;
 }

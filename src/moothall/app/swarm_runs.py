@@ -8,7 +8,7 @@ import asyncio
 import logging
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from threading import Lock
@@ -19,7 +19,7 @@ from moothall.disk.private import write_atomically
 from moothall.domain.facts import Closed, Language
 from moothall.domain.ids import parse_session_id
 from moothall.engine.events import EntryAdded
-from moothall.errors import FolderUnwritable
+from moothall.errors import BadSetting, FolderUnwritable
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.swarm.facts import ConvergenceMeasured
@@ -29,10 +29,14 @@ from moothall.protocols.swarm.records.files import (
     folder_name,
     list_template_files,
     render_run_config,
+    render_standing,
     round_files,
     run_files,
 )
+from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.reports.markdown import render_markdown
+from moothall.reports.page import render_page
 
 RUNS: Final = "swarm-runs"
 TEMPLATE: Final = ".template"
@@ -141,6 +145,32 @@ def _make_folder(path: Path, config: str) -> bool:
 def _replace_file(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text)
+
+
+async def _load_swarm(moot: Moot, session: str) -> SwarmTimeline:
+    timeline = unwrap_timeline(await moot.load_timeline(session))
+    if not isinstance(timeline, SwarmTimeline):
+        raise BadSetting(f"{session!r} is not a swarm; use `moot show {session}`")
+    return timeline
+
+
+async def write_run_folder(moot: Moot, session: str, base: str | None) -> Path | None:
+    """Write the folder of a swarm again, and return it; raises BadSetting and FolderUnwritable."""
+    folder = RunFolder(Path(base or RUNS))
+    folder.write(await _load_swarm(moot, session))
+    return folder.path
+
+
+async def stream_apart(moot: Moot, session: str, form: str, apart: Collection[str]) -> AsyncIterator[str]:
+    """Yield a form of a swarm with joins undone and every figure recomputed; raises BadSetting."""
+    if form not in {"minutes", "html", "convergence", "standing"}:
+        raise BadSetting(f"--apart applies only to the forms minutes, html, convergence and standing, not to {form!r}")
+    timeline = await _load_swarm(moot, session)
+    if form in {"convergence", "standing"}:
+        yield render_standing(timeline, apart) if form == "standing" else render_convergence_report(timeline, apart)
+        return
+    report = build_swarm_report(timeline, apart)
+    yield render_page(report) if form == "html" else render_markdown(report)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, MEASURE, UNNAMED_MI
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.swarm.facts import LIKENESS, MAX_AGENTS, MIN_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
-from moothall.protocols.swarm.records.files import render_blackboard, render_operation_log, render_run_config
+from moothall.protocols.swarm.records.files import render_blackboard, render_operation_log, render_run_config, render_standing
 from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, add_and_describe_entry
@@ -95,6 +95,7 @@ SWARM: Final = ProtocolPlugin(
         "operations": render_operation_log,
         "convergence": render_convergence_report,
         "config": render_run_config,
+        "standing": render_standing,
     },
     expect=expect_calls,
     refuses={"turns": "its explorers work in rounds; limit them with the setting max_rounds"},

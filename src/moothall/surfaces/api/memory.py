@@ -70,6 +70,7 @@ class FoundOut(ApiModel):
     snippet: str
     topic: str
     decision: str | None = None
+    choice: str = ""
     strength: str = ""
     outcome: Outcome | None = None
 

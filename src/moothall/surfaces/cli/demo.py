@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from typing import NoReturn
 
 import click
 from rich.console import Console
@@ -30,8 +31,18 @@ LANGUAGE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 @click.option("--pace", type=click.Choice(PACES), help="How fast it plays. Default: reading; without a terminal: fast.")
 @click.option("--fast", is_flag=True, help="The same as --pace fast: without waiting.")
 @click.option("--list", "is_listing", is_flag=True, help="List the demos and play none.")
+@click.option("--ask", "topic", metavar="TOPIC", help="As `make run`: ask the models that are found here; a demo where none is.")
 @session_options("demo")
-def demo(*, name: str | None, pace: Pace | None, fast: bool, is_listing: bool, options: Options, hold: HoldOptions) -> None:
+def demo(
+    *,
+    name: str | None,
+    pace: Pace | None,
+    fast: bool,
+    is_listing: bool,
+    topic: str | None,
+    options: Options,
+    hold: HoldOptions,
+) -> None:
     """Play a meeting of PROTOCOL that was written in advance: a real question, real disagreement, a decision.
 
     Rules, record, tally and reports are the real ones; only the words of the seats come from a script. It is recorded like any
@@ -43,7 +54,12 @@ def demo(*, name: str | None, pace: Pace | None, fast: bool, is_listing: bool, o
     moot demo
     moot demo debate --language zh
     moot demo swarm --pace quick
+    moot demo --ask "Should we rewrite it?"
     """
+    if topic is not None and (name is not None or is_listing):
+        raise click.UsageError("--ask holds a meeting of its own; give it alone")
+    if topic is not None:
+        ask_first_question(topic)
     language, as_json = options.get("language") or guess_language(), hold.as_json
     terminal = TerminalSession(required=hold.required)
 
@@ -124,14 +140,8 @@ def choose_demo(language: Language, *, as_json: bool) -> Demo:
         output.print_note(", ".join(names))
 
 
-@click.command("try")
-@click.argument("topic")
-def try_out(topic: str) -> None:
-    """Hold a first meeting on TOPIC, as `make run` does: with what is found here, or with a demo.
-
-    \b
-    moot try "Should we rewrite it?"
-    """
+def ask_first_question(topic: str) -> NoReturn:
+    """Hold a meeting with the models that are found here; where none is, offer a demo or the embedded model."""
     terminal = TerminalSession()
 
     async def find() -> tuple[tuple[str, ...], list[str]]:
@@ -171,6 +181,6 @@ def ask_way(language: Language) -> str:
             return typed
 
 
-def run_in_place(topic: str, *more: str) -> None:
+def run_in_place(topic: str, *more: str) -> NoReturn:
     """Go on as `moot run`: the same command that a person would type."""
-    run.main([*more, "--", topic], prog_name="moot run")
+    raise SystemExit(run.main([*more, "--", topic], prog_name="moot run"))

@@ -24,7 +24,7 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "bench": ("bench",),
     "config": ("config",),
     "connect": ("connect",),
-    "demo": ("demo", "try"),
+    "demo": ("demo",),
     "invite": ("invite", "key", "log"),
     "listing": ("list", "label"),
     "join": ("join",),
@@ -37,23 +37,23 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "review": ("review",),
     "records": ("export", "import", "replay", "fork", "diff", "verify", "heads", "backup", "restore", "archive"),
     "roundtable": ("roundtable",),
-    "run": ("run", "consult", "swarm", "swarm-report", "resume", "again", "watch"),
+    "run": ("run", "consult", "swarm", "resume", "again", "watch"),
     "serve": ("serve", "worker"),
     "sessions": ("show", "input", "asks", "answer", "cancel"),
     "setup": ("panel", "setup", "doctor"),
     "sit": ("sit",),
-    "tools": ("tools", "schema"),
+    "tools": ("tools",),
 }
 """The commands of each module of this package."""
 FIRST: Final = ("demo", "run", "list", "show", "resume", "sit", "export", "decisions", "serve", "doctor")
 """The commands that matter first: alone they are the answer to `moot`."""
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "Ask": ("swarm", "consult", "pipeline", "roundtable", "review", "again", "bench", "try"),
+    "Ask": ("swarm", "consult", "pipeline", "roundtable", "review", "again", "bench"),
     "Take part": ("watch", "asks", "answer", "input", "invite", "join", "cancel"),
-    "Look back": ("label", "replay", "verify", "fork", "diff", "import", "swarm-report"),
+    "Look back": ("label", "replay", "verify", "fork", "diff", "import"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
     "Serve": ("worker", "ready", "mcp", "acp", "notify", "access", "ledger"),
-    "Extend": ("config", "setup", "connect", "panel", "schema"),
+    "Extend": ("config", "setup", "connect", "panel"),
 }
 """The other commands by what one wants to do. A test refuses a command that is in none."""
 NESTED: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
@@ -61,7 +61,12 @@ NESTED: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "ledger": ("Back up, restore and archive the ledger; print its signed heads.", ("backup", "restore", "archive", "heads")),
 }
 """The rare commands, under a word of their own."""
-LONG: Final = frozenset({"bench", "demo", "try", "run", "resume", "again", "consult", "swarm", "review"})
+MOVED: Final = {
+    **{name: f"{group} {name}" for group, (_, names) in NESTED.items() for name in names},
+    **{"schema": "decisions schema", "swarm-report": "export SESSION minutes --apart JOIN", "try": "demo --ask TOPIC"},
+}
+"""What words that one might type are called."""
+LONG: Final = frozenset({"bench", "demo", "run", "resume", "again", "consult", "swarm", "review"})
 """Commands whose modules take a second to load: a reader who waits that long for the first sign thinks that it hangs."""
 LINES: Final = Path(__file__).with_name("commands.json")
 """The first sentence of each command's help, which the list of commands shows. A test writes it from the commands."""
@@ -105,6 +110,8 @@ class LazyGroup(click.Group):
     """A group whose commands are loaded when they are called."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands and "search" in self.commands:
+            ctx.fail(f'{args[0]!r} is no command of it; to search: {ctx.command_path} search "{" ".join(args)}"')
         name, command, rest = super().resolve_command(ctx, args)
         return name, command.load(rest) if isinstance(command, LazyCommand) else command, rest
 
@@ -124,8 +131,8 @@ class MainGroup(LazyGroup):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.commands and (len(args[0].split()) > 1 or _CHINESE.search(args[0])):
             ctx.fail(f'a question is put by `moot run`: moot run "{args[0]}"')
-        if args and args[0] in _parents:
-            ctx.fail(f"it is `moot {_parents[args[0]].name} {args[0]}`")
+        if args and args[0] in MOVED:
+            ctx.fail(f"it is `moot {MOVED[args[0]]}`")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -46,7 +46,7 @@ def format_decision(each: DecisionOut) -> str:
 def show_search(result: SearchOut) -> Iterator[str]:
     for hit in result.decisions:
         worth = f"{hit.strength}: " if hit.strength and hit.decision else ""
-        decided = f"{worth}{one_line(hit.decision or 'undecided')}"
+        decided = f"{worth}{summarize_choice(hit.choice, hit.decision)}" if hit.decision else "undecided"
         yield f"{hit.decision_id}  {hit.outcome or 'not reviewed'}  {one_line(hit.topic)}  → {decided}"
         yield f"    {one_line(hit.snippet)}"
     for thread in result.threads:
@@ -111,6 +111,7 @@ decisions = Command(
             arguments=["query"],
         ).build("search"),
         "show": LazyCommand("show", "decision_show"),
+        "schema": LazyCommand("schema", "tools"),
         "review": Command(
             method=METHODS["cstp.reviewDecision"],
             show=show_review,
@@ -225,7 +226,7 @@ def show_breakers(result: BreakersOut) -> Iterator[str]:
 
 
 def format_circuit(circuit: CircuitView) -> str:
-    opens = f", a probe is allowed from {circuit.half_open_at:%Y-%m-%d %H:%M} UTC" if circuit.half_open_at else ""
+    opens = f", a probe is allowed from {output.format_local(circuit.half_open_at)}" if circuit.half_open_at else ""
     many = f", {circuit.sources} of {circuit.least_sources} sources" if circuit.least_sources > 1 else ""
     return f"{one_line(circuit.scope)}: {circuit.state} ({circuit.failures} of {circuit.threshold} failures{many}{opens})"
 

@@ -24,29 +24,38 @@ from moothall.surfaces.cli.options import Duration, parse_swaps, swap_option
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 
 KEY_HELP = "64 digits, or a file with them."
+FORMS_OF_FILES = {".md": "minutes", ".html": "html", ".jsonl": "jsonl"}
+"""What is written where a file is named and no form."""
 
 
 @click.command()
 @click.argument("session")
-@click.argument("form")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="A file, written atomically. Default: standard output.")
+@click.argument("form", default="")
+@click.option("-o", "--output", type=click.Path(), help="A file, written atomically. Default: standard output.")
+@click.option("--apart", multiple=True, metavar="JOIN", help="Undo this join of a swarm and recompute every figure; repeatable.")
 @out.json_option
-def export(session: str, form: str, output: str | None, as_json: bool) -> None:
+def export(session: str, form: str, output: str | None, apart: tuple[str, ...], as_json: bool) -> None:
     """Write a session as minutes (Markdown), html (one page) or jsonl (the ledger, record for record).
 
     A persona meeting has the form context (context_ledger.json) as well, a pipeline artefacts (JSON), a review sarif and
-    summary, a swarm blackboard, operations, convergence and config.
+    summary, a swarm blackboard, operations, convergence, config, standing and folder (all its files, in the folder -o).
 
     \b
     moot export think_20261115_001 minutes
     moot export think_20261115_001 html -o meeting.html
+    moot export last -o meeting.html
+    moot export think_20261115_001 minutes --apart join-2
 
     html is the page of `moot serve` as one file: it works from disk, without a server, and without script it is a report to read.
     """
-    out.run(lambda: _export(session, form, output, as_json=as_json), as_json=as_json)
+    out.run(lambda: _export(session, form, output, apart, as_json=as_json), as_json=as_json)
 
 
-def _stream_form(moot: Moot, session: str, form: str) -> AsyncIterator[str]:
+def _stream_form(moot: Moot, session: str, form: str, apart: tuple[str, ...]) -> AsyncIterator[str]:
+    if apart:
+        from moothall.app.swarm_runs import stream_apart
+
+        return stream_apart(moot, session, form, apart)
     if form in {"jsonl", "minutes"}:
         return moot.stream_export(session, form)
     from moothall.surfaces.api.page_export import stream_text
@@ -54,11 +63,18 @@ def _stream_form(moot: Moot, session: str, form: str) -> AsyncIterator[str]:
     return stream_text(moot, session, form)
 
 
-async def _export(session: str, form: str, output: str | None, *, as_json: bool) -> None:
+async def _export(session: str, form: str, output: str | None, apart: tuple[str, ...], *, as_json: bool) -> None:
     """Write a session part by part, however long it is."""
+    form = form or FORMS_OF_FILES.get(Path(output or "").suffix, "")
+    if not form:
+        raise BadSetting(f"name the form: moot export {session} minutes, html or jsonl; or a file that ends so: -o meeting.html")
     async with Moot() as moot:
-        parts, text = _stream_form(moot, session, form), None
-        if output is not None:
+        parts, text = _stream_form(moot, session, form, apart), None
+        if form == "folder" and not apart:
+            from moothall.app.swarm_runs import write_run_folder
+
+            output = str(await write_run_folder(moot, session, output))
+        elif output is not None:
             await _write_parts(parts, output)
         elif as_json:
             text = "".join([part async for part in parts])

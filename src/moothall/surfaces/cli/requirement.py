@@ -18,7 +18,7 @@ require_option = click.option(
     "required",
     multiple=True,
     metavar="CHOICE",
-    help="Exit with 0 only if this was decided: else 6, or 4 without a decision. Can be repeated.",
+    help="Exit with 0 only if this was decided, else with 6, or 4 without a decision; name the answers by --option. Repeatable.",
 )
 
 

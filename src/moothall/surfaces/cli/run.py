@@ -1,4 +1,4 @@
-"""`moot run`, `consult`, `swarm`, `swarm-report`, `resume`, `again` and `watch`: sessions held and followed in this terminal."""
+"""`moot run`, `consult`, `swarm`, `resume`, `again` and `watch`: sessions held and followed in this terminal."""
 
 import os
 from contextlib import AbstractContextManager, nullcontext
@@ -11,21 +11,13 @@ from moothall.app.moot import Moot
 from moothall.app.recurring import has_changed, open_again
 from moothall.app.rosters import DEFAULT_TIME, build_consultation_options, build_swarm_options
 from moothall.app.session_options import Options
-from moothall.app.swarm_runs import RUNS, RunFolder
+from moothall.app.swarm_runs import RUNS
 from moothall.domain.consult import ConsultKind
 from moothall.domain.ids import parse_session_id
 from moothall.engine.events import EntryAdded
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SESSION_COMMAND
-from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode, Settle
-from moothall.protocols.swarm.records.files import render_blackboard
-from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
-from moothall.protocols.swarm.reports.standing import build_standing_json, compute_what_if
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.reports.json_text import dump_json
-from moothall.reports.markdown import format_cell, render_markdown
-from moothall.reports.page import render_page
 from moothall.reports.sections import describe_pause
 from moothall.scoring.stigmergy import QuorumOf
 from moothall.surfaces.cli import output
@@ -39,7 +31,6 @@ from moothall.surfaces.cli.options import (
     swap_option,
     wait_option,
 )
-from moothall.surfaces.cli.output import CommandResult, moot_command
 from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
 from moothall.surfaces.cli.terminal_session import TerminalSession, follow_keys, open_and_hold
@@ -127,60 +118,6 @@ def swarm(
     open_and_hold(prepare, hold, runs=runs)
 
 
-@click.command("swarm-report")
-@click.argument("session")
-@click.option("--apart", multiple=True, metavar="JOIN", help="Undo this join and recompute every figure; can be repeated.")
-@click.option(
-    "--form", type=click.Choice(["md", "html", "convergence", "standing", "blackboard"]), default="md", show_default=True
-)
-@click.option(
-    "--folder", type=click.Path(file_okay=False, path_type=Path), help="Write the run's folder again, inside this folder."
-)
-@moot_command
-async def swarm_report(moot: Moot, session: str, apart: tuple[str, ...], form: str, folder: Path | None) -> CommandResult:
-    """Print a swarm's report, computed from the record. The joins of ideas in it have names; `--apart` undoes them.
-
-    \b
-    moot swarm-report think_20261115_001 --apart join-2
-    """
-    if apart and (folder is not None or form == "blackboard"):
-        raise BadSetting(
-            "--apart applies only to the forms md, html, convergence and standing, not to --folder and not to the blackboard"
-        )
-    timeline = unwrap_timeline(await moot.load_timeline(session))
-    if not isinstance(timeline, SwarmTimeline):
-        raise BadSetting(f"{session!r} is not a swarm; use `moot show {session}`")
-    if folder is not None:
-        run_folder = RunFolder(folder)
-        run_folder.write(timeline)
-        return CommandResult(json={"folder": str(run_folder.path)}, lines=[f"{run_folder.path}/"])
-    joins = [{"id": join.id, **_build_join_json(join.placed)} for join in timeline.joins]
-    return CommandResult(
-        json={"joins": joins, "rounds": compute_what_if(timeline, apart).rounds},
-        lines=[_render_form(timeline, form, apart).rstrip("\n")],
-    )
-
-
-def _render_form(timeline: SwarmTimeline, form: str, apart: tuple[str, ...]) -> str:
-    if form == "blackboard":
-        return render_blackboard(timeline)
-    if form == "standing":
-        return dump_json(build_standing_json(timeline, apart), indent=2)
-    if form == "convergence":
-        return render_convergence_report(timeline, apart)
-    report = build_swarm_report(timeline, apart)
-    return render_page(report) if form == "html" else render_markdown(report)
-
-
-def _build_join_json(placed: Any) -> dict[str, object]:
-    return {
-        "text": format_cell(placed.text),
-        "takenFor": format_cell(placed.similar_to),
-        "reason": placed.reason,
-        "likeness": placed.likeness,
-    }
-
-
 @click.command(cls=WaitCommand)
 @click.argument("session")
 @wait_option
@@ -239,6 +176,7 @@ def again(*, session: str, wait: float | None, required: tuple[str, ...], as_jso
     \b
     moot again think_20261115_001
     moot again think_20261115_001 --require keep --wait 1h
+    0 9 * * 1 moot again think_20261115_001     (a line of crontab: each Monday at nine)
     """
     terminal = TerminalSession()
 

@@ -83,15 +83,12 @@ async def tools(rights: bool) -> out.CommandResult:
 
 
 @click.command()
-@click.argument("name", type=click.Choice(["decision"]))
-def schema(name: str) -> None:
-    """Print the JSON schema of NAME, for programs that read it: a decision, as `--json` prints it.
+def schema() -> None:
+    """Print the JSON schema of a decision as `--json` prints it, for programs that read it.
 
     \b
-    moot schema decision > decision.schema.json
+    moot decisions schema > decision.schema.json
     """
-    # The only one so far.
-    assert name == "decision"
     out.print_json(build_decision_schema())
 
 

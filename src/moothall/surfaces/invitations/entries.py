@@ -29,7 +29,8 @@ def render_invitation(token: str, door: Door, prompt: str, *, agent: str | None,
     if serving:
         parts.append(serving)
     if link and agent is None:
-        parts.append(f"── in a browser (the link works once, within a day)\n{link}")
+        here = "; on this machine: elsewhere it needs `moot serve --host` and --url" if "//127.0.0.1" in link else ""
+        parts.append(f"── in a browser (the link works once, within a day{here})\n{link}")
     chosen = {agent: ALL_CLIENTS[agent]} if agent else CLIENTS
     for key, client in chosen.items():
         # Beside the title: what stands below it is copied whole.

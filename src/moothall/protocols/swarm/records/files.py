@@ -6,7 +6,7 @@ in the ledger.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from datetime import datetime
 from hashlib import sha256
@@ -19,7 +19,7 @@ from moothall.protocols.swarm.facts import ConvergenceMeasured
 from moothall.protocols.swarm.json_fields import format_agent_name, name_ideas, take_fields, to_camel_case, to_plain_json
 from moothall.protocols.swarm.prompts import build_agent_state
 from moothall.protocols.swarm.reports.report import build_swarm_report, list_section_titles, render_convergence_report
-from moothall.protocols.swarm.reports.standing import build_choice_json
+from moothall.protocols.swarm.reports.standing import build_choice_json, build_standing_json
 from moothall.protocols.swarm.reports.timeline import IdeaJoin, LoggedOperation, ReceivedReport, SwarmTimeline
 from moothall.protocols.swarm.rules.evidence import AnswerIndex
 from moothall.protocols.swarm.rules.operations import read_amount
@@ -326,6 +326,11 @@ def list_template_files(language: Language) -> Iterator[RunFile]:
     yield RunFile(("README.md",), words.readme)
     titles = (title.format(number=1, threshold="67 %") for title in list_section_titles(SWARM_REPORT[language]))
     yield RunFile(("report-template.md",), "\n\n".join((words.head, *(f"## {title}\n\n…" for title in titles))) + "\n")
+
+
+def render_standing(timeline: SwarmTimeline, apart: Iterable[str] = ()) -> str:
+    """Return where the swarm stands, as JSON."""
+    return _dump_json_text(build_standing_json(timeline, apart))
 
 
 def run_files(timeline: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:
