@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moothall.codec import json_text
 from moothall.codec.choice_rule import PositionRead, build_choices, find_choice
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
@@ -87,7 +88,7 @@ def test_a_value_in_other_words_is_read_and_noted(given: dict[str, object], fiel
         {"confidence": True},
         {"answers": ["cyd"]},
         {"refers_to": []},
-        {"vote": "oppose"},
+        {"phase": "oppose"},
         {"is_final": "perhaps"},
     ],
 )
@@ -287,3 +288,12 @@ def test_a_provider_is_sent_no_lengths_and_a_prompt_the_fields_with_their_values
     assert '"refers_to": 2 | 3 | 5' in told
     assert "needed: position, text" in told
     assert "必填：position, text" in describe_schema(SCHEMA, {}, "zh")
+
+
+def test_half_a_sentence_of_a_cut_off_answer_is_no_text() -> None:
+    """M-2: what was cut off before its first sentence ended is asked for again; whole sentences count."""
+    half: list[object] = [json_text.find_object(text) for text in ('{"decision": {"text": "I', '{"position": "supp')]
+    assert [getattr(each, "fields", None) for each in half] == [{"decision": {}}, {}]
+    whole = json_text.find_object('{"text": "It pays. And so')
+    assert whole is not None
+    assert whole.fields == {"text": "It pays. And so"}

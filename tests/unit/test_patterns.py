@@ -30,6 +30,8 @@ MATCHED = {
     "moothall.app.recurring._REPEATED",
     "moothall.protocols.review.prompts._NOTHING",
     "moothall.protocols.review.prompts._TYPED",
+    "moothall.codec.choice_rule._AMOUNT",
+    "moothall.codec.choice_rule._SENTENCE",
     "moothall.codec.json_text._NUMBERED",
     "moothall.codec.non_answers._APOLOGY",
     "moothall.codec.non_answers._BARE",

@@ -3,19 +3,28 @@
 An answer that is not read is asked for again, which costs a call. `test_how_much_is_asked_again` holds that share.
 """
 
+import asyncio
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moothall.app.moot import Moot
+from moothall.codec.answers import read_answer
 from moothall.codec.choice_rule import apply_rule, build_choices, find_choice
 from moothall.codec.value_words import read_share
+from moothall.domain.effects import Brief
 from moothall.domain.person import PersonChoice
+from moothall.errors import BadAnswer
+from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.persona.answer_table import infer_bid_field
+from moothall_testkit.careless_model import CarelessModel
 
 POSITIONS = build_choices(("support", "conditional_support", "oppose", "abstain"))
 VERDICTS = build_choices(("confirmed", "refuted", "unclear"))
@@ -338,6 +347,15 @@ def build_corpus() -> Iterator[Sample]:
 
 
 CORPUS = tuple({(sample.text, sample.choices): sample for sample in build_corpus()}.values())
+# Written to break the rule: tags, retractions, amounts, conditions in disguise, boxes, thumbs, other things supported.
+FOLDER = Path(__file__).parent
+OFFERED = {"position": POSITIONS, "gate": GATE, "option": NAMES, "verdict": VERDICTS}
+HOSTILE = tuple(
+    Sample(text.replace("\\n", "\n"), meant, OFFERED[offered])
+    for offered, meant, text in (line.split("\t") for line in (FOLDER / "reading_corpus.tsv").read_text("utf-8").splitlines())
+)
+ANSWERS = [json.loads(line) for line in (FOLDER / "reading_answers.jsonl").read_text("utf-8").splitlines()]
+"""Whole answers to a vote: what is meant, whether that is plain, and what was sent."""
 
 
 def read(sample: Sample) -> str:
@@ -348,15 +366,45 @@ def read(sample: Sample) -> str:
 def test_no_answer_is_read_as_something_else() -> None:
     """M-14: a wrong reading is worse than a loss."""
     assert len(CORPUS) >= 600
-    assert [(each.text, each.meant, result) for each in CORPUS if (result := read(each)) not in {each.meant, ASKED}] == []
+    samples = (*CORPUS, *HOSTILE)
+    assert [(each.text, each.meant, result) for each in samples if (result := read(each)) not in {each.meant, ASKED}] == []
 
 
 def test_how_much_is_asked_again() -> None:
     """M-2: a vote that is plain is counted; at most one in twenty of the plain ones is asked for again."""
-    plain = [sample for sample in CORPUS if sample.meant != ASKED]
+    plain = [sample for sample in (*CORPUS, *HOSTILE) if sample.meant != ASKED]
     again = [sample.text for sample in plain if read(sample) == ASKED]
     print(f"{len(again)} of {len(plain)} plain answers are asked for again: {again}")
     assert len(again) <= len(plain) / 20
+
+
+async def collect_vote_brief() -> Brief:
+    briefs: list[Brief] = []
+
+    class Listening(CarelessModel):
+        async def __call__(self, brief: Brief) -> Answer | NoAnswer:
+            briefs.extend([brief] if brief.ask.kind == "vote" else [])
+            return await super().__call__(brief)
+
+    async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+        await moot.hold("Cache at the edge?", protocol="consensus", seats={name: Listening(1, rate=0) for name in "abc"}, seed=1)
+    return briefs[0]
+
+
+def test_no_whole_answer_is_read_as_something_else() -> None:
+    """M-14: JSON of all shapes, thoughts, examples, drafts, tables, labels against their text; the plain ones are read."""
+    brief = asyncio.run(collect_vote_brief())
+
+    def read_position(raw: str) -> object:
+        try:
+            said: object = read_answer(brief, raw).said
+        except BadAnswer:
+            return ASKED
+        return getattr(said, "position", ASKED)
+
+    wrong = [(raw, meant, result) for meant, _, raw in ANSWERS if (result := read_position(raw)) not in {meant, ASKED}]
+    assert wrong == []
+    assert [raw for _, is_plain, raw in ANSWERS if is_plain and read_position(raw) == ASKED] == []
 
 
 PARTS = st.sampled_from(
@@ -392,6 +440,7 @@ def test_a_denial_never_leaves_a_reading_as_it_was(sample: Sample) -> None:
     "text",
     [
         *("50/50", "less than 20 %", "8", "at most 0.9", "not 80%", "80% unsure", "between 0.2 and 0.4", "over 90%"),
+        *("1,000", "1 - 0.8", "<20%", "0.8 ± 0.1", "80%+", "8/10/2026", "1/0", "80 of 100 people", "80% unlikely", "不到八成"),
         *("80 % sure it fails", "0.8 against", "minus 80%", "100% not", "80-90%", "80%?", "sure?", "low, if at all", "不到80%"),
         *("八成不", "80%不同意", "至少50%", "sure not", "certainly not", "I am 90% certain that it is wrong", "不太确定"),
     ],
@@ -407,6 +456,7 @@ def test_a_share_that_is_not_the_whole_answer_is_not_read(text: str) -> None:
         *("I need to say nothing", "我不需要补充", "我不希望发言", "The floor is wet", "I do not need to add anything"),
         *("我想说的都说了", "我要发言才怪", "Do I want to speak?", "Let somebody else have the floor", "I want Bob to speak"),
         *("I have said all I want to say", "I want to speak only if asked", "I would rather listen than speak"),
+        *("Bob wants to speak", "I might want to speak", "I want to speak later", "谁想发言", "他想发言", "我本想发言"),
     ],
 )
 def test_a_bid_is_not_read_across_a_denial(text: str) -> None:

@@ -7,11 +7,11 @@ from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
-from moothall.codec.choice_rule import build_choices, is_sentence
+from moothall.codec.choice_rule import build_choices, is_sentence, split_clauses
 from moothall.codec.field_values import is_pass, show_value
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
-from moothall.codec.non_answers import check_echo, check_refusal, check_sides
+from moothall.codec.non_answers import check_beside, check_echo, check_refusal, check_sides
 from moothall.codec.schemas import WRAPPER, build_schema, get_adapter, get_own_schema
 from moothall.domain.consult import MAX_PREFACE_LENGTH
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
@@ -20,9 +20,10 @@ from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.errors import BadAnswer
 
 # Reasoning models print their reasoning in tags. An unclosed one runs to the end of the text: the model was cut off in it.
-_TAG = r"(?:think(?:ing)?|thought|reasoning|analysis|reflection|scratchpad|draft)>"
-_THOUGHT = re.compile(rf"<{_TAG}.*?(?:</{_TAG}|\Z)", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(rf"</{_TAG}", re.IGNORECASE)
+_TAG = r"[\w:]*(?:think|thought|reasoning|analysis|reflection|scratchpad|draft|monologue)\w*\s*[>|▷]+"
+_TAG_END = rf"(?:<[/|]+|◁/)(?:end_of_)?{_TAG}|\[/think\]"
+_THOUGHT = re.compile(rf"(?:[<◁]\|?{_TAG}|\[think\]).*?(?:{_TAG_END}|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(_TAG_END, re.IGNORECASE)
 # A chat template that was not applied leaves its channels in the text; the last one is the answer.
 _CHANNEL = re.compile(r"<\|channel\|>\s*\w+\s*<\|message\|>")
 _CHANNEL_END = re.compile(r"<\|(?:end|return|start|call)\|>")
@@ -123,6 +124,8 @@ def _parse(
             raise BadAnswer("a pass")
         if text is not None:
             value = _read_text(form, text, parser) if issubclass(form.shape, FromText) else parser.parse_text(text)
+            if form.form == "json" and isinstance(value, dict) and "}" in text:
+                check_beside(value, "the end", "\n".join(split_clauses(text.rpartition("}")[2])))
         else:
             value = parser.normalize(raw)
     except BadAnswer:

@@ -18,65 +18,58 @@ from typing import Final
 
 from moothall.domain.person import PersonChoice
 from moothall.domain.topic import normalize_label
-from moothall.domain.vocabulary import BARE_WORDS, CHOICE_WORDS, CLAUSE_WORDS, LONE_WORDS
+from moothall.domain.vocabulary import BARE_WORDS, CHOICE_WORDS, CLAUSE_WORDS, DEGREES, EMPTY_WORDS, LONE_WORDS, PATTERNS
 
 MAX_READ: Final = 2_000
 """A longer text is an essay: nothing is read from it."""
 
-# What else may stand in a clause that makes a choice.
 _PLAIN: Final = frozenset(CLAUSE_WORDS["plain"])
 _PICK: Final = frozenset(CLAUSE_WORDS["pick"])
-_PLAIN_HAN: Final = CLAUSE_WORDS["plain_han"]
-_PICK_HAN: Final = CLAUSE_WORDS["pick_han"]
-_DENIAL: Final = re.compile(
-    r"\b(?:no|not|never|neither|nor|nobody|none|nothing|nowhere|cannot|cant|dont|wont|[a-z]+n't|without|hardly|barely|scarcely|"
-    r"rarely|seldom|unable|refus[a-z]+|fail[a-z]*|deny|denies|denied|lack[a-z]*|withh[a-z]+|withdr[a-z]+|un|non|anti|ex|instead|"
-    r"rather|except|unlike|less|far from|anything but|nicht|kein[a-z]*|nein|pas|nie|nunca|ditch|drop[a-z]*|avoid[a-z]*|"
-    r"abandon[a-z]*|worse|worst|bad|wrong)\b"
-    r"|不|没|无|非(?!常)|未|(?<!特)别(?!的)|勿|莫|否|拒|难以|放弃|休想|才怪"
-)
-_DOUBT: Final = re.compile(
-    r"\b(?:if|unless|provided|whether|but|however|although|though|yet|whereas|despite|said|says?|saying|argu[a-z]+|claims|claimed|"
-    r"according|quot[a-z]+|wrote|pretend[a-z]*|suppose[a-z]*|imagin[a-z]+|kidding|joking|sarcas[a-z]+|iron[a-z]+|maybe|perhaps|"
-    r"possibly|probably|lean[a-z]*|tend[a-z]*|partly|partial|partially|once|until|till|pending|subject|provisional[a-z]*)\b"
-    r"|如果|若|除非|只要|假如|前提|但|不过|虽|尽管|说|称|问|据|假装|开玩笑|反话|也许|可能|大概|几乎|部分"
-)
-_IF: Final = re.compile(
-    r"\b(?:but )?(?:only )?(?:if|unless|assuming|provided that|provided|as long as|so long as|on the condition that|"
-    r"on condition that|on the condition)\b|如果|只要|前提是|条件是|但须|但需|除非|假如"
-)
-_UNLESS: Final = ("unless", "除非")
-_SECOND_THOUGHT: Final = re.compile(r"\b(?:otherwise|else|were|had|not for)\b|否则|不是为")
+_DENIAL: Final = PATTERNS["denial"]
+_DOUBT: Final = PATTERNS["doubt"]
+_IF: Final = PATTERNS["if"]
+_SECOND_THOUGHT: Final = PATTERNS["second_thought"]
 # What is hardly said for a thing: a text that is for it and says so is asked about.
-_BLAME: Final = re.compile(
-    r"\b(?:terrible|terribly|awful[a-z]*|horrib[a-z]+|stupid[a-z]*|dangerous[a-z]*|disast[a-z]+|foolish|nonsense|false|dreams?|mess)\b"
-    r"|坏|差|蠢|糟|烂|屁|荒唐|危险"
-)
+_BLAME: Final = PATTERNS["blame"]
 _FOR: Final = frozenset({"support", "conditional_support", "conditional", "APPROVED", "confirmed", "adopted", "agree", "yes"})
+_AGAINST: Final = frozenset({"oppose", "challenge", "REJECTED", "refuted", "declined", "no"})
+# Thumbs and ticks, for and against; the colour of a hand and the form of a sign say nothing.
+_THUMBS: Final = re.compile(r"([👍✅✔])|[👎❌✖✗✘]|[\U0001f3fb-\U0001f3ff\ufe0f]")
+# Struck out, denied by a sign, or a box that is not ticked.
+_STRUCK: Final = re.compile(r"~|\[\s?\]|☐|^\s*[!¬]")
 _OWN: Final = re.compile(r"\b(?:i|we|my|our)\b|我|本席")
 _GOES_ON: Final = re.compile(r"(?:is|was|are|were|would|has|had|does|did)\b")
 _SENTENCE_END: Final = re.compile(r"[.!](?=\s|$)|[。！;；\n]")
 _REASON: Final = re.compile(r"\b(?:because|since)\b|因为|由于")
 _CLAUSE_END: Final = re.compile(rf"[,.;:!\n—–(){{}}，。；：！、]+|\s-+\s|{_REASON.pattern}")
 _LATIN: Final = re.compile(r"[a-z0-9#']+")
-_REFERENCE: Final = re.compile(r"#?\d{1,6}")
+_REFERENCE: Final = re.compile(r"#?[1-9]\d{0,5}")
+_MEASURE: Final = re.compile(r"[%=≠/+]|\b\d+ of\b")
+_PHRASES: Final = re.compile(r"\bgo (?:with|for)\b|\bi think\b|\bwould like\b|\bi'd like\b")
+# "Support: zero" and "support: 2/10" say how much, not why.
+_AMOUNT: Final = re.compile(r"\W*(?:\d|(?:zero|one|two|three|later|soon|tomorrow)\b|(?:[a-z]|[\u3400-\u9fff])\W*$)")
+_VALUES: Final = frozenset({*DEGREES, *EMPTY_WORDS, *BARE_WORDS, *LONE_WORDS})
+# How a clause begins that states something of the matter. Any other one hangs on the choice: "support, as a joke".
+_STATES: Final = PATTERNS["states"]
+# A sentence of its own may begin with any noun ("Caching at the edge saves time"), but not as an adverb does.
+_SENTENCE: Final = PATTERNS["sentence"]
+_FRONT: Final = PATTERNS["front"]
+_FUNCTION: Final = PATTERNS["function"]
+_OF_MATTER: Final = PATTERNS["of_matter"]
+# What a choice is of, where other things were spoken of before it.
+_NAMED_MATTER: Final = PATTERNS["named_matter"]
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
-# A third language: other scripts, or Latin letters that English does not have. Pictures, but for a tick and a thumb up.
-_PICTURE: Final = re.compile(r"[\u2190-\u2704\u2706-\u2713\u2715-\u2bff\U0001f000-\U0001f44c\U0001f44e-\U0001faff]")
+# A third language: other scripts, or Latin letters that English does not have; and pictures.
+_PICTURE: Final = re.compile(r"[\u2190-\u2bff\U0001f000-\U0001faff]")
 _FOREIGN: Final = re.compile(r"[^\W\d_a-z\u3400-\u9fff]")
 _QUOTED: Final = re.compile(r"[\"“”„«»「」『』]")
-_MARKUP: Final = re.compile(r"[*_`~|\[\]<>]+")
-_SIMPLIFIED: Final = str.maketrans(
-    "贊對棄權條這個動議決認為應該當們堅選擇給強沒無難別駁過絕證實偽確錯誤屬質採納補擴總結綜論態見說稱問寫項還",
-    "赞对弃权条这个动议决认为应该当们坚选择给强没无难别驳过绝证实伪确错误属质采纳补扩总结综论态见说称问写项还",
-)
-_TYPES: Final = frozenset({"propose", "synthesize", "extend", "vote", "pass"})
+_MARKUP: Final = re.compile(r"```\w*|[*_`|\[\]<>]+|^#+\s|^[ \t]{0,8}[-•]\s", re.MULTILINE)
+_SIMPLIFIED: Final = str.maketrans(*CLAUSE_WORDS["simplified"])
 _LABEL: Final = re.compile(r"(?P<label>[^.:;!\n—–，。：；！]{1,40})[.:;!\n—–。：；！](?P<rest>.+)", re.DOTALL)
 _SELF_REFERENCE: Final = re.compile(r"\b(?:as|like) i said\b|如前所述|正如我所说")
 _OPENERS: Final = frozenset({"ok", "okay", "well", "alright", "hm", "hmm", "so", "then", "好", "好的", "嗯"})
 _STANCES: Final = ("support", "conditional", "oppose", "abstain", "challenge", "declined", "REJECTED", "APPROVED")
 """Whose words keep a text from being read as something else, whatever it may choose from."""
-_MORE_STANCES: Final = CLAUSE_WORDS["more_stances"]
 _WHOLE_ANSWERS: Final = frozenset({"是的", "好的", "不行", "不可以", "sure"})
 """Words that make a choice as a whole answer only, beside those of the vocabulary."""
 
@@ -112,8 +105,10 @@ class Lexicon:
 
 def apply_rule(text: str, choices: Sequence[PersonChoice]) -> PositionRead | None:
     """Return the choice that a text makes; None if it does not make exactly one."""
+    if _THUMBS.search(text):
+        return _read_thumbs(text, choices)
     plain = fold_text(text)
-    if not plain or len(plain) > MAX_READ or _FOREIGN.search(plain):
+    if not plain or len(plain) > MAX_READ or _FOREIGN.search(plain) or _STRUCK.search(text):
         return None
     lexicon = build_lexicon(tuple(choices))
     whole = _strip_marks(plain)
@@ -123,6 +118,16 @@ def apply_rule(text: str, choices: Sequence[PersonChoice]) -> PositionRead | Non
         return None
     plain = _SELF_REFERENCE.sub(" ", plain)
     return _read_label(plain, lexicon) or _read_condition(plain, text, lexicon, choices) or _read_clauses(plain, lexicon)
+
+
+def _read_thumbs(text: str, choices: Sequence[PersonChoice]) -> PositionRead | None:
+    """Read thumbs and ticks: they are the whole answer, or its words say the same."""
+    signs = {hit[1] is not None for hit in _THUMBS.finditer(text) if hit[1] or hit[0] in "👎❌✖✗✘"}
+    words = _THUMBS.sub(" ", text).strip()
+    sides = _FOR - {"conditional_support", "conditional"} if signs == {True} else _AGAINST
+    bare = next((PositionRead(choice.value) for choice in choices if choice.value in sides), None)
+    read = find_choice(words, choices) if words else bare
+    return None if read is None or signs != {read.value not in _AGAINST} else read
 
 
 def _read_label(plain: str, lexicon: Lexicon) -> PositionRead | None:
@@ -150,6 +155,11 @@ def names_choice(text: str, choices: Sequence[PersonChoice]) -> bool:
     return is_likely and lexicon.pattern.search(plain) is not None
 
 
+def is_plain_name(name: str) -> bool:
+    """Whether a field is called as a choice is: "my_vote", "finalAnswer", "立场", and not "previous_vote" or "bob"."""
+    return _is_plain(fold_text(re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name)), build_lexicon(POSITIONS))
+
+
 def split_clauses(text: str) -> list[str]:
     return [clause for each in _CLAUSE_END.split(fold_text(text)) if (clause := each.strip())]
 
@@ -173,24 +183,38 @@ def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
         return None
     value = next(iter(values), None)
     opener: str | None = None
-    number = -1
+    number, is_led = -1, False
+    letters = dict(zip("abcdefgh", dict.fromkeys(lexicon.strong.values()), strict=False))
     for sentence in map(str.strip, _SENTENCE_END.split(signed)):
-        is_fronted = False
+        is_fronted = is_amount = False
+        states = _REASON.search(sentence) is not None
         for clause in map(str.strip, _CLAUSE_END.split(sentence)):
             word, number = _strip_marks(clause), number + 1
-            if not word or word in _OPENERS:
+            # "B. SQLite, because it is small": the letter of its line.
+            is_letter = number == 0 and word in letters
+            if not word or word in _OPENERS or (is_letter and letters[word] == value):
                 continue
             if word in lexicon.weak and (number == 0 or lexicon.weak[word] == opener):
                 opener = lexicon.weak[word]
             elif _SIGN in clause:
-                if clause.count(_SIGN) > 1 or not _is_plain(clause, lexicon) or (is_fronted and not _OWN.search(clause)):
+                is_apart = is_fronted and not _OWN.search(clause)
+                is_unclear = is_led and not lexicon.is_of_names and not _NAMED_MATTER.search(clause)
+                if clause.count(_SIGN) > 1 or not _is_plain(clause, lexicon) or is_apart or is_unclear:
                     return None
-            elif not _is_beside(
-                clause, value or opener, lexicon, is_reason=_SIGN not in sentence or bool(_STATED.search(signed))
+                is_amount = not states
+                states = states or _STATED.search(sentence) is not None
+            elif _is_plain(clause, lexicon) and not is_letter and not _is_loud(clause, lexicon):
+                continue
+            elif (
+                not _is_beside(clause, value or opener, lexicon)
+                or (is_amount and (word in _VALUES or _AMOUNT.match(clause)))
+                or not (states or _is_statement(clause, is_sentence=_SIGN not in sentence) or _FRONT.match(sentence))
             ):
                 return None
             else:
-                is_fronted = not _REASON.match(sentence) and not _is_plain(clause, lexicon)
+                is_fronted, states, is_amount = not _REASON.match(sentence), True, False
+                # "Leave it as it is. I support that": what is supported is not the motion.
+                is_led = is_led or (is_fronted and not (_OF_MATTER.match(clause) or _FRONT.match(sentence)))
     if value is None and opener is not None and (_REASON.search(plain) or lexicon.is_of_types):
         value = opener
     return None if value is None or opener not in {None, value} else PositionRead(value)
@@ -203,27 +227,34 @@ _STATED: Final = re.compile(rf"{_REASON.pattern}|{_SIGN}[^,.;!\n，。；！、]
 def _is_plain(clause: str, lexicon: Lexicon) -> bool:
     """Whether every word beside the one for the choice is known."""
     known = _PLAIN | _PICK if lexicon.is_of_names else _PLAIN
-    if any(word not in known and not _REFERENCE.fullmatch(word) for word in _LATIN.findall(clause)):
+    words = _LATIN.findall(_PHRASES.sub(" ", clause))
+    if _MEASURE.search(clause) or any(word not in known and not _REFERENCE.fullmatch(word) for word in words):
         return False
     return _HAN.search((_HAN_OF_NAMES if lexicon.is_of_names else _HAN_WORDS).sub(" ", clause)) is None
 
 
-def _is_beside(clause: str, value: str | None, lexicon: Lexicon, *, is_reason: bool) -> bool:
-    """Whether a clause says nothing of the choice: no other one, no denial or doubt, no blame of what is supported, no tag."""
-    words = _LATIN.findall(clause)
-    others = {lexicon.weak.get(word, value) for word in words if len(word) > 1 and word not in LONE_WORDS} - {value}
-    if others or _is_loud(clause, lexicon) or (value in _FOR and _BLAME.search(clause)):
-        return False
-    is_tag = len(words) + len(_HAN.findall(clause)) < 3 and not is_reason
-    return _is_plain(clause, lexicon) or not (is_tag or _GOES_ON.match(clause))
+def _is_beside(clause: str, value: str | None, lexicon: Lexicon) -> bool:
+    """Whether a clause says nothing of the choice: no other one, no denial or doubt, no blame of what is supported."""
+    words = (word for word in _LATIN.findall(clause) if len(word) > 1 and word not in LONE_WORDS)
+    is_other = any(lexicon.weak.get(word, value) != value for word in words)
+    return not (is_other or _is_loud(clause, lexicon) or (value in _FOR and _BLAME.search(clause)) or _GOES_ON.match(clause))
+
+
+def _is_statement(clause: str, *, is_sentence: bool) -> bool:
+    """Whether a clause states something of the matter, and is not a tag that may turn the choice round ("support, my foot")."""
+    if _STATES.match(clause):
+        return True
+    if _HAN.search(clause):
+        return len(_LATIN.findall(clause)) + len(_HAN.findall(clause)) >= 3
+    return is_sentence and _SENTENCE.match(clause) is not None and _FUNCTION.search(clause) is not None
 
 
 def _compile_words(words: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)))
 
 
-_HAN_WORDS: Final = _compile_words(_PLAIN_HAN)
-_HAN_OF_NAMES: Final = _compile_words((*_PLAIN_HAN, *_PICK_HAN))
+_HAN_WORDS: Final = _compile_words(CLAUSE_WORDS["plain_han"])
+_HAN_OF_NAMES: Final = _compile_words((*CLAUSE_WORDS["plain_han"], *CLAUSE_WORDS["pick_han"]))
 
 
 def _read_condition(plain: str, text: str, lexicon: Lexicon, choices: Sequence[PersonChoice]) -> PositionRead | None:
@@ -245,7 +276,9 @@ def _read_condition(plain: str, text: str, lexicon: Lexicon, choices: Sequence[P
     end = (_SENTENCE_END if head else _COMMA).search(tail)
     stop = len(tail) if end is None else end.start()
     after = "" if end is None else tail[end.end() :]
-    condition = written[mark.start() if head and mark[0].endswith(_UNLESS) else mark.end() : mark.end() + stop].strip(_EDGES)
+    condition = written[mark.start() if head and mark[0].endswith(("unless", "除非")) else mark.end() : mark.end() + stop].strip(
+        _EDGES
+    )
     # A condition may deny ("if it does not cost more"), but it takes no side and holds no second one.
     if not condition or any(each.search(tail, 0, stop) for each in (lexicon.pattern, _IF, _SECOND_THOUGHT)):
         return None
@@ -271,7 +304,7 @@ def build_lexicon(choices: tuple[PersonChoice, ...]) -> Lexicon:
     """Build what words mean where these choices are offered."""
     is_of_names = not any(list_synonyms(choice) for choice in choices)
     offered = {choice.value for choice in choices}
-    is_of_types = bool(offered & _TYPES)
+    is_of_types = bool(offered & {"propose", "synthesize", "extend", "vote", "pass"})
     strong: dict[str, str] = {}
     weak: dict[str, str] = {}
     for choice in choices:
@@ -284,7 +317,7 @@ def build_lexicon(choices: tuple[PersonChoice, ...]) -> Lexicon:
             if folded:
                 (weak if is_weak else strong).setdefault(folded, choice.value)
     others = (word for value in _STANCES if value not in offered for word in CHOICE_WORDS[value])
-    blocking = {fold_text(word) for word in (*others, *_MORE_STANCES)} - weak.keys() - BARE_WORDS - LONE_WORDS
+    blocking = {fold_text(word) for word in (*others, *CLAUSE_WORDS["more_stances"])} - weak.keys() - BARE_WORDS - LONE_WORDS
     listed = sorted({*strong, *(() if is_of_names else blocking)}, key=len, reverse=True)
     pattern = re.compile("|".join(_build_word_pattern(word) for word in listed) or r"(?!)")
     return Lexicon(
@@ -400,7 +433,7 @@ def _index_words(choices: tuple[PersonChoice, ...]) -> dict[str, str]:
 def read_choice(text: str, choices: Sequence[PersonChoice]) -> str | None:
     """Return the choice that a whole text is: by number, by letter, by word or by a part of its name; None if not certain."""
     typed = _fold(text)
-    if text.rstrip().endswith(("?", "？")) and not any("?" in fold_text(each.text) for each in choices):
+    if _STRUCK.search(text) or (re.search(r"[?？]\W*$", text) and not any("?" in fold_text(each.text) for each in choices)):
         return None
     if (value := _index_words(tuple(choices)).get(typed)) is not None:
         return value

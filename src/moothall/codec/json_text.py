@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from moothall.codec.value_words import is_blank, is_empty, split_numbers
 from moothall.domain.effects import Schema
+from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadAnswer
 
 MAX_STARTS: Final = 200
@@ -28,6 +29,8 @@ _OWNERS: Final = frozenset(
     {"nodeid", "seat", "seatid", "agent", "agentid", "speaker", "voter", "author", "participant", "member"}
 )
 """Folded names under which an item says whose answer it is."""
+# What is said to be an example, a thought or another's words is not the answer.
+_NO_ANSWER: Final = PATTERNS["no_answer"]
 MAX_WRAPS: Final = 4
 _NESTED: Final = re.compile(r"(?:[{\[]\s*+){30}")
 
@@ -48,6 +51,7 @@ def find_object(text: str, names: Container[str] = (), seat: str = "") -> Parsed
     """
     if text.startswith('"') and isinstance(inner := _decode(text), str):
         return find_object(inner, names, seat)
+    text = _NO_ANSWER.sub(lambda hit: f"{hit[0][:-1]}(", text)
     start = text.find("{")
     if start < 0:
         fields: dict[str, object] = {name: value for name, value in _list_marked_fields(text) if fold_name(name) in names}
@@ -150,7 +154,18 @@ def _repair(source: str) -> ParsedObject | None:
         value = next((each for each in value if isinstance(each, dict) and each), None)
     if not isinstance(value, dict) or not value:
         return None
+    _drop_half(value, source)
     return ParsedObject(fields=value, broken=source)
+
+
+def _drop_half(value: Any, source: str) -> None:
+    """Drop the last text of a cut-off answer, unless it holds a whole sentence: half a word is no choice, and "I" no decision."""
+    key: Any = next(reversed(value), None) if isinstance(value, dict) else len(value) - 1
+    last = value[key] if value else None
+    if isinstance(last, dict | list):
+        _drop_half(last, source)
+    elif isinstance(last, str) and source.endswith(last) and not re.search(r"[.!?。！？]", last):
+        del value[key]
 
 
 def _join_pairs(pairs: Sequence[tuple[str, Any]], doubled: list[str]) -> dict[str, Any]:

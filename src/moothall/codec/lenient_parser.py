@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from moothall.codec import field_values, json_text
-from moothall.codec.choice_rule import PositionRead, build_choices, is_sentence
+from moothall.codec.choice_rule import PositionRead, build_choices, is_plain_name, is_sentence
+from moothall.codec.non_answers import check_beside
 from moothall.codec.value_words import is_blank, is_empty
 from moothall.domain.effects import InferField, Schema
 from moothall.errors import BadAnswer
@@ -22,6 +23,8 @@ _CONDITION: Final = "condition"
 _NO_OBJECT: Final = "a JSON object was expected, and none was found in the answer"
 _MISSING: Final = object()
 # What a model copies from the schema that it was sent.
+_REASONS: Final = frozenset({"reason", "reasons", "rationale", "why", "explanation", "comment"})
+"""Names of a text beside a choice."""
 _OF_SCHEMA: Final = frozenset({"$schema", "additionalProperties"})
 
 
@@ -206,6 +209,8 @@ class LenientParser:
                 read[name] = needed_value
         self._add_condition(fields, given, read, path)
         for name, left in extra.items():
+            if isinstance(left, str) and (is_plain_name(name) or name in _REASONS):
+                check_beside(read, name, left)
             if name not in _OF_SCHEMA:
                 self._notes.add("left_out", field_values.join_path(path, name), left)
         return {name: read[name] for name in fields if name in read}
@@ -292,7 +297,9 @@ class LenientParser:
     def _find_elsewhere(self, where: str, field: Schema, extra: dict[str, object], given: object, depth: int) -> object:
         """Find a needed value under another name; takes it out of `extra`."""
         for key, each in sorted(extra.items(), key=lambda pair: -len(str(pair[1]))):
-            if is_empty(each) or (json_text.is_free_text(field) and not json_text.says_something(each)):
+            # {"previous_position": "support"} and {"bob": "oppose"} say nothing of what is chosen.
+            is_apart = json_text.is_choice_of_words(field) and not is_plain_name(key)
+            if is_apart or is_empty(each) or (json_text.is_free_text(field) and not json_text.says_something(each)):
                 continue
             before = len(self.notes)
             try:

@@ -12,9 +12,10 @@ from typing import Final
 
 from moothall.codec.choice_rule import POSITIONS, apply_rule, fold_text, names_choice, split_sentences
 from moothall.codec.field_values import show_value
-from moothall.codec.json_text import fold_name, fold_names, is_free_text, says_something
+from moothall.codec.json_text import fold_name, fold_names, is_free_text
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.safe_text import FENCE
+from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import AnswerRefused, BadAnswer
 
 MAX_APOLOGY_LENGTH: Final = 600
@@ -22,45 +23,8 @@ MAX_APOLOGY_LENGTH: Final = 600
 MAX_BARE_LENGTH: Final = 160
 """How long a text may be that declines without an apology."""
 
-_SORRY: Final = r"(?:(?:i'm |i am )?(?:\w+ )?sorry|(?:my )?apologies|i apologi[sz]e|unfortunately|(?:i )?regret|i'm afraid)"
-_MACHINE: Final = r"(?:just |only )?an? [^.!?,]{0,30}?(?:ai|artificial intelligence|language model|assistant|chatbot)\b"
-_SELF: Final = rf"(?:as {_MACHINE}[^.!?]{{0,60}}\bi\b|(?:i'm|i am) {_MACHINE})"
-_CANNOT: Final = (
-    r"(?:(?:ca|wo|could)n't(?: be able to)?|cannot|(?:can|will|could) not|unable to|decline to|refuse to|rather not|"
-    r"prefer not to|not (?:be )?(?:able|going|allowed|permitted|designed|programmed) to|n[o']t (?:feel )?comfortable(?: with)?)"
-)
-_OBJECT: Final = r"(?:(?:on|to|in) )?(?:that|this|it|these|those|such|your|the|any|an?|my|personal)\b"
-_TASK: Final = (
-    r"(?:assist|help(?:ing)?(?! but)|comply|participat|take part|engag|be of (?:any )?(?:help|assistance)|fulfil|"
-    r"do (?:that|this|so)|comment|say\W*$|express|continue|take (?:sides|a side|any|a position|a stance)|"
-    rf"(?:answer|respond|reply|vote|provid|offer|giv|shar|discuss|address|process|complet|generat|weigh in)\w* {_OBJECT}|"
-    r"(?:answer|respond|reply|vote|weigh in)\W*$|(?:form|hold|have|make) (?:an? |any )?(?:opinion|view|judg|personal|preference))"
-)
-_RULES: Final = r"(?:guideline|polic|programming|rules\b|terms\b|training)"
-_CANNOT_HAN: Final = "(?:无法|不能|不便|不方便|不可以|没法|没办法|拒绝|难以)"
-_TASK_HAN: Final = "(?:回答|作答|答复|协助|提供|帮|参与|讨论|满足|处理|完成|回应|评论|表达|发表|表态|执行|生成|继续|从命)"
-_APOLOGY: Final = re.compile(
-    rf"\W*+(?:(?:{_SORRY}|{_SELF})[^.!?]{{0,120}}?\b(?:{_CANNOT})(?: \w+ly)? {_TASK}"
-    rf"|{_SELF}[^.!?]{{0,60}}(?:n't|not) (?:have|hold|take|form|express|possess)\b"
-    rf"|{_SORRY}[^!?]{{0,30}}\b(?:can't|cannot|won't|decline)\W*$"
-    rf"|(?:很|非常|十分|实在|真的?)?(?:抱歉|对不起|不好意思|遗憾)[^。！？]{{0,24}}?{_CANNOT_HAN}(?:[^。！？]{{0,8}}?{_TASK_HAN}|\W*$)"
-    rf"|作为(?:一[个名款位])?[^，。]{{0,8}}(?:ai|人工智能|语言模型|助手|机器人)[^。！？]{{0,24}}(?:{_CANNOT_HAN}|没有|不具备|不持有))"
-)
-_BARE: Final = re.compile(
-    r"\W*+(?:(?:(?:thank you|thanks|while|although|i understand|i appreciate|respectfully|hello|hi)\b[^.!?]{0,80}?)?"
-    rf"\bi(?:'m|'d|'ll| am| would| do| will| must| have to| need to)?(?: \w+ly)? ?{_CANNOT}(?: \w+ly)? {_TASK}"
-    r"|i (?:must |have to |will |respectfully |politely )*decline\W*$|no comment\W*$|request (?:denied|declined)"
-    rf"|(?:th[ai][ts]|your)\b(?: \w+)? (?:may )?(?:violate|goes? against|is against|conflict)[^.]{{0,40}}{_RULES}"
-    rf"|my {_RULES}\w* (?:prevent|prohibit|forbid|do(?:es)?(?: not|n't))|i (?:do not|don't) have personal (?:opinion|view)"
-    r"|(?:it|that) (?:would be|is) inappropriate for me to"
-    r"|(?:你好，)?(?:(?:对|对于)?(?:这个|这|该|此|您的|你的)(?:问题|请求|要求|话题)[，,]?)?我?(?:暂时|目前|现在|恐怕)?"
-    rf"{_CANNOT_HAN}(?:对此|就此)?{_TASK_HAN}(?!证据)|恕(?:我)?(?:无法|不能|难)|无可奉告|[^。]{{0,20}}换个话题"
-    r"|(?:该|此|这个|您的|你的)(?:请求|问题|内容)[^。]{0,8}(?:违反|不符合))"
-)
-# Signs of the traditional script that the table of the choices' words does not need.
-_SIMPLIFIED: Final = str.maketrans("協參與請違滿處幫覆評達發執繼續語讓換話題", "协参与请违满处帮复评达发执继续语让换话题")
-
-
+_APOLOGY: Final = PATTERNS["apology"]
+_BARE: Final = PATTERNS["bare"]
 _FORM: Final = re.compile(r'"\s*\|\s*"|:\s*\[?(?:string|字符串)\s*[(（,}\]]|:\s*\d+ … \d|: true \| false')
 """What only the description of an answer's form has."""
 _BLANKS: Final = frozenset({"", "string", "字符串", "your answer", "your text", "placeholder", "{...}", "[...]"})
@@ -145,7 +109,7 @@ def is_refusal(text: str) -> bool:
     """Whether a text declines to answer: an apology and no more."""
     if len(text) > MAX_APOLOGY_LENGTH:
         return False
-    plain = " ".join(fold_text(text).translate(_SIMPLIFIED).split())
+    plain = " ".join(fold_text(text).split())
     return _APOLOGY.match(plain) is not None or (len(plain) <= MAX_BARE_LENGTH and _BARE.match(plain) is not None)
 
 
@@ -184,21 +148,32 @@ def check_sides(said: object, depth: int = 0, *, filled: Container[str] = ()) ->
     if not is_dataclass(said) or depth > 3:
         return
     values = {each.name: getattr(said, each.name) for each in fields(said)}
-    stated = {name: value for name, value in values.items() if isinstance(value, str) and name not in filled}
-    labels = {name: _LABELS[value] for name, value in stated.items() if value in _LABELS}
+    labels = {name: value for name, value in values.items() if str(value) in _LABELS and name not in filled}
     for name, value in values.items():
         if not isinstance(value, str):
             check_sides(value, depth + 1)
-        elif name not in labels and name not in _NOT_SAID and says_something(value):
-            for label, side in labels.items():
-                _check_side(name, value, label=f"{label} = {values[label]}", side=side)
+        elif name not in labels and name not in _NOT_SAID:
+            check_beside(labels, name, value)
+
+
+def check_beside(fields: Mapping[str, object], name: str, text: str) -> None:
+    """Raises BadAnswer when a text makes another choice than a label among the fields beside it."""
+    for label, value in fields.items():
+        if str(value) in _LABELS:
+            _check_side(name, text, label=f"{label} = {value}", side=_LABELS[str(value)])
+
+
+_DENIED: Final = PATTERNS["denied"]
 
 
 def _check_side(name: str, text: str, *, label: str, side: str) -> None:
     # "Yes" in a text may answer something else than the motion, and no long sentence is a vote.
-    sentences = {each for each in split_sentences(text) if len(each) <= MAX_VOTE_LENGTH and names_choice(each, POSITIONS)}
+    short = [each for each in split_sentences(text) if len(each) <= MAX_VOTE_LENGTH]
+    sentences = {each for each in short if len(short) == 1 or names_choice(each, POSITIONS)}
     sides = {read.value for each in sentences if (read := apply_rule(each, POSITIONS)) is not None}
     # "I support it" beside a condition is half of what was said, not its opposite.
-    if sides and not sides & {side, "support" if side == "conditional_support" else side}:
+    own = {side, "support" if side == "conditional_support" else side}
+    denied = {read.value for each in sentences if (read := apply_rule(_DENIED.sub(" ", each, 1), POSITIONS)) is not None}
+    if (sides or denied & own) and not sides & own:
         other = " / ".join(sorted(sides))
         raise BadAnswer(f"{label}, but {name} says {other} (given: {show_value(text)}): which of the two is meant?")

@@ -11,12 +11,13 @@ from moothall.domain.vocabulary import CHINESE_DIGITS, CHOICE_WORDS, DEGREES, EM
 MAX_VALUE_LENGTH: Final = 200
 _TRUE: Final = frozenset({"yes", "1", *CHOICE_WORDS["yes"]})
 _FALSE: Final = frozenset({"no", "0", *CHOICE_WORDS["no"]})
-_NUMBER: Final = re.compile(r"[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)")
+_DIGITS: Final = r"[-+]?(?:\d+(?:\.\d+|,\d{1,2})?|0,\d+|\.\d+)(?![\d,])"
+_NUMBER: Final = re.compile(_DIGITS)
 _SCALES: Final = frozenset({5.0, 10.0, 100.0})
 """What a share is counted out of: "8/10"."""
 _STATED_NUMBER: Final = re.compile(
     r"[\s*\"'(]*+(?:(?:my |the )?(?:confidence|probability|certainty|score|信心|把握|置信度|概率)?\s*(?:is|of|为|是|:|：|=)?\s*"
-    r"(?:about|around|roughly|~|≈|大约|约)?\s*)(?:百分之)?[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)\s*(?:%|percent|"
+    rf"(?:about|around|roughly|~|≈|大约|约)?\s*)(?:百分之)?{_DIGITS}\s*(?:%|percent|"
     r"(?:/|out of|of)\s*\d+)?(?:\s*(?:sure|certain|confident))?[\s*\"').。!]*"
 )
 _LINE: Final = re.compile(

@@ -1,5 +1,6 @@
 """What words mean, in all languages: choices, degrees and numbers. The words stand in `vocabulary.toml`."""
 
+import re
 import tomllib
 from importlib.resources import files
 from typing import Any, Final
@@ -27,3 +28,12 @@ DEGREES: Final[dict[str, float]] = {word: row["share"] for row in _TABLES["degre
 ONES: Final[tuple[str, ...]] = tuple(_TABLES["words"]["ones"])
 TENS: Final[tuple[str, ...]] = tuple(_TABLES["words"]["tens"])
 CHINESE_DIGITS: Final[str] = _TABLES["words"]["chinese_digits"]
+
+
+def _join_pattern(name: str) -> str:
+    source = "".join(_TABLES["patterns"][name].splitlines())
+    return re.sub(r"%(\w+)%", lambda part: _join_pattern(part[1]), source)
+
+
+PATTERNS: Final[dict[str, re.Pattern[str]]] = {name: re.compile(_join_pattern(name)) for name in _TABLES["patterns"]}
+"""What is searched for in texts: denials, doubts, conditions, apologies."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, get_args
 
-from moothall.codec.choice_rule import is_silent, split_clauses
+from moothall.codec.choice_rule import fold_text, is_plain_name, is_silent, split_clauses
 from moothall.codec.schemas import allow_choice, allow_list, allow_values, build_table_schema
 from moothall.codec.value_words import read_flag, read_share
 from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
@@ -17,7 +17,7 @@ from moothall.domain.person import CONDITION, WHY, PersonAsk, PersonCommand, Per
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import quote_lines
 from moothall.domain.topic import MAX_LABEL_LENGTH
-from moothall.domain.vocabulary import DEGREES
+from moothall.domain.vocabulary import DEGREES, PATTERNS
 from moothall.locale.catalogues import PERSONA_PERSON, PersonaPersonText
 from moothall.protocols.persona import facts
 from moothall.protocols.persona.state import MAX_INPUTS, Meeting, list_joint_bidders
@@ -35,18 +35,8 @@ _NAME: Final = r"(?:score|reaction|relevance|urgency|priority|interest|importanc
 _NAMED_AMOUNT: Final = re.compile(rf"{_NAME}[\s:：=]*(?:is|of|为|是)?[\s:：=]*{_AMOUNT}")
 _AMOUNT_NAMED: Final = re.compile(rf"(?<![\w.]){_AMOUNT}\s*{_NAME}")
 _LEADING_AMOUNT: Final = re.compile(rf"\s*{_AMOUNT}\s*(?:$|[:：.。,，;；!！—–-])")
-_SPEAK: Final = r"(?:speak|talk|say|add|respond|reply|comment|answer|object|raise|correct|point out)"
-_LISTENS: Final = re.compile(
-    rf"\b(?:do(?:es)?(?:n['’]t| not)|no) (?:want|wish|need)s? (?:to )?{_SPEAK}\b|\bnothing (?:\w+ )?to (?:add|say)\b"
-    r"|\b(?:listen|stay|remain|keep)(?:ing)? (?:silent|quiet)\b"
-    r"|\b(?:i|i['’]ll|i will|i would) (?:just |rather |only )?(?:listen|pass)\b"
-    r"|不(?:想|要|需要|用|必|打算|希望)?(?:发言|说|补充|回应)|无需发言|没有(?:什么|要)?(?:补充|说)|旁听"
-)
-_SPEAKS: Final = re.compile(
-    rf"\b(?:want|wants|wish|need|must|should|would like|['’]d like|have|let me|allow me|may i|ask|asking) (?:to )?{_SPEAK}\b"
-    r"|\b(?:want|need|ask for|asking for|request|take|give me) (?:the|my) floor\b|\bsomething to (?:say|add)\b"
-    r"|(?:想|要|请求|需要|希望)(?:发言|说|补充|回应)(?!的)|有话"
-)
+_LISTENS: Final = PATTERNS["listens"]
+_SPEAKS: Final = PATTERNS["speaks"]
 
 
 def infer_bid_field(name: str, fields: Mapping[str, object]) -> object | None:
@@ -76,10 +66,11 @@ def _find_score(words: str) -> float | None:
 
 
 def _find_wish(words: str) -> bool | None:
-    rest, listens = _LISTENS.subn(" ", words)
-    speaks = [clause for clause in split_clauses(rest) if _SPEAKS.search(clause)]
-    # "I need to say nothing" asks for nothing: what is denied, doubted or asked is not read.
-    if speaks and (listens or any("?" in clause or not is_silent(clause, ()) for clause in speaks)):
+    rest, listens = _LISTENS.subn(" ", fold_text(words))
+    clauses = split_clauses(rest)
+    speaks = [(clause, clause[: hit.start()]) for clause in clauses if (hit := _SPEAKS.search(clause)) is not None]
+    # "I need to say nothing" and "Bob wants to speak" ask for nothing: what is denied, doubted, asked or another's is not read.
+    if speaks and (listens or any("?" in each or not is_silent(each, ()) or not is_plain_name(head) for each, head in speaks)):
         return None
     return True if speaks else False if listens else None
 
