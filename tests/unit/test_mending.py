@@ -190,6 +190,16 @@ def test_a_text_that_is_too_long_is_cut_at_a_word_and_noted() -> None:
     assert cut_text("漢" * 100, 60) == "漢" * 59 + "…"
 
 
+def test_a_list_that_is_too_long_is_cut_and_noted_and_refused_where_nothing_may_be_cut() -> None:
+    """M-2."""
+    given = {**GOOD, "answers": [3, 5, 3, 5, 3]}
+    read, notes = mend(given)
+    assert read == {**GOOD, "answers": [3, 5, 3, 5]}
+    assert notes == ["cut answers '5 > 4'"]
+    with pytest.raises(BadAnswer, match="at most 4 items were expected, and there are 5"):
+        LenientParser(SCHEMA, is_strict=True).normalize(given)
+
+
 @pytest.mark.parametrize(
     ("given", "options", "chosen"),
     [

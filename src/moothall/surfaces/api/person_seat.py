@@ -154,7 +154,7 @@ async def answer_as_person(
     open_asks = [each for each in await call.moot.engine.list_outstanding(session_id) if each.ask.seat == person]
     brief = next((each.brief for each in open_asks if each.ask.id == ask), None)
     # Who does not know whether an answer arrived sends it again: then its ask is no longer open. An ask id ends with its seat.
-    if brief is None and ask.split(".", 2)[-1] == person:
+    if brief is None and ask.rpartition(".")[2] == person:
         brief = await call.moot.engine.find_answered_brief(session_id, AskId(ask))
     if brief is None:
         raise UnknownAsk(f"the ask {ask[:100]!r} is no longer open for {person!r}; look what is asked now")
