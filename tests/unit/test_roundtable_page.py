@@ -152,6 +152,25 @@ def test_minutes_without_a_section_for_the_consensus_are_shown_once() -> None:
     assert _page(held.timeline).count("We do it.") == 1
 
 
+@pytest.mark.parametrize("agreed", ["None.", "- Nothing", "No consensus was reached.", "无", "尚未达成共识。", "沒有達成一致"])
+def test_minutes_by_which_nothing_was_agreed_decide_nothing(agreed: str) -> None:
+    """R-9: the minutes are shown whole all the same."""
+    run = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.")
+    held = run.write_minutes(f"## Summary\nMuch talk.\n## Consensus\n{agreed}\n## Disagreements\nAll of it.")
+    assert ROUNDTABLE.decision(held.timeline).decision is None
+    assert "No decision: by the minutes below nothing was agreed." in _page(held.timeline)
+    assert "Much talk." in _page(held.timeline)
+
+
+def test_minutes_of_speeches_that_nobody_gave_decide_nothing() -> None:
+    """R-9, R-10"""
+    run = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).lose_seat().lose_seat()
+    held = run.write_minutes("## Summary\nThey met.\n## Consensus\nShip it.\nChoice: ship")
+    decision = ROUNDTABLE.decision(held.timeline)
+    assert (decision.decision, decision.choice) == (None, "")
+    assert "No decision: nobody spoke, and minutes alone decide nothing." in _page(held.timeline)
+
+
 def test_the_terminal_shows_the_consensus_what_was_left_open_and_who_was_skipped() -> None:
     """R-9, R-10: in short."""
     assert [line.text for line in render_decision_lines(ROUNDTABLE.report(_concluded("en").timeline))] == [

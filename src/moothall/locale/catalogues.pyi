@@ -899,6 +899,8 @@ class RoundtableReportText(SharedReportText):
     conference: str
     agenda: str
     no_decision: str
+    nothing_agreed: str
+    nobody_spoke: str
     still_thinking: str
     cancelled: str
     disputed: str

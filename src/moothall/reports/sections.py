@@ -255,16 +255,18 @@ def describe_confidence(decision: Decision, words: SharedReportText) -> str:
     return share if track is None else f"{share} · {words.track_record.format(cases=track.cases, right=track.right)}"
 
 
-def explain_no_decision(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
-    """Why there is no decision: it goes on, it was cancelled, or nobody could write one."""
+def explain_no_decision(
+    timeline: SessionTimeline, decision: Decision, words: SharedReportText, reason: str = ""
+) -> tuple[Block, ...]:
+    """Why there is no decision: it goes on, it was cancelled, or the `reason`, which is mostly that nobody could write one."""
     if isinstance(timeline.closed, facts.SessionCancelled):
-        reason = timeline.closed.reason
-        return (blocks.Line(words.cancelled, "strong"), *((blocks.Quote(reason),) if reason else ()))
+        why = timeline.closed.reason
+        return (blocks.Line(words.cancelled, "strong"), *((blocks.Quote(why),) if why else ()))
     if timeline.closed is None:
         return explain_parking(timeline, words) or (blocks.Line(words.still_thinking, "strong"),)
     ended = words.endings.get(decision.ended_by or "", decision.ended_by)
     fields = (blocks.Fields(((words.ended_by, ended),)),) if ended else ()
-    return (blocks.Line(words.no_decision, "strong"), *fields, *explain_ending_losses(timeline, words))
+    return (blocks.Line(reason or words.no_decision, "strong"), *fields, *explain_ending_losses(timeline, words))
 
 
 def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:

@@ -48,7 +48,8 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
 def _build_outcome(timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText) -> Block:
     """What the minutes call the consensus, or why there are none, with how it ended or where it stands."""
     if decision.decision is None:
-        content = explain_no_decision(timeline, decision, words)
+        reason = (words.nothing_agreed if timeline.state.speeches else words.nobody_spoke) if timeline.state.minutes else ""
+        content = explain_no_decision(timeline, decision, words, reason)
     else:
         content = (blocks.Quote(decision.decision.text, "strong"),)
     if isinstance(timeline.closed, ConferenceClosed) and timeline.closed.missing:

@@ -15,7 +15,12 @@ from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedCl
 from moothall.reports.sections import start_decision
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, mark_phases
 
-_NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"[\s*•–-]*(?:none|nothing|no (?:disagreements?|consensus|agreement)|"
+    r"[暂暫尚]?[无無]|[没沒]有|(?:[尚并並]?未|[没沒]有)[达達]成)?"
+    r"(?: (?:yet|so far|was reached|has been reached|was agreed(?: on)?))?(?:分歧|共[识識]|一致)?[\s.。]*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +77,11 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     minutes = drop_choice(minutes) or minutes
     agreed, disputed = extract_minutes_section(minutes, "consensus"), extract_minutes_section(minutes, "disagreements")
     disputed = "" if _NOTHING.fullmatch(disputed) else disputed
+    # Minutes of speeches that nobody gave, or by which nothing was agreed, decide nothing: they stand in the report as they are.
+    if not conference.speeches or (agreed and _NOTHING.fullmatch(agreed) and not choice):
+        agreed = minutes = choice = ""
+    elif agreed and _NOTHING.fullmatch(agreed):
+        agreed = choice
     spoken = sum(conference.seat(seat).weight for seat in conference.speakers)
     start = start_decision(timeline)
     return replace(
