@@ -76,7 +76,8 @@ def _repeats_prompt(brief: Brief, prompt: str, text: str) -> bool:
     spoken = _fold_lines([line for line in lines if not line.startswith(FENCE)])
     quoted = _fold_lines([line.removeprefix(FENCE) for line in lines if line.startswith(FENCE)])
     # A heading that the prompt names, over words that a seat said before, is a speech.
-    repeated = [each for each in sentences if len(each) >= MIN_ECHO_LENGTH and each[0] != "#" and each in spoken - own]
+    headings = _fold_lines([line for line in text.splitlines() if line.removeprefix(FENCE).lstrip().startswith("#")])
+    repeated = [each for each in sentences if len(each) >= MIN_ECHO_LENGTH and each in spoken - own - headings]
     return bool(repeated) and all(each in spoken | quoted | {topic} for each in sentences)
 
 

@@ -337,6 +337,7 @@ class CouncilReportText(SharedReportText):
     question: str
     motion: str
     voted_on: str
+    agreed_on: str
     no_decision: str
     still_thinking: str
     with_open: str
@@ -346,6 +347,8 @@ class CouncilReportText(SharedReportText):
     moved_without: str
     support: str
     votes: str
+    one_vote: str
+    no_votes: str
     consensus: str
     no_dissent: str
     challenges: str

@@ -127,7 +127,8 @@ def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tupl
     """Yield the kind of outcome, and how much support it has."""
     if decision.decision is not None:
         yield words.author, decision.author
-        yield words.voted_on, blocks.References(decision.decision.entries)
+        text = words.agreed_on if decision.ended_by == "agreed_blind" else words.voted_on
+        yield text, blocks.References(decision.decision.entries)
     agreed = f" ({words.agreements[decision.agreement]})" if decision.agreement is not None else ""
     yield words.consensus, explain_consensus(words, decision.consensus_type or "no_consensus") + agreed
     yield from sections.list_confidence_rows(decision, words)
@@ -149,7 +150,9 @@ def _describe_depth(decision: Decision, depth: DepthTaken, words: CouncilReportT
 
 def _format_support(decision: Decision, words: CouncilReportText) -> str:
     """Format the shares, and how many independent votes the heads are worth."""
-    return words.votes.format(
+    if decision.voters == 0:
+        return words.no_votes
+    return (words.votes if decision.voters > 1 else words.one_vote).format(
         support=format_percent(decision.support),
         turnout=format_percent(decision.turnout),
         heads=decision.voters,
