@@ -286,9 +286,10 @@ class Deliberations:
             if progress is not None:
                 await progress(loop.time() - started, timeout)
             # Only who was told of a change need not look at the ledger itself.
-            engine = self._moot.engine
-            snapshot = await (engine.load_snapshot(name) if seen is None else engine.load_after(name, seen))
-            place = build_deliberation_state(snapshot)
+            if seen is None:
+                place = await self.load_state(name)
+            else:
+                place = build_deliberation_state(await self._moot.engine.load_after(name, seen))
             _check_seat(place, speaker)
             if not is_nudged:
                 # The process that ran the session may be gone: somebody must run it while we wait. Not for a seat that is none.
