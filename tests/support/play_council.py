@@ -22,6 +22,7 @@ from moothall.protocols.council.ballots import find_candidate_ids, find_discusse
 from moothall.protocols.council.facts import (
     AdviceOutcome,
     AdviceResponse,
+    ConsensusSettings,
     Contributed,
     Contribution,
     CouncilOpened,
@@ -30,7 +31,7 @@ from moothall.protocols.council.facts import (
     Phase,
     PhaseBegun,
 )
-from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE, AdvisorySettings, ConsensusSettings
+from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE, AdvisorySettings
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import Council
 from moothall.protocols.council.timeline import CouncilTimeline

@@ -25,8 +25,7 @@ from moothall.domain.roster import MAILBOX, Seat
 from moothall.domain.topic import Topic
 from moothall.errors import BadSetting
 from moothall.protocols.council.ballots import read_ballot
-from moothall.protocols.council.facts import CandidateVote, Contribution, CouncilSettings, PhaseBegun
-from moothall.protocols.council.plugin import ConsensusSettings
+from moothall.protocols.council.facts import CandidateVote, ConsensusSettings, Contribution, CouncilSettings, PhaseBegun
 from moothall.protocols.council.report_timeline import add_and_describe_entry
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision, build_dissent, build_obligations
 from moothall.reports.decision import Obligation

@@ -24,11 +24,12 @@ from moothall.domain.ids import SeatId
 from moothall.domain.topic import build_topic
 from moothall.errors import BadSetting
 from moothall.protocols.council.facts import (
+    ConsensusSettings,
     Contribution,
     CouncilSettings,
     PhaseBegun,
 )
-from moothall.protocols.council.plugin import AdvisorySettings, ConsensusSettings
+from moothall.protocols.council.plugin import AdvisorySettings
 from moothall.protocols.council.timeline import build_decision, build_dissent
 from moothall.reports.decision import Dissent
 

@@ -25,8 +25,8 @@ from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import FENCE
 from moothall.domain.topic import Topic
-from moothall.protocols.council.facts import Contribution, CouncilSettings
-from moothall.protocols.council.plugin import AdvisorySettings, ConsensusSettings
+from moothall.protocols.council.facts import ConsensusSettings, Contribution, CouncilSettings
+from moothall.protocols.council.plugin import AdvisorySettings
 from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

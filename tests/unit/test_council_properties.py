@@ -25,6 +25,7 @@ from moothall.protocols.council.facts import (
     AdviceOutcome,
     AdviceResponse,
     CandidateVote,
+    ConsensusSettings,
     Contributed,
     Contribution,
     CouncilOpened,
@@ -32,7 +33,7 @@ from moothall.protocols.council.facts import (
     DeliberationClosed,
     PhaseBegun,
 )
-from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE, AdvisorySettings, ConsensusSettings
+from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE, AdvisorySettings
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import PASSED, Council, CouncilVariant
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision

@@ -28,8 +28,8 @@ from moothall.domain.budget import Usage
 from moothall.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.topic import Topic
-from moothall.protocols.council.facts import AdviceResponse, Contributed, Contribution, CouncilSettings
-from moothall.protocols.council.plugin import DEBATE, ConsensusSettings
+from moothall.protocols.council.facts import AdviceResponse, ConsensusSettings, Contributed, Contribution, CouncilSettings
+from moothall.protocols.council.plugin import DEBATE
 from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.reports.markdown import format_cell
 from moothall.reports.terminal import render_decision_lines

@@ -368,6 +368,7 @@ class CouncilReportText(SharedReportText):
     closed_with_open: str
     not_carried: str
     demanded: str
+    demanded_of_all: str
     motion_by: str
     protocol: str
     category: str

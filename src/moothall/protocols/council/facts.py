@@ -11,7 +11,7 @@ from moothall.domain.protocol_state import LostSeat
 from moothall.scoring.depth import Depth, DepthTaken
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement
-from moothall.scoring.resolution import ConsensusType
+from moothall.scoring.resolution import CONSENSUS_THRESHOLD, ConsensusType
 from moothall.scoring.strength import ConfidenceBasis
 
 Score = Annotated[float, Ge(0), Le(1)]
@@ -84,6 +84,19 @@ class CouncilSettings:
     depth: Depth = "full"
     """With `auto`, one seat with a reviewed record is asked first, and the others only if that is not enough; `shadow` asks all
     and says what that would have spared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusSettings(CouncilSettings):
+    """The settings of consensus.
+
+    `threshold` is the confidence that every supporting vote needs; `rounds` limits the syntheses. `quorum` is how many seats must
+    agree; all of them where it is not set. One that abstains, is lost or did not vote does not agree.
+    """
+
+    rounds: Annotated[int, Ge(1), Le(20)] = 3
+    threshold: Annotated[float, Ge(0), Le(1)] = CONSENSUS_THRESHOLD
+    quorum: Annotated[int, Ge(1), Le(64)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

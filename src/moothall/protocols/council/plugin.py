@@ -3,9 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Final
-
-from annotated_types import Ge, Le
+from typing import Final
 
 from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
@@ -14,7 +12,7 @@ from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
 from moothall.protocols.council.depth import find_debate_mode
-from moothall.protocols.council.facts import CouncilOpened, CouncilSettings, SpeakingOrder
+from moothall.protocols.council.facts import ConsensusSettings, CouncilOpened, CouncilSettings, SpeakingOrder
 from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.report_timeline import add_and_describe_entry
 from moothall.protocols.council.rules import CouncilRules, is_one_by_one
@@ -22,7 +20,6 @@ from moothall.protocols.council.state import Council, CouncilVariant, find_no_ow
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision
 from moothall.scoring.depth import find_first_mind
 from moothall.scoring.resolution import (
-    CONSENSUS_THRESHOLD,
     Correlations,
     Resolution,
     SeatVote,
@@ -166,19 +163,6 @@ ADVISORY: Final = build_council_plugin(
     wire_name="advisory_panel",
     check=_validate_owner,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsensusSettings(CouncilSettings):
-    """The settings of consensus.
-
-    `threshold` is the confidence that every supporting vote needs; `rounds` limits the syntheses. `quorum` is how many seats must
-    agree; all of them where it is not set. One that abstains, is lost or did not vote does not agree.
-    """
-
-    rounds: Annotated[int, Ge(1), Le(20)] = 3
-    threshold: Annotated[float, Ge(0), Le(1)] = CONSENSUS_THRESHOLD
-    quorum: Annotated[int, Ge(1), Le(64)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from moothall.domain.facts import Language
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
-from moothall.protocols.council.facts import CouncilBallot
+from moothall.protocols.council.facts import ConsensusSettings, CouncilBallot
 from moothall.protocols.council.motions import Challenge
 from moothall.protocols.council.report_timeline import TONES, build_line_details, build_timeline, format_phase
 from moothall.protocols.council.state import CouncilLine
@@ -106,8 +106,13 @@ def _build_outcome(timeline: CouncilTimeline, decision: Decision, words: Council
     )
     figures = blocks.Fields(tuple(_list_figures(decision, words)))
     ended = sections.explain_ending_losses(timeline, words) if decision.decision is None else ()
-    if decision.decision is None and (least := timeline.state.opened.settings.carry_at) is not None:
-        ended = (blocks.Line(words.demanded.format(share=format_percent(least)), "warn"), *ended)
+    settings = timeline.state.opened.settings
+    if decision.decision is None and settings.carry_at is not None:
+        ended = (blocks.Line(words.demanded.format(share=format_percent(settings.carry_at)), "warn"), *ended)
+    if decision.decision is None and isinstance(settings, ConsensusSettings):
+        count = settings.quorum or len(timeline.state.seats)
+        demanded = words.demanded_of_all.format(count=count, share=format_percent(settings.threshold))
+        ended = (blocks.Line(demanded, "warn"), *ended)
     card = blocks.Card(blocks=(claim, figures, *ended), kind="decision")
     return (blocks.Line(build_warning(decision, timeline.language), "warn"), card, *motion)
 
