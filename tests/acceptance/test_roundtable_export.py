@@ -35,10 +35,10 @@ def test_a_conference_is_exported_as_a_page(cli: Cli, held: str, tmp_path: Path)
     assert '<p class="heading">Consensus reached</p>\n<p>Redis.</p>\n<p class="heading">Disagreements left open</p>' in page
     assert '<h2>Left open</h2>\n<article class="card"><div class="words"><p>The import job.</p></div></article>' in page
     assert "<li>security was skipped in round 2: no answer in time</li>" in page
-    assert re.findall(r'<b>(\w+)</b></span><span><span class="soft">speech (\d{3})</span>', page) == [
-        ("architect", "001"),
-        ("security", "002"),
-        ("architect", "003"),
+    assert re.findall(r'<b>(\w+)</b></span><span><span class="soft">speech (\d+)</span>', page) == [
+        ("architect", "1"),
+        ("security", "2"),
+        ("architect", "3"),
     ]
     cli("export", "s", "html", "-o", str(tmp_path / "s.html"))
     assert (tmp_path / "s.html").read_text(encoding="utf-8") == page
