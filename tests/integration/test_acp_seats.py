@@ -5,11 +5,13 @@ import json
 import os
 import sys
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from tests.acceptance.doors import Cli, until
 
 from moothall import Moot
 from moothall.app.seats import Seating
@@ -87,6 +89,12 @@ class AgentTable:
         """Whether no process and no file of it is left."""
         left = [pid for note in self.notes("start") if Path(f"/proc/{(pid := note['pid'])}/environ").exists()]
         return left == [] and list((self.folder / "home" / "agents" / "agent" / "ada").iterdir()) == []
+
+
+def is_running(pid: int) -> bool:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
 
 
 def find_mark(pid: int) -> str:
@@ -201,6 +209,25 @@ def test_a_later_run_of_a_parked_session_goes_on_in_the_conversation_of_the_agen
     assert len(folders) == 1
     left = list((tmp_path / "home" / "agents" / "agent" / "ada").iterdir())
     assert [each.suffix for each in left] == ([".conversation"] if stores else [])
+
+
+def test_a_session_killed_while_its_agents_answer_goes_on_in_their_conversations(tmp_path: Path) -> None:
+    """A-1: Moot ends by SIGKILL; the resumed session ends an agent of then that heeds nothing, and both go on."""
+    table, cli = AgentTable(tmp_path, "deaf", at=2, more=("--stores",)), Cli(tmp_path / "home", tmp_path)
+    said = {f'"{field}"': SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."}
+    seat = f"acp:{table.write_recipe(said)}"
+    with cli.start("run", "Ship?", "--seat", f"ada={seat}", "--seat", f"bob={seat}", "--turns", "1", "--session", "s") as moot:
+        # Both have taken a position; one has the floor.
+        until(lambda: len(table.notes("prompt")) == 3)
+        moot.process.kill()
+        moot.process.wait(DEADLINE)
+    left = [note["pid"] for note in table.notes("start")]
+    assert any(map(is_running, left))
+    table.behaviour = "good"
+    table.write_recipe(said)
+    assert cli.json("resume", "s")["status"] == "concluded"
+    assert [note["session"] for note in table.notes("load")] == ["scripted-1"] * 2
+    assert not any(map(is_running, left))
 
 
 @pytest.mark.parametrize("way", ["option", "groups", "method"])

@@ -104,7 +104,7 @@ class AgentProcess:
         shutil.rmtree(folder, ignore_errors=True)
         make_private_folder(folder)
         try:
-            process, mark = await start_program(argv, folder=folder, environ=environ, is_fed=True)
+            process, mark = await start_program(argv, folder=folder, environ=environ, is_fed=True, mark=str(folder))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise

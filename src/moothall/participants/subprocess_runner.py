@@ -66,13 +66,16 @@ async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path,
 
 
 async def start_program(
-    argv: Sequence[str], *, folder: Path, environ: Mapping[str, str], is_fed: bool
+    argv: Sequence[str], *, folder: Path, environ: Mapping[str, str], is_fed: bool, mark: str = ""
 ) -> tuple[asyncio.subprocess.Process, str]:
     """Start a program; returns it with the mark of its processes. Raises OSError if it cannot be started.
 
-    The caller ends it with `end_program`. No line of its output may be longer than `MAX_OUTPUT`.
+    The caller ends it with `end_program`. No line of its output may be longer than `MAX_OUTPUT`. Processes that have the `mark`
+    already are those of a run that was killed: they are ended.
     """
-    mark = uuid4().hex
+    if mark:
+        _kill_strays(mark)
+    mark = mark or uuid4().hex
     starting = asyncio.create_task(
         asyncio.create_subprocess_exec(
             *argv,
