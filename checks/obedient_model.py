@@ -175,25 +175,17 @@ def _send_gemini(part: Json) -> Raw:
 
 
 def _send_chat(request: Request, delta: Json) -> Raw:
-    base = {
-        "id": "stub-1",
-        "created": 1,
-        "model": "stub",
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-    }
+    base = {"id": "stub-1", "created": 1, "model": "stub"}
+    used = {"usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}
     message = {"role": "assistant", "content": None, **delta}
     if not request.body.get("stream"):
-        whole = {
-            **base,
-            "object": "chat.completion",
-            "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
-        }
-        return Raw(body=json.dumps(whole).encode())
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+        return Raw(body=json.dumps({**base, **used, "object": "chat.completion", "choices": [choice]}).encode())
     parts = [(message, None), ({}, "tool_calls")]
-    chunks = [
-        {**base, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": part, "finish_reason": reason}]}
-        for part, reason in parts
-    ]
+    base["object"] = "chat.completion.chunk"
+    chunks: list[Json] = [{**base, "choices": [{"index": 0, "delta": part, "finish_reason": reason}]} for part, reason in parts]
+    # Continue passes over the words of a chunk that has the usage, too: it comes last and alone, as OpenAI sends it.
+    chunks.append({**base, **used, "choices": []})
     body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
     return Raw(body=f"{body}data: [DONE]\n\n".encode(), content_type="text/event-stream")
 
@@ -211,8 +203,8 @@ def read_result(text: str) -> Json:
     start = text.find("{")
     assert start >= 0, f"a tool refused: {text}"
     value, _ = json.JSONDecoder().raw_decode(text[start:])
-    inner = value.get("content")
-    if isinstance(inner, list) and inner and "text" in inner[0]:
+    inner = value.get("content") or [value]
+    if isinstance(inner, list) and inner[0].get("type") == "text":
         value = json.loads(inner[0]["text"])
     found: Json = value
     return found

@@ -25,6 +25,7 @@ PACKAGES = {
     "gemini": "@google/gemini-cli",
     "qwen": "@qwen-code/qwen-code",
     "copilot": "@github/copilot",
+    "cn": "@continuedev/cli",
 }
 MOOT = Path(sys.executable).with_name("moot")
 DEADLINE = 300.0
@@ -93,7 +94,10 @@ def build_settings(base: str) -> dict[str, str]:
     """The settings of the agents that have no variables for them, by file."""
     security = {"auth": {"selectedType": "gemini-api-key"}}
     qwen = {"security": {"auth": {"selectedType": "openai"}}}
+    model = {"name": "Stub", "provider": "openai", "model": "stub", "apiBase": base, "apiKey": "sk-loopback", "roles": ["chat"]}
+    model["capabilities"] = ["tool_use"]
     return {
+        ".continue/config.yaml": f"name: Stub\nversion: 0.0.1\nschema: v1\nmodels: {json.dumps([model])}\n",
         ".gemini/settings.json": json.dumps({"security": security, "telemetry": {"enabled": False}}),
         ".qwen/settings.json": json.dumps(qwen),
     }

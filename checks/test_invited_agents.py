@@ -32,6 +32,7 @@ CLIENTS = {
     "gemini": "gemini",
     "qwen": "qwen",
     "copilot": "copilot",
+    "continue": "cn",
 }
 """What `moot invite --for` calls them, and their programs."""
 NOBODY = Follower("", iter(()))  # type: ignore[arg-type]  # nobody takes its steps
@@ -69,6 +70,10 @@ async def paste_settings(stage: Stage, client: str, settings: str) -> None:
         config = Path(stage.environ["CODEX_HOME"]) / "config.toml"
         config.write_text(config.read_text(encoding="utf-8") + "\n" + settings + "\n", encoding="utf-8")
         assert parse_toml(config.read_text(encoding="utf-8"))["mcp_servers"]["moot"]
+    elif client == "continue":
+        config = stage.home / ".continue" / "config.yaml"
+        lines = settings[settings.index("mcpServers:") :]
+        config.write_text(f"{config.read_text(encoding='utf-8')}{lines}\n", encoding="utf-8")
     else:
         file = stage.home / FILES[client]
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +98,8 @@ def check_followers(model: ObedientModel) -> None:
         print(seat, [name for name, _ in follower.called])
 
 
-@pytest.mark.parametrize(("protocol", "transport"), [*((protocol, "http") for protocol in RUNS), ("debate", "stdio")])
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+@pytest.mark.parametrize("protocol", RUNS)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_agents_take_the_seats_they_are_invited_to(tmp_path: Path, client: str, protocol: str, transport: str) -> None:
     """D-5: they find the tools that the prompt names, at most eight, and take part to the end."""

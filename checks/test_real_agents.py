@@ -10,6 +10,7 @@ import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from checks.obedient_model import say
@@ -98,19 +99,30 @@ def test_two_agents_hold_a_debate(path: str, tmp_path: Path) -> None:
     held(tmp_path, path, said, work)
 
 
+HELD: dict[str, dict[str, Any]] = {
+    "debate": {"settings": {"debate": "always"}},
+    "persona": {"turns": 2},
+    "swarm": {"settings": {"max_rounds": 1}},
+    "roundtable": {"settings": {"max_rounds": 1}},
+}
+ADAPTERS = {"claude": "claude-agent-acp", "codex": "codex-acp"}
+
+
+@pytest.mark.parametrize("protocol", HELD)
 @pytest.mark.parametrize("way", ["command", "acp"])
-@pytest.mark.parametrize("agent", ["claude", "gemini", "qwen", "copilot"])
-def test_an_agent_fills_both_seats_of_a_debate(tmp_path: Path, agent: str, way: str) -> None:
-    """D-1, A-1: by its command line, and over the Agent Client Protocol."""
-    path = installed(agent, *(["claude-agent-acp"] if (agent, way) == ("claude", "acp") else []))
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "opencode", "qwen", "copilot"])
+def test_an_agent_fills_both_seats(tmp_path: Path, agent: str, way: str, protocol: str) -> None:
+    """D-1, A-1: by its command line, and over the Agent Client Protocol; no answer is lost."""
+    path = installed(agent, *([ADAPTERS[agent]] if way == "acp" and agent in ADAPTERS else []))
 
     async def work(stage: Stage, stub: StubServer) -> None:
         async with Moot(environ=stage.environ) as moot:
             seats = {"ada": f"{way}:{agent}", "bob": f"{way}:{agent}"}
-            decision = await moot.hold(TOPIC, seats=seats, protocol="debate", language="en", settings={"debate": "always"})
-        assert decision.lost == ()
-        assert decision.decision is not None
-        assert decision.decision.text == "Ship, with a way back."
+            decision = await moot.hold(TOPIC, seats=seats, protocol=protocol, language="en", **HELD[protocol])
+        assert (decision.status, decision.lost) == ("concluded", ())
+        if protocol in {"debate", "persona"}:
+            assert decision.decision is not None
+            assert decision.decision.text == "Ship, with a way back."
 
     def answer(request: Request) -> Step:
         reply = said(request)
