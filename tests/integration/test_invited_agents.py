@@ -141,7 +141,12 @@ def test_a_blind_ask_offers_only_what_is_blind(tmp_path: Path) -> None:
             assert "challenge" not in str(ask["answerSchema"])
             said = {"type": "propose", "text": "A broker.", "confidence": 0.6}
             await rpc("cstp.contribute", deliberationId=session, participant="bob", **said)
-            assert "challenge" in (await rpc("cstp.waitForTurn", deliberationId=session, participant="bob"))["ask"]["expected"]
+            turn = await rpc("cstp.waitForTurn", deliberationId=session, participant="bob")
+            assert "challenge" in turn["ask"]["expected"]
+            # What fits is said as at the other door, with the fields as this one spells them.
+            (ask,) = (await rpc("moot.getAsks", sessionId=session, seat="bob"))["asks"]
+            spelled = str(turn["ask"]["answerSchema"]).replace("refersTo", "refers_to").replace("movedBy", "moved_by")
+            assert spelled == str(ask["answerSchema"]) != str(turn["ask"]["answerSchema"])
 
     run_with_deadline(work(), 60)
 

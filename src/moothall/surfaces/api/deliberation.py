@@ -13,6 +13,7 @@ from moothall.app.deliberations import WaitResult, build_deliberation_state, fin
 from moothall.app.plugins import load_kinds
 from moothall.app.protocols import get_protocol, load_protocols
 from moothall.app.session_options import Options
+from moothall.codec.schemas import build_brief_schema
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import strip_control
@@ -262,7 +263,8 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int
     ask, reader = turn.ask, _find_reader(call.caller, seat)
     page, following = views.build_page(turn.new, lambda line: turn.place.find_reveal_entry(line, reader), limit)
     shown = {each.id for each in page}
-    note = CONSULTED if ask is not None and ask.ask.kind == "consult" else views.describe_next_step(turn.place, seat)
+    is_consulted = ask is not None and ask.ask.kind == "consult"
+    note = CONSULTED if is_consulted else views.describe_next_step(turn.place, seat)
     return shapes.TurnOut(
         status=turn.status,
         cursor=turn.cursor if following is None else following,
@@ -275,11 +277,10 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int
         else shapes.TurnAskOut(
             id=ask.ask.id,
             phase=ask.ask.kind,
-            expected=["answer"] if ask.ask.kind == "consult" else list(turn.place.list_offered(seat)),
+            expected=["answer"] if is_consulted else list(turn.place.list_offered(seat)),
             deadline=None if ask.pending.deadline is None else format_time(ask.pending.deadline),
-            instructions=_spell_fields(strip_control(ask.brief.own))
-            if ask.ask.kind != "consult"
-            else strip_control(ask.brief.own),
+            answer_schema=build_brief_schema(ask.brief) if is_consulted else _spell_schema(build_brief_schema(ask.brief)),
+            instructions=strip_control(ask.brief.own) if is_consulted else _spell_fields(strip_control(ask.brief.own)),
             briefing=strip_control(ask.brief.shared),
         ),
         result=await find_result(call, turn.place.snapshot.session) if turn.status == "closed" else None,
@@ -305,6 +306,19 @@ def _spell_fields(instructions: str) -> str:
         line if line.startswith("| ") else _FIELD.sub(lambda match: _WIRE_NAMES[match[0]], line)
         for line in instructions.split("\n")
     )
+
+
+def _spell_schema(schema: Any) -> Any:
+    """A schema with its fields as `contribute` spells them; the values that it allows are left as they are."""
+    if isinstance(schema, list):
+        return [_spell_schema(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    spelled = {name: each if name == "enum" else _spell_schema(each) for name, each in schema.items()}
+    if "properties" in spelled:
+        spelled["properties"] = {to_camel(name): each for name, each in spelled["properties"].items()}
+        spelled["required"] = [to_camel(name) for name in spelled.get("required", ())]
+    return spelled
 
 
 @METHODS.add("cstp.listDeliberations", "read", tool="list_deliberations")

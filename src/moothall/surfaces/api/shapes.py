@@ -308,6 +308,9 @@ class TurnAskOut(ApiModel):
     phase: str
     expected: list[str] = Field(description="The types that may be contributed now.")
     deadline: str | None = None
+    answer_schema: dict[str, Any] = Field(
+        description="What fits: the fields of `contribute`, or of `answer_ask` where a colleague asks."
+    )
     instructions: str
     briefing: str = Field(description="The question and what was said, as this seat may see it.")
 
