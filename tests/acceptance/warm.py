@@ -10,16 +10,20 @@ name a Python file that is run in place of the command.
 
 import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
 import runpy
 import socket
 import sys
+import tempfile
+import threading
 import traceback
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 
 import moothall
+from moothall.app.demos import list_demos
 from moothall.participants.semantic_similarity import encode_texts
 from moothall.surfaces.cli.main import LazyCommand, main
 
@@ -36,10 +40,28 @@ LIBRARIES = (
     "pydantic_ai.models.openai",
     "uvicorn",
 )
+USED_FIRST = (
+    *(["demo", demo.name, "--pace", "fast", "--session", demo.name] for demo in list_demos("en")),
+    ["demo", "debate", "--pace", "fast", "--language", "zh"],
+    ["list"],
+    ["show", "debate"],
+    ["show", "debate", "--json"],
+    ["export", "debate", "html"],
+)
 for library in LIBRARIES:
     importlib.import_module(library)
 # Reading the encoder's weights takes longer than all else that most commands do.
 encode_texts(["What is the question?"])
+# What is built at its first use (schemas, patterns, texts) is the same in every process, and most of the work of a short command.
+with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+    os.environ.update(MOOT_HOME=folder, MOOT_CONFIG=os.devnull)
+    for words in USED_FIRST:
+        try:
+            main.main(words, prog_name="moot")
+        except SystemExit as end:
+            assert end.code == 0, words
+# A thread that lives on would hold what no fork could let go.
+assert threading.active_count() == 1, threading.enumerate()
 # No fork looks through all of this for garbage, which would also copy it page by page.
 gc.collect()
 gc.freeze()
