@@ -1,36 +1,23 @@
 """A program that runs meetings in children which a test kills. Not a test: `test_crash.py` starts it.
 
-    python counted.py HOME
+    counted.py HOME
 
-It loads Moot once and forks for every line on standard input, `SESSION LOG DIE_AT`, so that a meeting is under way within
-milliseconds; it prints the child's process id, and its exit status when it is gone. The child appends to the file LOG, durably,
-`asked ID` for each ask that a participant is called with, before it answers, and `kept SEQ` for each entry that it learns of; at
-its ask number DIE_AT (0: never) it kills itself.
+It begins in a process that has Moot loaded (see warm.py) and forks for every line on standard input, `SESSION LOG DIE_AT`, so
+that a meeting is under way within milliseconds; it prints the child's process id, and its exit status when it is gone. The
+child appends to the file LOG, durably, `asked ID` for each ask that a participant is called with, before it answers, and `kept
+SEQ` for each entry that it learns of; at its ask number DIE_AT (0: never) it kills itself.
 """
 
 import asyncio
-import gc
-import importlib
 import os
-import pkgutil
 import signal
 import sys
 from pathlib import Path
 
-import moothall
 from moothall import EntryAdded, Moot, Seat
 from moothall.app.seats import Seating
 from moothall.domain.effects import Brief
-from moothall.participants.semantic_similarity import encode_texts
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
-
-# Before the first fork, as in warm.py.
-for module in pkgutil.walk_packages(moothall.__path__, "moothall."):
-    if module.name.startswith(("moothall.app", "moothall.protocols", "moothall.ledgers.sqlite", "moothall.participants")):
-        importlib.import_module(module.name)
-encode_texts(["What is the question?"])
-gc.collect()
-gc.freeze()
 
 
 class Log:

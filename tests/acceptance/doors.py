@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -107,11 +108,11 @@ class Cli:
         """Run a Python file beside the test, in a process that has Moot loaded (see warm.py)."""
         return _warm().start(words, {**self.environ, **environ}, self.cwd, None, program)
 
-    def converse(self, *words: str, **environ: str) -> "Process":
-        """As `spawn`, with an input that the test writes."""
+    def converse(self, *words: str, program: Path | None = None, **environ: str) -> "Process":
+        """As `spawn` or `spawn_program`, with an input that the test writes."""
         read, write = os.pipe()
         try:
-            process = _warm().start(words, {**self.environ, **environ}, self.cwd, None, given=read)
+            process = _warm().start(words, {**self.environ, **environ}, self.cwd, None, program, given=read)
         finally:
             os.close(read)
         process.stdin = os.fdopen(write, "wb")
@@ -156,6 +157,8 @@ class _Warm:
         cwd: Path,
         files: Sequence[int],
         program: Path | None = None,
+        *,
+        is_terminal: bool = False,
     ) -> int:
         """The exit code of a command with these standard streams."""
         told = {
@@ -163,6 +166,7 @@ class _Warm:
             "environ": dict(environ),
             "cwd": str(cwd),
             "program": str(program or ""),
+            "terminal": is_terminal,
         }
         request = json.dumps(told).encode()
         socket.send_fds(self._link, [f"{len(request):16d}".encode()], files)
@@ -191,6 +195,13 @@ class _Warm:
                 os.close(err_end)
         return Process(told, os.fdopen(out, "rb", 0), os.fdopen(err, "rb", 0))
 
+    def start_in_terminal(self, words: Sequence[str], environ: Mapping[str, str], cwd: Path, slave: int) -> "Process":
+        """A command that runs beside the test, in a session of its own with this terminal."""
+        told, told_end = socket.socketpair()
+        with told_end:
+            assert self.run(words, environ, cwd, [slave, slave, slave, told_end.fileno()], is_terminal=True) == 0
+        return Process(told, None, None)
+
     def _close(self) -> None:
         self._link.close()
         self._process.wait(timeout=DEADLINE)
@@ -210,28 +221,32 @@ def _checked(words: Sequence[str], done: Done, code: int) -> Done:
 class Process:
     """A command that runs beside the test, with the methods of `subprocess.Popen` that the tests use."""
 
-    def __init__(self, told: socket.socket, stdout: IO[bytes], stderr: IO[bytes]) -> None:
+    def __init__(self, told: socket.socket, stdout: IO[bytes] | None, stderr: IO[bytes] | None) -> None:
         self.stdin: IO[bytes] | None = None
-        self.stdout: IO[bytes] | None = stdout
-        self.stderr: IO[bytes] | None = stderr
+        self.stdout = stdout
+        self.stderr = stderr
         self.returncode: int | None = None
+        self._lock = threading.Lock()
         told.settimeout(DEADLINE)
         self._told = told.makefile("rb")
         self._link = told
         self.pid = int(self._told.readline())
 
     def poll(self) -> int | None:
-        if self.returncode is None and select.select([self._link], [], [], 0)[0]:
-            self._take_code()
-        return self.returncode
+        with self._lock:
+            if self.returncode is None and select.select([self._link], [], [], 0)[0]:
+                self._take_code()
+            return self.returncode
 
     def wait(self, timeout: float) -> int:
-        if self.returncode is None:
-            if not select.select([self._link], [], [], timeout)[0]:
+        end = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > end:
                 raise subprocess.TimeoutExpired("moot", timeout)
-            self._take_code()
-        assert self.returncode is not None
-        return self.returncode
+            # Another thread that asks may take the code first, and close the link.
+            with suppress(OSError, ValueError):
+                select.select([self._link], [], [], 0.1)
+        return code
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
@@ -305,23 +320,15 @@ class Running:
 
 
 class Terminal:
-    """The installed script in a terminal of its own."""
+    """The command in a terminal of its own, with its start behind it (see warm.py)."""
 
     def __init__(self, cli: Cli, *words: str) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-        environ = {**cli.environ, "TERM": "xterm-256color"}
-        self.process = subprocess.Popen(
-            [MOOT, *words],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=environ,
-            cwd=cli.cwd,
-            start_new_session=True,
-            preexec_fn=_own_terminal,  # noqa: PLW1509 - takes the terminal, nothing that a thread could hold
-        )
-        os.close(slave)
+        try:
+            self.process = _warm().start_in_terminal(words, {**cli.environ, "TERM": "xterm-256color"}, cli.cwd, slave)
+        finally:
+            os.close(slave)
         self.raw = b""
 
     def __enter__(self) -> "Terminal":
@@ -359,10 +366,6 @@ class Terminal:
             return False
         self.raw += piece
         return bool(piece)
-
-
-def _own_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def until(found: Callable[[], Any]) -> Any:

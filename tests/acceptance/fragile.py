@@ -1,11 +1,11 @@
 """The command `moot` in processes that kill themselves, or run many at a time. Not a test: `test_roundtable_commit.py` starts it.
 
-    python fragile.py
+    fragile.py
 
-It loads Moot once. Each line on standard input is a JSON list of calls (`words`, `stdin`, `die_at`); it forks one process for
-each, lets all of them begin at the same moment, and answers with one JSON line: the exit codes. A process counts its steps: each
-moment before and after it makes, writes, renames, links, removes, locks or syncs a file, or changes the ledger. At step `die_at`
-it kills itself with SIGKILL; 0: never.
+It begins in a process that has Moot loaded (see warm.py). Each line on standard input is a JSON list of calls (`words`,
+`stdin`, `die_at`); it forks one process for each, lets all of them begin at the same moment, and answers with one JSON line:
+the exit codes. A process counts its steps: each moment before and after it makes, writes, renames, links, removes, locks or
+syncs a file, or changes the ledger. At step `die_at` it kills itself with SIGKILL; 0: never.
 """
 
 import fcntl
@@ -17,12 +17,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from moothall.surfaces.cli.main import LazyCommand, main
-
-for command in main.commands.values():
-    # Before the first fork: what is loaded here is loaded once.
-    if isinstance(command, LazyCommand):
-        command.load()
+from moothall.surfaces.cli.main import main
 
 WATCHED = ("link", "replace", "rename", "fsync", "unlink", "mkdir", "fchmod", "open")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT

@@ -4,8 +4,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -29,20 +27,10 @@ class Children:
     def __init__(self, cli: Cli, platform: str) -> None:
         self.cli = cli
         self._platform = platform
-        self._server = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("counted.py")), str(cli.home)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=cli.environ,
-            encoding="utf-8",
-        )
+        self._server = cli.converse(str(cli.home), program=Path(__file__).with_name("counted.py"))
 
     def close(self) -> None:
-        assert self._server.stdin is not None
-        self._server.stdin.close()
-        self._server.wait(timeout=DEADLINE)
-        assert self._server.stdout is not None
-        self._server.stdout.close()
+        self._server.communicate(timeout=DEADLINE)
 
     def log(self, session: str) -> Path:
         return self.cli.cwd / f"{session}.log"
@@ -54,7 +42,7 @@ class Children:
     def start(self, session: str, die_at: int = 0) -> int:
         """A child that goes on with the session; its process id."""
         assert self._server.stdin is not None
-        self._server.stdin.write(f"{session} {self.log(session)} {die_at}\n")
+        self._server.stdin.write(f"{session} {self.log(session)} {die_at}\n".encode())
         self._server.stdin.flush()
         return self._told()
 

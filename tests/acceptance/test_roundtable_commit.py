@@ -3,8 +3,6 @@
 import json
 import select
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,20 +23,13 @@ class Fragile:
 
     def __init__(self, cli: Cli) -> None:
         self._root = str(cli.cwd)
-        self._server = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("fragile.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=cli.environ,
-            cwd=cli.cwd,
-            encoding="utf-8",
-        )
+        self._server = cli.converse(program=Path(__file__).with_name("fragile.py"))
 
     def run(self, *calls: dict[str, Any]) -> list[int]:
         """The exit codes of commands that begin at the same moment."""
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        self._server.stdin.write(json.dumps(calls) + "\n")
+        self._server.stdin.write(f"{json.dumps(calls)}\n".encode())
         self._server.stdin.flush()
         assert select.select([self._server.stdout], [], [], DEADLINE)[0], "no answer in time"
         found = json.loads(self._server.stdout.readline())
@@ -55,11 +46,7 @@ class Fragile:
         return code == KILLED
 
     def close(self) -> None:
-        assert self._server.stdin is not None
-        self._server.stdin.close()
-        self._server.wait(timeout=DEADLINE)
-        assert self._server.stdout is not None
-        self._server.stdout.close()
+        self._server.communicate(timeout=DEADLINE)
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@
 It loads the command line once and forks for every request, so that a command takes milliseconds: in a process of its own, with
 its own environment, folder, standard streams and exit code, as the installed script would have. A command that runs beside its
 test (a server) has a fourth open file, to which its process id is written and, when it has ended, its exit code. A request may
-name a Python file that is run in place of the command.
+name a Python file that is run in place of the command, and say that the streams are a terminal, which becomes the command's own.
 """
 
+import fcntl
 import gc
 import importlib
 import io
@@ -18,6 +19,7 @@ import runpy
 import socket
 import sys
 import tempfile
+import termios
 import threading
 import traceback
 from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -59,7 +61,8 @@ with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()), re
         try:
             main.main(words, prog_name="moot")
         except SystemExit as end:
-            assert end.code == 0, words
+            if end.code != 0:
+                raise RuntimeError(f"{words} ends with {end.code}") from end
 # A thread that lives on would hold what no fork could let go.
 assert threading.active_count() == 1, threading.enumerate()
 # No fork looks through all of this for garbage, which would also copy it page by page.
@@ -116,6 +119,11 @@ def _become(request: dict[str, object], files: list[int]) -> None:
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
+    if request["terminal"]:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        # As Python opens the streams of a terminal.
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     given, environ, program = request["words"], request["environ"], request["program"]
     assert isinstance(given, list)
     assert isinstance(environ, dict)

@@ -35,7 +35,7 @@ from moothall.protocols.swarm.records.files import render_blackboard
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
-from moothall_testkit.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
+from moothall_testkit.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
 
 LASTING = settings(
     max_examples=60,
@@ -234,7 +234,7 @@ def test_every_swarm_keeps_the_contract_and_counts_its_operations(data: st.DataO
 @given(st.data())
 def test_every_concentration_is_accounted_for_by_events(data: st.DataObject) -> None:
     """S-7: what a concentration is follows from its events, each of which begins where the one before it ended."""
-    timeline = told(check_session(CONTRACT, data))
+    timeline = told(play_session(CONTRACT, data))
     found: dict[str, float] = {}
     for event in timeline.events:
         if event["type"].startswith("pheromone_"):
@@ -247,7 +247,7 @@ def test_every_concentration_is_accounted_for_by_events(data: st.DataObject) -> 
 @given(st.data())
 def test_convergence_is_claimed_exactly_when_the_figures_hold_and_everything_can_be_told(data: st.DataObject) -> None:
     """S-17, S-20, S-25."""
-    timeline = told(check_session(CONTRACT, data))
+    timeline = told(play_session(CONTRACT, data))
     measures = [fact for fact in timeline.measures if isinstance(fact, ConvergenceMeasured)]
     for fact in measures:
         holds = fact.enough_rounds and fact.stable and fact.has_quorum and fact.is_diverse and not fact.too_fast

@@ -197,6 +197,7 @@ def check_asks(contract: RulebookContract[S], played: PlayedSession) -> None:
     rules = contract.rules
     seats = {DIRECTOR.id, *(seat.id for seat in played.opened.seats)}
     known: dict[AskId, Ask] = {}
+    prompts: dict[AskId, tuple[object, ...]] = {}
     checked: set[tuple[str, int]] = set()
     settled: set[AskId] = set()
     state = rules.initial(played.opened)
@@ -215,7 +216,12 @@ def check_asks(contract: RulebookContract[S], played: PlayedSession) -> None:
         for ask in asks:
             assert ask.id not in settled, f"{ask.id!r} was settled, and is asked again"
             if ask.id not in known or not isinstance(entry.fact, Reply | SeatLost):
-                _check_brief(contract, state, ask)
+                brief = rules.brief(state, ask)
+                prompt = (brief.system, brief.shared, brief.own, brief.probe, brief.subject, brief.schema, brief.fills)
+                # What is asked in the same words as before is read as before.
+                if prompts.get(ask.id) != prompt:
+                    _check_brief(contract, state, ask, brief)
+                    prompts[ask.id] = prompt
             # Once for each kind and turn: the seats of one turn are asked in the same form.
             if (ask.kind, ask.turn) not in checked:
                 checked.add((ask.kind, ask.turn))
@@ -233,8 +239,7 @@ def _find_settled_asks(fact: Fact) -> set[AskId]:
             return set()
 
 
-def _check_brief(contract: RulebookContract[S], state: S, ask: Ask) -> None:
-    brief = contract.rules.brief(state, ask)
+def _check_brief(contract: RulebookContract[S], state: S, ask: Ask, brief: Brief) -> None:
     assert (brief.ask, brief.seat.id, brief.form) == (ask, ask.seat, contract.rules.forms[ask.kind])
     size = sum(len(part) for part in (brief.system, brief.shared, brief.own, brief.probe, brief.subject))
     assert 0 < size <= contract.longest_brief, f"the brief of {ask.id!r} has {size} characters"
