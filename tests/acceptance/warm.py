@@ -26,6 +26,7 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 
 import moothall
 from moothall.app.demos import list_demos
+from moothall.app.plugins import load_kinds, load_plugins
 from moothall.participants.semantic_similarity import encode_texts
 from moothall.surfaces.cli.main import LazyCommand, main
 
@@ -130,6 +131,11 @@ def _become(request: dict[str, object], files: list[int]) -> None:
     words = [os.fsdecode(bytes.fromhex(word)) for word in given]
     os.environ.clear()
     os.environ.update(environ)
+    if path := environ.get("PYTHONPATH"):
+        # As at the start of a process: what other distributions bring is looked for there as well.
+        sys.path[:0] = path.split(os.pathsep)
+        load_plugins.cache_clear()
+        load_kinds.cache_clear()
     os.chdir(str(request["cwd"]))
     code: object = 0
     try:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.acceptance.doors import Cli, Done
 
 DOCS = Path(__file__).parents[2] / "docs"
 DEADLINE = 240.0
@@ -51,24 +52,16 @@ class Machine:
         self.site = folder / "site"
         self.site.mkdir()
         self.environ = {**os.environ, "MOOT_HOME": str(folder / "home"), "PYTHONPATH": str(self.site)}
+        self.cli = Cli(folder / "home", folder, PYTHONPATH=str(self.site))
 
     def run(self, *words: str, code: int = 0, has_plugins: bool = True) -> str:
         done = self.run_whole(*words, has_plugins=has_plugins)
-        assert done.returncode == code, (words, done.stdout, done.stderr)
-        return done.stdout
+        assert done.code == code, (words, done)
+        return done.out
 
-    def run_whole(self, *words: str, has_plugins: bool = True) -> "subprocess.CompletedProcess[str]":
-        environ = self.environ if has_plugins else {**self.environ, "PYTHONPATH": ""}
-        return subprocess.run(
-            [sys.executable, "-m", "moothall.surfaces.cli.main", *words],
-            env=environ,
-            cwd=self.folder,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            timeout=DEADLINE,
-            check=False,
-        )
+    def run_whole(self, *words: str, has_plugins: bool = True) -> Done:
+        cli = self.cli if has_plugins else Cli(self.cli.home, self.folder)
+        return cli(*words, code=None)
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
         command = [sys.executable, "-m", "moothall.surfaces.cli.main", *words]
@@ -111,7 +104,9 @@ def test_the_example_of_a_protocol_is_short_and_imports_only_the_public_names() 
 def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None:
     """D-10: in the terminal, in exports, in replays, in decision memory."""
     seats = install_delphi(machine)
-    told = machine.run("run", "How many tuners?", "--protocol", "delphi", *seats, "--session", "d1", "--set", "rounds=3")
+    # The installed script, which has loaded nothing before.
+    words = ("run", "How many tuners?", "--protocol", "delphi", *seats, "--session", "d1", "--set", "rounds=3")
+    told = machine.cli.fresh(*words).out
     assert "= round 1: median 160, spread 60" in told
     assert "207.5 (±2.5)" in told
     decision = json.loads(machine.run("show", "d1", "--json"))
@@ -141,7 +136,7 @@ def test_a_blind_protocol_by_the_guide_leaks_no_number_at_any_door(machine: Mach
     told += [machine.run("show", "d1", *words) for words in ((), ("--json",))]
     told += [machine.run("export", "d1", form) for form in ("minutes", "html")]
     told.append(machine.run("asks", "d1"))
-    told.append(machine.run_whole("sit", "d1", "--seat", "cy").stdout)
+    told.append(machine.run_whole("sit", "d1", "--seat", "cy").out)
     watching = machine.start("watch", "d1")
     assert watching.stdout is not None
     told.append(watching.stdout.readline() + watching.stdout.readline())
@@ -208,13 +203,13 @@ def test_a_session_of_a_protocol_that_is_not_installed_is_listed_and_explained(m
     machine.run("run", "How many tuners?", "--protocol", "delphi", *install_delphi(machine), "--session", "d1")
     assert "d1\tdelphi\tnot_installed" in machine.run("list", has_plugins=False)
     shown = machine.run_whole("show", "d1", has_plugins=False)
-    assert shown.returncode != 0
-    assert "install the package that brings 'delphi'" in shown.stderr
-    assert "Traceback" not in shown.stderr
+    assert shown.code != 0
+    assert "install the package that brings 'delphi'" in shown.err
+    assert "Traceback" not in shown.err
     machine.run("verify", "d1", has_plugins=False)
     assert '"delphi.opened"' in machine.run("export", "d1", "jsonl", has_plugins=False).replace("\\", "")
     refused = machine.run_whole("run", "x", "--protocol", "delphi", "--seat", "a=mailbox", has_plugins=False)
-    assert "unknown protocol 'delphi'" in refused.stderr
+    assert "unknown protocol 'delphi'" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -231,12 +226,12 @@ def test_a_broken_plugin_is_named_in_one_sentence_and_hurts_nobody(machine: Mach
     script = machine.folder / "talk.toml"
     script.write_text("[[intent]]\nreaction_score = 0.1\nintent_to_speak = false\n")
     done = machine.run_whole("run", "Ship?", "--seat", f"ada=script:{script}", "--turns", "1", "--session", "s1")
-    assert "session s1" in done.stdout
-    lines = [line for line in done.stderr.splitlines() if "moot_broken" in line or "moot-broken" in line]
+    assert "session s1" in done.out
+    lines = [line for line in done.err.splitlines() if "moot_broken" in line or "moot-broken" in line]
     assert len(lines) == 1
     assert reason in lines[0]
-    assert "Traceback" not in done.stderr
-    doctor = json.loads(machine.run_whole("doctor", "--json").stdout)
+    assert "Traceback" not in done.err
+    doctor = json.loads(machine.run_whole("doctor", "--json").out)
     (check,) = [each for each in doctor if each["what"] == "plugin broken"]
     assert check["ok"] is False
     assert reason in check["result"]
@@ -253,8 +248,8 @@ def test_the_examples_of_participants_run(machine: Machine) -> None:
     assert "001 ada: Haste makes waste." in told
     assert f"proverb:{machine.folder}" in machine.run("export", "p1", "jsonl")
     refused = machine.run_whole("run", "Ship?", "--seat", "ada=proverb:nothing.txt")
-    assert "cannot be read: No such file" in refused.stderr
-    assert "proverb:FILE" in machine.run_whole("run", "Ship?", "--seat", "ada=nonsense").stderr
+    assert "cannot be read: No such file" in refused.err
+    assert "proverb:FILE" in machine.run_whole("run", "Ship?", "--seat", "ada=nonsense").err
 
 
 def test_a_remote_caller_may_seat_only_kinds_that_say_so(machine: Machine) -> None:
