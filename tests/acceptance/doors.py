@@ -108,11 +108,18 @@ class Cli:
         """Run a Python file beside the test, in a process that has Moot loaded (see warm.py)."""
         return _warm().start(words, {**self.environ, **environ}, self.cwd, None, program)
 
-    def converse(self, *words: str, program: Path | None = None, **environ: str) -> "Process":
-        """As `spawn` or `spawn_program`, with an input that the test writes."""
+    def converse(self, *words: str, **environ: str) -> "Process":
+        """As `spawn`, with an input that the test writes."""
+        return self._converse(words, {**self.environ, **environ}, None)
+
+    def converse_with_program(self, program: Path, *words: str) -> "Process":
+        """As `spawn_program`, with an input that the test writes."""
+        return self._converse(words, self.environ, program)
+
+    def _converse(self, words: Sequence[str], environ: Mapping[str, str], program: Path | None) -> "Process":
         read, write = os.pipe()
         try:
-            process = _warm().start(words, {**self.environ, **environ}, self.cwd, None, program, given=read)
+            process = _warm().start(words, environ, self.cwd, None, program, given=read)
         finally:
             os.close(read)
         process.stdin = os.fdopen(write, "wb")

@@ -1,6 +1,8 @@
 """The command `moot` with every file that it opens written down. Not a test: `test_roundtable_folder.py` starts it.
 
-python opened.py LOG WORD…
+    opened.py LOG WORD…
+
+It begins in a process that has Moot loaded (see warm.py).
 """
 
 import os
@@ -16,11 +18,8 @@ def heard(event: str, details: tuple[object, ...]) -> None:
 
 
 if __name__ == "__main__":
-    from moothall.surfaces.cli.main import LazyCommand, main
+    from moothall.surfaces.cli.main import main
 
-    for command in main.commands.values():
-        if isinstance(command, LazyCommand):
-            command.load()
     Path(sys.argv[1]).touch()
     sys.addaudithook(heard)
     main.main(sys.argv[2:], prog_name="moot")

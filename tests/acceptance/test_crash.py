@@ -27,7 +27,7 @@ class Children:
     def __init__(self, cli: Cli, platform: str) -> None:
         self.cli = cli
         self._platform = platform
-        self._server = cli.converse(str(cli.home), program=Path(__file__).with_name("counted.py"))
+        self._server = cli.converse_with_program(Path(__file__).with_name("counted.py"), str(cli.home))
 
     def close(self) -> None:
         self._server.communicate(timeout=DEADLINE)

@@ -217,7 +217,7 @@ def test_a_remote_owner_seats_no_program_file_or_plugins_kind_that_is_not_listed
     info.mkdir(parents=True)
     (site / "echo_kind.py").write_text(PLUGIN)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: echo-kind\nVersion: 0.1\n")
-    (info / "entry_points.txt").write_text("[moot.participants]\necho = echo_kind:KIND\n")
+    (info / "entry_points.txt").write_text("[moothall.participants]\necho = echo_kind:KIND\n")
     recipe = write_recipe(tmp_path, marker)
     cli = Cli(tmp_path / "home", tmp_path, PYTHONPATH=str(site))
     token = cli.json("invite", "--owner")["token"]

@@ -23,7 +23,7 @@ class Fragile:
 
     def __init__(self, cli: Cli) -> None:
         self._root = str(cli.cwd)
-        self._server = cli.converse(program=Path(__file__).with_name("fragile.py"))
+        self._server = cli.converse_with_program(Path(__file__).with_name("fragile.py"))
 
     def run(self, *calls: dict[str, Any]) -> list[int]:
         """The exit codes of commands that begin at the same moment."""

@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -454,16 +453,9 @@ def test_joining_reads_no_more_at_the_end_than_at_the_beginning(cli: Cli) -> Non
         assert table.status()["turns_taken"] == speeches
         log = cli.cwd / f"{speeches}.log"
         words = ("roundtable", "join", table.name, "--as", "abc"[speeches % 3], "--json", "--dir", str(cli.cwd))
-        program = str(Path(__file__).with_name("opened.py"))
-        done = subprocess.run(
-            [sys.executable, program, str(log), *words],
-            env=cli.environ,
-            cwd=cli.cwd,
-            capture_output=True,
-            timeout=DEADLINE,
-            check=True,
-        )
-        found = json.loads(done.stdout)
+        program = cli.spawn_program(Path(__file__).with_name("opened.py"), str(log), *words)
+        found = json.loads(program.communicate(timeout=DEADLINE)[0])
+        assert program.returncode == 0
         assert [name for name, _ in found["speeches"]] == [
             f"{number:03d}_{'abc'[(number - 1) % 3]}.md" for number in range(speeches - 2, speeches + 1)
         ]

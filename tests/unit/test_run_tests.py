@@ -26,8 +26,11 @@ def test_once():
     ],
 )
 def test_only_a_test_that_starts_programs_runs_again_alone(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], folder: str, source: str, code: int
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: str, source: str, code: int
 ) -> None:
+    # To load the plugins of all tests takes longer than these.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p xdist")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "tests" / folder).mkdir(parents=True)
     (tmp_path / "tests" / folder / "test_one.py").write_text(source)
