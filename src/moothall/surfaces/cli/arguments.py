@@ -1,6 +1,5 @@
 """What arguments of all commands understand: short names of sessions, questions from a pipe, and what a shell completes."""
 
-import asyncio
 import re
 import sys
 from collections.abc import Awaitable, Callable
@@ -106,6 +105,8 @@ def _load_lines() -> "list[SessionLine]":
 
 def _read_ledger(read: "Callable[[Moot], Awaitable[list[T]]]") -> "list[T]":
     """Return what is read; nothing where the ledger cannot be read: the command itself will say why."""
+    import asyncio
+
     from moothall.app.moot import Moot
 
     async def load() -> "list[T]":
