@@ -258,6 +258,8 @@ def test_a_role_is_skipped_by_hand(cli: Cli) -> None:
     table.new()
     assert "architect's turn" in table("skip", "--as", "reviewer", code=2).err
     assert table("skip", "--as", "architect", "--why", "on holiday").out == "next: reviewer\n"
+    counts = [line.rpartition("): ")[2] for line in table("status").out.splitlines() if "): " in line]
+    assert counts == ["0 speeches, skipped 1 time", "0 speeches"]
     said = "[SKIPPED] architect gave no speech in this turn: skipped by hand: on holiday (passed_over)"
     assert (table.folder / "001_architect.md").read_text().startswith(said)
     found = [fact for fact in facts(cli("export", table.session(), "jsonl").out) if fact["fact"] == "seat_lost"]

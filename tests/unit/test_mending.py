@@ -136,6 +136,7 @@ def test_words_without_any_json_are_an_answer_where_they_say_what_is_needed() ->
     read, notes = mend("Support: it pays, and soon.")
     assert read == {"position": "support", "text": "Support: it pays, and soon."}
     assert notes == ["words position 'Support: it pays, and soon.' → 'support'", "words the answer"]
+    assert mend("Support") == ({"position": "support", "text": "Support"}, ["words the answer"]), "it is named"
     for words in ("It pays, and soon.", "Nobody can support this.", "Do we support it?", "", "   ", "{broken"):
         with pytest.raises(BadAnswer):
             mend(words)
