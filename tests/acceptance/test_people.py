@@ -216,7 +216,7 @@ def test_a_whole_debate_by_mailbox_in_plain_text(cli: Cli, debate: str) -> None:
     cli("answer", debate, "--seat", "eve", "pass")
     cli("resume", debate, code=3)
     refused = cli("answer", debate, "--seat", "eve", "perhaps", code=2)
-    assert "expected one of: Postgres | SQLite (a reason may follow), or /abstain" in refused.err
+    assert "expected one of: Postgres | SQLite (a reason may follow: “Postgres: …”), or /abstain" in refused.err
     first = cli.json(
         "answer",
         debate,

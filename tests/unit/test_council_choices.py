@@ -6,7 +6,7 @@ import pytest
 from tests.support.play_council import DeliberationRun, build_mailbox_seat, build_seat, challenge, debate, propose, synthesize
 
 from moothall.codec.answers import read_answer
-from moothall.codec.person_asks import build_person_ask, read_plain_answer
+from moothall.codec.person_asks import build_person_ask, interpret_plain_text, read_plain_answer
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
@@ -162,3 +162,30 @@ def test_words_that_name_no_option_are_refused_with_the_options() -> None:
     table = bring_to_vote("Postgres", mailbox="eve")
     with pytest.raises(BadAnswer, match=r"one of: Postgres \| SQLite \| Files .*/abstain"):
         read_plain_answer(build_person_ask(table.brief("eve")), "The weather is fine.")
+
+
+@pytest.mark.parametrize(
+    ("text", "answers", "accepts"),
+    [
+        ("no, I hold to it: the log is on since May.", (5,), ()),
+        ("no", (5,), ()),
+        ("No, because the log is on.", (5,), ()),
+        ("#5: no, I hold to it", (5,), ()),
+        ("5. no", (5,), ()),
+        ("yes: it was off in May", (), (5,)),
+    ],
+)
+def test_the_words_of_a_person_hold_to_what_was_challenged_or_give_way(
+    text: str, answers: tuple[int, ...], accepts: tuple[int, ...]
+) -> None:
+    """M-8: "no" is of the challenge, and is not weighed against the kind of contribution that code knows."""
+    seats: list[Seat] = [build_mailbox_seat("ada"), build_seat("bob"), build_seat("eve")]
+    table = debate(*seats, subject=Topic(options=OPTIONS), settings=CouncilSettings(debate="always", order="open"))
+    for name, choice in zip(("ada", "bob", "eve"), ("Postgres", "Postgres", "SQLite"), strict=True):
+        table.says(name, propose(choice, f"{choice} is what {name} would take. It is fine."))
+    table.pass_until("argue").says("eve", challenge(2, "One file is enough for us. Nobody needs a server."))
+    table.pass_until("answer")
+    brief = table.brief("ada")
+    said = read_answer(brief, interpret_plain_text(brief, text), is_strict=True).said
+    assert isinstance(said, Contribution)
+    assert (said.answers, said.accepts) == (answers, accepts)

@@ -179,6 +179,49 @@ def test_a_vote_in_one_sentence_keeps_all_its_words() -> None:
     assert read_plain_answer(VOTE, "oppose") == {"position": "oppose", "condition": ""}
 
 
+@pytest.mark.parametrize(
+    ("text", "condition", "confidence"),
+    [
+        ("Yes, if we test restarts, 60% sure", "we test restarts", "0.6"),
+        ("Yes, if we test restarts (confidence: 0.7).", "we test restarts", "0.7"),
+        ("Yes, if we test restarts. I am about 80 % certain.", "we test restarts", "0.8"),
+        ("支持，如果五月能上线，我有70%的把握。", "五月能上线", "0.7"),
+        ("Yes, if we are 300% sure", "we are 300% sure", None),
+        ("Yes, if nobody is less than 60% sure", "nobody is less than 60% sure", None),
+    ],
+)
+def test_how_sure_a_writer_is_becomes_no_part_of_a_condition(text: str, condition: str, confidence: str | None) -> None:
+    """M-8: a sureness at the end is the answer to that question; a share within a sentence belongs to the sentence."""
+    ask = PersonAsk(steps=(*VOTE.steps, ask_confidence("en")), build=dict)
+    answers = read_plain_answer(ask, text)
+    assert isinstance(answers, dict)
+    assert (answers["condition"], answers.get("confidence")) == (condition, confidence)
+
+
+SIDES = build_choices(("support", "challenge"))
+
+
+@pytest.mark.parametrize(
+    ("text", "side"),
+    [
+        ("challenge: Redis loses jobs on restart unless the log is on.", "challenge"),
+        ("challenge #2: it loses jobs, but not always", "challenge"),
+        ("I challenge #2: it loses jobs unless the log is on", "challenge"),
+        ("support: it does not lose a job", "support"),
+        ("challenge: none", None),
+        ("challenge: no", None),
+        ("support: zero", None),
+        ("support: I challenge it", None),
+        ("challenge: I support it", None),
+        ("No, it is fine", None),
+    ],
+)
+def test_a_contribution_may_begin_with_the_name_of_its_kind(text: str, side: str | None) -> None:
+    """M-14: its text may deny and doubt as it likes, but not the name itself."""
+    read = find_choice(text, SIDES)
+    assert (None if read is None else read.value) == side
+
+
 def test_several_items_are_answered_on_numbered_lines() -> None:
     """M-8: a ballot of a swarm in plain text."""
     answers = read_plain_answer(BALLOT, "1: yes\n4. I oppose it,\nit is dear")

@@ -58,6 +58,8 @@ class WordedAnswer:
     words: tuple[str, ...]
     is_confirmed: bool = False
     """Whether its author was shown what was understood, and confirmed it."""
+    is_one_text: bool = False
+    """Whether label and text are the same words: what the one rule has read of all of them takes no second side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ def _read(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) -
     if rules.reading == "strict" and not is_confirmed and (worded := list_worded_choices(notes)):
         raise BadAnswer(f"a choice must be named here, not taken from a sentence ({worded[0].partition(' ')[2]})")
     check_refusal(said)
-    check_sides(said, filled=rules.fills)
+    if not (isinstance(raw, WordedAnswer) and raw.is_one_text):
+        check_sides(said, filled=rules.fills)
     if isinstance(rules, Brief) and isinstance(said, rules.form.shape):
         check_echo(rules, raw, said, schema, is_repaired=any(note.startswith("repaired") for note in notes))
     value, more = rules.normalize(said) if isinstance(said, rules.form.shape) else (said, ())

@@ -23,6 +23,13 @@ from moothall.errors import BadAnswer
 from moothall.locale.catalogues import DERIVED_PERSON, DerivedPersonText
 
 _ENTRY = re.compile(r"[#＃]\s*(\d{1,9})")
+# How sure a writer says to be, at the end: "…, 60% sure", "(confidence: 0.7)", "，我有70%的把握".
+_SURE: Final = re.compile(
+    r"(?:^|[,.;(，。；（\n])\s{0,9}(?:(?:i am|i'm|我有?)\s?)?(?:(?:about|around|大约|约)\s?)?"
+    r"(?:(?:confidence|信心|把握)[ :：=]{0,3}(?P<share>\d{1,3}(?:\.\d{1,3})?\s?%?)"
+    r"|(?P<of>\d{1,3}(?:\.\d{1,3})?\s?%)\s?(?:的?(?:sure|certain|confident|confidence|确定|把握|信心)))[\s.)。）]{0,9}$",
+    re.IGNORECASE,
+)
 _ITEM = re.compile(r"[#＃]?(\d{1,9})(?:[ \t]*+[.:、)）：,，-]|[ \t])\s*+(?=\S)")
 
 
@@ -96,16 +103,26 @@ def _read_as_asked(person: PersonAsk, text: str) -> object:
         raise BadAnswer(f"the answer is empty; expected {describe_plain_answer(person)}")
     if not person.steps:
         return person.build({})
+    said, answers = _split_sureness(person, said)
     groups = list(dict.fromkeys(step.group for step in person.steps))
     items = [group for group in groups if group]
     parts = _split_items(said, items)
     if len(items) > 1 and not parts:
         _check_says_nothing(person, said)
-    answers: dict[str, str] = {}
     for group in groups:
         part = parts.get(group, "" if group else said)
         _read_group(person, [step for step in person.steps if step.group == group], part, answers)
     return person.build(answers)
+
+
+def _split_sureness(person: PersonAsk, text: str) -> tuple[str, dict[str, str]]:
+    """Return a text without the words that say how sure its writer is, and that confidence where it is asked for."""
+    step = next((step for step in person.steps if step.kind == "confidence"), None)
+    sure = None if step is None else _SURE.search(text)
+    share = None if sure is None else read_confidence(sure["share"] or sure["of"], ())
+    if step is None or sure is None or share is None:
+        return text, {}
+    return text[: sure.start()].rstrip(), {step.key: share}
 
 
 def find_command(person: PersonAsk, text: str) -> object | None:
@@ -120,7 +137,8 @@ def find_command(person: PersonAsk, text: str) -> object | None:
 def _split_items(text: str, groups: list[str]) -> dict[str, str]:
     """Split a text that answers several questions, one on each line that begins with the number of its item."""
     if len(groups) == 1:
-        return {groups[0]: text}
+        item = _ITEM.match(text)
+        return {groups[0]: text[item.end() :] if item is not None and item[1] == groups[0] else text}
     parts: dict[str, str] = {}
     current = ""
     text = re.sub(rf"[,;，；]\s*(?=#?(?:{'|'.join(map(re.escape, groups))})\b)", "\n", text) if groups else text
@@ -192,7 +210,8 @@ def describe_plain_answer(person: PersonAsk) -> str:
     if first is not None:
         listed = " | ".join(choice.text for choice in first.choices)
         several = len({step.group for step in person.steps if step.group}) > 1
-        said.append(f"on a line for each number, one of: {listed}" if several else f"one of: {listed} (a reason may follow)")
+        reason = f"(a reason may follow: “{first.choices[0].text}: …”)"
+        said.append(f"on a line for each number, one of: {listed}" if several else f"one of: {listed} {reason}")
     elif person.steps:
         said.append("words of yours")
     said += [f"{command.word} ({command.text})" for command in person.commands]
@@ -339,7 +358,7 @@ def _keep_words(person: PersonAsk, text: str, fields: object) -> object:
     """Return an answer with its words, where a choice was taken from them."""
     said = text.strip()
     is_from_words = find_command(person, said) is None and any(is_read_from_words(step, said) for step in person.steps[:1])
-    return WordedAnswer(fields=fields, words=(said,)) if is_from_words else fields
+    return WordedAnswer(fields=fields, words=(said,) if is_from_words else (), is_one_text=True)
 
 
 def _holds_json(text: str) -> bool:

@@ -14,6 +14,7 @@ from moothall.codec.schemas import build_brief_schema
 from moothall.domain.effects import Ask
 from moothall.domain.facts import list_worded_choices
 from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.domain.person import PersonStep
 from moothall.domain.safe_text import strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadSetting, MootError, SessionClosed, UnknownAsk
@@ -112,9 +113,15 @@ def _describe_ask(each: OutstandingAsk, session: str, words: SessionCommandText)
     deadline = each.pending.deadline
     until = words.ask_until.format(time=output.format_local(deadline)) if deadline else ""
     yield f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n"
-    for step in build_person_ask(each.brief).steps[:1]:
-        question = strip_control(step.text)
+    steps = build_person_ask(each.brief).steps
+    if steps:
+        needed = [step for step in steps[1:] if step.is_needed and step.choices and step.only_after is None]
+        question = strip_control(" ".join(map(_describe_step, (steps[0], *needed))))
         yield f"{words.in_words.format(session=session, seat=each.ask.seat, question=question)}\n"
+
+
+def _describe_step(step: PersonStep) -> str:
+    return f"{step.text} ({' | '.join(choice.text for choice in step.choices)})" if step.choices else step.text
 
 
 @click.command()
@@ -127,9 +134,9 @@ def _describe_ask(each: OutstandingAsk, session: str, words: SessionCommandText)
 async def answer(moot: Moot, session: str, text: str | None, seat: str, ask_id: str | None, *, preview: bool) -> CommandResult:
     """Answer for a mailbox seat in plain words, or with the fields of the answer as JSON.
 
-    `moot asks` prints the fields. TEXT `-`, or none in a pipe, reads standard input. Without TEXT at a terminal you are asked as
-    in `moot sit`, once. A vote is read from its words: "I support it, because …", "Yes, if …", "反对"; several items are
-    answered on lines that begin with their numbers.
+    `moot asks --json` prints the fields. TEXT `-`, or none in a pipe, reads standard input. Without TEXT at a terminal you
+    are asked as in `moot sit`, once. A vote is read from its words: "I support it, because …", "Yes, if …", "反对"; several
+    items are answered on lines that begin with their numbers.
 
     \b
     moot answer think_20261115_001 --seat eve "We should wait until spring."
