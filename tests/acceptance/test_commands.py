@@ -167,6 +167,14 @@ def test_a_dry_run_checks_everything_and_records_nothing(cli: Cli, quiet: str) -
     assert cli.json("list") == []
 
 
+def test_a_dry_run_names_the_price_before_there_is_a_key(cli: Cli) -> None:
+    """L-2: what a seat lacks is said last."""
+    planned = cli("run", "Which?", "--model", "openai:gpt-5-mini", "--dry-run", code=1)
+    assert " model calls " in planned.out
+    assert "$" in planned.out
+    assert planned.err == "moot: seat 'optimist': openai needs a key: set OPENAI_API_KEY or choose another --seat\n"
+
+
 def test_a_dry_run_refuses_an_id_that_is_taken(cli: Cli, quiet: str, waiting: str) -> None:
     """P-3: what `run` would refuse, its dry run refuses."""
     cli("run", "Again?", *seat_words(quiet, "AB"), "--session", waiting, code=2)

@@ -420,7 +420,7 @@ def test_minutes_page_and_record_of_a_debate(cli: Cli, decided: str) -> None:
     assert page.startswith("<!doctype html>")
     assert "Begin with SQLite, move when a second writer comes." in page
     done = cli("export", "s", "context", code=2)
-    assert done.err == "moot: a debate session has no form 'context'; it has: jsonl, minutes, html\n"
+    assert done.err == "moot: a debate session has no form 'context'; it has: jsonl, minutes (Markdown), html\n"
 
 
 def test_a_debate_that_is_exported_imports_elsewhere_record_for_record(cli: Cli, decided: str) -> None:

@@ -234,6 +234,8 @@ def test_all_seats_are_told_of_a_quotation_that_is_not_there(cli: Cli) -> None:
     assert "4,000 euros" in shown.partition("Quotations, checked by code")[2]
     assert "2: It saves two people a week.  ← #3" in shown
     assert "1: The plan costs 40,000 euros.  ← #2" in shown
+    cli("cancel", "q")
+    assert cli("show", "q").out.count("2 of 3 quotations") == 2, "beside what was decided, and below with the words"
 
 
 def test_without_files_nothing_is_checked(cli: Cli) -> None:

@@ -92,7 +92,7 @@ def test_the_help_lists_them(cli: Cli) -> None:
 def test_with_nothing_remembered_each_command_says_what_to_do(cli: Cli) -> None:
     """D-13, D-14, D-17: code 0, no result on standard output; as JSON, empty."""
     done = cli("decisions")
-    assert (done.out, done.err) == ("", "no decision matches; every session that ends is stored here\n")
+    assert (done.out, done.err) == ("", "no decision matches; every session that ends is stored here, except demos\n")
     done = cli("trust")
     assert (done.out, done.err) == ("", "No track records yet: review decisions (`moot decisions review`).\n")
     assert cli("breakers").out == f"every circuit is closed\n{RULES}"
@@ -118,7 +118,11 @@ def test_decisions_are_listed_the_newest_first_and_by_what_they_are(cli: Cli, db
     assert re.fullmatch(two, cli("decisions", "--limit", "1").out)
     assert re.fullmatch(one, cli("decisions", "--category", "data  STORES").out)
     assert re.fullmatch(two, cli("decisions", "--source", "乙").out)
-    cli("decisions", "review", "zh", "partial")
+    assert cli("decisions", "review", "zh", "success").out.startswith("zh: success\n")
+    assert cli("decisions", "review", "zh", "partial", "--note", "a\nslip").out.startswith(
+        "zh: partial (it was success before)\n"
+    )
+    assert cli("show", "zh").err.startswith("后来的结果：partial (a slip)\n")
     assert re.fullmatch(one, cli("decisions", "--outcome", "unreviewed").out)
     (found,) = cli.json("decisions", "--outcome", "partial")["decisions"]
     assert (found["decisionId"], found["outcome"], found["protocol"]) == ("zh", "partial", "debate")

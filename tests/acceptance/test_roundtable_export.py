@@ -43,7 +43,7 @@ def test_a_conference_is_exported_as_a_page(cli: Cli, held: str, tmp_path: Path)
     cli("export", "s", "html", "-o", str(tmp_path / "s.html"))
     assert (tmp_path / "s.html").read_text(encoding="utf-8") == page
     done = cli("export", "s", "context", code=2)
-    assert done.err == "moot: a roundtable session has no form 'context'; it has: jsonl, minutes, html\n"
+    assert done.err == "moot: a roundtable session has no form 'context'; it has: jsonl, minutes (Markdown), html\n"
 
 
 def test_nothing_that_was_said_in_a_conference_is_markup_of_its_page(cli: Cli, held: str) -> None:

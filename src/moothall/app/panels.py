@@ -196,7 +196,8 @@ def _fill_platforms(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Sea
         if not platforms:
             raise BadRoster(
                 f"seat {seat.id!r} has no platform, and none was found: Moot needs a key such as OPENAI_API_KEY, or "
-                "MOOT_MODEL, in its own environment; see `moot doctor`"
+                "MOOT_MODEL, in its own environment; see `moot doctor`. Without one, a person can sit (`--seat me=human`), and "
+                "`moot demo` plays a meeting"
             )
         filled.append(replace(seat, platform=platforms[shared % len(platforms)]))
         shared += 1

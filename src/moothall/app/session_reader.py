@@ -113,7 +113,8 @@ async def stream_export(resources: Resources, session: str, form: str) -> AsyncI
     if form == "minutes" and (note := await resources.memory.get_import(name)) is not None:
         yield f"> {SHARED_REPORT[timeline.language].imported.format(on=f'{note.at:%Y-%m-%d}', source=note.source)}\n\n"
     if form not in plugin.forms:
-        raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: jsonl, {', '.join(plugin.forms)}")
+        known = ", ".join(["jsonl", *plugin.forms]).replace("minutes", "minutes (Markdown)")
+        raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: {known}")
     for part in plugin.iterate_export(timeline, form):
         yield part
 

@@ -961,6 +961,7 @@ class SessionCommandText(Texts):
     goes_on: str
     has_ended: str
     no_ask: str
+    turned_out: str
     ask_until: str
     in_words: str
     nothing_recorded: str

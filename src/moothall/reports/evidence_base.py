@@ -30,15 +30,20 @@ def build_evidence_base(timeline: SessionTimeline) -> EvidenceBase | None:
 
 
 def describe_evidence_base(timeline: SessionTimeline) -> tuple[blocks.Block, ...]:
-    """Lines for the decision: which files it was argued from, which nobody looked at, and how many calls a budget refused."""
+    """Lines for the decision: which files it was argued from and nobody looked at, false quotations, and refused calls."""
     base, words = build_evidence_base(timeline), CONTEXT_FILES[timeline.language]
     if base is None:
         return ()
     cited = words.rests_on.format(files=_join_names(base.cited)) if base.cited else words.cites_nothing
     unread = words.unread.format(files=_join_names(base.unread)) if base.unread else ""
     refused = words.refused_calls.format(count=base.refused_tool_calls) if base.refused_tool_calls else ""
+    is_false = base.quotations_held < base.quotations
+    quoted = words.held.format(held=base.quotations_held, all=base.quotations) if is_false else ""
     given = (blocks.Line(cited, "plain" if base.cited else "warn"), blocks.Line(unread, "warn"))
-    return (*(given if timeline.session_state.opened.subject.context else ()), blocks.Line(refused, "warn"))
+    return (
+        *(given if timeline.session_state.opened.subject.context else ()),
+        *(blocks.Line(each, "warn") for each in (quoted, refused)),
+    )
 
 
 def _collect(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> EvidenceBase:

@@ -90,9 +90,10 @@ async def unset_setting(name: str) -> CommandResult:
     moot config unset panel
     """
     settings = user_settings.read_settings(os.environ)
-    if settings.pop(name, None) is not None:
+    is_changed = settings.pop(name, None) is not None
+    if is_changed:
         user_settings.write_settings(os.environ, settings)
-    return CommandResult(json=settings, lines=[f"{name} is not set"])
+    return CommandResult(json=settings, lines=[f"{name} is no longer set" if is_changed else f"{name} was not set"])
 
 
 @config.command("path")

@@ -64,6 +64,7 @@ NESTED: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
 MOVED: Final = {
     **{name: f"{group} {name}" for group, (_, names) in NESTED.items() for name in names},
     **{"schema": "decisions schema", "swarm-report": "export SESSION minutes --apart JOIN", "try": "demo --ask TOPIC"},
+    **{"ask": "run QUESTION", "cost": "run QUESTION --dry-run", "history": "list", "version": "--version"},
 }
 """What words that one might type are called."""
 LONG: Final = frozenset({"bench", "demo", "run", "resume", "again", "consult", "swarm", "review"})

@@ -29,7 +29,7 @@ def show_decisions(result: DecisionsOut) -> Iterable[str]:
     return (
         map(format_decision, result.decisions)
         if result.decisions
-        else [Note("no decision matches; every session that ends is stored here")]
+        else [Note("no decision matches; every session that ends is stored here, except demos")]
     )
 
 
@@ -60,7 +60,9 @@ def show_search(result: SearchOut) -> Iterator[str]:
 
 
 def show_review(each: DecisionOut) -> Iterator[str]:
-    yield f"{each.decision_id}: {each.outcome}"
+    last = each.reviews[-2].outcome if len(each.reviews) > 1 else each.outcome
+    before = "" if last == each.outcome else f" (it was {last} before)"
+    yield f"{each.decision_id}: {each.outcome}{before}"
     for obligation in each.obligations:
         if obligation.state == "open" or (obligation.state == "failed" and each.outcome == "success"):
             yield f"  ! obligation {format_obligation(obligation)}"

@@ -15,7 +15,7 @@ from moothall.domain.effects import Ask
 from moothall.domain.facts import list_worded_choices
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.person import PersonStep
-from moothall.domain.safe_text import strip_control
+from moothall.domain.safe_text import one_line, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadSetting, MootError, SessionClosed, UnknownAsk
 from moothall.locale.catalogues import SESSION_COMMAND, SessionCommandText
@@ -62,6 +62,11 @@ async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: 
     if as_json:
         output.print_json((await moot.decision(session)).to_json())
         return
+    decision = await (await moot.recall()).get(session)
+    if decision is not None and decision.review is not None:
+        note = f" ({one_line(decision.review.note)})" if decision.review.note else ""
+        words = await _load_words(moot, session)
+        output.print_note(words.turned_out.format(outcome=decision.review.outcome, note=note))
     console = output.build_console()
     if as_report:
         plugin = await moot.load_plugin(session)

@@ -29,7 +29,7 @@ from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import DEMO, HUMAN, Seat
 from moothall.domain.safe_text import one_line
 from moothall.engine.events import EntryAdded
-from moothall.errors import FolderUnwritable
+from moothall.errors import FolderUnwritable, ProviderRefused
 from moothall.locale.catalogues import SESSION_COMMAND, SHARED_REPORT
 from moothall.participants.kinds import SeatRequest
 from moothall.participants.script import Pacer, make_demo
@@ -219,9 +219,7 @@ def open_and_hold(
         async with terminal.open_moot() as moot:
             topic, options = prepare()
             if hold.dry_run:
-                plan = build_plan_result(moot, await moot.plan_session(topic, **options), describe)
-                plan.print(as_json=hold.as_json)
-                return plan.code
+                return await _print_plan(moot, topic, options, describe, as_json=hold.as_json)
             if runs is not None:
                 check_writable(runs)
             terminal.session = await moot.open(topic, **options)
@@ -232,6 +230,23 @@ def open_and_hold(
             return await terminal.hold(moot, as_json=hold.as_json, wait=hold.wait)
 
     raise SystemExit(output.run(work, as_json=hold.as_json, stopped=terminal.describe_stop))
+
+
+async def _print_plan(
+    moot: Moot, topic: str, options: Options, describe: Callable[[Opened], Iterable[str]], *, as_json: bool
+) -> int:
+    """Print what would be opened and what it would cost, also before there is a key; what a seat lacks is said last."""
+    refused: ProviderRefused | None = None
+    try:
+        planned = await moot.plan_session(topic, **options)
+    except ProviderRefused as fault:
+        if as_json:
+            raise
+        refused, planned = fault, await moot.plan_session(topic, **{**options, "check": False})
+    build_plan_result(moot, planned, describe).print(as_json=as_json)
+    if refused is not None:
+        raise refused
+    return output.DONE
 
 
 async def print_discovered(moot: Moot, session: str) -> None:
