@@ -66,9 +66,6 @@ _QUOTED: Final = re.compile(r"[\"“”„«»「」『』]")
 _MARKUP: Final = re.compile(r"```\w*|[*_`|\[\]<>]+|^#+\s|^[ \t]{0,8}[-•]\s", re.MULTILINE)
 _SIMPLIFIED: Final = str.maketrans(*CLAUSE_WORDS["simplified"])
 _LABEL: Final = re.compile(r"(?P<label>[^.:;!\n—–，。：；！]{1,40})[.:;!\n—–。：；！](?P<rest>.+)", re.DOTALL)
-# "Yes: it was tested": what stands behind the colon is the reason.
-_HEADED: Final = re.compile(r"[\w']{1,20}\s?[:：]\s?(?:it|this|that|we|the|they|our|there)\s")
-_OF_LINE: Final = re.compile(r"^i\s|#\d{1,6}")
 _SELF_REFERENCE: Final = re.compile(r"\b(?:as|like) i said\b|如前所述|正如我所说")
 _OPENERS: Final = frozenset({"ok", "okay", "well", "alright", "hm", "hmm", "so", "then", "好", "好的", "嗯"})
 _STANCES: Final = ("support", "conditional", "oppose", "abstain", "challenge", "declined", "REJECTED", "APPROVED")
@@ -138,7 +135,7 @@ def _read_label(plain: str, lexicon: Lexicon) -> PositionRead | None:
     match = _LABEL.match(plain) if lexicon.is_of_types or "challenge" in lexicon.strong.values() else None
     if match is None:
         return None
-    label, rest = _strip_marks(_OF_LINE.sub(" ", match["label"])), match["rest"].strip()
+    label, rest = _strip_marks(PATTERNS["of_line"].sub(" ", match["label"])), match["rest"].strip()
     value = lexicon.strong.get(label) or lexicon.weak.get(label)
     first = rest.split(maxsplit=1)[0] if rest and not _AMOUNT.match(rest) else "no"
     others = {lexicon.strong.get(" ".join(hit[0].split())) for hit in lexicon.pattern.finditer(rest)}
@@ -218,7 +215,7 @@ def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
                 is_fronted, states, is_amount = not _REASON.match(sentence), True, False
                 # "Leave it as it is. I support that": what is supported is not the motion.
                 is_led = is_led or (is_fronted and not (_OF_MATTER.match(clause) or _FRONT.match(sentence)))
-    if value is None and opener is not None and (_REASON.search(plain) or _HEADED.match(plain) or lexicon.is_of_types):
+    if value is None and opener is not None and (_REASON.search(plain) or PATTERNS["headed"].match(plain) or lexicon.is_of_types):
         value = opener
     return None if value is None or opener not in {None, value} else PositionRead(value)
 
