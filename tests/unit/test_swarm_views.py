@@ -323,6 +323,16 @@ def test_votes_are_in_no_report_before_all_have_voted() -> None:
     assert all("So it is." in SWARM.export(timeline, form) for form in ("minutes", "html"))
 
 
+def test_the_phases_of_a_swarm_are_the_rounds_that_it_may_have_and_then_those_that_it_had() -> None:
+    """W-2: none is ahead once it has ended."""
+    timeline, run = SwarmTimeline(SESSION), played("en")
+    timeline.add(run.entries[0])
+    assert len(timeline.list_phases()) == timeline.state.settings.max_rounds
+    phases = run.timeline.list_phases()
+    assert [phase.name for phase in phases] == [f"Round {number + 1}" for number in range(run.timeline.state.round)]
+    assert {phase.state for phase in phases} == {"done"}
+
+
 def test_a_long_report_says_what_it_leaves_out() -> None:
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind != "explore":
