@@ -28,8 +28,8 @@ from moothall.protocols.consultation.facts import (
     QuestionOpened,
     RecordLocation,
 )
+from moothall.protocols.consultation.plugin import QUESTION_RULES
 from moothall.protocols.consultation.rules import ConsultingRulebook
-from moothall.protocols.consultation.standalone import QUESTION_RULES
 from moothall.protocols.consultation.state import to_inner_entry
 from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE
 from moothall.protocols.persona.plugin import PERSONA

@@ -13,8 +13,7 @@ from moothall.domain.budget import Usage
 from moothall.domain.facts import BudgetExhausted, CloseCalled, Language, SessionCancelled
 from moothall.protocols.roundtable.facts import RoundtableSettings, RoundtableSpeech
 from moothall.protocols.roundtable.plugin import ROUNDTABLE
-from moothall.protocols.roundtable.report import LONG_AGENDA
-from moothall.protocols.roundtable.timeline import RoundtableTimeline
+from moothall.protocols.roundtable.timeline import LONG_AGENDA, RoundtableTimeline
 from moothall.reports.terminal import render_decision_lines
 from moothall_testkit.snapshots import check_snapshot
 

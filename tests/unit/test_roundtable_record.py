@@ -10,7 +10,6 @@ from moothall.domain.facts import Language
 from moothall.domain.safe_text import quote_lines
 from moothall.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, RoundtableSettings
 from moothall.protocols.roundtable.prompts import MAX_RECORD_LENGTH
-from moothall.protocols.roundtable.report import build_roundtable_report
 from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.sections import (
     SpeechText,
@@ -19,6 +18,7 @@ from moothall.protocols.roundtable.sections import (
     find_missing_minutes,
     fit_speeches,
 )
+from moothall.protocols.roundtable.timeline import build_roundtable_report
 from moothall.reports.markdown import render_markdown
 
 LANGUAGES = ("en", "zh")

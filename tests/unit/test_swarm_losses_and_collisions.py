@@ -164,7 +164,7 @@ def test_idle_agents_collide_and_their_answers_weigh() -> None:
     reviewed = [finding for finding in run.state.board.findings if finding.reviews]
     assert sum(len(finding.reviews) for finding in reviewed) == 3
     assert all(finding.weight == 1.5 * len(finding.reviews) for finding in reviewed)
-    assert all(review.mode == "review_challenge" and review.insights for each in reviewed for review in each.reviews)
+    assert all(review.mode == "review_challenge" and review.new_insights for each in reviewed for review in each.reviews)
     assert all(review.seat != each.seat for each in reviewed for review in each.reviews)
 
 

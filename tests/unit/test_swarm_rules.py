@@ -218,7 +218,7 @@ def test_each_answer_to_a_finding_has_its_weight(action: Action, weight: float) 
 
     findings = run.play(says).state.board.findings
     assert sum(each.weight for each in findings) == weight
-    insights = [text for each in findings for review in each.reviews for text in review.insights]
+    insights = [text for each in findings for review in each.reviews for text in review.new_insights]
     assert insights == ([] if action == "pass" else ["Measure first."])
     review = CollisionReview(seat=BOB, mode="debate", action="challenge", weight=1.5, content="c")
     assert replace(findings[0], reviews=(review, replace(review, weight=0.8))).weight == 2.3
@@ -507,7 +507,7 @@ def punish(score: int, *severities: Severity) -> tuple[str, int, list[str]]:
             "moothall.protocols.swarm.rules.round_start.find_violations", lambda state, agent, report: found.get(agent.seat, [])
         )
         barrier = build_barrier(state)
-    agent = apply_barrier(state, barrier)[ADA]
+    agent = apply_barrier(state, barrier).agents[ADA]
     return agent.status, agent.score, [change.new for change in barrier.changes]
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
+from moothall.domain.answer_table import AnswerField
 from moothall.domain.facts import Language
 from moothall.domain.person import CONDITION, WHY, Answers, PersonChoice, PersonCommand, PersonStep, build_key
 from moothall.domain.safe_text import one_line
@@ -68,6 +69,12 @@ def compute_confidence(answers: Answers) -> float | None:
     return CONFIDENCES[stated] if stated in CONFIDENCES else float(stated)
 
 
+CONFIDENCE_FIELD: Final[AnswerField[Any]] = AnswerField(
+    "confidence", ask=lambda asked: [ask_confidence(asked.language)], read=lambda _, answers: compute_confidence(answers)
+)
+"""The row of a confidence in a table of answers."""
+
+
 def ask_choice(language: Language, options: Sequence[str]) -> PersonStep:
     """Return the question after an answer that can be compared: one of the options, or a few words of one's own."""
     words = PERSON_STEPS[language]
@@ -93,6 +100,12 @@ def join_long_choice(words: str, answers: Answers) -> str:
     """Return what a person said, with what it typed for a choice and is too long for one: no words are lost."""
     typed = answers.get(CHOICE, "")
     return words if not typed or read_choice(answers) else f"{words}\n\n{typed}".strip()
+
+
+CHOICE_FIELD: Final[AnswerField[Any]] = AnswerField(
+    "choice", ask=lambda asked: [offer_choice(asked.language, asked.options)], read=lambda _, answers: read_choice(answers)
+)
+"""The row of a choice that only makes a text comparable."""
 
 
 def ask_moved_by(language: Language, numbers: Container[int]) -> PersonStep:

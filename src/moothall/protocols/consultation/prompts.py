@@ -12,6 +12,7 @@ from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, no_faul
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.person import PersonAsk
+from moothall.domain.replace import copy_fields
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text, strip_control
 from moothall.locale.catalogues import CONSULTATION_PERSON, CONSULTATION_PROMPT, ConsultationPromptText
@@ -78,13 +79,17 @@ def _render_question(words: ConsultationPromptText, request: ConsultRequest) -> 
 
 def _render_reply(words: ConsultationPromptText, consultation: Consultation) -> list[str]:
     if consultation.failure or consultation.advice is None:
-        reason = words.failures.get(consultation.failure) or words.losses.get(consultation.failure, consultation.failure)
-        return [words.failed.format(to=consultation.to, reason=reason)]
+        return [_describe_failure(words, consultation)]
     lines = [words.unknown.format(to=consultation.to), ""] if consultation.advice.is_unknown else []
     lines += quote_markdown(consultation.advice.answer)
     if consultation.advice.notes:
         lines += ["", f"**{words.labels['notes']}**{words.colon.strip()}", "", *quote_markdown(consultation.advice.notes)]
     return lines
+
+
+def _describe_failure(words: ConsultationPromptText, failed: Consultation | ConsultationOutcome) -> str:
+    reason = words.failures.get(failed.failure) or words.losses.get(failed.failure, failed.failure)
+    return words.failed.format(to=failed.to, reason=reason)
 
 
 def _render_doubts(words: ConsultationPromptText, consultation: Consultation) -> list[str]:
@@ -122,13 +127,6 @@ def build_conclusion_ask(language: Language) -> PersonAsk:
     return PersonAsk(steps=(step,), build=lambda answers: answers[WORDS])
 
 
-def add_consultations(language: Language, build: Callable[[], PersonAsk], learned: str, *, may_ask: bool) -> PersonAsk:
-    """Return the protocol's ask with what the person has learned by consulting, and the offer to consult."""
-    person, hint = build(), CONSULTATION_PERSON[language].may_ask if may_ask else ""
-    about = "\n\n".join(part for part in (learned, person.about) if part)
-    return replace(person, about=about, intro="\n".join(part for part in (person.intro, hint) if part))
-
-
 MAX_PART_LENGTH: Final = 4_000
 """The most characters of one text that a prompt shows; the ledger and the record keep the whole text."""
 MAX_STANCE_LENGTH: Final = 120
@@ -157,19 +155,21 @@ def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bo
 def add_consultation_rules(state: ConsultingState, rules: AnswerRules, ask: Ask, *, is_gate: bool) -> AnswerRules:
     """Return how the answer to an ask of the protocol is read where it may be replaced by a request."""
     is_refused = strip_repeat_id(ask.id) in state.refused
-    return AnswerRules(
-        form=rules.form,
+    return copy_fields(
+        AnswerRules,
+        rules,
         fault=_wrap_validator(rules.fault, CONSULTATION_PROMPT[state.opened.language].direct if is_refused else None),
-        fills=rules.fills,
-        normalize=rules.normalize,
         person=rules.person and partial(_ask_person, state, rules.person, ask, is_gate=is_gate),
     )
 
 
 def _ask_person(state: ConsultingState, inner: Callable[[], PersonAsk], ask: Ask, *, is_gate: bool) -> PersonAsk:
-    language, is_refused = state.opened.language, strip_repeat_id(ask.id) in state.refused
-    own = _build_own_prompt(state, CONSULTATION_PROMPT[language], ask, is_gate=is_gate)
-    return add_consultations(language, inner, own, may_ask=not is_gate and not is_refused)
+    """Return the protocol's ask with what the person has learned by consulting, and the offer to consult."""
+    language, may_ask = state.opened.language, not is_gate and strip_repeat_id(ask.id) not in state.refused
+    person, hint = inner(), CONSULTATION_PERSON[language].may_ask if may_ask else ""
+    learned = _build_own_prompt(state, CONSULTATION_PROMPT[language], ask, is_gate=is_gate)
+    about = "\n\n".join(part for part in (learned, person.about) if part)
+    return replace(person, about=about, intro="\n".join(part for part in (person.intro, hint) if part))
 
 
 def build_consultation_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
@@ -251,12 +251,7 @@ def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outco
     language = state.opened.language
     lines = [words.asked_itself.format(question=f"\n{quote_lines(shorten_text(outcome.request.question, MAX_PART_LENGTH // 4))}")]
     if outcome.advice is None or outcome.failure:
-        return [
-            *lines,
-            words.failed.format(
-                to=outcome.to, reason=words.failures.get(outcome.failure) or words.losses.get(outcome.failure, outcome.failure)
-            ),
-        ]
+        return [*lines, _describe_failure(words, outcome)]
     advice = replace(
         outcome.advice,
         answer=shorten_text(outcome.advice.answer, MAX_PART_LENGTH),

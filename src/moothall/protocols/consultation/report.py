@@ -1,19 +1,15 @@
-"""Consultations in reports: as a part of any session's report, and on their own."""
+"""The consultations of a session in its report."""
 
 from dataclasses import replace
 from typing import Final
 
 from moothall.domain.consult import ConsultRequest
-from moothall.domain.ids import SeatId, parse_seat_id
+from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line
-from moothall.locale.catalogues import CONSULTATION_PROMPT, CONSULTATION_REPORT, ConsultationPromptText
+from moothall.locale.catalogues import ConsultationPromptText
 from moothall.protocols.consultation.facts import Advice, QuestionOpened
-from moothall.protocols.consultation.standalone import QuestionState
 from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
 from moothall.reports.blocks import Block, Card, Cell, Line, Mark, Muted, Quote, Report, Strong, Tone, build_section, build_table
-from moothall.reports.decision import Decision
-from moothall.reports.sections import build_losses, build_report, build_spent, explain_no_decision
-from moothall.reports.timeline import TimelineBase
 
 _TONES: Final[dict[str, Tone]] = {"answered": "good", "unknown": "warn", "failed": "bad", "refused": "bad"}
 
@@ -64,15 +60,15 @@ def _explain(line: ConsultationSummary, words: ConsultationPromptText) -> str:
 
 
 def _build_card(line: ConsultationSummary, words: ConsultationPromptText) -> Card:
-    asked = _build_request(line.seat, line.to, line.request, words)
+    asked = build_request(line.seat, line.to, line.request, words)
     outcome: tuple[Block, ...] = (Line(_explain(line, words), "bad"),)
     if line.advice is not None and not line.failure:
-        outcome = (Line(Strong(line.to)), *_build_advice(line.advice, line.to, words))
+        outcome = (Line(Strong(line.to)), *build_advice(line.advice, line.to, words))
     status = Mark(words.statuses[line.status], _TONES.get(line.status, "plain"))
     return replace(asked, blocks=(*asked.blocks, *outcome), head=(*asked.head, status))
 
 
-def _build_request(seat: SeatId, to: str, request: ConsultRequest | None, words: ConsultationPromptText) -> Card:
+def build_request(seat: SeatId, to: str, request: ConsultRequest | None, words: ConsultationPromptText) -> Card:
     head = (Strong(f"{seat} → {to}"),)
     if request is None:
         return Card(blocks=(), head=head, seat=seat, kind="turn")
@@ -84,7 +80,7 @@ def _build_request(seat: SeatId, to: str, request: ConsultRequest | None, words:
     return Card(blocks=blocks, head=(*head, Mark(words.kinds[request.kind])), seat=seat, kind="turn")
 
 
-def _build_advice(advice: Advice, to: str, words: ConsultationPromptText, tone: Tone = "plain") -> tuple[Block, ...]:
+def build_advice(advice: Advice, to: str, words: ConsultationPromptText, tone: Tone = "plain") -> tuple[Block, ...]:
     return (
         *((Line(words.unknown.format(to=to), "strong"),) if advice.is_unknown else ()),
         Quote(advice.answer, tone),
@@ -97,26 +93,3 @@ def _build_advice(advice: Advice, to: str, words: ConsultationPromptText, tone: 
 def _build_part(label: str, text: str) -> tuple[Block, ...]:
     """A part of a request or a reply under its name; nothing where it is empty."""
     return (Line(label, "dim"), Quote(text)) if text else ()
-
-
-def build_question_report(timeline: TimelineBase[QuestionState], decision: Decision) -> Report:
-    """A consultation on its own: the answer, then the question; the director adds the rest."""
-    opened, words, texts = timeline.state.opened, CONSULTATION_REPORT[timeline.language], CONSULTATION_PROMPT[timeline.language]
-    to, advice = parse_seat_id(opened.request.to), timeline.state.advice
-    answer = Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
-    if decision.decision is not None and advice is not None:
-        answer = Card(blocks=_build_advice(advice, to, texts, "strong"), head=(Strong(to),), kind="decision")
-    question = _build_request(opened.asker, to, opened.request, texts)
-    report = build_report(
-        timeline,
-        decision,
-        words,
-        decision_blocks=(*build_section(words.decision, (answer,)), build_spent(decision, words)),
-        record=(*build_section(words.question, (question,)), *build_losses(timeline, words)),
-        section="question",
-        title=f"{words.minutes}: {opened.asker} → {to}",
-    )
-    if advice is None:
-        return report
-    reply = Card(blocks=_build_advice(advice, to, texts), head=(Strong(f"{to} → {opened.asker}"),), seat=to, kind="turn")
-    return replace(report, replies=(reply,))

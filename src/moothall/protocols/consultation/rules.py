@@ -16,7 +16,7 @@ from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect,
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.protocol_state import evolve_shared
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.rulebook import Rulebook
 from moothall.protocols.consultation import facts, prompts
@@ -343,9 +343,7 @@ def _apply_begin(state: ConsultingState, fact: facts.ConsultationBegun) -> Consu
 
 def _apply_end(state: ConsultingState, current: Consultation, filed: facts.RecordLocation | None) -> ConsultingState:
     """End the consultation and hand its outcome to the asker."""
-    learned = ConsultationOutcome(
-        to=current.to, request=current.request, advice=current.advice, failure=current.failure, filed=filed
-    )
+    learned = copy_fields(ConsultationOutcome, current, filed=filed)
     before = state.learned.get(current.seat, ())
     # What nobody answered may be asked again; the limits count it all the same.
     is_open = current.advice is None or bool(current.failure)

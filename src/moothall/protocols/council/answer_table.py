@@ -208,6 +208,11 @@ def _known_type(kind: str) -> Row:
     return Row("type", is_hidden=True, fill=lambda _: kind, read=lambda _, answers: kind)
 
 
+def _usual_type(kind: str) -> Row:
+    """Return a type that code presumes where it is no pass."""
+    return replace(_known_type(kind), is_hidden=False, silence="pass", allow=lambda _: allow_values((kind, "pass")))
+
+
 def _position(*positions: str) -> Row:
     return Row("position", is_needed=True, allow=lambda _: allow_values(positions))
 
@@ -216,6 +221,7 @@ TEXT: Final = Row("text", is_needed=True, allow=lambda _: allow_text(MAX_TEXT))
 REMARK: Final = Row("text", allow=lambda _: allow_line(MAX_TEXT))
 PASSED_TEXT: Final = replace(TEXT, fill=lambda _: "")
 """A text that a pass leaves out."""
+SAID: Final = replace(PASSED_TEXT, read=lambda _, answers: answers[person_steps.WORDS])
 CHOICE: Final = Row(
     "choice",
     is_needed=lambda asked: bool(asked.options),
@@ -223,11 +229,7 @@ CHOICE: Final = Row(
     ask=lambda asked: [person_steps.ask_choice(asked.language, asked.options)],
     read=lambda _, answers: person_steps.read_choice(answers),
 )
-CONFIDENCE: Final = Row(
-    "confidence",
-    ask=lambda asked: [person_steps.ask_confidence(asked.language)],
-    read=lambda _, answers: person_steps.compute_confidence(answers),
-)
+CONFIDENCE: Final[Row] = person_steps.CONFIDENCE_FIELD
 REFERENCE: Final = Row("refers_to", allow=lambda asked: allow_values([1, *(line.id for line in asked.visible)]))
 EVIDENCE: Final = Row("evidence", allow=lambda _: allow_list(allow_text(MAX_LINE), MAX_EVIDENCE))
 ANSWERS: Final = Row(
@@ -334,11 +336,7 @@ FORMS: Final = index_by_kind(
             ask=_ask_side,
             read=lambda _, answers: answers[person_steps.POSITION],
         ),
-        replace(
-            PASSED_TEXT,
-            ask=lambda asked: [person_steps.ask_words(asked.text.say)],
-            read=lambda _, answers: answers[person_steps.WORDS],
-        ),
+        replace(SAID, ask=lambda asked: [person_steps.ask_words(asked.text.say)]),
         replace(REFERENCE, ask=_ask_reference, read=_read_reference),
         Row("confidence"),
         EVIDENCE,
@@ -347,20 +345,11 @@ FORMS: Final = index_by_kind(
     ),
     define_answer(
         _form("answer", 500),
-        replace(
-            PASSED_TEXT,
-            ask=lambda asked: [person_steps.ask_words(asked.text.answer)],
-            read=lambda _, answers: answers[person_steps.WORDS],
-        ),
+        replace(SAID, ask=lambda asked: [person_steps.ask_words(asked.text.answer)]),
         replace(ANSWERS, ask=_ask_whether_accepted, read=lambda asked, answers: _read_challenges(asked, answers, "no")),
         replace(ACCEPTS, read=lambda asked, answers: _read_challenges(asked, answers, "yes")),
         EVIDENCE,
-        replace(
-            _type(*PHASE_TYPES["answer"], "pass", is_needed=False),
-            silence="pass",
-            fill=lambda _: "support",
-            read=lambda _, answers: "support",
-        ),
+        _usual_type("support"),
     ),
     define_answer(
         _form("synthesize", 700),
@@ -371,12 +360,7 @@ FORMS: Final = index_by_kind(
         CONFIDENCE,
         ANSWERS,
         ACCEPTS,
-        replace(
-            _type(*PHASE_TYPES["synthesize"], "pass", is_needed=False),
-            silence="pass",
-            fill=lambda _: "synthesize",
-            read=lambda _, answers: "synthesize",
-        ),
+        _usual_type("synthesize"),
     ),
     define_answer(
         _form("decide", 900),

@@ -203,14 +203,9 @@ def find_early_votes(state: Council, candidates: Iterable[int]) -> dict[SeatId, 
     """Return the votes that were cast before the vote began; one before the last candidate was about something else."""
     listed = tuple(candidates)
     newest = max(listed, default=0)
-    votes: dict[SeatId, int] = {}
-    for seat, number in state.ahead.items():
-        line = state.line(number)
-        if line is None or line.phase != "vote" or line.id <= newest:
-            continue
-        if read_ballot(line.said, listed):
-            votes[seat] = line.id
-    return votes
+    ahead = {seat: line for seat, number in state.ahead.items() if (line := state.line(number)) is not None}
+    votes = {seat: line for seat, line in ahead.items() if line.phase == "vote" and line.id > newest}
+    return {seat: line.id for seat, line in votes.items() if read_ballot(line.said, listed)}
 
 
 _REFERENCES: Final = ("refers_to", "candidate", "motion", "line", "resolution")

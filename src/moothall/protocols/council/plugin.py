@@ -16,7 +16,7 @@ from moothall.protocols.council.facts import ConsensusSettings, CouncilOpened, C
 from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.report_timeline import add_and_describe_entry
 from moothall.protocols.council.rules import CouncilRules, is_one_by_one
-from moothall.protocols.council.state import Council, CouncilVariant, find_no_owner
+from moothall.protocols.council.state import Council, CouncilVariant
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision
 from moothall.scoring.depth import find_first_mind
 from moothall.scoring.resolution import (
@@ -118,7 +118,6 @@ DEBATE_VARIANT: Final = CouncilVariant(
     first=("propose", "argue", "answer", "synthesize", "vote"),
     again=("argue", "answer", "synthesize", "vote"),
     resolve=lambda state, voices, correlations: resolve_open_vote(voices, correlations=correlations),
-    owner=find_no_owner,
     settles=True,
 )
 DEBATE: Final = build_council_plugin(
@@ -186,7 +185,6 @@ CONSENSUS_VARIANT: Final = CouncilVariant(
     first=("propose", "argue", "answer", "synthesize", "vote"),
     again=("synthesize", "vote"),
     resolve=_resolve_consensus,
-    owner=find_no_owner,
     one_synthesis=True,
 )
 CONSENSUS: Final = build_council_plugin(

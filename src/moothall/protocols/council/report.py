@@ -8,7 +8,7 @@ from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
 from moothall.protocols.council.facts import ConsensusSettings, CouncilBallot
-from moothall.protocols.council.motions import Challenge
+from moothall.protocols.council.motions import Challenge, list_challenges
 from moothall.protocols.council.report_timeline import TONES, build_line_details, build_timeline, format_phase
 from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import (
@@ -207,7 +207,7 @@ def _build_dissent(timeline: CouncilTimeline, decision: Decision, words: Council
     """List who dissents, how and in which line; nothing if there was no motion to dissent from."""
     if timeline.resolution is None or timeline.resolution.motion is None:
         return ()
-    outcomes = {each.line.id: _describe_challenge(timeline, each, words) for each in timeline.challenges()}
+    outcomes = {each.line.id: _describe_challenge(timeline, each, words) for each in list_challenges(timeline.state)}
     items = tuple(_format_dissent(voice, outcomes, words) for voice in decision.dissent)
     return build_section(words.dissent, (blocks.Bullets(items) if items else blocks.Line(words.no_dissent, "dim"),))
 
@@ -283,7 +283,7 @@ def _build_readable(timeline: CouncilTimeline, decision: Decision, words: Counci
         return ()
     challenges = [
         (blocks.References((each.line.id,)), each.line.seat, each.line.said.text, _describe_challenge(timeline, each, words))
-        for each in timeline.challenges()
+        for each in list_challenges(timeline.state)
     ]
     return (
         *build_section(words.challenges, (build_table(words.challenge_heads, challenges),)),

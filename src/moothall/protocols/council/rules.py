@@ -157,9 +157,7 @@ class CouncilRules:
         is_last = state.round >= state.opened.settings.rounds or not state.votes or state.stop is not None
         if is_last or compute_outcome(self.variant, state).carried:
             return build_closing(self.variant, state, state.stop or "voted")
-        return facts.PhaseBegun(
-            round=state.round + 1, phase=self.variant.again[0], passed=_list_passed_seats(state), lost=_list_lost_seats(state)
-        )
+        return _build_phase(state, state.round + 1, self.variant.again[0])
 
     def _begin_next_phase(self, state: Council) -> Fact:
         following = self.variant.find_next_phase(state)
@@ -171,16 +169,8 @@ class CouncilRules:
         candidates = tuple(line.id for line in list_candidates(self.variant, state))
         if not candidates:
             return None
-        is_vote = phase == "vote"
-        return facts.PhaseBegun(
-            round=number,
-            phase=phase,
-            passed=_list_passed_seats(state),
-            lost=_list_lost_seats(state),
-            # Fixed when the vote begins, so that later contributions cannot change what the votes are about.
-            motion=candidates[0] if is_vote and len(candidates) == 1 else None,
-            candidates=candidates if is_vote else (),
-        )
+        # Fixed when the vote begins, so that later contributions cannot change what the votes are about.
+        return _build_phase(state, number, phase, candidates if phase == "vote" else ())
 
     def _build_asks(self, state: Council) -> tuple[Ask, ...]:
         return tuple([_build_ask(state, seat) for seat in self._list_asked(state)])
@@ -227,24 +217,20 @@ def is_one_by_one(variant: CouncilVariant, settings: facts.CouncilSettings, phas
 
 def _build_ask(state: Council, seat: SeatId) -> Ask:
     assert state.phase != "closed"
+    # `step` counts phases over all rounds: it makes the id unique if a phase is repeated.
     return _make_ask(state.step, state.phase, seat, state.round, state.opened.settings.patience)
 
 
 # With many seats nearly all asks are the same after every contribution, and making them is what deciding would cost.
-@lru_cache(maxsize=4_096)
-def _make_ask(step: int, kind: str, seat: SeatId, turn: int, patience: float) -> Ask:
-    # `step` counts phases over all rounds: it makes the id unique if a phase is repeated.
-    return Ask(id=ask_id(step, kind, seat), seat=seat, kind=kind, turn=turn, patience=patience)
+@lru_cache(maxsize=8_192)
+def _make_ask(number: int, kind: str, seat: SeatId, turn: int, patience: float, *, invited: bool = False) -> Ask:
+    return Ask(id=ask_id(number, kind, seat), seat=seat, kind=kind, turn=turn, patience=patience, invited=invited)
 
 
 def _build_free_ask(state: Council, seat: SeatId) -> Ask:
-    return _make_free_ask(state.counts.get(seat, 0) + 1, seat, state.opened.settings.patience)
-
-
-@lru_cache(maxsize=4_096)
-def _make_free_ask(number: int, seat: SeatId, patience: float) -> Ask:
     # Numbered per seat: every further contribution needs an ask id of its own.
-    return Ask(id=ask_id(number, "free", seat), seat=seat, kind="free", turn=number, patience=patience, invited=True)
+    number = state.counts.get(seat, 0) + 1
+    return _make_ask(number, "free", seat, number, state.opened.settings.patience, invited=True)
 
 
 def _apply_contribution(variant: CouncilVariant, state: Council, fact: facts.Contributed, entry: Entry) -> Council:
@@ -295,15 +281,14 @@ def _repeat_phase(state: Council) -> facts.PhaseBegun | None:
     assert state.phase != "closed"
     if state.repeated or state.stop is not None:
         return None
-    return facts.PhaseBegun(round=state.round, phase=state.phase, passed=_list_passed_seats(state), lost=_list_lost_seats(state))
+    return _build_phase(state, state.round, state.phase)
 
 
-def _list_passed_seats(state: Council) -> tuple[SeatId, ...]:
-    return tuple(seat for seat, line in state.had.items() if line == PASSED)
-
-
-def _list_lost_seats(state: Council) -> tuple[SeatId, ...]:
-    return tuple(seat for seat, line in state.had.items() if line is None)
+def _build_phase(state: Council, number: int, phase: facts.Phase, candidates: tuple[int, ...] = ()) -> facts.PhaseBegun:
+    passed = tuple(seat for seat, line in state.had.items() if line == PASSED)
+    lost = tuple(seat for seat, line in state.had.items() if line is None)
+    motion = candidates[0] if len(candidates) == 1 else None
+    return facts.PhaseBegun(round=number, phase=phase, passed=passed, lost=lost, motion=motion, candidates=candidates)
 
 
 def _reveal_lines(state: Council, entry: int, phase: facts.Phase | Literal["closed"]) -> Council:

@@ -108,7 +108,7 @@ class CouncilVariant:
     first: tuple[Phase, ...]
     again: tuple[Phase, ...]
     resolve: Resolve
-    owner: Callable[[CouncilOpened], SeatId | None]
+    owner: Callable[[CouncilOpened], SeatId | None] = lambda opened: None
     one_synthesis: bool = False
     settles: bool = False
 
@@ -185,8 +185,3 @@ def _list_unanswered(state: Council) -> Sequence[tuple[CouncilLine, SeatId]]:
 def has_voted(state: Council, seat: SeatId) -> bool:
     """Whether a seat has voted, in any round or ahead of the vote."""
     return any(line.seat == seat and line.phase == "vote" for line in state.lines)
-
-
-def find_no_owner(opened: CouncilOpened) -> SeatId | None:
-    """Return None: the deliberation has no owner."""
-    return None

@@ -89,9 +89,6 @@ class CouncilTimeline(TimelineBase[Council]):
         now = [each for each in self.passes if (each.round, each.phase) == (state.round, state.phase)]
         return {each.seat: words.went_on if each.is_implied else words.passes for each in now}
 
-    def challenges(self) -> list[Challenge]:
-        return list_challenges(self.state)
-
 
 def build_decision(timeline: CouncilTimeline) -> Decision:
     council, closed = timeline.state, timeline.resolution
@@ -101,7 +98,7 @@ def build_decision(timeline: CouncilTimeline) -> Decision:
         lost=(),
         positions=build_positions(timeline),
         turns=len(council.lines),
-        open_challenges=tuple(_build_claim(each.line) for each in timeline.challenges() if each.state == "open"),
+        open_challenges=tuple(_build_claim(each.line) for each in list_challenges(timeline.state) if each.state == "open"),
     )
     return decision if closed is None else _add_resolution(decision, timeline, closed)
 
@@ -242,7 +239,7 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
         if vote.position == "oppose":
             text = (said.said.text if said is not None else "").strip() or words.gives_no_reason
             voiced.append(Dissent(seat=seat, kind="oppose", text=text, entries=entries))
-    for each in timeline.challenges():
+    for each in list_challenges(timeline.state):
         if (each.state == "open" or _is_declined(timeline, each)) and each.line.seat != winner:
             voiced.append(Dissent(seat=each.line.seat, kind="challenge", text=each.line.said.text, entries=(each.line.id,)))
     return tuple(voiced)

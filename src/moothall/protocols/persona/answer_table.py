@@ -148,17 +148,7 @@ def _ask_moved_by(asked: MeetingAsk) -> list[PersonStep]:
     return [person_steps.ask_moved_by(asked.language, range(1, asked.state.last_id + 1))] if had_position else []
 
 
-CONFIDENCE: Final = Row(
-    "confidence",
-    ask=lambda asked: [person_steps.ask_confidence(asked.language)],
-    read=lambda _, answers: person_steps.compute_confidence(answers),
-)
-CHOICE: Final = Row(
-    "choice",
-    allow=lambda asked: allow_choice(asked.options, MAX_LABEL_LENGTH),
-    ask=lambda asked: [person_steps.offer_choice(asked.language, asked.options)],
-    read=lambda _, answers: person_steps.read_choice(answers),
-)
+CHOICE: Final = replace(person_steps.CHOICE_FIELD, allow=lambda asked: allow_choice(asked.options, MAX_LABEL_LENGTH))
 ENTRIES: Final = Row("entries", allow=lambda asked: allow_list(_allow_entry(asked), MAX_ENTRIES))
 CLAIM: Final = (Row("text", is_needed=True), ENTRIES)
 REPLY: Final = (
@@ -189,7 +179,7 @@ FORMS: Final = index_by_kind(
             read=lambda _, answers: person_steps.join_long_choice(answers[person_steps.WORDS], answers),
         ),
         CHOICE,
-        replace(CONFIDENCE, silence=0.0),
+        replace(person_steps.CONFIDENCE_FIELD, silence=0.0),
     ),
     define_answer(
         AnswerForm(
@@ -231,7 +221,7 @@ FORMS: Final = index_by_kind(
             read=lambda asked, answers: _read_claim(asked, person_steps.join_long_choice(answers[person_steps.WORDS], answers)),
         ),
         CHOICE,
-        CONFIDENCE,
+        person_steps.CONFIDENCE_FIELD,
         *map(_claims, ("reasons", "dissent", "open_questions")),
         Row(
             "answers",
@@ -249,7 +239,7 @@ FORMS: Final = index_by_kind(
             read=lambda _, answers: answers[person_steps.POSITION],
         ),
         replace(
-            CONFIDENCE,
+            person_steps.CONFIDENCE_FIELD,
             silence=0.0,
             ask=lambda asked: [person_steps.ask_confidence(asked.language, only_after=(person_steps.POSITION, SIDES))],
         ),

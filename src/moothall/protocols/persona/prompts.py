@@ -32,22 +32,16 @@ C = TypeVar("C", DraftClaim, InputReply)
 def drop_unknown_references(state: Meeting, said: object) -> tuple[object, Notes]:
     """Return an answer without references to what its seat was not shown."""
     match said:
-        case PersonaSpeech():
-            return _normalize_speech(state, said)
+        case PersonaSpeech(refers_to=int(entry)) if entry > state.last_id:
+            return replace(said, refers_to=None, view="none"), (f"left_out refers_to {entry}",)
         case JointBids():
             return _normalize_bids(state, said)
         case Draft():
             return _normalize_draft(state, said)
-        case Stand():
-            return _normalize_stand(state, said)
+        case Stand(moved_by=int(entry)) if entry > state.last_id:
+            return replace(said, moved_by=None), (f"left_out moved_by {entry}",)
         case _:
             return said, ()
-
-
-def _normalize_speech(state: Meeting, said: PersonaSpeech) -> tuple[PersonaSpeech, Notes]:
-    if said.refers_to is None or said.refers_to <= state.last_id:
-        return said, ()
-    return replace(said, refers_to=None, view="none"), (f"left_out refers_to {said.refers_to}",)
 
 
 def _normalize_bids(state: Meeting, said: JointBids) -> tuple[JointBids, Notes]:
@@ -55,12 +49,6 @@ def _normalize_bids(state: Meeting, said: JointBids) -> tuple[JointBids, Notes]:
     unknown = [bid.node_id for bid in said.bids if bid.node_id not in seated]
     notes = tuple(f"left_out bids {one_line(name)!r}" for name in unknown)
     return replace(said, bids=tuple(bid for bid in said.bids if bid.node_id in seated)), notes
-
-
-def _normalize_stand(state: Meeting, said: Stand) -> tuple[Stand, Notes]:
-    if said.moved_by is None or said.moved_by <= state.last_id:
-        return said, ()
-    return replace(said, moved_by=None), (f"left_out moved_by {said.moved_by}",)
 
 
 def _normalize_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:

@@ -8,10 +8,9 @@ from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadName, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
+from moothall.protocols.pipeline import timeline
 from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, PipelineOpened, PipelineSettings, Step
-from moothall.protocols.pipeline.report import add_and_describe_entry, build_pipeline_report
 from moothall.protocols.pipeline.rules import RULES
-from moothall.protocols.pipeline.timeline import PipelineTimeline, build_decision, render_artefacts
 
 
 def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
@@ -74,11 +73,11 @@ PIPELINE: Final = ProtocolPlugin(
     rules=RULES,
     settings=PipelineSettings,
     open=open_session,
-    timeline=PipelineTimeline,
-    decision=build_decision,
-    describe=add_and_describe_entry,
-    report=build_pipeline_report,
-    exports={"artefacts": render_artefacts},
+    timeline=timeline.PipelineTimeline,
+    decision=timeline.build_decision,
+    describe=timeline.add_and_describe_entry,
+    report=timeline.build_pipeline_report,
+    exports={"artefacts": timeline.render_artefacts},
     gates=frozenset({VALIDATE, REVIEW}),
     consults=True,
     expect=expect_calls,

@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
-from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost, SeatsSwapped, SessionForked
+from moothall.domain.facts import Entry, Fact, InputGiven, Opened, Reply, SeatLost, SeatsSwapped, SessionForked
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.protocols.pipeline import facts
-from moothall.protocols.pipeline.answer_table import FORMS
-from moothall.protocols.pipeline.prompts import build_answer_rules, build_brief, build_consult_request
+from moothall.protocols.pipeline.prompts import FORMS, build_answer_rules, build_brief, build_consult_request
 from moothall.protocols.pipeline.state import Pipeline, StepArtefact
 
 MAX_TRIES: Final = 2
@@ -38,16 +37,14 @@ class PipelineRules:
             return state
         fact, state = entry.fact, evolve_shared(state, entry)
         match fact:
-            case facts.WorkDone(ask=ask, said=facts.Artefact() as said) if ask == _find_open_ask(state, facts.WORK):
+            case Reply() | SeatLost() if fact.ask != _find_open_ask(state):
+                return state
+            case facts.WorkDone(said=facts.Artefact() as said) if state.kind == facts.WORK:
                 return _apply_artefact(state, entry, said)
-            case facts.VerdictGiven(ask=ask, said=facts.GateVerdict() as said) if ask in {
-                _find_open_ask(state, facts.VALIDATE),
-                _find_open_ask(state, facts.REVIEW),
-            }:
+            case facts.VerdictGiven(said=facts.GateVerdict() as said) if state.kind != facts.WORK:
                 return _apply_verdict(state, said)
-            case SeatLost(ask=ask) if ask in {_find_open_ask(state, kind) for kind in FORMS}:
-                after = _settle_ask(state)
-                return fast_replace(after, failed=state.failed + 1, last_loss=fact.reason)
+            case SeatLost():
+                return fast_replace(_settle_ask(state), failed=state.failed + 1)
             case facts.StepRejected():
                 return _apply_rejection(state, fact)
             case InputGiven(text=text):
@@ -72,7 +69,7 @@ class PipelineRules:
             return (Record(fact=_build_rejection(state, step)),)
         if state.failed >= MAX_TRIES:
             return (Record(fact=facts.PipelineClosed(outcome="failed", step=step.name, agent=SeatId(step.agent))),)
-        kind = facts.WORK if not step.gate else facts.REVIEW if state.is_review else facts.VALIDATE
+        kind = state.kind
         # The maker is consulted once per review: a retry after a loss does not ask again.
         first = build_consult_request(state, step) if kind == facts.REVIEW and state.failed == 0 else None
         seat = SeatId(step.agent)
@@ -83,20 +80,18 @@ class PipelineRules:
 RULES: Final = PipelineRules()
 
 
-def _find_open_ask(state: Pipeline, kind: str) -> str | None:
+def _find_open_ask(state: Pipeline) -> str | None:
     step = state.step
     if step is None or state.verdict is not None or state.failed >= MAX_TRIES or state.ended_by is not None:
         return None
-    expected = facts.WORK if not step.gate else facts.REVIEW if state.is_review else facts.VALIDATE
-    return ask_id(state.turn, kind, SeatId(step.agent)) if kind == expected else None
+    return ask_id(state.turn, state.kind, SeatId(step.agent))
 
 
 def _settle_ask(state: Pipeline) -> Pipeline:
     """Count the settled ask, so that the next one gets another id."""
     step = state.step
     assert step is not None
-    kind = facts.WORK if not step.gate else facts.REVIEW if state.is_review else facts.VALIDATE
-    key = f"{kind}.{step.agent}"
+    key = f"{state.kind}.{step.agent}"
     return fast_replace(state, turn=state.turn + 1, counts={**state.counts, key: state.counts.get(key, 0) + 1})
 
 
@@ -104,13 +99,8 @@ def _apply_artefact(state: Pipeline, entry: Entry, said: facts.Artefact) -> Pipe
     step = state.step
     assert step is not None
     before = state.made.get(step.name)
-    made = StepArtefact(
-        step=step.name,
-        seat=SeatId(step.agent),
-        text=said.content,
-        seq=entry.seq,
-        version=1 if before is None else before.version + 1,
-    )
+    version = 1 if before is None else before.version + 1
+    made = StepArtefact(step=step.name, seat=SeatId(step.agent), text=said.content, seq=entry.seq, version=version)
     # The feedback led to this version: the next one must not be judged by it.
     feedback = {name: text for name, text in state.feedback.items() if name != step.name}
     after = _settle_ask(state)

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import ProtocolState
-from moothall.protocols.pipeline.facts import GateVerdict, Outcome, PipelineOpened, Step
+from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, WORK, GateVerdict, Outcome, PipelineOpened, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +32,6 @@ class Pipeline(ProtocolState):
     index: int = 0
     turn: int = 1
     failed: int = 0
-    last_loss: Loss = "error"
     made: Mapping[str, StepArtefact] = field(default_factory=dict)
     verdict: GateVerdict | None = None
     is_review: bool = False
@@ -51,6 +49,12 @@ class Pipeline(ProtocolState):
     def step(self) -> Step | None:
         """The current step; None if all are done."""
         return self.steps[self.index] if self.index < len(self.steps) else None
+
+    @property
+    def kind(self) -> str:
+        """What the agent of the current step is asked for."""
+        is_gate = self.step is not None and self.step.gate
+        return WORK if not is_gate else REVIEW if self.is_review else VALIDATE
 
     @property
     def ended_by(self) -> Outcome | None:

@@ -7,12 +7,11 @@ from moothall.domain.facts import Opened
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
+from moothall.protocols.review import timeline
 from moothall.protocols.review.change import split_parts
 from moothall.protocols.review.facts import AUTHOR, ReviewOpened, ReviewSettings
-from moothall.protocols.review.report import add_and_describe_entry, build_review_report, render_summary
 from moothall.protocols.review.rules import RULES
 from moothall.protocols.review.sarif import render_sarif
-from moothall.protocols.review.timeline import ReviewTimeline, build_decision
 
 PROMPT_TOKENS: Final = 700
 """Of a prompt without the change."""
@@ -49,11 +48,11 @@ REVIEW: Final = ProtocolPlugin(
     rules=RULES,
     settings=ReviewSettings,
     open=open_session,
-    timeline=ReviewTimeline,
-    decision=build_decision,
-    describe=add_and_describe_entry,
-    report=build_review_report,
-    exports={"summary": render_summary, "sarif": render_sarif},
+    timeline=timeline.ReviewTimeline,
+    decision=timeline.build_decision,
+    describe=timeline.add_and_describe_entry,
+    report=timeline.build_review_report,
+    exports={"summary": timeline.render_summary, "sarif": render_sarif},
     expect=expect_calls,
     refuses={
         "turns": "its length is that of the change; limit it with tokens, money or time",

@@ -6,6 +6,7 @@ from typing import Final, Literal, get_args
 
 from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import ProtocolState
+from moothall.domain.replace import copy_fields
 from moothall.protocols.review import facts
 from moothall.protocols.review.change import ChangedFile, QuotedPlace, locate_evidence, read_change, split_parts
 from moothall.scoring.likeness import ABOUT_ONE_SUBJECT, measure_by_words
@@ -166,15 +167,11 @@ def _merge_group(number: int, group: Sequence[_PlacedFinding]) -> facts.MergedFi
     ranked = sorted(group, key=lambda each: rank_severity(each.raised.severity))
     # The middle one, the worse of two: nobody alone makes a fault of several worse or lesser than most say.
     chosen = ranked[(len(ranked) - 1) // 2]
-    return facts.MergedFinding(
+    return copy_fields(
+        facts.MergedFinding,
+        chosen.raised,
+        chosen.lines,
         number=number,
-        file=chosen.lines.file,
-        first=chosen.lines.first,
-        last=chosen.lines.last,
-        severity=chosen.raised.severity,
-        concern=chosen.raised.concern,
-        claim=chosen.raised.claim,
-        evidence=chosen.raised.evidence,
         is_quoted=chosen.place is not None,
         held_by=tuple(dict.fromkeys(each.seat for each in group)),
         settles=chosen.raised.settles or next((each.raised.settles for each in group if each.raised.settles), ""),

@@ -7,10 +7,9 @@ from moothall.domain.facts import Opened
 from moothall.domain.roster import Seat, validate_seats
 from moothall.errors import BadRoster
 from moothall.ports.plugin import Plan, ProtocolPlugin
+from moothall.protocols.roundtable import timeline
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings
-from moothall.protocols.roundtable.report import add_and_describe_entry, build_roundtable_report
 from moothall.protocols.roundtable.rules import RULES
-from moothall.protocols.roundtable.timeline import RoundtableTimeline, build_decision
 
 
 def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
@@ -46,10 +45,10 @@ ROUNDTABLE: Final = ProtocolPlugin(
     rules=RULES,
     settings=RoundtableSettings,
     open=open_session,
-    timeline=RoundtableTimeline,
-    decision=build_decision,
-    describe=add_and_describe_entry,
-    report=build_roundtable_report,
+    timeline=timeline.RoundtableTimeline,
+    decision=timeline.build_decision,
+    describe=timeline.add_and_describe_entry,
+    report=timeline.build_roundtable_report,
     expect=expect_calls,
     refuses={"turns": "it goes on in rounds, in which everyone speaks once; limit it with the setting max_rounds"},
 )

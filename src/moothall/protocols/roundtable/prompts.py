@@ -1,21 +1,72 @@
-"""The prompts of a conference: pure functions of what the seat may see, of bounded length."""
+"""The prompts of a conference, pure functions of bounded length, and its answers: a speech in the own words, or the minutes."""
 
 import re
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.answer_table import start_brief
-from moothall.domain.context import ContextWindow, Perception, Utterance
-from moothall.domain.effects import AnswerRules, Ask, Brief
+from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind, start_brief
+from moothall.domain.context import ContextWindow, Perception, Utterance, clip_utterance
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
+from moothall.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.domain.topic import drop_choice
-from moothall.locale.catalogues import ROUNDTABLE_PROMPT, RoundtablePromptText
-from moothall.protocols.roundtable.answer_table import FORMS, build_person_ask
-from moothall.protocols.roundtable.facts import MODERATOR
+from moothall.locale.catalogues import ROUNDTABLE_PERSON, ROUNDTABLE_PROMPT, RoundtablePersonText, RoundtablePromptText
+from moothall.protocols.roundtable.facts import MODERATOR, Minutes, MinutesWritten, RoundtableSpeech, SpeechGiven
 from moothall.protocols.roundtable.files import build_consensus_note
 from moothall.protocols.roundtable.sections import SpeechText, describe_role, fit_speeches, name_minutes_sections
 from moothall.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
+from moothall.reports.person_steps import CHOICE_FIELD, WORDS, ask_words, join_long_choice
+
+AGREED: Final = "agreed"
+MAX_SPEECHES: Final = 20
+
+
+class ConferenceAsk(StateAsk[Conference]):
+    @property
+    def text(self) -> RoundtablePersonText:
+        return ROUNDTABLE_PERSON[self.language]
+
+
+Row = AnswerField[ConferenceAsk]
+
+
+def _read_content(_: ConferenceAsk, answers: Answers) -> str:
+    return join_long_choice(answers[WORDS], answers)
+
+
+def _ask_consensus(asked: ConferenceAsk) -> list[PersonStep]:
+    if all(speech.seat == asked.ask.seat for speech in asked.state.speeches):
+        return []
+    choices = tuple(PersonChoice(value=value, text=text) for value, text in asked.text.answers.items())
+    return [PersonStep(name=AGREED, text=asked.text.agreed, choices=choices, kind="option")]
+
+
+FORMS: Final = index_by_kind(
+    define_answer(
+        AnswerForm(kind="speech", reply=SpeechGiven, shape=RoundtableSpeech, form="text", max_tokens=900),
+        Row("content", is_needed=True, ask=lambda asked: [ask_words(asked.text.speech)], read=_read_content),
+        # It counts where nobody has spoken before.
+        replace(CHOICE_FIELD, when=lambda asked: not asked.state.speeches),
+        Row("consensus", ask=_ask_consensus, read=lambda _, answers: answers.get(AGREED) == "yes"),
+    ),
+    define_answer(
+        AnswerForm(kind="minutes", reply=MinutesWritten, shape=Minutes, form="text", max_tokens=1_500),
+        Row("content", is_needed=True, ask=lambda asked: [ask_words(asked.text.minutes)], read=_read_content),
+        CHOICE_FIELD,
+    ),
+)
+
+
+def build_person_ask(state: Conference, ask: Ask) -> PersonAsk:
+    asked = ConferenceAsk(state=state, ask=ask)
+    latest = state.speeches[-MAX_SPEECHES:]
+    news = tuple(clip_utterance(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content)) for speech in latest)
+    is_expected = state.prompt and ask.kind == "speech"
+    about = [asked.text.expected, quote_lines(state.prompt)] if is_expected else []
+    about += [part for given in state.inputs for part in (asked.text.inputs, quote_lines(given.text))]
+    return ask_person(FORMS[ask.kind].fields, asked, about="\n".join(about), news=news)
+
 
 MAX_SPEECH_LENGTH: Final = 6_000
 """The most characters of one speech that the next speakers read."""

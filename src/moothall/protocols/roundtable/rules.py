@@ -15,8 +15,7 @@ from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable import facts
-from moothall.protocols.roundtable.answer_table import FORMS
-from moothall.protocols.roundtable.prompts import build_answer_rules, build_brief, build_next_prompt
+from moothall.protocols.roundtable.prompts import FORMS, build_answer_rules, build_brief, build_next_prompt
 from moothall.protocols.roundtable.sections import MinutesSection, find_missing_minutes
 from moothall.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
 

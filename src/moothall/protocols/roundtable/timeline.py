@@ -1,19 +1,31 @@
-"""The timeline of a conference: every speech, and the decision that its minutes hold."""
+"""A conference for people: every speech, the decision that its minutes hold, the report, and the lines of the live view."""
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
 
 from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.safe_text import one_line
 from moothall.domain.topic import drop_choice, extract_choice
 from moothall.locale.catalogues import ROUNDTABLE_REPORT, RoundtableReportText
-from moothall.protocols.roundtable.facts import ConferenceClosed
+from moothall.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, RoundtableSpeech, SpeakerSkipped, TalkConcluded
+from moothall.protocols.roundtable.files import explain_skip
 from moothall.protocols.roundtable.rules import RULES
-from moothall.protocols.roundtable.sections import extract_minutes_section, extract_speech_section
-from moothall.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
+from moothall.protocols.roundtable.sections import (
+    extract_minutes_section,
+    extract_speech_section,
+    find_missing_sections,
+    is_speechlike,
+    name_minutes_sections,
+)
+from moothall.protocols.roundtable.state import Conference, NumberedSpeech
+from moothall.reports import blocks, sections
+from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
-from moothall.reports.sections import start_decision
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, mark_phases
+from moothall.reports.wording import SpokenLine, describe_shared_event
 
 _NOTHING = re.compile(
     r"[\s*•–-]*(?:none|nothing|no (?:disagreements?|consensus|agreement)|"
@@ -37,10 +49,6 @@ class RoundtableTimeline(TimelineBase[Conference]):
         super().__init__(session, RULES)
         self.lines: list[RoundtableTimelineLine] = []
         self.skip_entries: dict[int, int] = {}
-
-    @property
-    def skips(self) -> tuple[SkippedTurn, ...]:
-        return self.state.absences
 
     @property
     def words(self) -> RoundtableReportText:
@@ -83,7 +91,7 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     elif agreed and _NOTHING.fullmatch(agreed):
         agreed = choice
     spoken = sum(conference.seat(seat).weight for seat in conference.speakers)
-    start = start_decision(timeline)
+    start = sections.start_decision(timeline)
     return replace(
         start,
         ended_by=closed.reason if closed else start.ended_by,
@@ -111,3 +119,200 @@ def _build_positions(timeline: RoundtableTimeline) -> tuple[SeatPosition, ...]:
         via_before=timeline.find_first_door(first.seat, "speech"),
     )
     return (position,) if choice else ()
+
+
+LONG_AGENDA: Final = 1_200
+"""Characters from which on the background is folded up on a page."""
+
+
+def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
+    """The report at any time of a conference."""
+    words, decision = timeline.words, build_decision(timeline)
+    return sections.build_report(
+        timeline,
+        decision,
+        words,
+        decision_blocks=(
+            *build_section(words.decision, (_build_outcome(timeline, decision, words),)),
+            *_build_disputes(decision, words),
+            *build_section(words.missing, (blocks.Bullets(tuple(_list_missing(timeline, words)), "bad"),)),
+            sections.build_spent(decision, words),
+        ),
+        record=(
+            *_build_minutes(timeline, decision, words),
+            *build_section(words.agenda, (_build_agenda(timeline, words),)),
+            *build_section(words.speeches, _build_speeches(timeline, words)),
+            *sections.build_losses(timeline, words),
+            *_build_roles(timeline, words),
+        ),
+        section="speeches",
+        title=words.conference,
+    )
+
+
+def _build_outcome(timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText) -> Block:
+    """What the minutes call the consensus, or why there are none, with how it ended or where it stands."""
+    if decision.decision is None:
+        reason = (words.nothing_agreed if timeline.state.speeches else words.nobody_spoke) if timeline.state.minutes else ""
+        content = sections.explain_no_decision(timeline, decision, words, reason)
+    else:
+        content = (blocks.Quote(decision.decision.text, "strong"),)
+    if isinstance(timeline.closed, ConferenceClosed) and timeline.closed.missing:
+        lacking = name_minutes_sections(timeline.closed.missing, words.language)
+        content = (*content, blocks.Line(words.minutes_lack.format(sections=lacking), "warn"))
+    return blocks.Card(blocks=(*content, blocks.Fields(tuple(_list_progress(timeline, decision, words)))), kind="decision")
+
+
+def _list_progress(
+    timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText
+) -> list[tuple[str, blocks.Cell]]:
+    conference = timeline.state
+    rows: list[tuple[str, blocks.Cell]] = []
+    if conference.status == "open":
+        rows.append((words.now, words.round.format(number=conference.round)))
+        rows += [(words.awaited, conference.current), (words.expected, conference.prompt)]
+    if conference.status == "concluding":
+        rows.append((words.now, words.writing))
+        rows += [(words.awaited, seat) for seat in conference.writers[:1]]
+    if conference.author is not None:
+        rows.append((words.author, conference.author))
+    ended = decision.ended_by or conference.ended_by or conference.stop
+    # Where it is over without a decision, the sentence above says how it ended.
+    if ended is not None and (decision.decision is not None or timeline.closed is None):
+        rows.append((words.ended_by, words.endings.get(ended, ended)))
+    if conference.speeches:
+        rows.append((words.declared, _format_declared_consensus(timeline)))
+    return rows
+
+
+def _format_declared_consensus(timeline: RoundtableTimeline) -> blocks.Text:
+    """How many of the speakers' last speeches declare consensus, and which."""
+    conference = timeline.state
+    last = {line.speaker: line.id for line in timeline.lines if line.speech is not None}
+    named = [seat for seat in conference.speakers if seat in conference.agreeing and seat in last]
+    spans: list[blocks.Span] = [f"{len(named)}/{len(conference.speakers)}"]
+    for at, seat in enumerate(named):
+        spans += [f"{', ' if at else ': '}{seat} ", blocks.References((last[seat],))]
+    return tuple(spans)
+
+
+def _build_disputes(decision: Decision, words: RoundtableReportText) -> tuple[Block, ...]:
+    if decision.decision is None:
+        return ()
+    voices = [blocks.Card(blocks=(blocks.Quote(voice.text),)) for voice in decision.dissent]
+    return build_section(words.disputed, voices or (blocks.Line(words.no_dispute, "dim"),))
+
+
+def _list_missing(timeline: RoundtableTimeline, words: RoundtableReportText) -> list[str]:
+    """Who was skipped, who could not write the minutes, who never spoke."""
+    conference = timeline.state
+    spoke = {speech.seat for speech in conference.speeches}
+    silent = [seat for seat in conference.speakers if seat not in spoke] if conference.status != "open" else []
+    return [
+        *(
+            words.skipped_in.format(seat=skip.seat, round=skip.round, reason=explain_skip(skip, words))
+            for skip in timeline.state.absences
+        ),
+        *(words.no_writer.format(seat=seat) for seat in conference.writers_lost),
+        *(words.never_spoke.format(seat=seat) for seat in silent),
+    ]
+
+
+def _build_minutes(timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText) -> tuple[Block, ...]:
+    """The minutes as they were written; nothing where they are the decision, word for word."""
+    minutes = timeline.state.minutes
+    if minutes is None or (decision.decision is not None and decision.decision.text == minutes.content):
+        return ()
+    return build_section(words.minutes, (blocks.Card(blocks=(blocks.Quote(minutes.content),)),))
+
+
+def _build_agenda(timeline: RoundtableTimeline, words: RoundtableReportText) -> Block:
+    settings = timeline.state.opened.settings
+    held = words.rounds_held.format(held=max(_list_rounds(timeline), default=0), most=settings.max_rounds)
+    background: Block = blocks.Quote(settings.agenda)
+    if len(settings.agenda) > LONG_AGENDA:
+        background = blocks.Details(words.background, (background,))
+    rows: list[tuple[str, blocks.Cell]] = [(words.conference, settings.conference)] if settings.conference else []
+    rows += [(words.order, " → ".join(timeline.state.speakers)), (words.rounds, held)]
+    rows += [(words.opening, settings.prompt)] if settings.prompt else []
+    return blocks.Card(blocks=(background, blocks.Fields(tuple(rows))))
+
+
+def _list_rounds(timeline: RoundtableTimeline) -> set[int]:
+    """The rounds in which a speech was given or skipped."""
+    return {turn.round for turn in timeline.state.turns}
+
+
+def _build_speeches(timeline: RoundtableTimeline, words: RoundtableReportText) -> list[Block]:
+    """Every speech round by round, with the speakers that were skipped in it."""
+    content: list[Block] = []
+    for number, lines in sorted(_group_by_round(timeline).items()):
+        content.append(blocks.Heading(words.round.format(number=number).capitalize(), 3))
+        content += [timeline.build_once(line.id, (line,), partial(_build_speech, line, words)) for line in lines]
+        skips = [skip for skip in timeline.state.absences if skip.round == number]
+        content += [
+            blocks.Line(
+                f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "dim", timeline.skip_entries.get(skip.number)
+            )
+            for skip in skips
+        ]
+    return content or [blocks.Line(words.nothing_said, "dim")]
+
+
+def _group_by_round(timeline: RoundtableTimeline) -> dict[int, list[RoundtableTimelineLine]]:
+    """What was said in each round; a word of the user's belongs to the speech that follows it."""
+    lines_by_round: dict[int, list[RoundtableTimelineLine]] = {number: [] for number in _list_rounds(timeline)}
+    at = timeline.state.round if timeline.state.status == "open" else max(lines_by_round, default=1)
+    for line in reversed(timeline.lines[1:]):
+        at = at if line.speech is None else line.speech.round
+        lines_by_round.setdefault(at, []).append(line)
+    return {number: lines[::-1] for number, lines in lines_by_round.items()}
+
+
+def _build_speech(line: RoundtableTimelineLine, words: RoundtableReportText) -> Block:
+    speech = line.speech
+    if speech is None:
+        return sections.build_line_card(line)
+    is_declared = speech.said.consensus or RoundtableSpeech.from_text(line.content).consensus
+    marks = [blocks.Mark(words.declares, "good")] if is_declared else []
+    if lacking := find_missing_sections(line.content, words.language):
+        some = words.some_sections.format(sections=", ".join(lacking))
+        marks.append(blocks.Mark(some if is_speechlike(line.content) else words.no_sections, "dim"))
+    # Where the speech itself has a section for the next speaker, that is it: once is enough.
+    is_apart = one_line(speech.said.prompt) not in one_line(line.content)
+    left = (blocks.Fields(((words.prompt, speech.said.prompt),)),) if is_apart else ()
+    return sections.build_line_card(line, blocks.Muted(words.speech.format(number=speech.number)), *marks, content=left)
+
+
+def _build_roles(timeline: RoundtableTimeline, words: RoundtableReportText) -> tuple[Block, ...]:
+    rows = [
+        (seat.id, " · ".join(part for part in (seat.stance, seat.instructions) if part) or "–", seat.platform)
+        for seat in timeline.state.seats
+    ]
+    return build_section(words.roles, (build_table(words.role_heads, rows),))
+
+
+def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
+    """Add one more entry, and describe it in plain lines."""
+    before = len(timeline.lines)
+    timeline.add(entry)
+    words = timeline.words
+    lines: list[str] = [SpokenLine(_format_speaker(line), line.content) for line in timeline.lines[before:]]
+    match entry.fact:
+        case SpeakerSkipped(seat=seat):
+            lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.state.absences[-1:]]
+        case TalkConcluded(reason=reason):
+            lines.append(f"  ■ {words.endings[reason]}")
+        case MinutesReturned(seat=seat, missing=missing):
+            lacking = name_minutes_sections(missing, words.language)
+            lines.append(f"  ↺ {words.minutes_returned.format(seat=seat, sections=lacking)}")
+        case ConferenceClosed(missing=missing) if missing:
+            lines.append(f"  ! {words.minutes_lack.format(sections=name_minutes_sections(missing, words.language))}")
+        case fact:
+            lines += [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
+    return lines
+
+
+def _format_speaker(line: RoundtableTimelineLine) -> str:
+    """Who speaks, with the number that its file has."""
+    return line.speaker if line.speech is None else f"{line.speech.number:03d} {line.speaker}"

@@ -5,7 +5,7 @@ A person brings ideas, a word on a finding of another seat, checks and votes; fi
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from typing import Final, get_args
 
@@ -287,12 +287,10 @@ FORMS: Final = index_by_kind(
             read=_read_direction,
         ),
         # Only in the first round is an answer everyone's own.
-        Row(
-            "choice",
+        replace(
+            person_steps.CHOICE_FIELD,
             when=lambda asked: asked.state.round == 1,
             allow=lambda asked: schemas.allow_choice(asked.options, MAX_LABEL_LENGTH),
-            ask=lambda asked: [person_steps.offer_choice(asked.language, asked.options)],
-            read=lambda _, answers: person_steps.read_choice(answers),
         ),
         Row("operations", when=lambda asked: not asked.is_classic, allow=_allow_operations),
         Row("decisionReport", is_hidden=True, read=_read_decision),

@@ -5,11 +5,12 @@ bounded, however large the blackboard grows.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
 
+from moothall.domain.answer_table import start_brief
 from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, CompareTexts, Normalized
@@ -46,43 +47,37 @@ MAX_INPUT_LENGTH: Final = 2_000
 
 def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
     # Comparing is the work of a measure: a person in its seat is asked by the shape of the answer, which the brief narrows.
-    if ask.kind in {"compare", "judge"}:
-        return build_brief(state, ask)
+    return build_brief(state, ask) if ask.kind in {"compare", "judge"} else _build_rules(state, ask, CompareTexts())
+
+
+def _build_rules(state: Swarm, ask: Ask, compared: CompareTexts) -> AnswerRules:
+    form = FORMS[ask.kind]
     return AnswerRules(
-        form=FORMS[ask.kind],
-        fills=FORMS[ask.kind].find_fills(SwarmAsk(state=state, ask=ask)),
-        normalize=partial(_normalize_answer, state, ask, CompareTexts()),
-        person=partial(build_person_ask, state, ask),
+        form=form,
+        fills=form.find_fills(SwarmAsk(state=state, ask=ask)),
+        normalize=partial(_normalize_answer, state, ask, compared),
+        person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
     )
 
 
 def build_brief(state: Swarm, ask: Ask) -> Brief:
-    words = SWARM_PROMPT[state.opened.language]
-    asked, agent = SwarmAsk(state=state, ask=ask), state.agents.get(ask.seat)
-    own = _build_own_prompt(state, words, ask, agent)
+    words, agent = SWARM_PROMPT[state.opened.language], state.agents.get(ask.seat)
     compared = build_comparison(state) if ask.kind == "compare" else CompareTexts()
     systems = {VALIDATOR: words.validator, LIKENESS: words.measure}
     last = next((each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None)
-    return Brief(
-        ask=ask,
-        seat=state.seat(ask.seat),
-        form=FORMS[ask.kind],
-        language=state.opened.language,
-        seed=state.opened.seed,
+    system = words.measure if ask.kind == "judge" else systems.get(ask.seat, words.system)
+    # Where there are options, the form lists them; on a ballot an answer is one of its numbers, not words.
+    hidden = {*words.hints} if ask.kind == "ballot" else {"choice"} if state.opened.subject.options else set()
+    return replace(
+        start_brief(state, ask, _build_rules(state, ask, compared), system),
         nth=_count_ask(state, ask, agent),
         perception=Perception(goal=state.opened.topic, memory=_build_memory(state), own_words=last.core_idea if last else ""),
-        system=words.measure if ask.kind == "judge" else systems.get(ask.seat, words.system),
         shared=_build_shared_prompt(state, words, ask),
-        own=own,
+        own=_build_own_prompt(state, words, ask, agent),
         subject=state.opened.topic,
         comparing=compared,
-        schema=build_answer_schema(asked),
-        fills=FORMS[ask.kind].find_fills(asked),
-        # On a ballot an answer is one of its numbers, not words.
-        hints={} if ask.kind == "ballot" else _choose_hints(state, words),
-        normalize=partial(_normalize_answer, state, ask, compared),
-        # Comparing is the work of a measure: a person in its seat is asked by the shape.
-        person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
+        schema=build_answer_schema(SwarmAsk(state=state, ask=ask)),
+        hints={name: hint for name, hint in words.hints.items() if name not in hidden},
     )
 
 
@@ -222,11 +217,8 @@ def _format_claims(state: Swarm, words: SwarmPromptText) -> list[str]:
 def _format_ideas(state: Swarm, words: SwarmPromptText) -> list[str]:
     held = state.group_holders(state.agents)
     ranked = sorted(held, key=lambda number: (-len(held[number]), number))
-    lines = []
-    for number in ranked[:MAX_IDEAS]:
-        idea = state.board.idea(number)
-        if idea is not None:
-            lines.append(quote_lines(f"{idea.id} ({', '.join(held[number])}) {idea.text}"))
+    ideas = [state.board.ideas[number] for number in ranked[:MAX_IDEAS]]
+    lines = [quote_lines(f"{idea.id} ({', '.join(held[idea.number])}) {idea.text}") for idea in ideas]
     return _format_section(words, words.ideas, lines, len(ranked))
 
 
@@ -237,10 +229,8 @@ def _format_findings(state: Swarm, words: SwarmPromptText) -> list[str]:
 
 def _format_insights(state: Swarm, words: SwarmPromptText) -> list[str]:
     """Format the newest insights of collisions (S-13)."""
-    newest = state.board.findings[-LOOKED_AT:]
-    insights = {
-        text: f"{each.seat} → {finding.id}: {text}" for finding in newest for each in finding.reviews for text in each.insights
-    }
+    reviews = ((finding, each) for finding in state.board.findings[-LOOKED_AT:] for each in finding.reviews)
+    insights = {text: f"{each.seat} → {finding.id}: {text}" for finding, each in reviews for text in each.new_insights}
     lines = [quote_lines(_shorten_text(line)) for line in [*insights.values()][-MAX_INSIGHTS:]]
     return _format_section(words, words.insights, lines, len(insights))
 
@@ -356,12 +346,6 @@ def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> s
     if is_outside and state.round == 1:
         ask = f"{ask}\n{_format_choice(state, words, words.first_choice)}"
     return "\n".join([you, *message, *news, ask])
-
-
-def _choose_hints(state: Swarm, words: SwarmPromptText) -> Mapping[str, str]:
-    """Return the hints to the fields of an answer; where there are options, the form lists them."""
-    options = state.opened.subject.options
-    return {name: hint for name, hint in words.hints.items() if name != "choice" or not options}
 
 
 def _format_choice(state: Swarm, words: SwarmPromptText, text: str) -> str:

@@ -65,15 +65,12 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollisionReview:
+class CollisionReview(answers.Collision):
     """The review of a finding that came from a collision."""
 
     seat: SeatId
     mode: facts.CollisionMode
-    action: answers.Action
     weight: float
-    content: str
-    insights: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,7 +142,7 @@ def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
 
 
 def _build_finding(finding: Finding) -> dict[str, Any]:
-    review = "agentId=seat mode action weight content newInsights=insights"
+    review = "agentId=seat mode action weight content newInsights"
     return take_fields(
         finding,
         "id agentId=seat round direction? coreIdea perspective details agreesWith confidence needsValidation searchAttempted "

@@ -13,7 +13,7 @@ from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import IdeaVote
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas, weigh_idea_votes
+from moothall.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas, resolve_idea
 from moothall.protocols.swarm.state import Finding
 from moothall.reports.decision import Decision, Dissent, Obligation, SeatPosition, SourcedClaim, number_obligations
 from moothall.reports.sections import start_decision
@@ -128,7 +128,7 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
     swarm = timeline.state
     opening = {each.seat: each for each in reversed(timeline.reports)}
     votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
-    weights = weigh_idea_votes(swarm, first.idea) if first is not None else {}
+    weights = resolve_idea(swarm, first.idea).weights if first is not None else {}
     positions = []
     for name in swarm.explorers:
         first_report = opening.get(name)
@@ -141,12 +141,10 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
             SeatPosition(
                 seat=name,
                 before=before or None,
-                confidence_before=None,
                 after=vote.reason or None if vote is not None else None,
                 verdict=position,
                 confidence_after=confidence if position is not None else None,
                 weight=weights.get(name, 0.0),
-                moved_by=None,
                 # From the second round on it has read what others found.
                 choice_before=first_report.report.choice if first_report is not None and first_report.round == 1 else "",
                 via_before=timeline.find_first_door(name, "explore"),

@@ -6,7 +6,7 @@ Both take the names of joins to undo; their figures are then those that the run 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Final
 
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
@@ -45,7 +45,7 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
         words,
         decision_blocks=(
             *answer.build_answer(standing, decision),
-            *_build_sections(standing, "evidence", "figures", "who"),
+            *_build_sections(standing, "what_decided", "figures", "who"),
             *_build_lost_seats(timeline, decision),
             build_spent(decision, words),
         ),
@@ -61,7 +61,7 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
 
 def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
     """The titles of the report's sections in their order; a run that has nothing for one leaves it out."""
-    evidence, figures, who, *record = (section.title(words) for section in _SECTIONS.values())
+    evidence, figures, who, *record = (_get_title(words, section) for section in _SECTIONS)
     return (
         *(words.conclusion, words.why, words.against, evidence, figures, who, words.lost, *record),
         *(words.losses_title, words.cost, words.answerers, words.mended),
@@ -309,7 +309,7 @@ def _build_insights(standing: SwarmStanding) -> Iterable[blocks.Block]:
         (blocks.Strong(review.seat), f" ({translate_term(standing.words, review.action)} {each.id}): {one_line(text)}")
         for each in standing.swarm.board.findings
         for review in each.reviews
-        for text in review.insights
+        for text in review.new_insights
     ]
     return (answer.build_list(items),)
 
@@ -322,41 +322,34 @@ def _build_events(standing: SwarmStanding) -> Iterable[blocks.Block]:
     return (blocks.Details(summary, (blocks.Bullets(shown),)),) if shown else ()
 
 
-class _Section(NamedTuple):
-    """A section of a report: its title, and what it has of a run."""
-
-    title: Callable[[SwarmReportText], str]
-    build: Callable[[SwarmStanding], Iterable[blocks.Block]]
-
-
-_SECTIONS: Final[dict[str, _Section]] = {
-    "evidence": _Section(lambda words: words.what_decided, answer.build_evidence),
-    "figures": _Section(lambda words: words.figures, _build_figures),
-    "who": _Section(lambda words: words.who, _build_independence),
-    "all_ideas": _Section(lambda words: words.all_ideas, answer.build_ideas),
-    "synthesis": _Section(lambda words: words.synthesis, answer.build_synthesis),
-    "consensus": _Section(lambda words: words.consensus, _build_consensus),
-    "unique": _Section(lambda words: words.unique, _build_unique_ideas),
-    "agents": _Section(lambda words: words.agent_table, _build_agents),
-    "evolution": _Section(lambda words: words.evolution, _build_role_evolution),
-    "pheromones": _Section(lambda words: words.pheromones, _build_pheromones),
-    "by_round": _Section(lambda words: words.by_round, _build_rounds),
-    "joined": _Section(lambda words: words.joined, _build_joins),
-    "votes": _Section(lambda words: words.votes, _build_votes),
-    "validator": _Section(lambda words: words.validator, _build_validation),
-    "insights": _Section(lambda words: words.insights, _build_insights),
-    "what_happened": _Section(lambda words: words.what_happened, _build_events),
+_SECTIONS: Final[dict[str, Callable[[SwarmStanding], Iterable[blocks.Block]]]] = {
+    "what_decided": answer.build_evidence,
+    "figures": _build_figures,
+    "who": _build_independence,
+    "all_ideas": answer.build_ideas,
+    "synthesis": answer.build_synthesis,
+    "consensus": _build_consensus,
+    "unique": _build_unique_ideas,
+    "agent_table": _build_agents,
+    "evolution": _build_role_evolution,
+    "pheromones": _build_pheromones,
+    "by_round": _build_rounds,
+    "joined": _build_joins,
+    "votes": _build_votes,
+    "validator": _build_validation,
+    "insights": _build_insights,
+    "what_happened": _build_events,
 }
-"""All sections in their order."""
+"""What the sections hold, in their order; each is called as the words are that are its title."""
 _RECORD: Final = tuple(_SECTIONS)[3:]
 
 
-def _build_sections(standing: SwarmStanding, *tags: str) -> tuple[blocks.Block, ...]:
+def _build_sections(standing: SwarmStanding, *names: str) -> tuple[blocks.Block, ...]:
     threshold = format_percent(standing.swarm.settings.quorum_threshold)
-    sections = [_SECTIONS[tag] for tag in tags]
-    titles = [section.title(standing.words).format(threshold=threshold) for section in sections]
-    return tuple(
-        block
-        for title, section in zip(titles, sections, strict=True)
-        for block in blocks.build_section(title, tuple(section.build(standing)))
-    )
+    titles = {name: _get_title(standing.words, name).format(threshold=threshold) for name in names}
+    sections = (blocks.build_section(title, tuple(_SECTIONS[name](standing))) for name, title in titles.items())
+    return tuple(block for section in sections for block in section)
+
+
+def _get_title(words: SwarmReportText, section: str) -> str:
+    return str(getattr(words, section))

@@ -60,12 +60,6 @@ class EventRow:
     """What is said of it as it happens."""
 
 
-def list_events(before: Swarm, fact: Fact) -> Iterator[dict[str, Any]]:
-    row = _EVENTS.get(type(fact))
-    if row is not None:
-        yield from row.list_events(before, fact)
-
-
 def describe_fact(words: SwarmReportText, fact: Fact) -> list[str]:
     row = _EVENTS.get(type(fact))
     if row is not None:
@@ -327,7 +321,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
             self._add_line(entry, finding.seat, finding.core_idea)
         # A fact that is not the next step changes nothing, and is not told.
         if before.stage != after.stage:
-            self._add_events(list_events(before, fact))
+            self._add_events(_EVENTS.get(type(fact), EventRow()).list_events(before, fact))
             self._collect(entry, before)
 
     def _add_line(self, entry: Entry, speaker: SeatId, text: str) -> None:

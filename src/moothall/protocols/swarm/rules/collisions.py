@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from moothall.domain.ids import SeatId
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.seeded_random import random_unit
 from moothall.protocols.swarm.answers import Action, Collision, Validation
 from moothall.protocols.swarm.facts import CollisionMode
@@ -100,7 +100,14 @@ def apply_reviews(state: Swarm) -> Swarm:
     for invitation in state.review.invitations:
         said = state.review.collisions.get(invitation.seat)
         if said is not None and said.action != "pass":
-            reviews.setdefault(_find_target(state, invitation, said), []).append(_build_review(invitation, said))
+            review = copy_fields(
+                CollisionReview,
+                said,
+                invitation,
+                weight=WEIGHTS[said.action],
+                new_insights=tuple(text for text in said.new_insights if text.strip()),
+            )
+            reviews.setdefault(_find_target(state, invitation, said), []).append(review)
     verdicts = _collect_verdicts(state, state.review.validation)
     if not reviews and not verdicts:
         return state
@@ -119,17 +126,6 @@ def _find_target(state: Swarm, invitation: Invitation, said: Collision) -> int:
     """Return the finding that an answer is about: the one it names if that was shown to it, else the first target."""
     named = state.board.finding(said.target_finding_id)
     return named.number if named is not None and named.number in invitation.targets else invitation.targets[0]
-
-
-def _build_review(invitation: Invitation, said: Collision) -> CollisionReview:
-    return CollisionReview(
-        seat=invitation.seat,
-        mode=invitation.mode,
-        action=said.action,
-        weight=WEIGHTS[said.action],
-        content=said.content,
-        insights=tuple(text for text in said.new_insights if text.strip()),
-    )
 
 
 def _collect_verdicts(state: Swarm, said: Validation | None) -> dict[int, Finding]:

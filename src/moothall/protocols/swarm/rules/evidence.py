@@ -8,10 +8,11 @@ A direction is also what an agent responds to, under stop signals, and reports (
 """
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import copy_fields
 from moothall.domain.topic import normalize_label
 from moothall.protocols.swarm.answers import Candidate, DecisionReport
 from moothall.protocols.swarm.facts import EvidenceChoice
@@ -46,23 +47,22 @@ def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> lis
     """Return the directions of the blackboard with the response of this agent, the strongest first."""
     board, settings = state.board, state.settings
     counts = count_active_signals(board)
-    weighed = []
+    effective = {}
     for key, each in board.pheromones.items():
         strength = compute_inhibition(counts[key], settings.signal_strength, settings.max_inhibition)
-        value = compute_effective_concentration(each.concentration, strength)
-        # Negated for the sort: the strongest first, and the key in ascending order breaks ties.
-        weighed.append((-value, key, each, strength))
-    weighed.sort(key=lambda each: each[:2])
+        effective[key] = compute_effective_concentration(each.concentration, strength)
+    # The key breaks ties.
+    ranked = sorted(effective, key=lambda key: (-effective[key], key))
     return [
         WeighedDirection(
             key=key,
-            direction=each.direction,
-            raw=each.concentration,
-            effective=-negative,
-            probability=compute_response(-negative, agent.threshold),
+            direction=board.pheromones[key].direction,
+            raw=board.pheromones[key].concentration,
+            effective=effective[key],
+            probability=compute_response(effective[key], agent.threshold),
             signals=counts[key],
         )
-        for negative, key, each, _ in weighed[:most]
+        for key in ranked[:most]
     ]
 
 
@@ -194,8 +194,7 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
     if verdict is None:
         return None
     leader = next(each for each in index.answers.values() if each.name == verdict.ranked[0].answer)
-    figures = {each.name: getattr(verdict, each.name) for each in fields(verdict)}
-    return EvidenceChoice(**{**figures, "ranked": verdict.ranked[:MAX_RANKED], "answer": leader.text, "idea": leader.idea})
+    return copy_fields(EvidenceChoice, verdict, ranked=verdict.ranked[:MAX_RANKED], answer=leader.text, idea=leader.idea)
 
 
 def _weigh_findings(state: Swarm) -> dict[tuple[int, SeatId], float]:

@@ -10,6 +10,7 @@ reading them (S-28).
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice, takewhile
 from typing import Final
 
 from moothall.domain.effects import CompareTexts
@@ -41,12 +42,7 @@ AGREED: Final = 2.0
 
 def list_new_findings(state: Swarm) -> list[Finding]:
     """Return the findings of the current round: the unassigned ones at the end."""
-    findings = []
-    for finding in reversed(state.board.findings):
-        if finding.idea:
-            break
-        findings.append(finding)
-    return findings[::-1]
+    return [*takewhile(lambda finding: not finding.idea, reversed(state.board.findings))][::-1]
 
 
 def start_review(state: Swarm) -> RoundReview:
@@ -153,13 +149,9 @@ def _list_second_looks(state: Swarm) -> list[NearPair]:
     """Return pairs of known texts whose places are in doubt."""
     texts = state.review.texts
     places = {normalize_idea(text): at for at, text in enumerate(texts[: state.review.first_new])}
-    looks = []
-    for doubted in TextGroups(state.board.by_text, state.board.verdicts).list_doubts(places):
-        other, one = sorted(places[key] for key in doubted)
-        looks.append(_build_pair(state.review, one, other))
-        if len(looks) == MAX_SECOND_LOOKS:
-            break
-    return looks
+    doubts = TextGroups(state.board.by_text, state.board.verdicts).list_doubts(places)
+    doubted = (sorted(places[key] for key in pair) for pair in islice(doubts, MAX_SECOND_LOOKS))
+    return [_build_pair(state.review, one, other) for other, one in doubted]
 
 
 def _is_denial(pair: NearPair, review: RoundReview) -> bool:

@@ -2,11 +2,11 @@
 of its convergence, and the protection of diversity (S-14, S-16 … S-20)."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 from typing import Final
 
 from moothall.domain.ids import SeatId
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.seeded_random import random_unit
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.rules.evidence import build_choice, is_clear
@@ -139,7 +139,8 @@ def measure_convergence(state: Swarm) -> facts.ConvergenceMeasured:
     lead = build_choice(state) if state.settings.clear_at and state.by_evidence else None
     measured = replace(measured, active=len(active), silent=silent, lead=lead, is_clear=is_clear(state, lead))
     # Protection changes the next round; without a next round it would only change the final figures.
-    return measured if _is_finished(state, measured) else _with_protection(state, measured)
+    is_finished = find_end_reason(fast_replace(state, measured=measured)) is not None
+    return measured if is_finished else _with_protection(state, measured)
 
 
 def compute_figures(
@@ -162,13 +163,13 @@ def compute_figures(
         has_quorum=bool(reached),
         consensus_rate=rate,
         diversity=spread.overall,
-        bounds=stigmergy.ConvergenceBounds(
-            **{each.name: getattr(settings, each.name) for each in fields(stigmergy.ConvergenceBounds)}
-        ),
+        bounds=copy_fields(stigmergy.ConvergenceBounds, settings),
     )
-    return facts.ConvergenceMeasured(
+    return copy_fields(
+        facts.ConvergenceMeasured,
+        verdict,
         # The classic mode has one round only and ends with a synthesis: it never converges.
-        **{**asdict(verdict), "converged": verdict.converged and settings.mode != "classic"},
+        converged=verdict.converged and settings.mode != "classic",
         ideas=tuple(sorted(state.history[-1])) if state.history else (),
         before=tuple(sorted(state.history[-2])) if len(state.history) > 1 else (),
         active=len(voices),
@@ -261,7 +262,3 @@ def find_end_reason(state: Swarm) -> facts.EndReason | None:
     if measured.is_clear:
         return "clear"
     return "max_rounds" if state.round >= state.settings.max_rounds else state.stop
-
-
-def _is_finished(state: Swarm, measured: facts.ConvergenceMeasured) -> bool:
-    return find_end_reason(fast_replace(state, measured=measured)) is not None

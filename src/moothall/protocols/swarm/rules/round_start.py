@@ -6,7 +6,7 @@ from typing import Final
 
 from moothall.domain.facts import Loss
 from moothall.domain.ids import USER, SeatId
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.safe_text import one_line
 from moothall.domain.seeded_random import random_unit
 from moothall.locale.catalogues import SWARM_PROMPT
@@ -67,9 +67,7 @@ def _seed_board(state: Swarm, seeds: Sequence[str]) -> Board:
 
 def apply_formation(state: Swarm, fact: facts.SwarmFormed) -> Swarm:
     """Return the swarm with its agents, and with the user's directions on the blackboard."""
-    agents = {
-        each.seat: Agent(seat=each.seat, threshold=each.threshold, random_explore=each.random_explore) for each in fact.agents
-    }
+    agents = {each.seat: copy_fields(Agent, each) for each in fact.agents}
     # The board is built again for its structure; `laid` then sets the concentrations as they were recorded.
     board = _seed_board(state, fact.seeded)
     return fast_replace(state, agents=agents, board=with_changes(board, fact.deposited))
@@ -268,8 +266,8 @@ def _list_consequences(state: Swarm, before: Agent, after: Agent) -> Iterator[tu
         yield ("active",), "degraded", "prolonged_silence"
 
 
-def apply_barrier(state: Swarm, fact: facts.BarrierPassed) -> dict[SeatId, Agent]:
-    """Return the agents with their violations and their new status."""
+def apply_barrier(state: Swarm, fact: facts.BarrierPassed) -> Swarm:
+    """Return the swarm whose agents have their violations and their new status."""
     broken: dict[SeatId, list[facts.Violation]] = {}
     for each in fact.violations:
         broken.setdefault(each.seat, []).append(each)
@@ -281,7 +279,7 @@ def apply_barrier(state: Swarm, fact: facts.BarrierPassed) -> dict[SeatId, Agent
         agent = agents[change.seat]
         ended: facts.Termination | None = "compliance_violation" if change.new == "terminated" else agent.ended
         agents[change.seat] = fast_replace(agent, status=change.new, ended=ended)
-    return agents
+    return fast_replace(state, agents=agents)
 
 
 def _count_round(state: Swarm, agent: Agent, violations: Sequence[facts.Violation]) -> Agent:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
+from moothall.domain.effects import AnswerForm, Ask, Effect, Record
 from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
@@ -37,6 +37,8 @@ class SwarmRules:
     name = "swarm"
     kinds: Mapping[str, type[Fact]] = facts.KINDS
     forms: Mapping[str, AnswerForm] = FORMS
+    brief = staticmethod(build_brief)
+    answer_rules = staticmethod(build_answer_rules)
 
     def initial(self, opened: Opened) -> Swarm:
         assert isinstance(opened, facts.SwarmOpened)
@@ -83,12 +85,6 @@ class SwarmRules:
         if not state.execution.can_confirm(*steps):
             fact = _build_fault_closing(state, f"the step {steps[0]} would follow {state.execution.last or 'nothing'}")
         return (Record(fact=fact),)
-
-    def brief(self, state: Swarm, ask: Ask) -> Brief:
-        return build_brief(state, ask)
-
-    def answer_rules(self, state: Swarm, ask: Ask) -> AnswerRules:
-        return build_answer_rules(state, ask)
 
 
 RULES: Final = SwarmRules()
@@ -363,13 +359,7 @@ _STEPS: Final[dict[type[Fact], ComputedStep[Any]]] = {
     for step in (
         ComputedStep(facts.SwarmFormed, ("init",), "begin", round_start.build_formation, round_start.apply_formation),
         ComputedStep(facts.RoundBegun, ("begin",), "explore", _build_round_start, _apply_round_start),
-        ComputedStep(
-            facts.BarrierPassed,
-            ("explore",),
-            "process",
-            round_start.build_barrier,
-            lambda state, fact: fast_replace(state, agents=round_start.apply_barrier(state, fact)),
-        ),
+        ComputedStep(facts.BarrierPassed, ("explore",), "process", round_start.build_barrier, round_start.apply_barrier),
         ComputedStep(facts.OperationsProcessed, ("process",), "review", _build_processed_operations, _apply_operations),
         ComputedStep(
             facts.IdeasSorted,

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, Final
+from typing import Final
 
 from moothall.domain.ids import SeatId
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import copy_fields, fast_replace
 from moothall.protocols.swarm.facts import MIN_AGENTS, EndReason, IdeaResolution, SwarmCompleted, Termination
 from moothall.protocols.swarm.rules.evidence import AnswerIndex, build_choice
 from moothall.protocols.swarm.state import Agent, Swarm
@@ -83,25 +83,17 @@ def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:
 
 
 def _build_resolution(state: Swarm, idea: int) -> IdeaResolution:
-    resolution = _resolve_idea(state, idea)
-    names = [each.name for each in fields(IdeaResolution) if each.name != "idea"]
-    rounded = {name: _round_figure(getattr(resolution, name)) for name in names}
-    return IdeaResolution(idea=idea, **rounded)
+    resolution = resolve_idea(state, idea)
+    figures = {each.name: getattr(resolution, each.name) for each in fields(resolution)}
+    rounded = {name: round(value, DIGITS) for name, value in figures.items() if isinstance(value, float)}
+    return copy_fields(IdeaResolution, resolution, idea=idea, **rounded)
 
 
-def weigh_idea_votes(state: Swarm, idea: int) -> Mapping[str, float]:
-    """Return what the vote of each explorer that took a side on an idea weighs."""
-    return _resolve_idea(state, idea).weights
-
-
-def _resolve_idea(state: Swarm, idea: int) -> Resolution:
+def resolve_idea(state: Swarm, idea: int) -> Resolution:
+    """Return the outcome of the vote on an idea, with what the vote of each explorer that took a side weighs."""
     votes = [build_vote(state.seat(name), *find_vote(state, name, idea)) for name in state.explorers]
     correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
     return resolve_open_vote(votes, correlations=correlations)
-
-
-def _round_figure(value: Any) -> Any:
-    return round(value, DIGITS) if isinstance(value, float) else value
 
 
 def build_completion(state: Swarm, reason: EndReason, fault: str = "") -> SwarmCompleted:
