@@ -35,6 +35,10 @@ MINUTES = (
 )
 
 
+MIN_ASK = 200
+"""What an agent sends as the user's words is an ask if it is at least as long as this."""
+
+
 @pytest.fixture(scope="session")
 def path() -> str:
     return installed("codex", "opencode")
@@ -53,26 +57,32 @@ def held(
     assert [found for found in tmp_path.rglob("*") if "tricked" in found.name] == []
 
 
-def said(request: Request) -> Step:
-    """What a model would say to what is asked: told by the words of the prompt."""
-    text = "\n".join(prompts(request))
-    if "Vote on the motion" in text:
-        return StubReply(text='{"type": "vote", "position": "support", "confidence": 0.8, "text": "It holds."}')
-    if "Write the one resolution" in text:
-        return StubReply(text='{"type": "synthesize", "text": "Ship, with a way back.", "choice": "yes", "confidence": 0.8}')
-    if "Support or challenge one line" in text:
-        return StubReply(text='{"type": "support", "text": "The tests pass.", "refers_to": 2, "confidence": 0.7}')
-    if "What do you propose" in text:
-        return StubReply(text='{"type": "propose", "text": "Ship on Friday.", "choice": "yes", "confidence": 0.7}')
-    if "reaction_score" in text:
-        return StubReply(text='{"reaction_score": 0.9, "intent_to_speak": true, "reason": "I have run it.", "view": "none"}')
-    if "You have the floor" in text:
-        return StubReply(text="I have run it, and it works.")
-    if "Write the conclusion" in text:
-        return StubReply(text='{"decision": {"text": "Ship, with a way back.", "entries": [1]}, "confidence": 0.8}')
-    if "Your last word on it" in text:
-        return StubReply(text='{"verdict": "support", "confidence": 0.8, "position": "Ship.", "moved_by": null}')
-    return StubReply(text='{"position": "Ship.", "confidence": 0.7}')
+WORDS = {
+    "Vote on the motion": {"type": "vote", "position": "support", "confidence": 0.8, "text": "It holds."},
+    "Write the one resolution": {"type": "synthesize", "text": "Ship, with a way back.", "choice": "yes", "confidence": 0.8},
+    "Support or challenge one line": {"type": "support", "text": "The tests pass.", "refers_to": 2, "confidence": 0.7},
+    "What do you propose": {"type": "propose", "text": "Ship on Friday.", "choice": "yes", "confidence": 0.7},
+    "reaction_score": {"reaction_score": 0.9, "intent_to_speak": True, "reason": "I have run it.", "view": "none"},
+    "You have the floor": "I have run it, and it works.",
+    '{"decision": {': {"decision": {"text": "Ship, with a way back.", "entries": [1]}, "confidence": 0.8},
+    '{"verdict": ': {"verdict": "support", "confidence": 0.8, "position": "Ship.", "moved_by": None},
+    '{"action": "': {"action": "pass"},
+    '{"ratings": [': {"ratings": [{"answer": 1, "rating": 0.9, "reason": "It holds."}]},
+    '{"findings": [': {"findings": [{"coreIdea": "Ship behind a flag."}], "direction": "flag", "choice": "yes"},
+    '"position"': {"position": "Ship.", "confidence": 0.7},
+    "": "Both are for it.",
+}
+"""What a model would say, by words of what it is asked; the first that fit."""
+
+
+def choose_words(text: str) -> str:
+    words = next(words for part, words in WORDS.items() if part in text)
+    return words if isinstance(words, str) else json.dumps(words)
+
+
+def said(request: Request) -> StubReply:
+    """What a model would say to what is asked last: an agent may send the asks before it, too."""
+    return StubReply(text=choose_words(next(text for text in reversed(prompts(request)) if len(text) > MIN_ASK)))
 
 
 def has_topic(request: Request) -> bool:
@@ -116,6 +126,9 @@ def test_an_agent_fills_both_seats(tmp_path: Path, agent: str, way: str, protoco
     path = installed(agent, *([ADAPTERS[agent]] if way == "acp" and agent in ADAPTERS else []))
 
     async def work(stage: Stage, stub: StubServer) -> None:
+        if agent == "opencode":
+            # Two that start at once in a new home race for the database that it makes there.
+            await stage.shell("opencode session list")
         async with Moot(environ=stage.environ) as moot:
             seats = {"ada": f"{way}:{agent}", "bob": f"{way}:{agent}"}
             decision = await moot.hold(TOPIC, seats=seats, protocol=protocol, language="en", **HELD[protocol])
@@ -124,12 +137,7 @@ def test_an_agent_fills_both_seats(tmp_path: Path, agent: str, way: str, protoco
             assert decision.decision is not None
             assert decision.decision.text == "Ship, with a way back."
 
-    def answer(request: Request) -> Step:
-        reply = said(request)
-        assert isinstance(reply, StubReply)
-        return say(request, reply.text)
-
-    held(tmp_path, path, answer, work)
+    held(tmp_path, path, lambda request: say(request, said(request).text), work)
 
 
 def test_two_agents_speak_the_agent_client_protocol(tmp_path: Path) -> None:
