@@ -1,5 +1,6 @@
 """Every example in the README and the docs runs, or at least is what the command line takes."""
 
+import ast
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.acceptance.doors import DEADLINE, Cli
 
 import moothall
 from moothall.app.panels import parse_panel
@@ -41,13 +43,18 @@ def commands() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "code"), [found for found in blocks("python") if found[0] not in PACKAGES])
 def test_a_python_example_runs(page: str, code: str, tmp_path: Path) -> None:
+    # It runs where all of Moot is loaded: a module that it did not import would be there, which is no public name.
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "moothall":
+            assert node.attr in moothall.__all__
+    program = tmp_path / "example.py"
+    program.write_text(code, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environ = {**os.environ, "MOOT_HOME": str(tmp_path), "PATH": path, "PYTHONPATH": str(ROOT / "testkit" / "src")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    cli = Cli(tmp_path / "home", ROOT, HOME=str(tmp_path), PATH=path, PYTHONPATH=str(ROOT / "testkit" / "src"))
+    process = cli.spawn_program(program)
+    out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0, err.decode()
+    assert out
 
 
 @pytest.mark.parametrize(("page", "line"), commands())
