@@ -65,6 +65,9 @@ with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()), re
             if end.code != 0:
                 raise RuntimeError(f"{words} ends with {end.code}") from end
 # A thread that lives on would hold what no fork could let go.
+for thread in threading.enumerate():
+    if thread is not threading.current_thread():
+        thread.join(timeout=60)
 assert threading.active_count() == 1, threading.enumerate()
 # No fork looks through all of this for garbage, which would also copy it page by page.
 gc.collect()
