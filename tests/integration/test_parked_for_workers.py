@@ -7,8 +7,9 @@ from moothall.app.moot import Moot
 from moothall.app.shared_runner import SharedRunner
 from moothall.domain.effects import Brief
 from moothall.domain.ids import SessionId
-from moothall.ledgers.postgres_queue import PostgresQueue, Retry, Settled
+from moothall.ledgers.postgres_queue import PostgresQueue
 from moothall.ports.participant import NoAnswer, OnText
+from moothall.ports.runner import Retry, Settled
 from moothall_testkit.ledger_scenes import run_with_deadline
 
 

@@ -24,13 +24,13 @@ from moothall.engine.outages import OutageLog
 from moothall.engine.session_loop import ParticipantFactory
 from moothall.engine.snapshot import Snapshot
 from moothall.ledgers.temporal_settings import read_temporal_settings
-from moothall.ports.runner import RunnerStats
+from moothall.ports.runner import RunnerStats, Settled
 from moothall.ports.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
     from moothall.app.seats import GivenParticipant
-    from moothall.ledgers.postgres_queue import PostgresQueue, Settled
+    from moothall.ledgers.postgres_queue import PostgresQueue
 
 CONCURRENCY: Final = 200
 LEASE_SECONDS: Final = 10.0
@@ -116,10 +116,8 @@ class SharedRunner:
             self._woken = {**woken, **self._woken}
             raise
 
-    async def advance(self, session: SessionId) -> "Settled":
+    async def advance(self, session: SessionId) -> Settled:
         """Run a session as far as it goes, and say when it is due again; raises LedgerUnavailable."""
-        from moothall.ledgers.postgres_queue import Settled
-
         try:
             return await self._advance(session)
         except errors.UnknownSession:
@@ -141,9 +139,7 @@ class SharedRunner:
             log.exception("session %s cannot be run", session)
         return Settled(status="failing", due=BROKEN_SECONDS)
 
-    async def _advance(self, session: SessionId) -> "Settled":
-        from moothall.ledgers.postgres_queue import Settled
-
+    async def _advance(self, session: SessionId) -> Settled:
         snapshot = await self.engine.load_snapshot(session)
         if not snapshot.session_state.opened.hosted:
             return Settled(status="foreign", seen=snapshot.seq)
@@ -167,8 +163,11 @@ class SharedRunner:
             return Settled(status="closed", seen=snapshot.seq)
         if snapshot.session_state.parked is not None:
             return self._settle_parked(snapshot, tries)
-        due, asks = find_next_deadline(snapshot, datetime.now(UTC)), len(snapshot.session_state.pending)
-        return Settled(status="waiting", seen=snapshot.seq, due=due, asks=asks)
+        pending = snapshot.session_state.pending.values()
+        deadlines = [each.deadline for each in pending if each.deadline is not None]
+        # In how many seconds the first ask is overdue.
+        due = max(0.0, (min(deadlines) - datetime.now(UTC)).total_seconds()) if deadlines else None
+        return Settled(status="waiting", seen=snapshot.seq, due=due, asks=len(pending))
 
     async def _run(self, snapshot: Snapshot) -> Snapshot:
         loaded: Snapshot | None = snapshot
@@ -180,17 +179,9 @@ class SharedRunner:
             await asyncio.sleep(pause)
         return await self.engine.run(snapshot.session, self.seating)
 
-    def _settle_parked(self, snapshot: Snapshot, tries: int) -> "Settled":
-        from moothall.ledgers.postgres_queue import Settled
-
+    def _settle_parked(self, snapshot: Snapshot, tries: int) -> Settled:
         delay = find_retry_delay(snapshot, tries, datetime.now(UTC), self.delays)
         return Settled(status="parked", seen=snapshot.seq, due=delay, tries=tries + 1)
-
-
-def find_next_deadline(snapshot: Snapshot, now: datetime) -> float | None:
-    """In how many seconds the first ask of a waiting session is overdue; None if it has no deadline."""
-    deadlines = [pending.deadline for pending in snapshot.session_state.pending.values() if pending.deadline is not None]
-    return max(0.0, (min(deadlines) - now).total_seconds()) if deadlines else None
 
 
 def describe_build(participants: Iterable[str] = ()) -> str:

@@ -5,7 +5,6 @@ from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -13,12 +12,12 @@ import asyncpg
 
 from moothall.codec.chain import EMPTY_REGISTER, HEADS, ChainEnd
 from moothall.domain.ids import SessionId
-from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
+from moothall.domain.records import Head, StoredRecord, WrittenSessions
 from moothall.engine.grouped_calls import GroupedCalls
-from moothall.errors import LedgerFull, LedgerUnavailable, MootError, SeqConflict, SessionBusy
-from moothall.ledgers import postgres_upkeep
+from moothall.errors import LedgerUnavailable, MootError, SeqConflict, SessionBusy
 from moothall.ledgers.append_checks import REGISTER_SECONDS, PendingHeads, QueuedAppend, check_order, seal_now, settle_appends
 from moothall.ledgers.migrations import load_queries, migrate
+from moothall.ledgers.postgres_upkeep import PostgresUpkeep, build_columns, translate_errors
 
 QUERIES: Final = load_queries(__name__)
 
@@ -41,14 +40,12 @@ _UNLOCK: Final = QUERIES["lock"].replace("pg_try_advisory_lock", "pg_advisory_un
 _HEADS: Final = "SELECT id, head FROM moot_sessions WHERE id = ANY ($1::text[])"
 
 
-class PostgresLedger:
+class PostgresLedger(PostgresUpkeep):
     """A ledger in one PostgreSQL database. Use as an async context manager. `name` is what its connections are called there."""
 
     def __init__(self, address: str, *, name: str = "moot") -> None:
-        self._address = address
-        self._settings = {"application_name": name}
+        super().__init__(address, name=name)
         self._stack = AsyncExitStack()
-        self._pool: asyncpg.Pool[Any] | None = None
         self._ear: asyncpg.Connection[Any] | None = None
         self._pen: asyncpg.Connection[Any] | None = None
         self._ear_lock = asyncio.Lock()
@@ -79,16 +76,8 @@ class PostgresLedger:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            with _translate_errors():
-                self._pool = await asyncpg.create_pool(
-                    self._address,
-                    # None in reserve: the driver would log each try to restore it while the server is away.
-                    min_size=0,
-                    max_size=4,
-                    command_timeout=COMMAND_SECONDS,
-                    server_settings=self._settings,
-                    reset=keep_connection,
-                )
+            with translate_errors():
+                self._pool = await self._build_pool(COMMAND_SECONDS)
                 stack.push_async_callback(self._pool.close)
                 stack.push_async_callback(self._close_writer)
                 stack.push_async_callback(self._close_listener)
@@ -134,10 +123,9 @@ class PostgresLedger:
         taken = self._heads.take()
         try:
             while taken:
-                with _translate_errors():
-                    row = await self._open_pool().fetchrow(QUERIES["read_end"], HEADS)
+                rows = await self.fetch(QUERIES["read_end"], HEADS)
                 with suppress(SeqConflict):  # another process registered its heads first
-                    return await self.append(HEADS, seal_now(ChainEnd(*row) if row else EMPTY_REGISTER, taken))
+                    return await self.append(HEADS, seal_now(ChainEnd(*rows[0]) if rows else EMPTY_REGISTER, taken))
         except BaseException:
             self._heads.put_back(taken)
             raise
@@ -146,7 +134,8 @@ class PostgresLedger:
         """Return the connection for notifications and claims; reopen it and retake all claims if it was cut."""
         if self._ear is None or self._ear.is_closed():
             self._ear = await asyncpg.connect(self._address, server_settings=self._settings)
-            await _migrate(self._ear)
+            async with self._ear.transaction():
+                await migrate(self._ear, "postgres", "moot_schema", "moot/schema", what="the ledger")
             await self._ear.add_listener(CHANNEL, self._on_notification)
             # What was written while nobody listened was not notified.
             self._miss_notifications()
@@ -173,7 +162,7 @@ class PostgresLedger:
         while not self._is_closing:
             with suppress(LedgerUnavailable):
                 async with self._ear_lock:
-                    with _translate_errors():
+                    with translate_errors():
                         await self._open_listener()
                         return
             await asyncio.sleep(RECONNECT_SECONDS)
@@ -200,13 +189,10 @@ class PostgresLedger:
         await future
 
     async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
-        with _translate_errors():
-            rows = await self._open_pool().fetch(QUERIES["read"], session, after, limit)
-        return [StoredRecord(*row) for row in rows]
+        return [StoredRecord(*row) for row in await self.fetch(QUERIES["read"], session, after, limit)]
 
     async def heads(self, prefix: str = "") -> list[Head]:
-        with _translate_errors():
-            rows = await self._open_pool().fetch(QUERIES["read_heads"], prefix, HEADS)
+        rows = await self.fetch(QUERIES["read_heads"], prefix, HEADS)
         return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in map(tuple, rows)]
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
@@ -244,13 +230,12 @@ class PostgresLedger:
                     self._wake_waiting(name, head)
 
     async def _fetch_heads(self, names: list[SessionId]) -> list[int]:
-        with _translate_errors():
-            heads = dict(await self._open_pool().fetch(_HEADS, names))
+        heads = dict(await self.fetch(_HEADS, names))
         return [heads.get(name, 0) for name in names]
 
     async def list_written(self, after: int | None = None) -> WrittenSessions:
         async with self._ear_lock:
-            with _translate_errors():
+            with translate_errors():
                 await self._open_listener()
         if after is None:
             return WrittenSessions(self._position, frozenset())
@@ -262,30 +247,6 @@ class PostgresLedger:
                 break
             sessions.append(session)
         return WrittenSessions(self._position, frozenset(sessions))
-
-    async def inspect(self, session: SessionId | None = None) -> StorageReport:
-        with _translate_errors():
-            return await postgres_upkeep.inspect(self._open_pool(), session)
-
-    async def copy_to(self, path: Path) -> None:
-        with _translate_errors():
-            await postgres_upkeep.copy_to(self._open_pool(), path)
-
-    async def remove(self, sessions: Sequence[SessionId]) -> None:
-        with _translate_errors():
-            await postgres_upkeep.remove(self._open_pool(), sessions)
-
-    async def list_removed(self) -> list[SessionId]:
-        with _translate_errors():
-            return await postgres_upkeep.list_removed(self._open_pool())
-
-    async def reserve(self, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
-        with _translate_errors():
-            await postgres_upkeep.reserve(self._open_pool(), heads)
-
-    async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
-        with _translate_errors():
-            await postgres_upkeep.put_back(self._open_pool(), session, records)
 
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
@@ -330,12 +291,8 @@ class PostgresLedger:
 
     async def _query_listener(self, query: str, names: list[SessionId]) -> list[bool]:
         async with self._ear_lock:
-            with _translate_errors():
+            with translate_errors():
                 return [row[0] for row in await (await self._open_listener()).fetch(query, names)]
-
-    def _open_pool(self) -> "asyncpg.Pool[Any]":
-        assert self._pool is not None, "use the ledger as an async context manager"
-        return self._pool
 
     def _on_notification(self, connection: Any, process: int, channel: str, payload: object) -> None:
         # What this process wrote is noted when the append returns.
@@ -370,7 +327,7 @@ class PostgresLedger:
             # appends.
             group, self._queue = self._queue[:MAX_GROUP], self._queue[MAX_GROUP:]
             try:
-                with _translate_errors():
+                with translate_errors():
                     results = await self._commit(group)
             except MootError as error:
                 results = [error for _ in group]
@@ -430,7 +387,7 @@ class PostgresLedger:
 
     async def _insert(self, batches: Mapping[SessionId, Sequence[StoredRecord]]) -> set[SessionId]:
         """Write the batches that start directly after their session's head; return their sessions."""
-        columns = postgres_upkeep.build_columns(batches)
+        columns = build_columns(batches)
         for _ in range(MAX_DEADLOCKS):
             try:
                 writer = await self._open_writer()
@@ -453,31 +410,3 @@ class PostgresLedger:
     async def _close_writer(self) -> None:
         if self._pen is not None:
             await self._pen.close()
-
-
-async def keep_connection(connection: Any) -> None:
-    """Leave a pool's connection as it is: nothing here changes its state, and a reset costs a round trip for each query."""
-
-
-async def _migrate(connection: Any) -> None:
-    async with connection.transaction():
-        await migrate(connection, "postgres", "moot_schema", "moot/schema", what="the ledger")
-
-
-class _translate_errors:  # noqa: N801 - reads as a verb where it is used
-    """Translates the driver's errors into Moot's, in one place."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(error, asyncpg.exceptions.DiskFullError):
-            raise LedgerFull(f"the ledger has no room to write ({error}); free disk space on the database server") from error
-        # InternalClientError: the driver's own state after a connection was cut in the middle of an answer.
-        if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError):
-            why = (str(error) or type(error).__name__).splitlines()[0]
-            raise LedgerUnavailable(f"the PostgreSQL ledger failed ({why}); check MOOT_LEDGER and the server") from error
-
-
-translate_errors = _translate_errors
-"""For the other modules that speak to the same server."""

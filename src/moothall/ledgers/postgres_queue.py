@@ -14,12 +14,11 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from importlib.resources import files
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 import asyncpg
 
@@ -28,10 +27,10 @@ from moothall.engine.grouped_calls import GroupedCalls
 from moothall.engine.outages import OutageLog
 from moothall.errors import LedgerUnavailable
 from moothall.ledgers.migrations import load_migrations, load_queries, migrate
-from moothall.ledgers.postgres import keep_connection, translate_errors
+from moothall.ledgers.postgres_upkeep import PostgresTables, translate_errors
 from moothall.ledgers.queue_jobs import QueueConnector, QueueWorker
 from moothall.ports.participant import PLACE_SECONDS, Allowance, LimitReport
-from moothall.ports.runner import RunnerStats
+from moothall.ports.runner import Retry, RunnerStats, Settled
 
 QUERIES: Final = load_queries(__name__)
 
@@ -43,32 +42,6 @@ RETRY_SECONDS: Final = 1.0
 OUTAGE_RETRY_SECONDS: Final = 0.25
 STOP_SECONDS: Final = 1.0
 """How long running sessions may go on when a worker stops; they are interrupted then, and others go on with them."""
-
-RunStatus = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "failing", "damaged", "left"]
-"""Where a session stands for workers. `foreign`: not theirs; `left`: one could not run it; `busy`: another process runs it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
-    """What a worker leaves behind after a session: up to which entry it has seen it, and in how many seconds it is due again.
-
-    `asks` wait for outside participants.
-    """
-
-    status: RunStatus
-    seen: int = 0
-    due: float | None = None
-    tries: int = 0
-    asks: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
-    """How often a parked session was looked at in vain; `due` is in how many seconds it is looked at again, None for now."""
-
-    tries: int = 0
-    due: float | None = None
-
 
 Advance = Callable[[SessionId], Awaitable[Settled]]
 """Runs a session as far as it goes; raises LedgerUnavailable."""
@@ -85,20 +58,20 @@ def build_worker_name() -> str:
     return f"moot worker {socket.gethostname()[:24]} {os.getpid()} {secrets.token_hex(3)}"
 
 
-class PostgresQueue:
+class PostgresQueue(PostgresTables):
     """The shared queue of one database. Use as an async context manager; the ledger must have been opened before.
 
     `name` is that of this worker's connections, `build` says which sessions it can read.
     """
 
+    query_seconds = 30.0
+
     def __init__(self, address: str, *, name: str = "moot", build: str = "") -> None:
-        self._address = address
+        super().__init__(address, name=name)
         self._name = name
-        self._settings = {"application_name": name}
         self._outages = OutageLog()
         self._queue = f"{COMMON_QUEUE}:{build}"
         self._stack = AsyncExitStack()
-        self._pool: asyncpg.Pool[Any] | None = None
         self._settles = GroupedCalls(self._settle_all)
         self._ended: dict[str, int] = {}
         self._ended_until = 0.0
@@ -106,10 +79,7 @@ class PostgresQueue:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             with translate_errors():
-                pool = asyncpg.create_pool(
-                    self._address, min_size=0, max_size=4, server_settings=self._settings, reset=keep_connection
-                )
-                self._pool = await stack.enter_async_context(pool)
+                self._pool = await stack.enter_async_context(self._build_pool())
                 async with self._open_pool().acquire() as connection:
                     await _install(connection)
             self._stack = stack.pop_all()
@@ -134,12 +104,8 @@ class PostgresQueue:
 
     async def _settle_all(self, given: list[tuple[SessionId, Settled, int]]) -> list[bool]:
         values = [(session, s.seen, s.status, s.due, s.tries, s.asks, job) for session, s, job in given]
-        with translate_errors():
-            columns = [list(column) for column in zip(*values, strict=True)]
-            again = {
-                row[0]
-                for row in await self._open_pool().fetch(QUERIES["settle"], *columns, self._name, timeout=RETRY_SECONDS * 30)
-            }
+        columns = [list(column) for column in zip(*values, strict=True)]
+        again = {row[0] for row in await self.fetch(QUERIES["settle"], *columns, self._name)}
         return [session in again for session, _, _ in given]
 
     async def leave(self, session: SessionId) -> None:
@@ -163,14 +129,11 @@ class PostgresQueue:
         return bool(await self.fetch_value(query, session))
 
     async def find_retry(self, session: SessionId) -> Retry:
-        with translate_errors():
-            row = await self._open_pool().fetchrow(QUERIES["look"], session, timeout=RETRY_SECONDS * 30)
-        return Retry() if row is None else Retry(tries=row[0], due=row[1])
+        rows = await self.fetch(QUERIES["look"], session)
+        return Retry(tries=rows[0][0], due=rows[0][1]) if rows else Retry()
 
     async def count(self) -> RunnerStats:
-        with translate_errors():
-            row = await self._open_pool().fetchrow(QUERIES["count"], timeout=RETRY_SECONDS * 30)
-        assert row is not None
+        [row] = await self.fetch(QUERIES["count"])
         statuses: dict[str, int] = {**await self._count_ended(), **json.loads(row[0])}
         return RunnerStats(
             running=row[4],
@@ -188,9 +151,7 @@ class PostgresQueue:
         loop = asyncio.get_running_loop()
         began = loop.time()
         if began >= self._ended_until:
-            with translate_errors():
-                rows = await self._open_pool().fetch(_COUNT_ENDED, timeout=RETRY_SECONDS * 30)
-            self._ended = {row[0]: row[1] for row in rows}
+            self._ended = dict(await self.fetch(_COUNT_ENDED))
             self._ended_until = loop.time() + (loop.time() - began) / ENDED_SHARE
         return self._ended
 
@@ -268,26 +229,13 @@ class PostgresQueue:
     async def _sweep(self, lease: float, *, is_quiet: bool) -> None:
         if await self.fetch_value("SELECT 1 FROM moot_workers WHERE name = $1", self._name, timeout=lease) is None:
             raise _Replaced("another worker took over the sessions of this one, which was silent for too long")
-        with translate_errors():
-            dead = await self._open_pool().fetch(QUERIES["bury"], timedelta(seconds=lease), timeout=lease)
+        dead = await self.fetch(QUERIES["bury"], timedelta(seconds=lease), timeout=lease)
         for name, cut in dead:
             log.warning("%s is silent: its sessions are handed over (%d connections cut)", name, cut)
         queries = [QUERIES["hand_over"], QUERIES["due"]] if dead else [QUERIES["due"]]
         for query in [*queries, QUERIES["hand_over"], QUERIES["orphaned"], QUERIES["quiet"]] if is_quiet else queries:
             await self.execute(query, timeout=lease)
         await self.execute(QUERIES["take_left"], self._queue, timeout=lease)
-
-    async def execute(self, query: str, *values: object, timeout: float = 30.0) -> None:
-        with translate_errors():
-            await self._open_pool().execute(query, *values, timeout=timeout)
-
-    async def fetch_value(self, query: str, *values: object, timeout: float = 30.0) -> Any:
-        with translate_errors():
-            return await self._open_pool().fetchval(query, *values, timeout=timeout)
-
-    def _open_pool(self) -> "asyncpg.Pool[Any]":
-        assert self._pool is not None, "use the queue as an async context manager"
-        return self._pool
 
 
 class _Replaced(LedgerUnavailable):

@@ -20,7 +20,7 @@ from procrastinate.manager import JobManager
 from moothall.domain.ids import SessionId
 from moothall.errors import LedgerUnavailable
 from moothall.ledgers.migrations import load_queries
-from moothall.ledgers.postgres import translate_errors
+from moothall.ledgers.postgres_upkeep import translate_errors
 
 QUERIES: Final = load_queries(__name__)
 

@@ -29,7 +29,7 @@ from moothall.domain.ids import SessionId
 from moothall.errors import BadSetting, LedgerUnavailable, SchedulerUnavailable
 from moothall.ledgers import postgres_queue
 from moothall.ledgers.migrations import load_queries
-from moothall.ledgers.postgres import translate_errors
+from moothall.ledgers.postgres_upkeep import translate_errors
 from moothall.ledgers.queue_jobs import TASK
 from moothall.ledgers.temporal_settings import TASK_QUEUE, TemporalSettings
 
@@ -222,8 +222,7 @@ class TemporalQueue(postgres_queue.PostgresQueue):
     async def _take(self, session: SessionId, advance: postgres_queue.Advance) -> "asyncio.Task[None] | None":
         """Start to run a session; None where no job waits for it. Raises ApplicationError while another worker has it."""
         try:
-            with translate_errors():
-                job = await self._open_pool().fetchval(QUERIES["take"], session, self._number)
+            job = await self.fetch_value(QUERIES["take"], session, self._number)
         except LedgerUnavailable as error:
             # Both looked before either took it.
             if not isinstance(error.__cause__, asyncpg.UniqueViolationError):
@@ -273,8 +272,7 @@ class TemporalQueue(postgres_queue.PostgresQueue):
 
     async def _tend_jobs(self, lease: float) -> None:
         """Stop the sessions that were cancelled, and give back jobs that were taken while the answer to that got lost."""
-        with translate_errors():
-            jobs = await self._open_pool().fetch(QUERIES["mine"], self._number, timeout=lease)
+        jobs = await self.fetch(QUERIES["mine"], self._number, timeout=lease)
         for job in jobs:
             running = self._find_running(job["session"])
             # Once: a second time would cut off how it ends.
@@ -306,10 +304,7 @@ class TemporalQueue(postgres_queue.PostgresQueue):
     async def _forward_jobs(self, lease: float) -> bool:
         """Signal Temporal for the jobs that wait; whether there may be more of them."""
         queues = [postgres_queue.COMMON_QUEUE, self._queue]
-        with translate_errors():
-            jobs = await self._open_pool().fetch(
-                QUERIES["forward"], queues, FORWARD_AGAIN_SECONDS, MAX_FORWARD_LENGTH, timeout=lease
-            )
+        jobs = await self.fetch(QUERIES["forward"], queues, FORWARD_AGAIN_SECONDS, MAX_FORWARD_LENGTH, timeout=lease)
         results = await asyncio.gather(*(self._signal(job, lease) for job in jobs), return_exceptions=True)
         errors = [error for error in results if isinstance(error, BaseException)]
         if not errors:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from moothall.domain.ids import SessionId
 
@@ -28,6 +28,32 @@ class RunnerStats:
     provider_waits: int = 0
     statuses: Mapping[str, int] = field(default_factory=dict)
     asks: int = 0
+
+
+RunStatus = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "failing", "damaged", "left"]
+"""Where a session stands for workers. `foreign`: not theirs; `left`: one could not run it; `busy`: another process runs it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What a worker leaves behind after a session: up to which entry it has seen it, and in how many seconds it is due again.
+
+    `asks` wait for outside participants.
+    """
+
+    status: RunStatus
+    seen: int = 0
+    due: float | None = None
+    tries: int = 0
+    asks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often a parked session was looked at in vain; `due` is in how many seconds it is looked at again, None for now."""
+
+    tries: int = 0
+    due: float | None = None
 
 
 class Runner(Protocol):
