@@ -9,12 +9,11 @@ import json
 import logging
 import os
 import sys
-from contextlib import suppress
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from moothall.errors import BadSetting, MissingExtra, describe_install
+from moothall.participants.hosts import is_private_host
 from moothall.participants.subprocess_runner import run_program
 
 if TYPE_CHECKING:
@@ -35,10 +34,7 @@ def check_chat_address(url: str, *, is_private: bool) -> None:
     if service is None:
         raise BadSetting(f"{scheme}://… is not a whole address of a known service; see https://appriseit.com/services/")
     host = str(getattr(service, "host", None) or "")
-    is_local = host == "localhost"
-    with suppress(ValueError):
-        is_local = is_local or not ip_address(host).is_global
-    if is_local and not is_private:
+    if is_private_host(host) and not is_private:
         raise BadSetting(f"{host} is on this machine or in a private network; add it with --private if that is meant")
 
 

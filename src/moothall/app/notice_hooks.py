@@ -24,6 +24,7 @@ from moothall.disk.private import make_private_folder, read_private, write_priva
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import is_web_address
 from moothall.errors import BadSetting, FolderUnwritable
+from moothall.participants.hosts import is_private_host, resolve_host
 
 FILE: Final = "notices.json"
 EventKind = Literal[
@@ -191,11 +192,8 @@ async def _connect(hook: Hook) -> tuple[asyncio.StreamReader, asyncio.StreamWrit
     """Connect to an address that was checked: a name may lead elsewhere by the next moment."""
     parts = urlsplit(hook.url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    # Imported here: most processes send no notices.
-    from moothall.participants.named_tools import is_public, resolve_host
-
     addresses = await resolve_host(host, port)
-    if not hook.is_private and not all(map(is_public, addresses)):
+    if not hook.is_private and any(map(is_private_host, addresses)):
         raise BadSetting(f"{host} is on this machine or in a private network; add it with --private if that is meant")
     secure: dict[str, Any] = {}
     if parts.scheme == "https":

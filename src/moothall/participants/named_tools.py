@@ -17,7 +17,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urljoin, urlsplit
@@ -27,6 +26,7 @@ from moothall.domain.facts import Language
 from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
 from moothall.domain.topic import ContextFile
 from moothall.locale.catalogues import CONTEXT_FILES
+from moothall.participants.hosts import is_private_host, resolve_host
 from moothall.reports.given_tools import READ, SEARCH, OfferedTool, ToolResult, quote_returned, run_tool
 
 if TYPE_CHECKING:
@@ -316,20 +316,9 @@ class WebPages:
             addresses = await resolve_host(host, parts.port or (443 if parts.scheme == "https" else 80))
         except OSError as cause:
             raise ToolFailure(f"{host} has no address") from cause
-        if not source.private and not all(map(is_public, addresses)):
+        if not source.private and any(map(is_private_host, addresses)):
             raise ToolFailure(f"{host} is on this machine or in a private network")
         return addresses[0]
-
-
-async def resolve_host(host: str, port: int) -> list[str]:
-    """Return the addresses that a name has now; raises OSError."""
-    looked_up = await asyncio.get_running_loop().getaddrinfo(host, port)
-    return list(dict.fromkeys(str(each[4][0]) for each in looked_up))
-
-
-def is_public(address: str) -> bool:
-    """Whether an address is neither of this machine nor of a private network."""
-    return ip_address(address).is_global
 
 
 async def read_bounded(chunks: AsyncIterable[bytes], most: int) -> bytes:
