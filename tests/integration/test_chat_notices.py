@@ -14,7 +14,7 @@ from moothall import Moot
 from moothall.app import chat_messages, notices
 from moothall.app.notice_hooks import Hook, Notice, change_hooks, deliver
 from moothall.domain.effects import Brief
-from moothall.memory.notice_book import open_notice_register
+from moothall.memory.register import open_notice_register
 
 pytest.importorskip("apprise")
 

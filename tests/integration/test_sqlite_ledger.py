@@ -26,8 +26,7 @@ from moothall.engine.sessions import PAGE
 from moothall.errors import LedgerDamaged, LedgerFull, LedgerNewer, LedgerOlder, LedgerUnavailable, SeqConflict
 from moothall.ledgers.migrations import load_migrations
 from moothall.ledgers.sqlite import SqliteLedger
-from moothall.ledgers.sqlite_file import open_connection
-from moothall.ledgers.sqlite_turns import WriteTurns
+from moothall.ledgers.sqlite_file import WriteTurns, open_connection
 from moothall.protocols.persona.facts import KINDS, MeetingOpened
 from moothall.protocols.persona.rules import RULES
 from moothall_testkit.ledger_scenes import build_chain, enter_claim, expect_error, run_with_deadline
@@ -283,7 +282,7 @@ from moothall.domain.records import StoredRecord
 from moothall.errors import LedgerUnavailable
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import open_connection
-from moothall.ledgers.sqlite_turns import WriteTurns
+from moothall.ledgers.sqlite_file import WriteTurns
 
 def record(seq):
     return StoredRecord(seq, seq, bytes([seq % 256]) * 9_000, bytes(32))
@@ -432,7 +431,7 @@ from moothall.codec.chain import compute_record_hash, compute_root_hash
 from moothall.domain.records import StoredRecord
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import open_connection
-from moothall.ledgers.sqlite_turns import WriteTurns
+from moothall.ledgers.sqlite_file import WriteTurns
 
 async def keep_on(ledger, session):
     records = await ledger.read(session)
@@ -482,7 +481,7 @@ from moothall.domain.records import StoredRecord
 from moothall.errors import SeqConflict
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import open_connection
-from moothall.ledgers.sqlite_turns import WriteTurns
+from moothall.ledgers.sqlite_file import WriteTurns
 
 async def main():
     won = 0
@@ -519,7 +518,7 @@ from pathlib import Path
 from moothall.domain.records import StoredRecord
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import open_connection
-from moothall.ledgers.sqlite_turns import WriteTurns
+from moothall.ledgers.sqlite_file import WriteTurns
 
 async def main():
     print("ready", flush=True)

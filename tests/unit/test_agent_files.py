@@ -7,8 +7,7 @@ from threading import Thread
 
 import pytest
 
-from moothall.app.agent_files import build_agent_seat, parse_head
-from moothall.app.panels import Panel, assign_seats, load_panel, parse_seat_word
+from moothall.app.panels import Panel, assign_seats, build_agent_seat, load_panel, parse_head, parse_seat_word
 from moothall.app.plugins import load_kinds
 from moothall.errors import BadPanel, BadRoster, BadSetting
 

@@ -11,7 +11,7 @@ from moothall.domain.records import (
     SessionsArchived,
     SessionsReturned,
 )
-from moothall.memory.register import ArchivedSession, HeadBook, evolve
+from moothall.memory.register import ArchivedSession, HeadBook, evolve_heads
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ONE = SessionId("one")
@@ -28,7 +28,7 @@ SAMPLES: tuple[Fact, ...] = (
 def fold(*facts: Fact) -> HeadBook:
     book = HeadBook()
     for seq, fact in enumerate(facts, 1):
-        evolve(book, Entry(seq=seq, at=AT, fact=fact))
+        evolve_heads(book, Entry(seq=seq, at=AT, fact=fact))
     return book
 
 

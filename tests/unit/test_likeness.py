@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moothall.participants.semantic_similarity import SemanticSimilarity, is_installed
-from moothall.scoring.likeness import JOIN_AT, Judgement, is_same_idea, normalize_idea, scale_likeness
+from moothall.scoring.likeness import JOIN_AT, Judgement, is_opposed, is_same_idea, normalize_idea, scale_likeness
 from moothall.scoring.phrases import find_numbers
-from moothall.scoring.stance import is_opposed
 
 MEANING = SemanticSimilarity()
 NEEDS_ENCODER = pytest.mark.skipif(not is_installed(), reason="needs the extra `embedded`")

@@ -7,7 +7,7 @@ of a session follows from its question and its way: a run that was stopped goes 
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Final
 
@@ -15,16 +15,18 @@ from moothall.app.bench_questions import BenchQuestion
 from moothall.app.moot import Moot
 from moothall.app.session_options import Options
 from moothall.domain.budget import Usage
-from moothall.domain.facts import AsksSent, Entry, Reply, SeatLost
+from moothall.domain.facts import AsksSent, Entry, Language, Reply, SeatLost
 from moothall.domain.ids import SeatId, SessionId, parse_session_id
 from moothall.domain.roster import Seat
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.domain.topic import Topic, normalize_label
-from moothall.errors import MootError, UnknownSession
+from moothall.errors import BadSetting, MootError, UnknownSession
+from moothall.locale.catalogues import BENCH
 from moothall.protocols.council.facts import Contribution
 from moothall.reports.decision import Decision
+from moothall.scoring.independence import detect_family
 from moothall.scoring.posterior import weigh_blind_answers
-from moothall.scoring.trials import Trial
+from moothall.scoring.trials import JudgeFigures, Trial
 
 VOTE: Final = "vote"
 """The blind vote of the models."""
@@ -116,7 +118,11 @@ class BenchRun:
     async def _record(self, way: str, question: BenchQuestion, session: SessionId, decision: Decision) -> None:
         ways = self._result.ways
         if way != VOTE:
-            ways[way][question.key] = _build_trial(question, decision.short_choice, decision.confidence, decision)
+            spent, choice = decision.spent, decision.short_choice
+            cost = None if spent.unpriced else spent.cost
+            usage = Usage(tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, cost=cost, calls=spent.calls)
+            answer = _CountedAnswer(choice=choice, confidence=decision.confidence, usage=usage, seconds=spent.seconds)
+            ways[way][question.key] = answer.judge(question)
             return
         state = (await self._moot.engine.load_snapshot(session)).session_state
         answers = list_blind_answers(await self._moot.engine.entries(session))
@@ -180,8 +186,8 @@ def build_bench_options(plan: BenchPlan, way: str, question: BenchQuestion) -> O
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _BlindAnswer:
-    """What a seat answered before it read anyone."""
+class _CountedAnswer:
+    """What a seat answered before it read anyone, or what several came to; and what that took."""
 
     choice: str
     confidence: float | None
@@ -200,9 +206,9 @@ class _BlindAnswer:
         )
 
 
-def list_blind_answers(entries: Iterable[Entry]) -> dict[SeatId, _BlindAnswer]:
+def list_blind_answers(entries: Iterable[Entry]) -> dict[SeatId, _CountedAnswer]:
     """Return what each seat answered before it read anyone."""
-    answers: dict[SeatId, _BlindAnswer] = {}
+    answers: dict[SeatId, _CountedAnswer] = {}
     sent_at = None
     for entry in entries:
         match entry.fact:
@@ -211,39 +217,28 @@ def list_blind_answers(entries: Iterable[Entry]) -> dict[SeatId, _BlindAnswer]:
             case Reply(ask=ask, seat=seat, said=said, usage=usage) if ask.startswith(FIRST_ASK):
                 choice, sure = (said.choice, said.confidence) if isinstance(said, Contribution) else ("", None)
                 seconds = (entry.at - sent_at).total_seconds() if sent_at is not None else 0.0
-                answers[seat] = _BlindAnswer(choice=choice, confidence=sure, usage=usage, seconds=seconds)
+                answers[seat] = _CountedAnswer(choice=choice, confidence=sure, usage=usage, seconds=seconds)
             case SeatLost(ask=ask, seat=seat, usage=usage) if ask.startswith(FIRST_ASK):
-                answers[seat] = _BlindAnswer(choice="", confidence=None, usage=usage, seconds=0.0)
+                answers[seat] = _CountedAnswer(choice="", confidence=None, usage=usage, seconds=0.0)
             case _:
                 pass
     return answers
 
 
-def _count_votes(question: BenchQuestion, answers: Mapping[SeatId, _BlindAnswer], seats: Sequence[Seat], subject: Topic) -> Trial:
+def _count_votes(
+    question: BenchQuestion, answers: Mapping[SeatId, _CountedAnswer], seats: Sequence[Seat], subject: Topic
+) -> Trial:
     """The choice of most, else the likeliest, and how likely the blind answers make it; no answer where two are equal."""
     given = {seat: (each.choice, each.confidence) for seat, each in answers.items() if each.choice}
     evidence = weigh_blind_answers(seats, given, subject) if given else None
     winner = None if evidence is None else evidence.majority or evidence.leader
-    together = _BlindAnswer(
+    together = _CountedAnswer(
         choice=next((choice for choice, _ in given.values() if winner and normalize_label(choice) == winner), ""),
         confidence=None if evidence is None or winner is None else evidence.find_confidence(winner),
         usage=sum((each.usage for each in answers.values()), Usage()),
         seconds=max((each.seconds for each in answers.values()), default=0.0),
     )
     return together.judge(question)
-
-
-def _build_trial(question: BenchQuestion, said: str, confidence: float | None, decision: Decision) -> Trial:
-    spent = decision.spent
-    return Trial(
-        said=said,
-        right=question.is_right(said),
-        confidence=confidence,
-        calls=spent.calls,
-        tokens=spent.tokens,
-        cost=None if spent.unpriced else spent.cost,
-        seconds=spent.seconds,
-    )
 
 
 def _name_session(plan: BenchPlan, way: str, question: BenchQuestion) -> SessionId:
@@ -268,3 +263,95 @@ async def count_recorded(moot: Moot, plan: BenchPlan, questions: Sequence[BenchQ
     """Return how many of the sessions of a plan are in the ledger already."""
     known = {head.session for head in await moot.engine.heads()}
     return sum(_name_session(plan, way, each) in known for each in questions for way in (VOTE, *plan.protocols))
+
+
+SAME: Final = "same"
+DIFFERENT: Final = "different"
+MAX_KNOWN: Final = 20
+"""How many right answers, and how many wrong ones, of those with an exact rule are judged to measure the judge."""
+MAX_SHOWN: Final = 4_000
+_SEATS: Final = (SeatId("judge1"), SeatId("judge2"))
+
+_Answer = tuple[str, str]
+"""The key of a question, and what was said to it."""
+
+
+class BenchJudge:
+    """Judges free answers (G-3): a model of another family than those that answered says whether two answers mean the same.
+
+    Each answer is judged twice, blind: one seat looks for what both share, the other for what sets them apart. Only what both
+    call the same is right. How often the judge errs is measured on answers for which an exact rule is known, and by how often its
+    two seats differ. Judgements are sessions like the answers: a second run asks for none again.
+    """
+
+    def __init__(self, moot: Moot, plan: BenchPlan, judge: str, language: Language, progress: BenchProgress) -> None:
+        """Raises BadSetting for a judge of the same family as a model that is judged."""
+        for model in plan.models:
+            if detect_family(model, "") == detect_family(judge, "judge"):
+                raise BadSetting(f"--judge {judge}: of the same family as {model}; a model favours answers of its own family")
+        self._moot = moot
+        self._plan = plan
+        self._judge = judge
+        self._language: Language = language
+        self._progress = progress
+        self._verdicts: dict[_Answer, tuple[str, ...] | None] = {}
+
+    def plan_judgements(self, questions: Sequence[BenchQuestion]) -> tuple[str, Options, int] | None:
+        """Return a judgement, as it is opened, and how many there are at most; None where no question has a free answer."""
+        free = [each for each in questions if each.is_free]
+        if not free:
+            return None
+        # The vote says what one of its seats said: a new answer only where more seats vote than models are tried.
+        answers = min(self._plan.votes, len(self._plan.models) + 1) + len(self._plan.protocols)
+        known = min(2 * MAX_KNOWN, (len(questions) - len(free)) * answers)
+        return *self._describe_judgement(free[0], free[0].answer), len(free) * answers + known
+
+    async def judge(self, questions: Sequence[BenchQuestion], result: BenchResult) -> JudgeFigures:
+        """Correct which answers of the result are right; what could not be judged is taken out of it, and counted there."""
+        by_key = {each.key: each for each in questions}
+        given = [(key, trial) for trials in result.ways.values() for key, trial in trials.items() if trial.said]
+        said = {(key, normalize_label(trial.said)): trial for key, trial in given}
+        free = [each for each, trial in said.items() if by_key[each[0]].is_free and not trial.right]
+        ruled = sorted(each for each in said if free and not by_key[each[0]].is_free)
+        known = [each for is_right in (True, False) for each in [x for x in ruled if said[x].right is is_right][:MAX_KNOWN]]
+        jobs = [self._judge_answer(by_key[each[0]], said[each].said, result) for each in (*free, *known)]
+        self._progress.expected += len(jobs)
+        await run_jobs(self._plan.at_once, jobs)
+        for trials in result.ways.values():
+            for key, trial in list(trials.items()):
+                if (answer := (key, normalize_label(trial.said))) in free:
+                    if (verdict := self._verdicts[answer]) is None:
+                        del trials[key]
+                    else:
+                        trials[key] = replace(trial, right=verdict == (SAME, SAME))
+        judged = {each: verdict for each in free if (verdict := self._verdicts[each]) is not None}
+        checked = {each: verdict for each in known if (verdict := self._verdicts.get(each)) is not None}
+        return JudgeFigures(
+            judge=self._judge,
+            judged=len(judged),
+            split=sum(len(set(verdict)) != 1 for verdict in judged.values()),
+            known=len(checked),
+            wrong=sum((verdict == (SAME, SAME)) is not said[each].right for each, verdict in checked.items()),
+        )
+
+    def _describe_judgement(self, question: BenchQuestion, said: str) -> tuple[str, Options]:
+        words = BENCH[self._language]
+        texts = [quote_lines(shorten_text(each, MAX_SHOWN)) for each in (question.question, question.answer, said)]
+        topic = words.judge_topic.format(question=texts[0], expected=texts[1], given=texts[2])
+        stances = zip(_SEATS, words.judge_stances, strict=True)
+        seats = [Seat(id=seat, platform=self._judge, stance=stance) for seat, stance in stances]
+        options: Options = {"protocol": "debate", "settings": {"debate": "never"}, "seats": seats, "options": (SAME, DIFFERENT)}
+        return topic, options | {"memory": False, "check": False, "language": self._language}
+
+    async def _judge_answer(self, question: BenchQuestion, said: str, result: BenchResult) -> None:
+        topic, options = self._describe_judgement(question, said)
+        name = sha256("\n".join((self._judge, topic)).encode()).hexdigest()[:24]
+        session = parse_session_id(f"judge-{name}")
+        decision, status = await decide_once(self._moot, self._plan, result, topic, options | {"session": session})
+        verdict: tuple[str, ...] | None = None
+        if decision is not None:
+            answers = list_blind_answers(await self._moot.engine.entries(session))
+            verdict = tuple(answers[seat].choice if seat in answers else "" for seat in _SEATS)
+        self._verdicts[question.key, normalize_label(said)] = verdict
+        is_right = None if verdict is None else verdict == (SAME, SAME)
+        self._progress.add(self._judge, status if verdict is None else said, is_right=is_right)

@@ -25,7 +25,7 @@ from moothall.domain.safe_text import one_line
 from moothall.errors import MootError, SessionBusy, WorldError
 from moothall.locale.catalogues import NOTICES
 from moothall.memory.facts import NoticeSettled
-from moothall.memory.notice_book import HookProgress, open_notice_register
+from moothall.memory.register import HookProgress, open_notice_register
 
 if TYPE_CHECKING:
     from moothall.app.moot import Moot

@@ -8,7 +8,7 @@ import asyncio
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -26,8 +26,7 @@ from moothall.domain.topic import validate_topic
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
 
 if TYPE_CHECKING:
-    from moothall.memory.register import ArchivedSession, Register
-    from moothall.memory.session_labels import LabelBook
+    from moothall.memory.register import ArchivedSession, LabelBook, Register
     from moothall.reports.decision import Status
 
 
@@ -55,20 +54,6 @@ Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stop
 FORM: Final = [3, VERSION]
 """What lines are written by; those of another form are built again. The number changes with what a line says."""
 MAX_CACHED: Final = 5_000
-_STORED_FIELDS: Final = (
-    "protocol",
-    "topic",
-    "status",
-    "is_hosted",
-    "is_demo",
-    "forked_from",
-    "parked",
-    "standing",
-    "choice",
-    "strength",
-    "is_imported",
-    "tags",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +78,11 @@ class SessionLine:
     tags: tuple[str, ...] = ()
     is_away: bool = False
     """Whether it was put away: a list shows it to those who ask for it."""
+
+
+_NOT_STORED: Final = {"session", "opened_at", "last_at", "entries", "is_away"}
+_STORED_FIELDS: Final = [each.name for each in fields(SessionLine) if each.name not in _NOT_STORED]
+"""What the file has of a line; the rest is in the records themselves, or in the register of labels."""
 
 
 class _CachedLine(NamedTuple):
@@ -194,7 +184,7 @@ class SessionList:
 
     @cached_property
     def _label_register(self) -> "Register[LabelBook]":
-        from moothall.memory.session_labels import open_label_register
+        from moothall.memory.register import open_label_register
 
         return open_label_register(self._resources.ledger, self._resources.clock)
 

@@ -29,7 +29,7 @@ from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSe
 from moothall.errors import LedgerUnavailable, MootError
 from moothall.ledgers import append_checks, sqlite_file, sqlite_upkeep
 from moothall.ledgers.migrations import load_queries
-from moothall.ledgers.sqlite_turns import WriteTurns
+from moothall.ledgers.sqlite_file import WriteTurns
 
 QUICK_SECONDS: Final = 0.002
 """How long commits may block the event loop, on average, before the next ones run on a thread."""
@@ -116,9 +116,7 @@ class SqliteLedger:
             self._queue_register()
             await self._idle.wait()
         self._is_closed = True
-        for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_exception(LedgerUnavailable(f"the ledger {self._path} was closed"))
+        self._fail_waiters(LedgerUnavailable(f"the ledger {self._path} was closed"))
         await self._loop.run_in_executor(self._threads["reader"], self._reader.close)
         await self._loop.run_in_executor(self._threads["writer"], self._writer.close)
         self._turns.close()
@@ -293,13 +291,16 @@ class SqliteLedger:
         except sqlite3.Error as cause:
             raise sqlite_file.translate_error(cause, self._path) from cause
 
+    def _fail_waiters(self, error: MootError) -> None:
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_exception(error)
+
     async def _poll(self) -> None:
         try:
             await self._poll_heads()
         except MootError as error:
-            for waiter in self._waiters:
-                if not waiter.done():
-                    waiter.set_exception(error)
+            self._fail_waiters(error)
 
     async def _poll_heads(self) -> None:
         # The first query runs at once; later ones only when the file changes, whichever process changes it, or a waiter is new.
@@ -332,13 +333,10 @@ class SqliteLedger:
                 return
         self._is_handed_over = True
         work = self._loop.run_in_executor(self._threads["writer"], partial(self._commit, wanted, wait=True))
-        work.add_done_callback(lambda done: self._take_back(group, done.result()))
-
-    def _take_back(self, group: list[append_checks.QueuedAppend], results: list[MootError | None]) -> None:
-        self._is_handed_over = False
-        self._settle(group, results)
+        work.add_done_callback(lambda done: self._settle(group, done.result()))
 
     def _settle(self, group: list[append_checks.QueuedAppend], results: list[MootError | None]) -> None:
+        self._is_handed_over = False
         append_checks.settle_appends(group, results)
         self._schedule_register()
         # `_idle` stays cleared until nothing is pending, so only one flush is under way at a time.

@@ -5,17 +5,19 @@ writers race for the next number, and the second one reads the new entries and c
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from moothall.codec.chain import HEADS, compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
+from moothall.codec.chain import HEADS, check_follows, compute_root_hash, decode_entry, seal, to_datetime
 from moothall.codec.stored import FactCodec
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import SessionId
 from moothall.domain.records import (
     HEAD_KINDS,
+    LABELS,
     HeadsRegistered,
     HeadsSigned,
     RegisteredHead,
@@ -23,7 +25,8 @@ from moothall.domain.records import (
     SessionsReturned,
     StoredRecord,
 )
-from moothall.errors import BadName, LedgerDamaged, SeqConflict
+from moothall.errors import BadName, SeqConflict
+from moothall.memory.facts import LABEL_KINDS, NOTICE_KINDS, NoticeSettled, SessionLabelled
 from moothall.ports.ledger import Clock, Ledger
 
 S = TypeVar("S")
@@ -135,20 +138,12 @@ class Register(Generic[S]):
         while True:
             records = await self._ledger.read(self._name, self._seq, PAGE)
             for record in records:
-                self._check(record)
+                check_follows(f"register {self._name!r}", self._seq, self._hash, record)
                 self._fold(record, decode_entry(self._codec, record))
             if len(records) < PAGE:
                 return
             # A ledger that answers without waiting would block all other tasks until the last page.
             await asyncio.sleep(0)
-
-    def _check(self, record: StoredRecord) -> None:
-        if record.seq != self._seq + 1:
-            raise LedgerDamaged(f"register {self._name!r}: entry {self._seq + 1} is missing")
-        if compute_record_hash(self._hash, record.seq, record.at, record.body) != record.hash:
-            raise LedgerDamaged(
-                f"register {self._name!r}: entry {record.seq} was changed after it was written: its hash does not fit"
-            )
 
     def _fold(self, record: StoredRecord, entry: Entry) -> None:
         self._state = self._evolve(self._state, entry)
@@ -165,7 +160,7 @@ class ArchivedSession:
 
 
 class HeadBook:
-    """The fold of the register; only `evolve` changes it, in place.
+    """The fold of the register of heads; only `evolve_heads` changes it, in place.
 
     `heads` is the furthest head of each session, `signed` the newest document of signed heads.
     """
@@ -177,7 +172,7 @@ class HeadBook:
         self.entries = 0
 
 
-def evolve(book: HeadBook, entry: Entry) -> HeadBook:
+def evolve_heads(book: HeadBook, entry: Entry) -> HeadBook:
     """Apply one more entry and return the same book."""
     book.entries = entry.seq
     match entry.fact:
@@ -201,7 +196,7 @@ def evolve(book: HeadBook, entry: Entry) -> HeadBook:
 
 def open_head_register(ledger: Ledger, clock: Clock, book: HeadBook | None = None) -> Register[HeadBook]:
     """The register of heads of a ledger, folded into `book` if one is given."""
-    return Register(ledger, clock, HEADS, kinds=HEAD_KINDS, initial=book or HeadBook(), evolve=evolve)
+    return Register(ledger, clock, HEADS, kinds=HEAD_KINDS, initial=book or HeadBook(), evolve=evolve_heads)
 
 
 async def register_heads(ledger: Ledger, clock: Clock) -> HeadBook:
@@ -221,3 +216,61 @@ def explain_archived(session: str, archived: ArchivedSession) -> str:
         f"session {session!r} was archived on {archived.at:%Y-%m-%d} in {archived.file}; read it there: "
         f"MOOT_LEDGER={archived.file} moot show {session}, or bring it back: moot ledger archive --back {archived.file} {session}"
     )
+
+
+class SessionLabel(NamedTuple):
+    """What was said of a session; without `tags` it has those that it was opened with."""
+
+    tags: tuple[str, ...] | None = None
+    is_away: bool = False
+
+
+LabelBook = dict[str, SessionLabel]
+
+
+def open_label_register(ledger: Ledger, clock: Clock) -> Register[LabelBook]:
+    return Register(ledger, clock, LABELS, kinds=LABEL_KINDS, initial={}, evolve=evolve_labels)
+
+
+def evolve_labels(book: LabelBook, entry: Entry) -> LabelBook:
+    """Return the book after one more entry, which may be this one."""
+    if isinstance(fact := entry.fact, SessionLabelled):
+        known = book.get(fact.session, SessionLabel())
+        tags, is_away = known.tags if fact.tags is None else fact.tags, known.is_away if fact.is_away is None else fact.is_away
+        book[fact.session] = SessionLabel(tags, is_away)
+    return book
+
+
+NAME: Final = "_notices"
+
+
+@dataclass(slots=True)
+class HookProgress:
+    """What was settled for one receiver."""
+
+    delivered: int = 0
+    lost: int = 0
+    sessions: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
+    """The last entry of each session that a notice was settled for, and the ids of those notices."""
+    others: set[str] = field(default_factory=set)
+    """The ids of notices that no entry of a session caused."""
+
+
+NoticeBook = defaultdict[str, HookProgress]
+
+
+def open_notice_register(ledger: Ledger, clock: Clock) -> Register[NoticeBook]:
+    return Register(ledger, clock, NAME, kinds=NOTICE_KINDS, initial=NoticeBook(HookProgress), evolve=evolve_notices)
+
+
+def evolve_notices(book: NoticeBook, entry: Entry) -> NoticeBook:
+    if isinstance(fact := entry.fact, NoticeSettled):
+        progress = book[fact.hook]
+        progress.delivered += fact.is_delivered
+        progress.lost += not fact.is_delivered
+        seq, ids = progress.sessions.get(fact.session, (0, frozenset()))
+        if not fact.seq:
+            progress.others.add(fact.id)
+        elif fact.seq >= seq:
+            progress.sessions[fact.session] = fact.seq, frozenset({fact.id}) | (ids if fact.seq == seq else frozenset())
+    return book

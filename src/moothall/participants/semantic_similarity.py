@@ -28,7 +28,7 @@ from moothall.domain.effects import Brief, CompareTexts
 from moothall.errors import BadAnswer, MissingExtra, MootError, UnknownPlatform, describe_install
 from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity
 from moothall.scoring.likeness import Judgement, find_similar_texts, judge_pair, measure_by_words, normalize_idea, scale_likeness
-from moothall.scoring.phrases import compute_term_overlap, find_unshared_pieces, is_cross_language, parse_phrase
+from moothall.scoring.phrases import compute_dice, find_unshared_pieces, is_cross_language, parse_phrase
 
 LOW: Final = 0.05
 """The cosine of unrelated texts."""
@@ -217,17 +217,17 @@ def _compute_differences(one: str, other: str) -> _Differences | None:
     return _Differences(
         _split_words(find_unshared_pieces(first, second)),
         _split_words(find_unshared_pieces(second, first)),
-        compute_term_overlap(first, second),
+        compute_dice(first.terms, second.terms),
     )
 
 
 def _split_words(pieces: Iterable[str]) -> tuple[str, ...]:
     """Return words; for a piece without spaces, every pair of neighbours."""
-    return tuple(word for piece in pieces for word in ([piece] if piece.isascii() else _split_pairs(piece)))
-
-
-def _split_pairs(piece: str) -> list[str]:
-    return [piece[index : index + 2] for index in range(max(1, len(piece) - 1))]
+    return tuple(
+        word
+        for piece in pieces
+        for word in ([piece] if piece.isascii() else [piece[at : at + 2] for at in range(max(1, len(piece) - 1))])
+    )
 
 
 By = Literal["meaning", "words"]

@@ -14,9 +14,8 @@ from moothall.locale.texts import map_names
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, build_section, build_table, drop_repeated_quote
 from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
-from moothall.reports.evidence_base import build_evidence_base, describe_evidence_base
 from moothall.reports.given import build_given, summarize_given
-from moothall.reports.quotations import build_quotations, list_citing_entries
+from moothall.reports.quotations import build_evidence_base, build_quotations, describe_evidence_base, list_citing_entries
 from moothall.reports.timeline import ReplyOrigin, SessionTimeline, TimelineLine, format_time
 from moothall.reports.tool_uses import build_tool_uses, describe_tool_use
 from moothall.reports.wording import explain_detail, format_mends, format_money, format_parking, format_percent
@@ -223,7 +222,9 @@ def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedRe
     rows: list[tuple[str, blocks.Cell]] = [(words.author, decision.author)] if decision.author is not None else []
     rows += list_confidence_rows(decision, words)
     if decision.support is not None:
-        rows.append((words.support, format_support(decision, words)))
+        # With the turnout: support alone would pass few voices off as all.
+        shares = {"support": format_percent(decision.support), "turnout": format_percent(decision.turnout)}
+        rows.append((words.support, words.turnout.format(**shares)))
     if decision.ended_by is not None:
         rows.append((words.ended_by, words.endings.get(decision.ended_by, decision.ended_by)))
     claim = decision.decision
@@ -317,11 +318,6 @@ def describe_pause(fact: facts.Fact, language: facts.Language) -> list[str]:
             return [f"  ■ {words.swapped.format(seat=swap.seat, platform=one_line(swap.platform))}" for swap in swaps]
         case _:
             return []
-
-
-def format_support(decision: Decision, words: SharedReportText) -> str:
-    """How much support there is, and among how many: support without turnout would pass few voices off as all."""
-    return words.turnout.format(support=format_percent(decision.support), turnout=format_percent(decision.turnout))
 
 
 def format_sources(claim: SourcedClaim, words: SharedReportText) -> blocks.Span:

@@ -182,10 +182,10 @@ def is_cross_language(one: Phrase, other: Phrase) -> bool:
     return any(unit.is_han for unit in one.units) != any(unit.is_han for unit in other.units)
 
 
-def compute_term_overlap(one: Phrase, other: Phrase) -> float:
+def compute_dice(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the Dice coefficient of the terms of two statements, 2·|A ∩ B| / (|A| + |B|)."""
-    size = len(one.terms) + len(other.terms)
-    return 2 * len(one.terms & other.terms) / size if size else 0.0
+    size = len(one) + len(other)
+    return 2 * len(one & other) / size if size else 0.0
 
 
 def find_unshared_pieces(one: Phrase, other: Phrase) -> tuple[str, ...]:

@@ -27,11 +27,10 @@ def compute_response(stimulus: float, threshold: float) -> float:
     if not threshold > 0:
         return 1.0
     # The same fraction, divided by the larger square: S² and θ² themselves could overflow or underflow.
-    return 1.0 / (1.0 + (threshold / stimulus) ** 2) if stimulus >= threshold else _compute_small_response(stimulus / threshold)
-
-
-def _compute_small_response(ratio: float) -> float:
-    return ratio * ratio / (ratio * ratio + 1.0)
+    if stimulus >= threshold:
+        return 1.0 / (1.0 + (threshold / stimulus) ** 2)
+    square = (stimulus / threshold) * (stimulus / threshold)
+    return square / (square + 1.0)
 
 
 def add_deposit(concentration: float, amount: float) -> float:

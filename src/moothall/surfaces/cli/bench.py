@@ -6,9 +6,17 @@ from typing import Final
 
 import click
 
-from moothall.app.bench_judge import BenchJudge
 from moothall.app.bench_questions import REVIEWED, BenchQuestion, list_reviewed_questions, load_questions
-from moothall.app.bench_runs import VOTE, BenchPlan, BenchProgress, BenchResult, BenchRun, build_bench_options, count_recorded
+from moothall.app.bench_runs import (
+    VOTE,
+    BenchJudge,
+    BenchPlan,
+    BenchProgress,
+    BenchResult,
+    BenchRun,
+    build_bench_options,
+    count_recorded,
+)
 from moothall.app.environment import open_ledger, resolve_home
 from moothall.app.estimates import Range, estimate_session
 from moothall.app.moot import Moot

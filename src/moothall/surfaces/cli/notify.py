@@ -28,7 +28,7 @@ from moothall.app.notice_hooks import (
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.errors import BadSetting, ProviderRefused
 from moothall.locale.catalogues import NOTICES
-from moothall.memory.notice_book import open_notice_register
+from moothall.memory.register import open_notice_register
 from moothall.surfaces.cli.invite import URL
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 
