@@ -200,7 +200,7 @@ async def play_hostile(moot: Moot, name: str, number: int, seats: Any, shared: d
         "category": labels[0],
         "stakes": "high",
         "tags": labels,
-        "options": _pick_options(seats) if demo.form.options else [],
+        "options": _pick_options(seats) if demo.options else [],
         "files": [ContextFile(name=f"{text[:90]}.md", text="\n\n".join(share(at))) for at, text in enumerate(texts)],
     }
     settings = dict(options["settings"])

@@ -112,7 +112,7 @@ async def test_everything_that_was_written_is_said(name: str, language: Language
         session = await open_demo(moot, demo)
         await moot.run(session)
         said = "\n".join(word for entry in await read_entries(moot, session) for word in list_words(moot_words(entry)))
-    for seat, kinds in demo.form.seats.items():
+    for seat, kinds in demo.seats.items():
         for kind, items in kinds.items():
             if kind in {"collide", "synthesis"}:
                 continue

@@ -73,7 +73,7 @@ def test_a_new_process_finds_the_same_and_reads_only_what_it_shows_and_what_is_n
         assert await find_all(later) == await find_all(plain) != expected
         kept = read_index(path)
         assert kept is not None
-        assert len(kept.decisions) == 120
+        assert len(kept[0].decisions) == 120
 
     asyncio.run(work())
 

@@ -208,9 +208,10 @@ class Deliberations:
 
         def find_earlier(snapshot: Snapshot) -> int | None:
             place = build_deliberation_state(snapshot)
-            before = _find_repeat(place.council, speaker, contribution)
-            if before is not None:
-                return before.seq
+            own = [line for line in place.council.lines if line.seat == speaker and line.round == place.council.round]
+            # A retry without a key: the same content of the same seat in this round.
+            if own and own[-1].said == contribution:
+                return own[-1].seq
             _check_turn(place, speaker, contribution)
             return None
 
@@ -383,12 +384,6 @@ def _read_contribution(said: dict[str, Any]) -> Contribution:
     contribution = parse_answer(FORMS["free"], said)
     assert isinstance(contribution, Contribution)
     return contribution
-
-
-def _find_repeat(council: Council, seat: SeatId, said: Contribution) -> CouncilLine | None:
-    """Return the line with the same content of the same seat in this round: a retry without a key."""
-    own = [line for line in council.lines if line.seat == seat and line.round == council.round]
-    return own[-1] if own and own[-1].said == said else None
 
 
 def _check_turn(place: DeliberationState, seat: SeatId, said: Contribution) -> None:

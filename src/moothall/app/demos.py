@@ -6,12 +6,12 @@ other session and marked on its opening, so that it stays out of decision memory
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from moothall.app.environment import resolve_home
 from moothall.app.panels import Panel, SeatForm
@@ -29,16 +29,23 @@ FIRST = "persona"
 """The demo that is played where none is named."""
 
 
-class DemoForm(BaseModel):
-    """The part of a demo's file that describes the meeting; `seats` and `texts` are the script."""
+class Demo(BaseModel):
+    """A meeting that can be played: what its file says of it, and where that lies. `seats` and `texts` are the script."""
 
     model_config = ConfigDict(extra="forbid")
 
+    name: str
+    language: Language
+    """The language of the session."""
+    script: str
+    """The name of the script: of the demo, and of the language in which its lines are written."""
     protocol: str
     rank: int
     title: str
+    """Its question in a few words."""
     summary: str
-    topic: str
+    """What there is to see."""
+    topic: Annotated[str, StringConstraints(strip_whitespace=True)]
     seed: int = 1
     stakes: Stakes = "medium"
     category: str = ""
@@ -51,28 +58,13 @@ class DemoForm(BaseModel):
     texts: dict[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demo:
-    """A meeting that can be played. `title` is its question in a few words, `summary` what there is to see."""
-
-    name: str
-    language: Language
-    """The language of the session."""
-    script: str
-    """The name of the script: of the demo, and of the language in which its lines are written."""
-    protocol: str
-    title: str
-    summary: str
-    topic: str
-    form: DemoForm
-
-
 def list_demos(language: Language) -> list[Demo]:
     """The demos, in the order in which a newcomer may want to see them. One that is not written in a language is in English."""
     scripts = _load_demos()
     names = {name for name, _ in scripts}
-    demos = [scripts.get((name, language)) or replace(scripts[name, DEFAULT_LANGUAGE], language=language) for name in names]
-    return sorted(demos, key=lambda demo: (demo.form.rank, demo.name))
+    other = {"language": language}
+    demos = [scripts.get((name, language)) or scripts[name, DEFAULT_LANGUAGE].model_copy(update=other) for name in names]
+    return sorted(demos, key=lambda demo: (demo.rank, demo.name))
 
 
 def load_demo(name: str, language: Language) -> Demo:
@@ -86,24 +78,23 @@ def load_demo(name: str, language: Language) -> Demo:
 def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "reading", hosted: bool = False) -> Options:
     if pace not in PACES:
         raise BadSetting(f"pace = {pace!r}; expected one of: {', '.join(PACES)}")
-    form = demo.form
-    seats = [seat.build(Path()) for seat in form.seat]
+    seats = [seat.build(Path()) for seat in demo.seat]
     platform = f"{DEMO}:{demo.script}" + ("" if pace == "reading" else f"@{pace}")
     options: Options = {
         "protocol": demo.protocol,
         "demo": demo.name,
         "language": demo.language,
         "panel": Panel(seats=tuple(replace(seat, platform=seat.platform or platform) for seat in seats)),
-        "settings": dict(form.settings),
-        "seed": form.seed,
-        "category": form.category,
-        "stakes": form.stakes,
-        "options": form.options,
+        "settings": dict(demo.settings),
+        "seed": demo.seed,
+        "category": demo.category,
+        "stakes": demo.stakes,
+        "options": demo.options,
         "hosted": hosted,
     }
-    if form.turns is not None:
-        options["turns"] = form.turns
-    if form.consult:
+    if demo.turns is not None:
+        options["turns"] = demo.turns
+    if demo.consult:
         # Not the user's project: records of a demo are nobody's work.
         folder = resolve_home(environ) / DEMO_FOLDER
         make_private_folder(folder)
@@ -113,20 +104,9 @@ def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "
 
 @cache
 def _load_demos() -> dict[tuple[str, str], Demo]:
-    demos = [_load_demo(path) for path in list_scripts()]
-    return {(demo.name, demo.language): demo for demo in demos}
-
-
-def _load_demo(path: Path) -> Demo:
-    name, language, _ = path.name.split(".")
-    form = DemoForm.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    return Demo(
-        name=name,
-        language=language,
-        script=f"{name}.{language}",
-        protocol=form.protocol,
-        title=form.title,
-        summary=form.summary,
-        topic=form.topic.strip(),
-        form=form,
-    )
+    demos = {}
+    for path in list_scripts():
+        name, language, _ = path.name.split(".")
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        demos[name, language] = Demo(name=name, language=language, script=f"{name}.{language}", **document)
+    return demos

@@ -8,10 +8,10 @@ import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from moothall.codec.chain import HEADS, ExportHead, find_chain_fault, to_datetime
 from moothall.disk.private import make_private_folder, write_private
@@ -22,6 +22,9 @@ from moothall.errors import BadImport, BadSetting, LedgerDamaged, LedgerNewer, L
 from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded
 from moothall.memory.register import HeadBook, Register, open_head_register
 from moothall.ports.ledger import Clock, Ledger, LedgerUpkeep
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PAGE: Final = 1_000
 MEMORY: Final = SessionId("_memory")
@@ -322,11 +325,9 @@ def _parse_head(line: Any) -> RegisteredHead:
 
 def sign_heads(folder: Path, at: datetime, heads: Iterable[RegisteredHead]) -> SignedHeads:
     """Sign heads with the key of a folder, which is made if there is none; raises OSError or BadSetting."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    key = Ed25519PrivateKey.from_private_bytes(_load_key(folder / _KEY_FILE))
+    key = _load_key(folder / _KEY_FILE)
     draft = SignedHeads(at=at.isoformat(), heads=tuple(heads), key=key.public_key().public_bytes_raw().hex())
-    return SignedHeads(at=draft.at, heads=draft.heads, key=draft.key, signature=key.sign(draft.build_signed_bytes()).hex())
+    return replace(draft, signature=key.sign(draft.build_signed_bytes()).hex())
 
 
 def sign_export(folder: Path, session: SessionId, end: StoredRecord) -> ExportHead:
@@ -428,9 +429,7 @@ def parse_key(text: str) -> str:
 
 def load_public_key(folder: Path) -> str:
     """The public key of a folder, whose key is made if there is none; raises OSError or BadSetting."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    return Ed25519PrivateKey.from_private_bytes(_load_key(folder / _KEY_FILE)).public_key().public_bytes_raw().hex()
+    return _load_key(folder / _KEY_FILE).public_key().public_bytes_raw().hex()
 
 
 def load_trusted(folder: Path) -> set[str]:
@@ -457,8 +456,10 @@ def rotate_key(folder: Path) -> str:
     return load_public_key(folder)
 
 
-def _load_key(path: Path) -> bytes:
+def _load_key(path: Path) -> "Ed25519PrivateKey":
     """Read the private key, or make one that nobody else can read."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     make_private_folder(path.parent)
     if not path.exists():
         write_private(path, os.urandom(KEY_BYTES).hex(), over=False)
@@ -468,4 +469,4 @@ def _load_key(path: Path) -> bytes:
         key = b""
     if len(key) != KEY_BYTES:
         raise BadSetting(f"{path} holds no key; expected 64 hexadecimal digits. Move it away, and a new one is made")
-    return key
+    return Ed25519PrivateKey.from_private_bytes(key)

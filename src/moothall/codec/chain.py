@@ -58,6 +58,14 @@ def decode_entry(codec: "FactCodec", record: StoredRecord) -> Entry:
     return Entry(seq=record.seq, at=to_datetime(record.at), fact=codec.decode(record.body))
 
 
+def check_follows(stream: str, seq: int, before: bytes, record: StoredRecord) -> None:
+    """Raise LedgerDamaged if a record does not follow the one with this number and hash; `stream` says where it stands."""
+    if record.seq != seq + 1:
+        raise LedgerDamaged(f"{stream}: entry {seq + 1} is missing")
+    if compute_record_hash(before, record.seq, record.at, record.body) != record.hash:
+        raise LedgerDamaged(f"{stream}: entry {record.seq} was changed after it was written: its hash does not fit")
+
+
 def find_chain_fault(
     session: SessionId, records: Iterable[StoredRecord], after: int = 0, before: bytes | None = None
 ) -> str | None:

@@ -44,12 +44,9 @@ class StateAsk(Generic[S]):
 def start_brief(state: ProtocolState, ask: Ask, rules: AnswerRules, system: str) -> Brief:
     """Return what every brief of a seat begins with: how its answer is read, and the question; use `replace` for the prompt."""
     opened = state.opened
-    return Brief(
-        form=rules.form,
-        fault=rules.fault,
-        fills=rules.fills,
-        normalize=rules.normalize,
-        person=rules.person,
+    return copy_fields(
+        Brief,
+        rules,
         ask=ask,
         seat=state.seat(ask.seat),
         language=opened.language,

@@ -93,7 +93,8 @@ def evolve_shared(state: P, entry: Entry) -> P:
         return state
     match fact:
         case facts.SeatLost():
-            return fast_replace(state, losses=count_loss(state.losses, fact))
+            times = state.losses[fact.seat].times + 1 if fact.seat in state.losses else 1
+            return fast_replace(state, losses={**state.losses, fact.seat: Losses(times, fact.reason)})
         case facts.SessionForked(swaps=swaps) | facts.SeatsSwapped(swaps=swaps):
             return fast_replace(state, seats=swap_seats(state.seats, swaps))
         case facts.FamilyStated(seat=seat, family=family):
@@ -106,11 +107,6 @@ def evolve_shared(state: P, entry: Entry) -> P:
             return fast_replace(state, is_closed=True)
         case _:
             return state
-
-
-def count_loss(losses: Mapping[SeatId, Losses], fact: facts.SeatLost) -> dict[SeatId, Losses]:
-    before = losses.get(fact.seat)
-    return {**losses, fact.seat: Losses(1 if before is None else before.times + 1, fact.reason)}
 
 
 def list_lost_seats(state: ProtocolState, voices: Container[str]) -> tuple[LostSeat, ...]:

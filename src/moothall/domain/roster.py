@@ -139,15 +139,12 @@ def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MAX_SE
 def swap_seats(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ...]:
     """Return the roster after the swaps; a swap of an unknown seat changes nothing."""
     platforms = {swap.seat: swap.platform for swap in swaps}
-    return tuple(_swap_platform(seat, platforms.get(seat.id, seat.platform)) for seat in seats)
-
-
-def _swap_platform(seat: Seat, platform: str) -> Seat:
     # The track record belongs to the participant, not to the seat: a new participant starts with neutral trust.
-    return (
-        seat
-        if platform == seat.platform
-        else replace(seat, platform=platform, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0, family="")
+    return tuple(
+        replace(seat, platform=platforms[seat.id], trust=NEUTRAL_TRUST, accuracy=None, cases=0.0, family="")
+        if platforms.get(seat.id, seat.platform) != seat.platform
+        else seat
+        for seat in seats
     )
 
 

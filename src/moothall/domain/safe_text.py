@@ -25,7 +25,9 @@ def strip_control(text: str) -> str:
 
 
 def _strip_line(line: str) -> str:
-    return "".join(char for char in line if char == "\t" or _is_harmless(char))
+    # Cc control, Cf format (bidi marks), Cs surrogates, Co private use, Zl and Zp line and paragraph separators.
+    harmful = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+    return "".join(char for char in line if char == "\t" or char in _JOINING or unicodedata.category(char) not in harmful)
 
 
 def one_line(text: str) -> str:
@@ -41,11 +43,6 @@ def quote_lines(text: str) -> str:
 def shorten_text(text: str, room: int) -> str:
     """Return the text, cut where it is longer than the room."""
     return text if len(text) <= room else f"{text[:room]}…"
-
-
-def _is_harmless(char: str) -> bool:
-    # Cc control, Cf format (bidi marks), Cs surrogates, Co private use, Zl and Zp line and paragraph separators.
-    return char in _JOINING or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
 def is_web_address(url: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from moothall.codec.chain import compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
+from moothall.codec.chain import check_follows, compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
 from moothall.codec.stored import FactCodec
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Entry, Fact, Opened
@@ -130,12 +130,7 @@ class RecordWriter:
 
     def validate_record(self, snapshot: Snapshot, record: StoredRecord) -> Entry:
         """Return the entry of the record that follows the snapshot; raises LedgerDamaged if the number or the hash is wrong."""
-        if record.seq != snapshot.seq + 1:
-            raise LedgerDamaged(f"session {snapshot.session!r}: entry {snapshot.seq + 1} is missing")
-        if compute_record_hash(snapshot.hash, record.seq, record.at, record.body) != record.hash:
-            raise LedgerDamaged(
-                f"session {snapshot.session!r}: entry {record.seq} was changed after it was written: its hash does not fit"
-            )
+        check_follows(f"session {snapshot.session!r}", snapshot.seq, snapshot.hash, record)
         return self.entry(record)
 
     def check(self, fact: Fact) -> None:

@@ -11,7 +11,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -43,59 +43,6 @@ MIN_UNSTORED: Final = 50
 """How many decisions the file may lack, and one in twenty: to index these takes no longer than to write the file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredIndex:
-    """An index and where it stands in the register; `decisions` have a name, a number, a topic and a category."""
-
-    position: RegisterPosition
-    decisions: Sequence[tuple[str, int, str, str]]
-    full: IndexDump
-    headlines: IndexDump
-
-
-def write_index(path: Path, stored: StoredIndex) -> None:
-    """Replace the file; if that fails, the old one stays."""
-    position = [stored.position.seq, stored.position.at, stored.position.hash.hex()]
-    dumps = {"full": stored.full, "headlines": stored.headlines}
-    parts = {name: {"lengths": each.lengths, "terms": each.terms, "counts": each.counts} for name, each in dumps.items()}
-    head = json.dumps({"position": position, "decisions": stored.decisions, **parts}).encode()
-    body = len(head).to_bytes(LENGTH_BYTES, "big") + head + stored.full.postings.tobytes() + stored.headlines.postings.tobytes()
-    # Two processes may write at once: each has a file of its own until it takes the place of the old one.
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(MAGIC + sha256(body).digest() + body)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-def read_index(path: Path) -> StoredIndex | None:
-    """Return the index in a file; None if there is none that can be read."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    start = len(MAGIC) + DIGEST_BYTES
-    body = content[start:]
-    if not content.startswith(MAGIC) or sha256(body).digest() != content[len(MAGIC) : start]:
-        return None
-    end = LENGTH_BYTES + int.from_bytes(body[:LENGTH_BYTES], "big")
-    head: dict[str, Any] = json.loads(body[LENGTH_BYTES:end])
-    postings = array("Q", body[end:])
-    middle = sum(head["full"]["counts"])
-    seq, at, digest = head["position"]
-    return StoredIndex(
-        position=RegisterPosition(seq, at, bytes.fromhex(digest)),
-        decisions=head["decisions"],
-        full=IndexDump(**head["full"], postings=postings[:middle]),
-        headlines=IndexDump(**head["headlines"], postings=postings[middle:]),
-    )
-
-
 class IndexedDecision(NamedTuple):
     """A decision in the index: the entry of the register that holds it, and what a search needs of it."""
 
@@ -125,6 +72,51 @@ class DecisionIndex:
                 self.headlines.add_terms(replace(document, text=""))
             del self.waiting[:BATCH]
             yield
+
+
+def write_index(path: Path, index: DecisionIndex, position: RegisterPosition) -> None:
+    """Replace the file by an index and where it stands in the register; if that fails, the old one stays."""
+    dumps = {"full": index.full.dump(), "headlines": index.headlines.dump()}
+    parts = {name: {"lengths": each.lengths, "terms": each.terms, "counts": each.counts} for name, each in dumps.items()}
+    place = [position.seq, position.at, position.hash.hex()]
+    head = json.dumps({"position": place, "decisions": index.decisions, **parts}).encode()
+    body = len(head).to_bytes(LENGTH_BYTES, "big") + head + b"".join(each.postings.tobytes() for each in dumps.values())
+    # Two processes may write at once: each has a file of its own until it takes the place of the old one.
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(MAGIC + sha256(body).digest() + body)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def read_index(path: Path) -> tuple[DecisionIndex, RegisterPosition] | None:
+    """Return the index in a file and where it stands in the register; None if there is none that can be read."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    start = len(MAGIC) + DIGEST_BYTES
+    body = content[start:]
+    if not content.startswith(MAGIC) or sha256(body).digest() != content[len(MAGIC) : start]:
+        return None
+    end = LENGTH_BYTES + int.from_bytes(body[:LENGTH_BYTES], "big")
+    head: dict[str, Any] = json.loads(body[LENGTH_BYTES:end])
+    postings = array("Q", body[end:])
+    middle = sum(head["full"]["counts"])
+    seq, at, digest = head["position"]
+    index = DecisionIndex()
+    index.decisions = [IndexedDecision(*each) for each in head["decisions"]]
+    index.names = {each.decision for each in index.decisions}
+    index.full, index.headlines = (
+        SearchIndex.restore(IndexDump(**head[name], postings=part), len(index.decisions))
+        for name, part in (("full", postings[:middle]), ("headlines", postings[middle:]))
+    )
+    return index, RegisterPosition(seq, at, bytes.fromhex(digest))
 
 
 class DecisionSearch:
@@ -181,29 +173,13 @@ class DecisionSearch:
                 MIN_UNSTORED, len(index.decisions) // 20
             ):
                 self._stored_count = len(index.decisions)
-                await asyncio.to_thread(write_index, self._path, self._dump(index))
+                await asyncio.to_thread(write_index, self._path, index, self._register.position)
             return index
 
     async def _resume(self) -> None:
         stored = None if self._path is None else await asyncio.to_thread(read_index, self._path)
-        if stored is None:
-            return
-        index = DecisionIndex()
-        index.decisions = [IndexedDecision(*each) for each in stored.decisions]
-        index.names = {each.decision for each in index.decisions}
-        index.full, index.headlines = (
-            SearchIndex.restore(dump, len(index.decisions)) for dump in (stored.full, stored.headlines)
-        )
-        if await self._register.resume(index, stored.position):
-            self._stored_count = len(index.decisions)
-
-    def _dump(self, index: DecisionIndex) -> StoredIndex:
-        return StoredIndex(
-            position=self._register.position,
-            decisions=list(index.decisions),
-            full=index.full.dump(),
-            headlines=index.headlines.dump(),
-        )
+        if stored is not None and await self._register.resume(*stored):
+            self._stored_count = len(stored[0].decisions)
 
     async def _measure_likeness(self, index: DecisionIndex, query: str, most_new: int) -> Sequence[float]:
         """Return the likeness of a query's meaning to the topic of each decision, in order; empty without an encoder."""

@@ -13,6 +13,7 @@ from threading import Event
 from typing import Any, Final
 
 from moothall.codec.answers import read_answer
+from moothall.codec.json_text import is_free_text
 from moothall.codec.schemas import build_brief_schema, build_wire_schema, get_own_schema
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.context import extract_first_sentence
@@ -172,7 +173,7 @@ class _FormFiller:
     measure: Similarity
 
     def wants_text(self, shape: Schema) -> bool:
-        return any(_is_prose(field) or self._wants_inner_text(field) for field in _list_required(shape))
+        return any(is_free_text(field) or self._wants_inner_text(field) for field in _list_required(shape))
 
     def _wants_inner_text(self, field: Schema) -> bool:
         inner = field.get("items", {}) if field.get("type") == "array" else field
@@ -248,10 +249,6 @@ class _FormFiller:
 
 def _list_required(shape: Schema) -> list[Schema]:
     return [shape["properties"][name] for name in shape.get("required", [])]
-
-
-def _is_prose(field: Schema) -> bool:
-    return field.get("type") == "string" and "enum" not in field
 
 
 def _discard_text(text: str) -> None:

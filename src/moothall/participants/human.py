@@ -9,7 +9,6 @@ from typing import Final
 from moothall.codec import person_asks
 from moothall.codec.answers import Reading, WordedAnswer, read_answer
 from moothall.codec.non_answers import is_blank
-from moothall.domain.context import Utterance
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import USER, AskId, SeatId
@@ -110,7 +109,11 @@ class PersonInterview:
         self._seen[key] = max(seen or 0, newest)
         if len(self._seen) > MAX_MEETINGS:
             del self._seen[next(iter(self._seen))]
-        lines = [_format_news(words, each) for each in news if not (each.speaker == USER and each.text == brief.perception.goal)]
+        lines = [
+            f"{words.said.format(speaker=each.speaker, number=each.id)}\n{quote_lines(each.text)}"
+            for each in news
+            if not (each.speaker == USER and each.text == brief.perception.goal)
+        ]
         if seen is None:
             lines.insert(0, f"{words.question}\n{quote_lines(brief.perception.goal)}")
         speakers = ", ".join(f"{each.speaker} (#{each.id})" for each in news if each.speaker != USER or each.id > 1)
@@ -215,10 +218,6 @@ class PersonInterview:
         if text or (saved is not None and not answers):
             words = text or (saved.text if saved is not None else "")
             self._unsaid[key] = person_asks.UnsaidWords(person.keeps_for, brief.ask.turn, words)
-
-
-def _format_news(words: InterviewText, each: Utterance) -> str:
-    return f"{words.said.format(speaker=each.speaker, number=each.id)}\n{quote_lines(each.text)}"
 
 
 def _describe_understood(step: PersonStep, value: str, brief: Brief) -> str:

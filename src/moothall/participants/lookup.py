@@ -147,8 +147,10 @@ class LookupParticipant:
         results, used = await self._run_queries(asked, end - brief.ask.patience * (1 - SHARE))
         left = max(0.0, end - loop.time())
         answer = await self._inner.respond(_with_results(brief, results, left), on_text)
-        # A model that wanted to look up nothing is not marked: it had the chance.
-        if isinstance(answer, Answer) and _is_without_results(asked, results) and isinstance(answer.said, VerifiableAnswer):
+        # The model could not name queries, or none of them succeeded. One that wanted to look up nothing is not marked: it had
+        # the chance.
+        has_nothing = isinstance(asked, NoAnswer) or (bool(results) and all(each.text is None for each in results))
+        if isinstance(answer, Answer) and has_nothing and isinstance(answer.said, VerifiableAnswer):
             answer = replace(answer, said=answer.said.mark_unverified())
         return replace(answer, usage=used + answer.usage)
 
@@ -157,11 +159,6 @@ class LookupParticipant:
         queries = list(dict.fromkeys(query for query in wanted if query.strip()))
         results = list(await asyncio.gather(*(self._lookup(query, until) for query in queries)))
         return results, sum((each.usage for each in results), asked.usage)
-
-
-def _is_without_results(asked: Answer | NoAnswer, results: list[SearchResult]) -> bool:
-    """Whether the answer had no search results: the model could not name queries, or none of them succeeded."""
-    return isinstance(asked, NoAnswer) or (bool(results) and all(each.text is None for each in results))
 
 
 def _build_query_brief(brief: Brief) -> Brief:

@@ -205,7 +205,8 @@ class BriefRequest:
         self, model: "Model", user: str, room: int, parameters: "ModelRequestParameters | None"
     ) -> "ModelResponse":
         """Request a complete response; raises ModelFailure."""
-        return await self._send_request(model, user, self._build_settings(room, self._compute_timeout()), parameters)
+        messages = [self._build_message(model, user)]
+        return await self._send(model, messages, len(user), self._build_settings(room, self._compute_timeout()), parameters)
 
     def begin_conversation(
         self, model: "Model", user: str, tools: Iterable[OfferedTool], *, searches: bool = False
@@ -228,7 +229,7 @@ class BriefRequest:
         settings = self._build_settings(room, self._compute_timeout())
         if conversation.parameters.native_tools:
             settings["openai_include_web_search_sources"] = True  # type: ignore[typeddict-unknown-key]  # of one provider alone
-        return await self._send_messages(model, conversation.messages, conversation.size, settings, conversation.parameters)
+        return await self._send(model, conversation.messages, conversation.size, settings, conversation.parameters)
 
     async def request_stream(self, model: "Model", user: str, room: int) -> "ModelResponse":
         """Request a streamed response; raises ModelFailure.
@@ -280,14 +281,9 @@ class BriefRequest:
             "openai_logprobs": True,
             "openai_top_logprobs": ALTERNATIVES,
         }
-        return _parse_probe(await self._send_request(model, user, settings, None))
+        return _parse_probe(await self._send(model, [self._build_message(model, user)], len(user), settings, None))
 
-    async def _send_request(
-        self, model: "Model", user: str, settings: "ModelSettings", parameters: "ModelRequestParameters | None"
-    ) -> "ModelResponse":
-        return await self._send_messages(model, [self._build_message(model, user)], len(user), settings, parameters)
-
-    async def _send_messages(
+    async def _send(
         self,
         model: "Model",
         messages: "Sequence[ModelMessage]",

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import uuid4
@@ -166,12 +166,9 @@ class LocalLimits:
 
 
 def narrow_allowance(one: participant.Allowance, other: participant.Allowance) -> participant.Allowance:
-    return participant.Allowance(
-        requests=min((each for each in (one.requests, other.requests) if each is not None), default=None),
-        tokens=min((each for each in (one.tokens, other.tokens) if each is not None), default=None),
-        at_once=min((each for each in (one.at_once, other.at_once) if each is not None), default=None),
-        sessions=min((each for each in (one.sessions, other.sessions) if each is not None), default=None),
-    )
+    names = [each.name for each in fields(participant.Allowance)]
+    both = {name: [limit for each in (one, other) if (limit := getattr(each, name)) is not None] for name in names}
+    return participant.Allowance(**{name: min(limits, default=None) for name, limits in both.items()})
 
 
 def refill(left: float | None, limit: float | None, seconds: float) -> float | None:

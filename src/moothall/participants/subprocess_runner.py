@@ -52,7 +52,9 @@ async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path,
         asyncio.create_task(_write_stdin(process, words)),
     ]
     try:
-        await _wait_until_done(process, out)
+        # Until it has ended, or has printed too much: `process.wait` would also wait for any process that still holds its output.
+        while process.returncode is None and not out.is_over:  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
         if not out.is_over:
             # Children that outlive it may keep its output open forever.
             await asyncio.wait(reading, timeout=GRACE_SECONDS)
@@ -137,13 +139,6 @@ async def _write_stdin(process: asyncio.subprocess.Process, words: bytes | None)
         process.stdin.write(words)
         await process.stdin.drain()
     process.stdin.close()
-
-
-async def _wait_until_done(process: asyncio.subprocess.Process, out: BoundedBuffer) -> None:
-    """Wait until it has ended, or has printed too much."""
-    # `process.wait` would also wait for any process that still holds its output open.
-    while process.returncode is None and not out.is_over:  # noqa: ASYNC110
-        await asyncio.sleep(LOOK_SECONDS)
 
 
 async def _end_processes(process: asyncio.subprocess.Process, mark: str) -> None:

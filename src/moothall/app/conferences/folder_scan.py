@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 from annotated_types import Ge
 from pydantic import TypeAdapter, ValidationError
 
+from moothall.app.conferences.quarantine import read_text_if_any
 from moothall.codec.non_answers import is_refusal
 from moothall.disk.folder import Folder, FolderEntry, UnreadableFile, escape_name
 from moothall.domain.facts import Language, Loss
@@ -350,10 +351,7 @@ def normalize_speech(text: str) -> str:
 
 def read_normalized(folder: Folder, name: str) -> str | None:
     """Return a file's text in the stored form; None if it cannot be read."""
-    try:
-        text = folder.read(name)
-    except UnreadableFile:
-        return None
+    text = read_text_if_any(folder, name)
     return None if text is None else normalize_speech(text)
 
 

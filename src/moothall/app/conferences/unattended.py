@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from watchfiles import Change, awatch
 
@@ -73,26 +73,10 @@ async def watch_changes(folder: Path, look_seconds: float = LOOK_SECONDS) -> Asy
         yield
 
 
-class Waker(Protocol):
-    """What a woken agent needs from the conference."""
-
-    async def build_wake_prompt(self, brief: Brief, recipe: Recipe) -> str: ...
-
-    def hold(self, role: str) -> None:
-        """Leave this role's files to the agent."""
-        ...
-
-    def release(self, role: str) -> None: ...
-
-    async def is_written(self) -> bool: ...
-
-    async def collect_answer(self) -> tuple[dict[str, object] | None, tuple[Damage, ...]]: ...
-
-
 class FileAgentParticipant:
     """A role filled by a program: run in the project's folder, it writes its files itself, or answers with its speech."""
 
-    def __init__(self, command: CommandParticipant, recipe: Recipe, relay: Waker) -> None:
+    def __init__(self, command: CommandParticipant, recipe: Recipe, relay: "Relay") -> None:
         self._command = command
         self._recipe = recipe
         self._relay = relay
@@ -301,6 +285,7 @@ class Relay:
         return build_wake_text(recipe, brief, wake.format(conference=self._name, role=brief.seat.id, prompt=prompt))
 
     def hold(self, role: str) -> None:
+        """Leave this role's files to its agent."""
         self._held.add(role)
 
     def release(self, role: str) -> None:
