@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
+from rich.cells import cell_len
 
-from moothall.surfaces.cli.main import LINES, LazyCommand, extract_first_sentence, main
+from moothall.surfaces.cli.main import LINES, LazyCommand, extract_first_sentence, main, translate
 
 
 def list_lazy_commands(group: click.Group) -> list[LazyCommand]:
@@ -40,3 +42,21 @@ def test_a_module_is_loaded_without_what_it_does_not_need(module: str, heavy: li
     script = f"import sys, {module}; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_help_is_in_the_readers_language_and_fits_its_columns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """M-11: by the settings, else by the terminal; a Chinese letter takes two columns; what is not translated is English."""
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("MOOT_CONFIG", str(tmp_path / "config.toml"))
+    assert "Take part:" in (english := main.get_help(click.Context(main, terminal_width=60)))
+    (tmp_path / "config.toml").write_text('language = "zh"\n', encoding="utf-8")
+    for width in (60, 80, 120):
+        chinese = main.get_help(click.Context(main, terminal_width=width))
+        assert {"参与：", "  run          就 TOPIC 开会并打印决定。"} <= set(chinese.splitlines())
+        assert len(chinese.splitlines()) <= len(english.splitlines())
+        # Of a terminal's columns Click leaves two blank.
+        assert max(map(cell_len, chinese.splitlines())) <= width + 1
+    assert translate("Nobody has translated this.") == "Nobody has translated this."
+    monkeypatch.setenv("MOOT_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert "选项：\n" in main.get_help(click.Context(main))

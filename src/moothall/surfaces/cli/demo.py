@@ -1,6 +1,5 @@
 """`moot demo`: a meeting that was written in advance, played by the real rules at reading speed."""
 
-import os
 import shlex
 import sys
 from typing import NoReturn
@@ -16,14 +15,12 @@ from moothall.app.session_options import Options
 from moothall.domain.facts import Language
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import DEMO_COMMAND
-from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages
 from moothall.participants.script import PACES, Pace
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.run import run
 from moothall.surfaces.cli.terminal_session import TerminalSession, follow_keys
-
-LANGUAGE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 
 @click.command(cls=WaitCommand)
@@ -100,12 +97,6 @@ def print_head(console: Console, chosen: Demo) -> None:
     console.print(Text(chosen.topic), soft_wrap=not console.is_terminal)
     console.print(Text(DEMO_COMMAND[chosen.language].what, style="dim"), soft_wrap=not console.is_terminal)
     console.print()
-
-
-def guess_language() -> Language:
-    """The language that the terminal is set to."""
-    setting = next((os.environ[name] for name in LANGUAGE_VARIABLES if os.environ.get(name)), "")
-    return next((code for code in list_languages() if setting.lower().startswith(code)), DEFAULT_LANGUAGE)
 
 
 def print_demos(language: Language, *, as_json: bool) -> None:

@@ -4,7 +4,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -71,11 +72,15 @@ LONG: Final = frozenset({"bench", "demo", "run", "resume", "again", "consult", "
 """Commands whose modules take a second to load: a reader who waits that long for the first sign thinks that it hangs."""
 LINES: Final = Path(__file__).with_name("commands.json")
 """The first sentence of each command's help, which the list of commands shows. A test writes it from the commands."""
-EPILOG: Final = """\b
+EPILOG: Final = """\
 Exit codes: 0 done · 1 a disk, provider or ledger failed · 2 the call was wrong · 3 the session waits for outside seats ·
 4 it ended without a decision · 5 a check failed · 6 decided otherwise than --require says, or than before · 130 interrupted
 """
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]")
+# Click counts letters, and breaks lines at spaces. A Chinese letter is two columns wide: it is written with a space after it, or
+# with NUL where no line may break; help is printed without them.
+_WIDE: Final = re.compile(r"([\u2e80-\u9fff\uff00-\uff60])(?=([ ，。；：、）？！]?))")
+_SPREAD: Final = re.compile(r"(?<=[\u2e80-\u9fff\uff00-\uff60]) |\0")
 
 
 class LazyCommand(click.Command):
@@ -104,7 +109,7 @@ class LazyCommand(click.Command):
         return command
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        return _read_lines()[self.key]
+        return _read_lines(LINES)[self.key]
 
 
 class LazyGroup(click.Group):
@@ -138,15 +143,15 @@ class MainGroup(LazyGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections = {"First": FIRST} if ctx.meta.get("is_short") else {"First": FIRST, **GROUPS}
-        # One line each: a list that one reads from the top must fit where one reads it.
-        room = formatter.width - max(map(len, self.commands)) - 6
+        # One line each, translated before it is cut: a list that one reads from the top must fit where one reads it.
+        widest = max(map(len, self.commands))
+        room = formatter.width - widest - 6
         for title, names in sections.items():
             with formatter.section(title):
-                lines = {name: self.commands[name].get_short_help_str() for name in names}
-                widest = formatter.width - room - 6
-                formatter.write_dl([(f"{name:{widest}}", shorten(line, room, placeholder=" …")) for name, line in lines.items()])
+                lines = {f"{name:{widest}}": translate(self.commands[name].get_short_help_str()) for name in names}
+                click.HelpFormatter.write_dl(formatter, [(name, shorten(lines[name], room, placeholder=" …")) for name in lines])
         if ctx.meta.get("is_short"):
-            formatter.write(f"\n{len(self.commands) - len(FIRST)} more: moot --help\n")
+            formatter.write(f"\n{len(self.commands) - len(FIRST)} {translate('more: moot --help')}\n")
 
 
 def extract_first_sentence(command: click.Command) -> str:
@@ -156,12 +161,50 @@ def extract_first_sentence(command: click.Command) -> str:
 
 
 @cache
-def _read_lines() -> dict[str, str]:
-    # Imported here: only the list of commands needs it.
+def _read_lines(path: Path) -> dict[str, str]:
+    # Imported here: only help needs it.
     import json
 
-    lines: dict[str, str] = json.loads(LINES.read_text(encoding="utf-8"))
+    lines: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return lines
+
+
+def guess_language() -> str:
+    """The reader's language: that of the settings, else that of the terminal."""
+    import tomllib
+
+    from moothall.app.user_settings import resolve_settings_file
+    from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages
+
+    wanted = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+    with suppress(OSError, ValueError):
+        wanted = tomllib.loads(resolve_settings_file(os.environ).read_text(encoding="utf-8")).get("language", wanted)
+    return next((code for code in list_languages() if str(wanted).lower().startswith(code)), DEFAULT_LANGUAGE)
+
+
+def translate(text: str) -> str:
+    """Return a sentence of help in the reader's language, or as it is; what Click adds in brackets stays."""
+    sentence, bracket, rest = text.partition("  [")
+    lines = _read_lines(LINES.with_suffix(f".{guess_language()}.json"))
+    line = lines.get(" ".join(sentence.strip("\b\n").split()), sentence)
+    line = line.replace(" Can be repeated.", lines.get("Can be repeated.", " Can be repeated."))
+    return _WIDE.sub(lambda letter: letter[1] + ("\0" if letter[2] else " "), line) + bracket + rest
+
+
+class LanguageFormatter(click.HelpFormatter):
+    """Writes help as Click does, in the reader's language."""
+
+    def write_text(self, text: str) -> None:
+        super().write_text("\n\n".join(map(translate, text.split("\n\n"))))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl([(first, translate(second)) for first, second in rows], col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        return _SPREAD.sub("", re.sub(r"(?m)^\w[\w ]*:", lambda head: translate(head[0]), super().getvalue()))
+
+
+click.Context.formatter_class = LanguageFormatter
 
 
 @click.group(cls=MainGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EPILOG)

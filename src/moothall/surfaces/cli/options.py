@@ -26,6 +26,7 @@ from moothall.domain.durations import parse_duration
 from moothall.errors import BadRoster, BadSetting, MootError
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.arguments import QUESTIONS
+from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.requirement import check_required, require_option
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
@@ -175,7 +176,7 @@ def _build_option(name: str, option: SessionOption, opener: Opener) -> Decorator
         metavar=option.metavar or None,
         shell_complete=_COMPLETED.get(name),
         hidden=bool(find_refusal(name, opener)),
-        help=f"{describe_option(name)} Can be repeated." if is_repeated else describe_option(name),
+        help=describe_option(name, guess_language()) + " Can be repeated." * is_repeated,
     )
 
 
