@@ -57,7 +57,7 @@ def _stream_form(moot: Moot, session: str, form: str, apart: tuple[str, ...]) ->
 
         return stream_apart(moot, session, form, apart)
     if form in {"jsonl", "minutes"}:
-        return moot.stream_export(session, form)
+        return (out.localize_times(part) if form == "minutes" else part async for part in moot.stream_export(session, form))
     from moothall.surfaces.api.page_export import stream_text
 
     return stream_text(moot, session, form)

@@ -72,7 +72,7 @@ async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: 
         plugin = await moot.load_plugin(session)
         show_report(console, plugin.report(await moot.load_timeline(session)))
     elif not console.is_terminal:
-        await output.print_parts(moot.stream_export(session, "minutes"))
+        await output.print_parts(output.localize_times(part) async for part in moot.stream_export(session, "minutes"))
     else:
         from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
 
