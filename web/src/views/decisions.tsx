@@ -83,8 +83,9 @@ function FoundList({ query }: { query: string }) {
           <a class="session-line" data-in href={buildPath("decisions", each.decisionId)}>
             <span class="line-topic">{each.topic}</span>
             <span class="line-facts">
-              <Strength strength={each.strength} /> <span class="cut">{each.decision ?? each.snippet}</span> <OutcomeMark outcome={each.outcome} />
+              <Strength strength={each.strength} /> <span class="cut">{each.choice || (each.decision ?? each.snippet)}</span> <OutcomeMark outcome={each.outcome} />
             </span>
+            {each.choice && <span class="line-facts soft"><span class="cut">{each.snippet}</span></span>}
           </a>
         </li>
       ))}
