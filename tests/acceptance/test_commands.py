@@ -159,8 +159,8 @@ def test_a_meeting_without_a_decision_ends_with_code_4(cli: Cli, tmp_path: Path)
 def test_a_dry_run_checks_everything_and_records_nothing(cli: Cli, quiet: str) -> None:
     """P-1: the roster is shown or refused, the ledger stays empty."""
     told = cli("run", "Dry?", *seat_words(quiet, "AB"), "--turns", "3", "--dry-run").out
-    assert "2 seats" in told
-    assert "3 turns at most" in told
+    assert "seats: 2" in told
+    assert "turns: at most 3" in told
     opened = cli.json("run", "Dry?", *seat_words(quiet, "AB"), "--dry-run")
     assert [seat["id"] for seat in opened["seats"]] == ["A", "B"]
     cli("run", "Dry?", *seat_words(quiet, "AZ"), "--dry-run", code=2)

@@ -324,7 +324,7 @@ def test_a_stake_that_is_none_is_refused(cli: Cli) -> None:
 
 def test_a_debate_with_oneself_is_refused(cli: Cli) -> None:
     done = cli("run", "Alone?", "--protocol", "debate", *scene("database", ["ada"]), code=2)
-    assert done.err == "moot: 1 seats; a meeting needs 2 to 64: add --seat name=platform\n"
+    assert done.err == "moot: a meeting needs 2 to 64 seats, not 1: add --seat name=platform\n"
     assert streams(cli) == 0
 
 

@@ -331,7 +331,7 @@ def test_trust_follows_from_reviews_and_reaches_the_next_opening(cli: Cli, db: s
                 "    data stores  trust N  accuracy N  cases 1  Brier N",
             )
         ),
-        "debate: group right in 0 of 1, members alone in N of 1, error amplification 3.00 (1 cases)",
+        "debate: group right in 0 of 1, members alone in N of 1, error amplification 3.00 (cases: 1)",
     ]
     found = cli.json("trust")
     values = {each["source"]: each["trust"] for each in found["sources"]}
@@ -361,7 +361,7 @@ def test_a_meeting_is_compared_with_its_members_and_says_who_named_no_choice(cli
     cli("decisions", "review", "lunch", "success")
     assert cli("trust").out.splitlines()[-1] == (
         "persona: group right in 1 of 1, members alone in 0.5 of 1, error amplification 0.00 "
-        "(1 cases; 1 of 3 members without a blind choice)"
+        "(cases: 1; 1 of 3 members without a blind choice)"
     )
 
 

@@ -220,7 +220,7 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     assert cli.json("ledger", "archive", "--older-than", "101d") == {"file": "", "sessions": [], "entries": 0}
     assert "at least a day" in cli("ledger", "archive", "--older-than", "1h", code=2).err
     assert "--back FILE SESSION" in cli("ledger", "archive", "old-1", code=2).err
-    assert cli("ledger", "archive", "-o", str(file)).out == f"2 sessions with 44 entries went into {file}\n"
+    assert cli("ledger", "archive", "-o", str(file)).out == f"went into {file}: sessions: 2, entries: 44\n"
     assert [line["session"] for line in cli.json("list")] == ["new", "open"]
     assert "archived: 2 more" in cli("list").err
     assert [(each["session"], each["file"]) for each in cli.json("list", "--archived")] == [
@@ -241,7 +241,7 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
         assert any(f"the archive {file}" in each["fault"] for each in cli.json("verify", code=5) if each["fault"])
         assert "not looked at" in cli("verify", "--no-archives").err
         file.write_bytes(whole)
-    assert f"2 archived sessions are in {file}, intact" in cli("verify").err
+    assert f"archived in {file}, intact: sessions: 2" in cli("verify").err
     # The archive is a ledger by itself.
     reader = Cli(cli.home, cli.cwd, MOOT_LEDGER=str(file))
     assert list_faults(reader, code=0) == {}

@@ -86,3 +86,11 @@ def test_the_catalogues_agree_and_their_types_are_written() -> None:
     command = [sys.executable, str(ROOT / "checks/catalogues.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("calls", "tokens", "line"), [(1, 1, "1 model call, 1 token"), (0, "4 – 9", "0 model calls, 4 – 9 tokens")]
+)
+def test_a_word_after_a_number_is_singular_for_one(calls: object, tokens: object, line: str) -> None:
+    assert SHARED_REPORT["en"].spent.format(calls=calls, tokens=tokens) == f"Cost: {line}"
+    assert SHARED_REPORT["zh"].spent.format(calls=calls, tokens=tokens).count(str(calls)) >= 1

@@ -124,7 +124,7 @@ def test_the_order_is_open_as_soon_as_one_seat_comes_from_elsewhere(
 @pytest.mark.parametrize("opener", [debate, advisory, consensus])
 def test_a_deliberation_needs_two_seats(opener: Opener) -> None:
     """D-1"""
-    with pytest.raises(BadRoster, match="1 seats; a meeting needs 2 to 64"):
+    with pytest.raises(BadRoster, match="a meeting needs 2 to 64 seats, not 1"):
         opener(ADA)
 
 

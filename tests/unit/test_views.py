@@ -250,7 +250,7 @@ def _line(**changes: Any) -> str:
         (_line(refers_to=True), "timeline entry 3: refers_to is True"),
         (_changed(participants="A"), "the file's participants cannot be seated: 'participants' must be a list of role ids"),
         (_changed(participants=[1]), "the file's participants cannot be seated: 'participants' must be a list of role ids"),
-        (_changed(participants=[]), "the file's participants cannot be seated: 0 seats"),
+        (_changed(participants=[]), "the file's participants cannot be seated: a meeting needs 1 to 64 seats, not 0"),
         (_changed(participants=["A", "a"]), "the file's participants cannot be seated: two seats are called 'A' and 'a'"),
         (_changed(participants=["a b"]), "the file's participants cannot be seated: seat id 'a b'"),
         (
@@ -509,7 +509,7 @@ def test_quotations_and_cells_hold_no_marks_of_their_own() -> None:
         (Spent(), "$0"),
         (Spent(calls=2, cost=1_234_500), "$1.2345"),
         (Spent(calls=2, unpriced=2), "price unknown"),
-        (Spent(calls=3, cost=500, unpriced=1), "$0.0005 + 1 unpriced calls"),
+        (Spent(calls=3, cost=500, unpriced=1), "$0.0005 + 1 unpriced call"),
     ],
 )
 def test_a_price_that_nobody_knows_is_told_as_such(spent: Spent, told: str) -> None:

@@ -27,7 +27,8 @@ export function say<K extends Key>(key: K, ...values: K extends keyof Values ? [
 }
 
 export function fill(text: string, values: Record<string, string | number>): string {
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  const chosen = text.replace(/\{(\w+):\|([^|{}]*)\|([^|{}]*)\}/g, (_, name: string, one: string, many: string) => (String(values[name]) === "1" ? one : many));
+  return chosen.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
 
 export function findTerm(table: Table, code: string): string | undefined {

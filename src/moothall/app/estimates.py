@@ -29,6 +29,9 @@ class Range:
     least: float
     most: float
 
+    def __str__(self) -> str:
+        return f"{self.least:,.0f}" if self.least == self.most else f"{self.least:,.0f} – {self.most:,.0f}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEstimate:

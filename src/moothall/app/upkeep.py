@@ -56,7 +56,7 @@ async def check_ledger(ledger: Ledger, what: str, trusted: frozenset[str] = froz
     verified = await LedgerVerifier(ledger, SystemClock(), trusted=trusted).verify_all()
     if not verified.is_intact:
         faults = [*verified.faults, *(f"{each.session}: {each.fault}" for each in verified.sessions if each.fault)]
-        raise LedgerDamaged(f"{what} has {len(faults)} faults, the first: {faults[0]}")
+        raise LedgerDamaged(f"{what} has faults ({len(faults)}), the first: {faults[0]}")
 
 
 async def collect_heads(ledger: Ledger, clock: Clock) -> tuple[RegisteredHead, ...]:

@@ -243,7 +243,7 @@ class LedgerVerifier:
             faults = await _find_archive_faults(Path(file), heads, self._clock)
             self._result.faults += [f"the archive {file}: {fault}" for fault in faults]
             if not faults:
-                self._result.notes.append(f"{len(heads)} archived sessions are in {file}, intact")
+                self._result.notes.append(f"archived in {file}, intact: sessions: {len(heads)}")
 
 
 async def _find_archive_faults(path: Path, heads: Sequence[RegisteredHead], clock: Clock) -> list[str]:
@@ -253,7 +253,7 @@ async def _find_archive_faults(path: Path, heads: Sequence[RegisteredHead], cloc
         async with SqliteLedger(path, read_only=True) as ledger:
             verified = await LedgerVerifier(ledger, clock, heads).verify_all()
     except MootError as error:
-        return [f"its {len(heads)} sessions cannot be read: {error}; if it is rightly elsewhere: moot verify --no-archives"]
+        return [f"its sessions ({len(heads)}) cannot be read: {error}; if it is rightly elsewhere: moot verify --no-archives"]
     return [*verified.faults, *(f"{each.session}: {each.fault}" for each in verified.sessions if each.fault)]
 
 

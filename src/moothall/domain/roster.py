@@ -104,7 +104,7 @@ def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MAX_SE
         replace(seat, stance=fix_surrogates(seat.stance), instructions=fix_surrogates(seat.instructions)) for seat in seats
     )
     if not fewest <= len(roster) <= most:
-        raise BadRoster(f"{len(roster)} seats; a meeting needs {fewest} to {most}: add --seat name=platform")
+        raise BadRoster(f"a meeting needs {fewest} to {most} seats, not {len(roster)}: add --seat name=platform")
     seen: dict[str, SeatId] = {}
     for seat in roster:
         if parse_seat_id(seat.id) != seat.id:

@@ -806,11 +806,7 @@ class RoundtableCommandText(Texts):
     round: str
     some_damage: str
     session: str
-    one_turn: str
-    turns: str
-    one_speech: str
     speeches: str
-    skipped_once: str
     skipped: str
     role: str
     role_spoke: str

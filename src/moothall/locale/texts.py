@@ -3,6 +3,7 @@
 English is complete. What another language lacks, a key or an entry of a table, is read from English.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -15,7 +16,16 @@ DEFAULT_LANGUAGE: Final = "en"
 EXTENDS: Final = "extends"
 """The key of an English file that names the catalogue whose texts it adds to."""
 
+_WORDS: Final = re.compile(r"\{(\w+):\|([^|{}]*)\|([^|{}]*)\}")
+
 Text: TypeAlias = "str | tuple[Text, ...] | Mapping[str, Text]"
+
+
+class CountedText(str):
+    """A text with pairs of words, the first for the number 1: `{calls} {calls:|call|calls}`."""
+
+    def format(self, *values: object, **named: object) -> str:
+        return _WORDS.sub(lambda pair: pair[2 if str(named[pair[1]]) == "1" else 3], self).format(*values, **named)
 
 
 class Texts:
@@ -97,7 +107,7 @@ def _read_file(folder: Path, name: str, language: str) -> Mapping[str, Text]:
 def _freeze(value: object) -> Text:
     match value:
         case str():
-            return value
+            return CountedText(value) if _WORDS.search(value) else value
         case list():
             return tuple(_freeze(each) for each in value)
         case dict():

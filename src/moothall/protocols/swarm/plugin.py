@@ -37,7 +37,7 @@ def open_session(plan: Plan) -> SwarmOpened:
     helpers = {VALIDATOR, LIKENESS, settings.judge}
     explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in helpers]
     if not MIN_AGENTS <= len(explorers) <= MAX_AGENTS:
-        raise BadRoster(f"{len(explorers)} explorers; a swarm needs {MIN_AGENTS} to {MAX_AGENTS}: --agents N, or add --seat")
+        raise BadRoster(f"a swarm needs {MIN_AGENTS} to {MAX_AGENTS} explorers, not {len(explorers)}: --agents N, or add --seat")
     helping = _build_helper_seats(plan.seats, explorers, settings.judge)
     seats = validate_seats((*explorers, *helping), fewest=2, most=MAX_SEATS + HELPING_SEATS)
     if settings.mode == "classic":

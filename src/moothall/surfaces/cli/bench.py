@@ -153,14 +153,9 @@ async def _print_expected(
         is_priced = is_priced and estimate.usd is not None
         usd = _add(usd, estimate.usd or Range(0, 0), times)
     words = BENCH[language]
-    line = words.expected.format(
-        questions=len(questions),
-        sessions=sessions,
-        recorded=recorded,
-        calls=f"{calls.least:,.0f} – {calls.most:,.0f}",
-        tokens=f"{tokens.least:,.0f} – {tokens.most:,.0f}",
-        price=f"${usd.least:.2f} – ${usd.most:.2f}" if is_priced else words.price_unknown,
-    )
+    price = f"${usd.least:.2f} – ${usd.most:.2f}" if is_priced else words.price_unknown
+    counts = {"questions": len(questions), "sessions": sessions, "recorded": recorded}
+    line = words.expected.format(**counts, calls=calls, tokens=tokens, price=price)
     line += words.judge_expected.format(most=judgement[2]) if judgement else ""
     output.print_note(line) if is_note else output.print_line(line)
 

@@ -50,9 +50,9 @@ def show_search(result: SearchOut) -> Iterator[str]:
         yield f"{hit.decision_id}  {hit.outcome or 'not reviewed'}  {one_line(hit.topic)}  → {decided}"
         yield f"    {one_line(hit.snippet)}"
     for thread in result.threads:
-        yield f"thread {one_line(thread.thread)} [{thread.status}]: {one_line(thread.title)} ({thread.decisions} decisions)"
+        yield f"thread {one_line(thread.thread)} [{thread.status}]: {one_line(thread.title)} (decisions: {thread.decisions})"
     for source in result.sources:
-        yield f"trust in {one_line(source.source)}: {source.trust:.2f} ({source.cases} reviewed cases)"
+        yield f"trust in {one_line(source.source)}: {source.trust:.2f} (reviewed cases: {source.cases})"
     for session in result.deliberations:
         yield f"{session.session_id}  {session.status}: {one_line(session.topic)}"
     if not (result.decisions or result.threads or result.sources or result.deliberations):
@@ -200,7 +200,7 @@ def show_trust(sources: list[TrustOut], protocols: list[Amplification]) -> Itera
         blank += f", all of them in {group.cases_blank} of the cases" if group.cases_blank else ""
         yield (
             f"{group.protocol}: group right in {group.group.right:g} of {group.group.of}, members alone in "
-            f"{group.members.right:.1f} of {group.members.of}, error amplification {factor} ({group.cases} cases{blank})"
+            f"{group.members.right:.1f} of {group.members.of}, error amplification {factor} (cases: {group.cases}{blank})"
         )
 
 

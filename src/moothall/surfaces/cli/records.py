@@ -130,7 +130,7 @@ async def replay(moot: Moot, session: str) -> CommandResult:
     """
     done = await moot.replay(session)
     lines = [
-        f"{done.entries} entries: {done.answers} answers taken from the record, {done.computed} decisions derived again with "
+        f"entries: {done.entries}, answers taken from the record: {done.answers}, decisions derived again: {done.computed}, with "
         "equal results, no model called",
         f"state {done.digest}",
     ]
@@ -344,7 +344,7 @@ async def backup(moot: Moot, file: str) -> CommandResult:
     from moothall.app.upkeep import back_up
 
     done = await back_up(moot.ledger, resolve_home(moot.environ), file)
-    line = f"{done.file}: {done.sessions} sessions, {done.entries} entries, {done.bytes / 1e6:.1f} MB, verified"
+    line = f"{done.file}: sessions: {done.sessions}, entries: {done.entries}, {done.bytes / 1e6:.1f} MB, verified"
     return CommandResult(json=done, lines=[line])
 
 
@@ -365,7 +365,7 @@ async def restore_file(file: str, key: str) -> CommandResult:
 
     _require_file(file)
     done = await restore(file, os.environ, parse_key(key) if key else "")
-    line = f"restored {done.sessions} sessions with {done.entries} entries; verified before and after"
+    line = f"restored: sessions: {done.sessions}, entries: {done.entries}; verified before and after"
     return CommandResult(json=done, lines=[line])
 
 
@@ -405,6 +405,6 @@ async def archive(moot: Moot, *, age: float, output: str, is_tried: bool, back: 
     verb = "would go" if is_tried else "went"
     lines = [
         *(done.sessions if is_tried else ()),
-        f"{len(done.sessions)} sessions with {done.entries} entries {verb} into {done.file}",
+        f"{verb} into {done.file}: sessions: {len(done.sessions)}, entries: {done.entries}",
     ]
     return CommandResult(json=done, lines=lines if done.sessions else [Note("no session is that old")])

@@ -59,8 +59,7 @@ def list_status_lines(status: ConferenceStatus) -> Iterator[str]:
     conference = status.conference
     words = ROUNDTABLE_COMMAND[conference.opened.language]
     yield strip_control(f"{status.turn.conference}: {format_standing(status)}")
-    turns = (words.one_turn if conference.taken == 1 else words.turns).format(number=conference.taken)
-    yield words.session.format(session=status.session, turns=turns)
+    yield words.session.format(session=status.session, turns=conference.taken)
     for seat in conference.seats:
         spoken = sum(speech.seat == seat.id for speech in conference.speeches)
         skipped = sum(absent.seat == seat.id for absent in conference.absences)
@@ -124,5 +123,4 @@ def list_lacking(status: ConferenceStatus) -> Iterator[Note]:
 
 def _format_speeches(words: RoundtableCommandText, spoken: int, skipped: int) -> str:
     """How often a role spoke, and how often its turn was skipped."""
-    counts = (words.one_speech if spoken == 1 else words.speeches).format(number=spoken)
-    return counts + (words.skipped_once if skipped == 1 else words.skipped.format(number=skipped) if skipped else "")
+    return words.speeches.format(number=spoken) + (words.skipped.format(number=skipped) if skipped else "")

@@ -192,7 +192,7 @@ async def _check_ledger() -> DoctorCheck:
     except MootError as error:
         return DoctorCheck("ledger", False, str(error))
     shown = address if "://" not in address else address.partition("://")[0]
-    return DoctorCheck("ledger", True, f"{shown}, {len(sessions)} sessions")
+    return DoctorCheck("ledger", True, f"{shown}, sessions: {len(sessions)}")
 
 
 async def _check_platform(moot: Moot, word: str) -> DoctorCheck:

@@ -280,8 +280,8 @@ def build_plan_result(
     opened, plain = planned.opened, plain_json(planned.opened)
     assert isinstance(plain, dict)
     estimate, protocol = estimate_session(opened, moot.seating.kinds), find_plugin(opened).name
-    most = f", {opened.budget.turns} turns at most" if opened.budget.turns is not None else ""
-    head = f"{protocol}, {len(opened.seats)} seats, language {opened.language}{most}"
+    most = f", turns: at most {opened.budget.turns}" if opened.budget.turns is not None else ""
+    head = f"{protocol}, seats: {len(opened.seats)}, language: {opened.language}{most}"
     seats = [f"  {seat.id}: {seat.platform}" for seat in opened.seats]
     return CommandResult(
         json={"protocol": protocol, "session": planned.session, **plain, "estimate": asdict(estimate)},
@@ -293,9 +293,8 @@ def describe_estimate(estimate: SessionEstimate, language: Language) -> list[str
     """Return what a session is expected to cost, in lines for people."""
     words = SESSION_COMMAND[language]
     price = words.price_unknown if estimate.usd is None else f"${estimate.usd.least:.4f} – ${estimate.usd.most:.4f}"
-    figures = (estimate.calls, estimate.path, estimate.tokens)
-    calls, path, tokens = (f"{each.least:,} – {each.most:,}" for each in figures)
-    return [words.expected.format(calls=calls, path=path, tokens=tokens, price=price), *(f"  {note}" for note in estimate.notes)]
+    line = words.expected.format(calls=estimate.calls, path=estimate.path, tokens=estimate.tokens, price=price)
+    return [line, *(f"  {note}" for note in estimate.notes)]
 
 
 def let_pacer_lead(moot: Moot, pacer: Pacer) -> None:
