@@ -10,7 +10,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from moothall.disk.private import make_private_folder, write_atomically
 from moothall.errors import BadSetting, FolderUnwritable
 
 if TYPE_CHECKING:
@@ -69,6 +68,8 @@ def validate_setting(name: str, value: object) -> None:
 
 def write_settings(environ: Mapping[str, str], settings: Mapping[str, Any]) -> None:
     """Write the file; raises FolderUnwritable."""
+    from moothall.disk.private import make_private_folder, write_atomically
+
     path = resolve_settings_file(environ)
     lines = _format_lines({name: value for name, value in settings.items() if name != TOOLS})
     for name, table in settings.get(TOOLS, {}).items():

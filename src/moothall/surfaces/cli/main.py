@@ -171,15 +171,14 @@ def _read_lines(path: Path) -> dict[str, str]:
 
 def guess_language() -> str:
     """The reader's language: that of the settings, else that of the terminal."""
-    import tomllib
-
     from moothall.app.user_settings import resolve_settings_file
-    from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages
 
     wanted = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
     with suppress(OSError, ValueError):
-        wanted = tomllib.loads(resolve_settings_file(os.environ).read_text(encoding="utf-8")).get("language", wanted)
-    return next((code for code in list_languages() if str(wanted).lower().startswith(code)), DEFAULT_LANGUAGE)
+        text = resolve_settings_file(os.environ).read_text(encoding="utf-8")
+        wanted = str(import_module("tomllib").loads(text).get("language", wanted))
+    code = wanted[:2].lower()
+    return code if (Path(__file__).parents[2] / "locale" / code / "language.toml").exists() else "en"
 
 
 def translate(text: str) -> str:
