@@ -242,7 +242,8 @@ async def _print_plan(
     except ProviderRefused as fault:
         if as_json:
             raise
-        refused, planned = fault, await moot.plan_session(topic, **{**options, "check": False})
+        unchecked: Options = {**options, "check": False}
+        refused, planned = fault, await moot.plan_session(topic, **unchecked)
     build_plan_result(moot, planned, describe).print(as_json=as_json)
     if refused is not None:
         raise refused
