@@ -170,14 +170,14 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
         (
             "failed",
             [
-                "Undecided · none",
+                "Undecided",
                 "There is no answer.",
                 "Ended by: a consultation that failed",
                 "Its last asks were lost. Continue from before those losses: moot fork s",
             ],
         ),
         ("waiting", ["There is no answer yet."]),
-        ("called", ["Undecided · none", "There is no answer.", "Ended by: its owner called for the end"]),
+        ("called", ["Undecided", "There is no answer.", "Ended by: its owner called for the end"]),
         ("cancelled", ["Cancelled before there was an answer.", "Asked elsewhere."]),
     ],
 )

@@ -101,7 +101,7 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
         (
             "rejected",
             [
-                "Undecided · none",
+                "Undecided",
                 "The pipeline was not completed.",
                 "Ended by: a gate that rejected for good",
                 "In the step: check",
@@ -114,7 +114,7 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
         (
             "failed",
             [
-                "Undecided · none",
+                "Undecided",
                 "The pipeline was not completed.",
                 "Ended by: an agent that failed twice in a step",
                 "In the step: model",

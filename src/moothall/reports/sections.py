@@ -195,11 +195,12 @@ def put_answer_first(
     if decision.status != "concluded":
         return content
     answer = words.undecided if decision.decision is None else summarize_choice(decision.choice, decision.decision.text)
-    word = blocks.Mark(words.strengths[decision.strength], STRENGTH_TONES[decision.strength])
-    why = () if decision.decision is None else (blocks.Muted(f" ({words.strength_reasons[decision.strength_reason]})"),)
-    headline = blocks.Line((blocks.Strong(answer), " · ", word, *why))
-    if decision.decision is None and undecided is not None:
-        headline = undecided
+    if decision.decision is None:
+        headline = undecided or blocks.Line((blocks.Strong(answer),))
+    else:
+        word = blocks.Mark(words.strengths[decision.strength], STRENGTH_TONES[decision.strength])
+        why = blocks.Muted(f" ({words.strength_reasons[decision.strength_reason]})")
+        headline = blocks.Line((blocks.Strong(answer), " · ", word, why))
     shown = tuple(drop_repeated_quote(block, answer) for block in content)
     return (*shown[:1], headline, *shown[1:]) if isinstance(content[0], blocks.Heading) else (headline, *shown)
 

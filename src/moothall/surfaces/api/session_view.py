@@ -261,7 +261,8 @@ def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -
         figures.append((words.turnout, format_percent(decision.turnout), words.turnout_how, votes))
     shared = SHARED_REPORT[opened.language]
     if decision.confidence is not None:
-        figures.append((shared.confidence, format_percent(decision.confidence), describe_confidence(decision, shared), ()))
+        name = shared.confidence if decision.decision is not None else shared.motion_confidence
+        figures.append((name, format_percent(decision.confidence), describe_confidence(decision, shared), ()))
     if decision.author_confidence is not None:
         figures.append((shared.author_confidence, format_percent(decision.author_confidence), words.stated_how, ()))
     if decision.effective is not None:
