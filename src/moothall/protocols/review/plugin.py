@@ -57,7 +57,6 @@ REVIEW: Final = ProtocolPlugin(
     refuses={
         "turns": "its length is that of the change; limit it with tokens, money or time",
         "options": "its verdict is approve or request changes",
-        **dict.fromkeys(("tools", "tool_calls"), "every reviewer is shown all of the change; there is nothing to look up"),
         **dict.fromkeys(("consult", "consult_limit", "consult_total", "consult_patience", "gate", "project"), _ALONE),
     },
 )
