@@ -13,6 +13,7 @@ from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, by_hand, sp
 from moothall.app.conferences.project import read_guide
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
+from moothall.domain.topic import ContextFile
 from moothall.errors import BadName, FolderDamaged, UnknownConference
 
 SECRET = "## Stance\nA secret of somebody else.\n"
@@ -464,3 +465,30 @@ def test_joining_reads_no_more_at_the_end_than_at_the_beginning(cli: Cli) -> Non
         assert len([name for name in opened if name[:1].isdigit() and name.endswith(".md")]) == 3
         counts[speeches] = len([name for name in opened if name.endswith((".md", ".json", "lock"))])
     assert counts[10] == counts[200]
+
+
+# What was given
+
+
+def test_roles_that_read_files_have_what_was_given_and_are_told_of_wrong_quotations(desk: Desk) -> None:
+    """E-1, E-4: copies below `given` under names that lead nowhere else; quotations are checked against the ledger, not these."""
+    desk.folder = desk.root / ".roundtable/rent"
+    names = ("contracts/lease.md", "../../escape.md", "/etc/pass\nwd", "合同.md", "..")
+    given = [ContextFile(name=name, text=f"The rent of {at} is 40,000 euros.\n") for at, name in enumerate(names)]
+    before = tree(desk.root, "home")
+    desk.run(desk.hall.create_conference("rent", "Is it fair?", roles=[seat("ada"), seat("bob")], max_rounds=1, files=given))
+    copies = ["001_contracts_lease.md", "002_escape.md", "003_etc_pass_wd", "004_合同.md", "005_file"]
+    assert sorted(path.name for path in (desk.folder / "given").iterdir()) == copies
+    assert (desk.folder / "given" / copies[1]).read_text() == given[1].text
+    assert {path for path in tree(desk.root, "home") if ".roundtable" not in str(path)} == set(before)
+    assert "- given/001_contracts_lease.md: contracts/lease.md\n" in desk.folder.joinpath("AGENDA.md").read_text()
+    (desk.folder / "given" / copies[0]).unlink()
+    (desk.folder / "given" / copies[0]).write_text("The rent of 0 is 90,000 euros.\n")
+    wrong = speech("ada", "It says “The rent of 0 is 90,000 euros” (contracts/lease.md:1).")
+    desk.run(desk.hall.say("rent", "ada", wrong))
+    assert "90,000 euros” from contracts/lease.md:1: not found" in desk.turn()["prompt_for_speaker"]
+    held = speech("bob", "It says “The rent of 1 is 40,000 euros” (002_escape.md:1).")
+    desk.run(desk.hall.say("rent", "bob", held))
+    assert desk.turn()["prompt_for_speaker"].count("not found") == 1
+    desk.run(desk.hall.say("rent", "moderator", MINUTES_TEXT))
+    assert desk.run(desk.hall.check("rent")) == ()

@@ -125,13 +125,11 @@ class Options(TypedDict, total=False):
     ]
     files: Annotated[
         Sequence[str | Path | ContextFile] | None,
-        SessionOption(kinds.FilesKind(MAX_FILES), flag="--file", metavar="FILE", refused={**_IN_AGENDA, **_AS_ARGUMENTS}),
+        SessionOption(kinds.FilesKind(MAX_FILES), flag="--file", metavar="FILE", refused=_AS_ARGUMENTS),
     ]
-    tools: Annotated[str | None, SessionOption(kinds.ToolsKind(400), metavar="NAMES", refused=_IN_AGENDA, is_rare=True)]
-    tool_calls: Annotated[int | None, SessionOption(kinds.CountKind(1, MAX_TOOL_CALLS), refused=_IN_AGENDA, is_rare=True)]
-    tool_budget: Annotated[
-        Mapping[str, Any] | None, SessionOption(kinds.SettingsKind(), metavar="KEY=VALUE", refused=_IN_AGENDA, is_rare=True)
-    ]
+    tools: Annotated[str | None, SessionOption(kinds.ToolsKind(400), metavar="NAMES", is_rare=True)]
+    tool_calls: Annotated[int | None, SessionOption(kinds.CountKind(1, MAX_TOOL_CALLS), is_rare=True)]
+    tool_budget: Annotated[Mapping[str, Any] | None, SessionOption(kinds.SettingsKind(), metavar="KEY=VALUE", is_rare=True)]
     settings: Annotated[Mapping[str, Any] | None, SessionOption(kinds.SettingsKind(), flag="--set", metavar="KEY=VALUE")]
     depth: Annotated[
         Depth | None,

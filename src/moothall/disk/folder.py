@@ -8,7 +8,7 @@ import asyncio
 import os
 import secrets
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,6 +159,14 @@ class Folder:
                 os.unlink(draft, dir_fd=self._at)
             raise
         os.fsync(self._at)
+
+    def put_below(self, name: str, texts: Mapping[str, str]) -> None:
+        """Write read-only files into a subfolder, which is made where there is something to write."""
+        if texts:
+            self.make_folder(name)
+            with Folder.open_folder(self.path / name, inside=self) as below:
+                for each, text in texts.items():
+                    below.put(each, text, fixed=True)
 
     def _put_fresh(self, draft: str, name: str) -> None:
         try:

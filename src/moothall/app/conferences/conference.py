@@ -314,6 +314,8 @@ class ConferenceFolder:
             return
         text = files.render_agenda(conference.opened, conference.speakers) if existing is None else existing
         if existing is None:
+            given = files.name_given_files(conference.opened)
+            self.folder.put_below(files.GIVEN_FOLDER, {name: each.text for name, each in given.items()})
             self.folder.put(AGENDA, text)
         self._own.put(scan.AGENDA_COPY, text)
         self._update_sync_state(agenda=scan.compute_digest(text), language=conference.opened.language)

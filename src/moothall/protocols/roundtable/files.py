@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 
+from moothall.domain.context import Utterance
 from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId, parse_seat_id
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import one_line, shorten_text
+from moothall.domain.topic import ContextFile
 from moothall.errors import BadName
-from moothall.locale.catalogues import ROUNDTABLE_PROMPT, ROUNDTABLE_REPORT, RoundtableReportText
+from moothall.locale.catalogues import CONTEXT_FILES, ROUNDTABLE_PROMPT, ROUNDTABLE_REPORT, RoundtableReportText
 from moothall.protocols.roundtable.facts import MAX_ROUNDS, MODERATOR, ConferenceOpened
 from moothall.protocols.roundtable.sections import describe_role, name_minutes_sections
 from moothall.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn, Status
 from moothall.reports.precedents import format_precedents
+from moothall.reports.quotations import format_faults
 
 MAX_BYTES: Final = 180
 """A file name may have 255 bytes: the number, the extension and our own marks need room as well."""
@@ -55,12 +58,14 @@ def _validate_name(text: str, what: str) -> str:
 NOTE: Final = "[Moot]"
 """Each note begins with this word; what a speaker wrote ends before the first one."""
 
+MAX_FAULTS_LENGTH: Final = 600
 MAX_NAMED: Final = 5
 """So many files are named one by one; of more only the first and the last."""
 
 
 def list_notes(conference: Conference) -> tuple[str, ...]:
-    """Return the notes for the role that has the turn: declared consensus, inputs of the user's, minutes that came back."""
+    """Return the notes for the role that has the turn: declared consensus, inputs of the user's, quotations that do not stand
+    in what was given, minutes that came back."""
     words = ROUNDTABLE_PROMPT[conference.opened.language]
     if conference.status == "closed":
         return ()
@@ -69,6 +74,10 @@ def list_notes(conference: Conference) -> tuple[str, ...]:
         notes.append(build_consensus_note(conference))
     if inputs := conference.find_new_inputs(conference.current):
         notes.append(words.input_note.format(files=_name_files(inputs)))
+    if context := conference.opened.subject.context:
+        said = tuple(Utterance(id=each.number, speaker=each.seat, text=each.said.content) for each in conference.speeches)
+        faults = one_line(format_faults(conference.opened.language, context, said)).removeprefix("# ")
+        notes += [shorten_text(faults, MAX_FAULTS_LENGTH)] if faults else []
     if conference.status == "concluding" and conference.returned is not None:
         notes.append(words.returned_note.format(sections=name_minutes_sections(conference.missing, conference.opened.language)))
     return tuple(notes)
@@ -265,6 +274,7 @@ TURN: Final = "turn.json"
 MINUTES: Final = "MINUTES.md"
 GUIDE: Final = "GUIDE.md"
 QUARANTINE_FOLDER: Final = "aside"
+GIVEN_FOLDER: Final = "given"
 OWN: Final = frozenset({AGENDA, TURN, MINUTES})
 
 _SPEECH: Final = re.compile(r"(\d{3,6})_(.+)\.md", re.DOTALL)
@@ -349,6 +359,19 @@ def render_minutes_file(conference: Conference) -> str:
     return "\n".join([f"# {conference.opened.topic.strip().splitlines()[0]}", "", words.no_decision, "", *lines]) + "\n"
 
 
+def name_given_files(opened: ConferenceOpened) -> dict[str, ContextFile]:
+    """The given texts by their names in the folder: one plain file each, whatever it was called; what was no text gets `.txt`."""
+    plain = [(each, re.sub(r"[^\w.-]+", "_", each.name)[-50:].strip("._-") or "file") for each in opened.subject.context]
+    return {f"{at:03d}_{name}{'.txt' if each.original else ''}": each for at, (each, name) in enumerate(plain, 1)}
+
+
+def _render_given(opened: ConferenceOpened) -> list[str]:
+    """The section of the agenda on what was given: where each file is, and by which name it is cited."""
+    words = CONTEXT_FILES[opened.language]
+    named = [f"- {GIVEN_FOLDER}/{name}: {one_line(each.name)}" for name, each in name_given_files(opened).items()]
+    return ["\n\n".join((f"## {words.section}", words.cite, "\n".join(named)))] if named else []
+
+
 def render_agenda(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str:
     """Render AGENDA.md: title, background, roles, order, rounds."""
     words = ROUNDTABLE_PROMPT[opened.language]
@@ -360,6 +383,7 @@ def render_agenda(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str
     parts = [
         f"# {topic}",
         f"## {words.background}\n\n{background or opened.topic.strip()}",
+        *_render_given(opened),
         *([f"#{format_precedents(opened.language, held)}"] if (held := opened.subject.precedents) else ()),
         f"## {words.role_heads}\n\n" + "\n".join(roles),
         f"## {words.course}\n\n- {words.order}: {' → '.join(speakers)}\n- {words.rounds}: {settings.max_rounds}",
