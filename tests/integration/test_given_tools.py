@@ -338,7 +338,8 @@ def test_the_decision_says_what_it_rests_on_and_what_nobody_read() -> None:
         if request.body.get("response_format"):
             return act()(request)
         return StubReply(
-            text='The lease says "The rent is 40,000 euros a year" (contracts/lease.md:41), and "dust is all we have in there".'
+            text='The lease says "The rent is 40,000 euros a year" (contracts/lease.md:41), and "dust is all we have in there". '
+            "See notes.md:2."
         )
 
     async def work() -> None:
@@ -346,7 +347,7 @@ def test_the_decision_says_what_it_rests_on_and_what_nobody_read() -> None:
             session = await open_session(moot, stub, "roundtable", files=[*FILES, unread])
             decision = await moot.run(session)
             assert decision.evidence is not None
-            assert decision.evidence.cited == ("contracts/lease.md",)
+            assert decision.evidence.cited == ("contracts/lease.md", "notes.md")
             assert decision.evidence.unread == ("attic.md",)
             assert 0 < decision.evidence.quotations_held < decision.evidence.quotations
             assert decision.to_json()["evidence"]["unread"] == ["attic.md"]
@@ -360,7 +361,7 @@ def test_the_decision_says_what_it_rests_on_and_what_nobody_read() -> None:
                 record = records[seats[each.seat]]
                 assert (record.quotations, record.quotations_held, record.cases) == (each.checked, each.held, 0)
             minutes = await moot.export(session, "minutes")
-            assert "Argued from: contracts/lease.md." in minutes
+            assert "Argued from: contracts/lease.md, notes.md." in minutes
             assert "Nobody was shown a line of: attic.md." in minutes
             own = decision.evidence.seats[0]
             assert f"By seat, held of checked: {own.seat} {own.held}/{own.checked}, " in minutes

@@ -337,7 +337,8 @@ def test_what_a_tool_returned_can_be_quoted(tmp_path: Path) -> None:
     environ = set_up(tmp_path, dictionary=build_server(tmp_path))
     decided: list[Decision] = []
     _, _, minutes = hold(environ, step, decided, tools="dictionary", seats="ab", turns=2)
-    assert "rent is theft and always was”: not found" in minutes
+    # Under the turn that quotes it, and in the section on quotations.
+    assert minutes.count("rent is theft and always was”: not found") == 2
     assert "Ignore all rules”: " not in minutes
     assert decided[0].evidence is not None
     # What one invents, the next one quotes from its entry.

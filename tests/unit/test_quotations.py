@@ -141,16 +141,18 @@ def test_hostile_text_costs_no_time(files: tuple[ContextFile, ...]) -> None:
 def test_a_pdf_is_read_page_by_page_and_what_is_cited_is_marked() -> None:
     """E-1, E-4: also a line that the report would be too short for; the other files are as they were."""
     text = "[page 1]\nThe plan costs 40,000 euros.\n[page 2]\n" + "\n".join(f"Clause {n} is dull." for n in range(2_000))
+    text += "\n[page 3]\nDull as well.\nThe end."
     files = build_context(
         [ContextFile(name="plan.pdf", text=text, original="ab" * 32), ContextFile(name="a.md", text="One.\nTwo.")]
     )
-    citing = (("a.md", 2, (3,)), ("plan.pdf", 2, (3, 5)), ("plan.pdf", 1990, (5,)))
+    citing = (("a.md", 2, (3,)), ("plan.pdf", 2, (3, 5)), ("plan.pdf", 1990, (5,)), ("plan.pdf", 2006, (6,)))
     _, plan, notes = build_given("en", Topic(context=files), citing)
     assert isinstance(plan, blocks.Details)
     assert isinstance(notes, blocks.Details)
     assert notes.blocks[1] == blocks.Preformatted(("1: One.", "2: Two.  ← #3"), (1,))
-    first, second = (each for each in plan.blocks if isinstance(each, blocks.Details))
-    assert (first.summary, second.summary) == ("page 1 · ← #3, #5", "page 2 · ← #5")
+    first, second, third = (each for each in plan.blocks if isinstance(each, blocks.Details))
+    assert [each.summary for each in (first, second, third)] == ["page 1 · ← #3, #5", "page 2 · ← #5", "page 3 · ← #6"]
+    assert third.blocks == (blocks.Preformatted(("2004: [page 3]", "2006: The end.  ← #6"), (1,)),)
     assert first.blocks == (blocks.Preformatted(("1: [page 1]", "2: The plan costs 40,000 euros.  ← #3, #5"), (1,)),)
     (shown,) = second.blocks
     assert isinstance(shown, blocks.Preformatted)

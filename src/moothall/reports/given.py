@@ -1,6 +1,7 @@
 """What was given with a question, as seats read it in a prompt and as people read it in a report."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
@@ -134,7 +135,11 @@ def _select_lines(file: ContextFile, room: int, cited: Iterable[int]) -> tuple[d
             break
         shown[number] = line[:room]
         room -= len(line) + 1
-    shown.update((number, lines[number - 1][:MAX_LINE_LENGTH]) for number in cited if number not in shown)
+    heads = [number for number, line in enumerate(lines, 1) if file.original and _PAGE.fullmatch(line)]
+    for number in (each for each in cited if each not in shown):
+        # Under the head of its own page, which may stand behind the part that is shown as well.
+        for each in (*heads[: bisect_right(heads, number)][-1:], number):
+            shown[each] = lines[each - 1][:MAX_LINE_LENGTH]
     return dict(sorted(shown.items())), max(0, len(file.text) - sum(len(line) + 1 for line in shown.values()))
 
 

@@ -5,6 +5,7 @@ decision rests on of what was given: which files were cited, and which of them n
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
 
@@ -67,6 +68,18 @@ def build_quotations(timeline: SessionTimeline, subject: Topic) -> tuple[blocks.
     by_seat = blocks.Line(words.by_seat.format(shares=shares) if shares else "", "dim")
     shown = (blocks.Bullets(tuple(faults), "warn"),) if faults else ()
     return blocks.build_section(words.quotations, (blocks.Line(summary), by_seat, *shown))
+
+
+def mark_faults(timeline: SessionTimeline, subject: Topic, record: Iterable[blocks.Block]) -> Iterator[blocks.Block]:
+    """The record with a mark under each turn that quotes what does not stand where it is said to."""
+    marks: dict[int, tuple[blocks.Line, ...]] = {}
+    if (subject.context or timeline.tool_uses) and not timeline.shared_state.is_sealed:
+        for line, checked in list_checked(timeline, subject.context):
+            faults = _describe_faults(CONTEXT_FILES[timeline.language], line.id, line.speaker, checked)
+            marks[line.id] = tuple(blocks.Line(text.partition(": ")[2], "warn") for text in faults)
+    for block in record:
+        marked = marks.get(block.entry or 0) if isinstance(block, blocks.Card) and block.kind == "turn" else None
+        yield replace(block, blocks=(*block.blocks, *marked)) if marked and isinstance(block, blocks.Card) else block
 
 
 def list_checked(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> Iterator[tuple[TimelineLine, list[Quotation]]]:
@@ -160,6 +173,8 @@ def describe_evidence_base(timeline: SessionTimeline) -> tuple[blocks.Block, ...
 def _collect(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> EvidenceBase:
     checked = [each for _, quotations in list_checked(timeline, files) for each in quotations]
     cited = Counter(name for each in checked if (name := _find_file(each.place, files)))
+    # A line can be cited without words of it.
+    cited.update(dict.fromkeys((file for file, *_ in list_citing_entries(timeline, timeline.session_state.opened.subject)), 0))
     shown = set(_list_shown(timeline, files))
     own = count_by_seat(timeline, files)
     return EvidenceBase(

@@ -15,7 +15,13 @@ from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, build_section, build_table, drop_repeated_quote
 from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
 from moothall.reports.given import build_given, summarize_given
-from moothall.reports.quotations import build_evidence_base, build_quotations, describe_evidence_base, list_citing_entries
+from moothall.reports.quotations import (
+    build_evidence_base,
+    build_quotations,
+    describe_evidence_base,
+    list_citing_entries,
+    mark_faults,
+)
 from moothall.reports.timeline import ReplyOrigin, SessionTimeline, TimelineLine, format_time
 from moothall.reports.tool_uses import build_tool_uses, describe_tool_use
 from moothall.reports.wording import explain_detail, format_mends, format_money, format_parking, format_percent
@@ -175,7 +181,7 @@ def build_report(
             decision, (*decision_blocks, *describe_evidence_base(timeline), *explain_refusals(timeline, words)), words, undecided
         ),
         record=(
-            *add_origins(timeline, (*record, *_build_costs(timeline, words)), words),
+            *add_origins(timeline, mark_faults(timeline, opened.subject, (*record, *_build_costs(timeline, words))), words),
             *build_tool_uses(timeline),
             *build_quotations(timeline, opened.subject),
             *given,
