@@ -5,13 +5,15 @@ engine as a session would; seats that see a part of the files do so by `sees`, a
 
 Ways: one mind that reads all files; a blind vote (each answers once, the plurality counts); a vote (`debate = "never"`: blind
 proposals that quote, then one vote after reading them); a debate (`debate = "always"`). Shared: every seat sees all files. Split:
-each sees one of the five.
+each sees one of the five. With tools: seats are shown the names and the passages that hold most of the question's words, and each
+searches once before its first word; without, they are shown the files.
 """
 
 import asyncio
 import math
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -32,6 +34,8 @@ WAYS = (
     "vote, split",
     "debate, shared",
     "debate, split",
+    "debate, shared, tools",
+    "debate, split, tools",
 )
 
 
@@ -42,17 +46,19 @@ class Score:
     right: int = 0
     calls: int = 0
     tokens: int = 0
+    looked_up: int = 0
     asked: int = 0
 
     def describe(self) -> str:
         share = self.right / self.asked
         error = math.sqrt(share * (1 - share) / self.asked)
-        return f"{share:.0%} ± {error:.0%} | {self.calls / self.asked:.1f} | {self.tokens / self.asked:,.0f}"
+        looked_up = f"{self.looked_up / self.asked:.1f}"
+        return f"{share:.0%} ± {error:.0%} | {self.calls / self.asked:.1f} | {looked_up} | {self.tokens / self.asked:,.0f}"
 
 
 async def hold_session(question: FileQuestion, skill: float, seed: int, way: str, work: Work) -> str:
     """Hold a session on a question; its choice."""
-    protocol, evidence = way.split(", ")
+    protocol, evidence, *tools = way.split(", ")
     minds = {f"m{at}": ReadingMind(Reader(f"m{at}", skill, seed), question, work) for at in range(FILES)}
     seats = [
         Seat(id=parse_seat_id(name), platform=name, sees=(f"part{at}.md",) if evidence == "split" else ())
@@ -67,6 +73,7 @@ async def hold_session(question: FileQuestion, skill: float, seed: int, way: str
             options=question.options,
             files=question.files,
             settings=settings,
+            tools="on" if tools else "off",
             seed=seed,
             memory=False,
             language="en",
@@ -90,9 +97,9 @@ def vote_blind(question: FileQuestion, skill: float, seed: int, work: Work, *, i
     return Counter(said).most_common(1)[0][0]
 
 
-async def measure(kind: str, skill: float, count: int) -> dict[str, Score]:
-    """The figures of all ways on so many questions of a kind."""
-    scores = {way: Score() for way in WAYS}
+async def measure(kind: str, skill: float, count: int, ways: Sequence[str] = WAYS) -> dict[str, Score]:
+    """The figures of these ways on so many questions of a kind."""
+    scores = {way: Score() for way in ways}
     for seed in range(count):
         question = make_question(kind, seed)
         for way, score in scores.items():
@@ -105,6 +112,7 @@ async def measure(kind: str, skill: float, count: int) -> dict[str, Score]:
                 said = await hold_session(question, skill, seed, way, work)
             score.asked, score.right = score.asked + 1, score.right + (said.casefold() == question.answer.casefold())
             score.calls, score.tokens = score.calls + work.calls, score.tokens + work.tokens
+            score.looked_up += work.looked_up
     return scores
 
 
@@ -112,7 +120,7 @@ async def main(count: int) -> None:
     for kind in KINDS:
         for skill in SKILLS:
             print(f"\n{kind}, reading skill {skill:.0%}, {count} questions\n")
-            print("| way | right | calls | tokens sent |\n|---|---|---|---|")
+            print("| way | right | calls | looked up | tokens sent |\n|---|---|---|---|---|")
             for way, score in (await measure(kind, skill, count)).items():
                 print(f"| {way} | {score.describe()} |", flush=True)
 

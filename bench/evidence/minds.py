@@ -2,7 +2,7 @@
 
 What it noticed once stays noticed: whether it notices a fact follows from the mind and the fact, not from how often it looks. A
 fact that another seat quotes is in front of it like one in a file, and is noticed more easily: half of what is missed in a file
-is seen when it is quoted.
+is seen when it is quoted. Of the passages that it searches for itself it misses nothing.
 """
 
 import json
@@ -10,10 +10,12 @@ import re
 from dataclasses import dataclass, field
 from random import Random
 
-from bench.evidence.questions import FACTS, FileQuestion, guess_answer
+from bench.evidence.questions import FACTS, QUERIES, FileQuestion, guess_answer
 from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Brief
 from moothall.domain.seeded_random import random_unit
+from moothall.participants.tool_desk import ToolDesk
+from moothall.ports.participant import Answer, NoAnswer
 from moothall_testkit.careless_model import CarelessModel
 from moothall_testkit.prompt_size import count_tokens
 
@@ -24,6 +26,7 @@ class Work:
 
     calls: int = 0
     tokens: int = 0
+    looked_up: int = 0
 
 
 @dataclass
@@ -35,9 +38,9 @@ class Reader:
     seed: int
     noticed: dict[str, re.Match[str]] = field(default_factory=dict)
 
-    def read(self, text: str, *, is_quoted: bool = False) -> None:
-        """Notice facts in a text."""
-        missed = (1 - self.skill) * (0.5 if is_quoted else 1.0)
+    def read(self, text: str, missed: float = 1.0) -> None:
+        """Notice facts in a text; `missed` is the share that is missed of what it would miss in a file."""
+        missed *= 1 - self.skill
         for pattern in FACTS:
             for fact in pattern.finditer(text):
                 if fact[0] not in self.noticed and random_unit(self.seed, self.name, fact[0]) >= missed:
@@ -53,13 +56,23 @@ class ReadingMind(CarelessModel):
         self._question = question
         self._work = work
 
+    async def __call__(self, brief: Brief) -> Answer | NoAnswer:
+        desk = ToolDesk(brief)
+        # Once, before its first word: what it noticed stays noticed.
+        for words in QUERIES[self._question.kind] if brief.ask.kind == "propose" else ():
+            if desk.is_open and (returned := await desk.call("search", {"words": words})):
+                self._work.looked_up += 1
+                self._work.tokens += count_tokens(returned)
+                self._reader.read(returned, missed=0.0)
+        return await super().__call__(brief)
+
     def write(self, brief: Brief, random: Random) -> str:
         prompt = f"{brief.system}\n\n{build_user_prompt(brief)}"
         self._work.calls += 1
         self._work.tokens += count_tokens(prompt)
         quoted = "\n".join(line for line in prompt.splitlines() if '"' in line or "“" in line)
         self._reader.read(prompt)
-        self._reader.read(quoted, is_quoted=True)
+        self._reader.read(quoted, missed=0.5)
         choice, sure = guess_answer(self._question, self._reader.noticed, Random(f"{self._reader.name} {self._reader.seed}"))
         written = super().write(brief, random)
         if brief.form.form == "text":

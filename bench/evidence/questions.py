@@ -23,6 +23,12 @@ RULE: Final = re.compile(r"rule (\d+) from year (\d+) limit (\d+)")
 WITHDRAWN: Final = re.compile(r"rule (\d+) is withdrawn")
 CLAUSE: Final = re.compile(r"notice for the (\w+) lease is (\d+) days")
 FACTS: Final = (ROW, RULE, WITHDRAWN, CLAUSE)
+QUERIES: Final = {
+    "sums": ("quarter amount",),
+    "contradictions": ("rule year limit", "rule withdrawn"),
+    "one clause": ("notice harbour lease",),
+}
+"""What a mind that has tools searches for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
