@@ -18,6 +18,7 @@ from moothall.domain.given_search import search_files
 from moothall.domain.topic import MAX_FILES, ContextFile, build_context
 from moothall.errors import BadSetting
 from moothall.reports.given import MAX_SHOWN_LENGTH, format_context
+from moothall.surfaces.api.session_options import ContextFileIn
 
 NOTES = "The plan costs 40,000 euros.\nIt saves two people a week.\n"
 MEETING = ("run", "Should we buy it?", "--protocol", "debate", "--seat", "ada=mailbox", "--seat", "bob=mailbox")
@@ -243,3 +244,12 @@ def test_without_files_nothing_is_checked(cli: Cli) -> None:
     cli(*MEETING, "--session", "q", code=3)
     assert "checked by code" not in cli("asks", "q").out
     assert "checked by code" not in cli("show", "q").out
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "said"), [("a", "YQ==", "expected one of them"), ("", "!!", "base64"), ("", "AAE=", "not a text")]
+)
+def test_a_call_gives_the_text_or_the_file_itself(text: str, data: str, said: str) -> None:
+    """E-1: nothing that is given is ignored in silence."""
+    with pytest.raises(BadSetting, match=said):
+        ContextFileIn(name="n.md", text=text, data=data).read_text()

@@ -31,6 +31,8 @@ class ContextFileIn(ApiModel):
 
     def read_text(self) -> ContextFile:
         """The file with its text; raises BadSetting where it has none, MissingExtra for a PDF."""
+        if self.text and self.data:
+            raise BadSetting(f"{self.name}: text and data were given; expected one of them")
         if not self.data:
             return ContextFile(name=self.name, text=self.text)
         try:
