@@ -66,10 +66,9 @@ async def main(pages: int) -> None:
             text = facts[0].subject.context[0].text  # type: ignore[attr-defined]  # an opening
             await moot.export(session, "html")
         first, longest = stub.asked[0], max(len(request.text) for request in stub.asked)
+        took = f"{opened - begun:.1f} s ({worked:.1f} s of work)"
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(
-            f"{pages} pages, {len(text):,} characters; opened in {opened - begun:.1f} s ({worked:.1f} s of work); {memory:.0f} MB at most"
-        )
+        print(f"{pages} pages, {len(text):,} characters; opened in {took}; {memory:.0f} MB at most")
         print(f"first prompt {len(first.text):,} characters, longest {longest:,}, {len(stub.asked)} requests")
         print(f"the line is in the first prompt: {'71,400' in first.text}")
 
