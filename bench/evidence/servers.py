@@ -73,7 +73,8 @@ def start_listener(folder: Path, data: Path, port: int) -> subprocess.Popen[byte
         subprocess.run(
             [folder / "py/bin/python", "-c", f"import duckdb; duckdb.connect({str(base)!r}).execute({SQL!r})"], check=True
         )
-    command = [folder / "py/bin/mcp-server-motherduck", "--transport", "http", "--port", str(port), "--db-path", base]
+    program = str(folder / "py/bin/mcp-server-motherduck")
+    command = [program, "--transport", "http", "--port", str(port), "--db-path", str(base)]
     environ = {**os.environ, "HOME": str(data), "NO_PROXY": "*"}
     process = subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None:
@@ -101,7 +102,7 @@ def write_tables(environ: dict[str, str], folder: Path, data: Path, port: int) -
 async def hold(moot: Moot, stub: StubServer, protocol: str, data: Path, on_use: Callable[[ToolUsed], None]) -> str:
     """Hold one meeting; return what became of it in a line."""
     platforms = {name: f"{stub.base_url}#{name}" for name in SEATS.get(protocol, ("ada", "bob", "cem"))}
-    options = {"seats": platforms, "tools": "files,rents", "tool_calls": 12, "seed": 7, **MEETINGS[protocol]}
+    options: dict[str, Any] = {"seats": platforms, "tools": "files,rents", "tool_calls": 12, "seed": 7, **MEETINGS[protocol]}
     if "files" in options:
         options["files"] = [data / name for name in options["files"]]
     if protocol in {"consultation", "pipeline"}:
