@@ -18,7 +18,7 @@ from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.council.facts import Contribution
 from moothall.surfaces.api.method import Call, Caller, ServerContext
 from moothall.surfaces.api.methods import TABLE, open_server_context
-from moothall.surfaces.http.stream import Viewer, ViewHub, read_queue
+from moothall.surfaces.http.stream import BEAT, Viewer, ViewHub, read_queue
 from moothall_testkit.counting_ledger import CountingLedger
 from moothall_testkit.ledger_scenes import run_with_deadline
 
@@ -203,7 +203,7 @@ def test_a_reader_has_a_number_to_come_back_with_at_once_and_hears_the_server_by
     async def work() -> None:
         async with staged(tmp_path) as stage:
             with stage.hub.view(OWNER, "", frozenset()) as viewer:
-                heard = stage.hub.read(viewer)
+                heard = read_queue(viewer.queue, BEAT)
                 first = [await anext(heard) for _ in range(3)]
                 assert first[0].startswith(b"retry:")
                 assert parse(first[1])[:2] == (f"{stage.hub.epoch}.0", "beat")
@@ -226,7 +226,7 @@ def test_a_slow_viewer_is_cut_off_and_holds_nobody_up(tmp_path: Path) -> None:
                     while not quick.queue.empty():
                         quick.queue.get_nowait()
                 assert stage.hub.viewers == 1
-                parts = [part async for part in stage.hub.read(slow)]
+                parts = [part async for part in read_queue(slow.queue, BEAT)]
                 # What waited is sent, up to the bound and without a gap; then the stream ends.
                 told = [parse(part)[2].get("number") for part in b"".join(parts).split(b"\n\n") if b"event: text" in part]
                 assert told == list(range(len(told)))

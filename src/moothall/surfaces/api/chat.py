@@ -2,11 +2,11 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 from moothall.app.deliberations import derive_session_id
 from moothall.app.session_options import Options
@@ -38,6 +38,8 @@ PARKED_SECONDS: Final = 5.0
 """How long a parked meeting that is asked about again may take to find out that its outage is over."""
 MAX_KEY_LENGTH: Final = 255
 MAX_REPORTED: Final = 10_000
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +175,7 @@ async def follow_meeting(
     if not after:
         yield Reasoning(teller.introduce(link))
     spoke_at = loop.time()
-    events = EventReader(engine.watch(session), call.deliberations.stopping)
+    events = EventReader(engine.watch(session), call.deliberations.stopping.wait())
     try:
         while not events.has_ended and loop.time() < ends:
             quiet = PARKED_SECONDS if teller.is_parked else ASKED_SECONDS if is_asked is not None else QUIET_SECONDS
@@ -200,20 +202,21 @@ async def follow_meeting(
     yield answer
 
 
-class EventReader:
-    """Reads events with a limit of time for each; an event that comes later is read next time."""
+class EventReader(Generic[T]):
+    """Reads events with a limit of time for each; an event that comes later is read next time. Ends when `until` does."""
 
-    def __init__(self, events: AsyncIterator[Event], stopping: asyncio.Event) -> None:
+    def __init__(self, events: AsyncIterator[T], until: Coroutine[Any, Any, object]) -> None:
         self._events = events
-        self._next: asyncio.Task[Event | None] | None = None
-        self._stopping = asyncio.create_task(stopping.wait())
+        self._next: asyncio.Task[T | None] | None = None
+        self._stopping = asyncio.create_task(until)
         self.has_ended = False
-        """Whether nothing comes any more: the meeting has ended, or the server is about to."""
+        """Whether nothing comes any more: the meeting has ended, or who reads is about to."""
 
-    async def read(self, seconds: float) -> Event | None:
+    async def read(self, seconds: float | None = None) -> T | None:
         if self._next is None:
             self._next = asyncio.ensure_future(anext(self._events, None))
-        await asyncio.wait({self._next, self._stopping}, timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
+        limit = None if seconds is None else max(0.0, seconds)
+        await asyncio.wait({self._next, self._stopping}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         if not self._next.done():
             self.has_ended = self._stopping.done()
             return None

@@ -79,6 +79,12 @@ class ChatRequest(_Lenient):
     response_format: Any = None
     metadata: Any = None
 
+    @property
+    def answer_tool(self) -> str:
+        """The name of the function by which the decision is wanted; empty where it is wanted as a message."""
+        tool = find_answer_tool(self)
+        return "" if tool is None else str(tool["name"])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatModel:

@@ -8,7 +8,7 @@ needs input: the next message answers, or has it tried again.
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import cache
@@ -28,9 +28,10 @@ from moothall.reports.json_text import dump_json
 from moothall.surfaces.api import errors
 from moothall.surfaces.api.chat import EventReader, MeetingTeller
 from moothall.surfaces.api.chat_request import DEFAULT_PANEL, list_models
-from moothall.surfaces.api.method import TRACE_HEADER, Call, ServerContext, explain_validation_error
+from moothall.surfaces.api.method import Call, explain_validation_error
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.api.sessions import AsksOut, SessionDecisionOut
+from moothall.surfaces.http.access_control import build_call, read_body
 from moothall.surfaces.http.chat import PING_SECONDS, STREAM_SECONDS, WAIT_SECONDS
 from moothall.surfaces.rpc.jsonrpc import Fault, decode_json
 
@@ -55,62 +56,47 @@ def _load_library() -> tuple[Any, Any]:
         raise MissingExtra(f"Agent2Agent needs an extra package: {describe_install('a2a')}") from cause
 
 
-class A2aDoor:
-    """Answers agents. `read_body` gives None for a body that is too large."""
+async def handle_card(request: Request) -> Response:
+    try:
+        _load_library()
+    except MissingExtra as error:
+        return JSONResponse({"error": str(error)}, 404)
+    return JSONResponse(build_card(f"{request.url.scheme}://{request.url.netloc}{PATH}"))
 
-    def __init__(self, context: Callable[[], ServerContext], read_body: Callable[[Request], Awaitable[bytes | None]]) -> None:
-        self._context = context
-        self._read_body = read_body
 
-    @property
-    def routes(self) -> list[Route]:
-        # With a slash, too: some clients put one after the address of the card.
-        calls = (Route(path, self.handle_call, methods=["POST"]) for path in (PATH, f"{PATH}/"))
-        return [Route(CARD_PATH, self.handle_card, methods=["GET"]), *calls]
-
-    async def handle_card(self, request: Request) -> Response:
-        try:
-            _load_library()
-        except MissingExtra as error:
-            return JSONResponse({"error": str(error)}, 404)
-        return JSONResponse(build_card(f"{request.url.scheme}://{request.url.netloc}{PATH}"))
-
-    async def handle_call(self, request: Request) -> Response:
-        body = await self._read_body(request)
-        if body is None:
-            return JSONResponse(_build_error(None, errors.INVALID_REQUEST, "the request is too large"), 413)
-        call = Call(context=self._context(), caller=request.state.caller, trace=request.headers.get(TRACE_HEADER, ""))
-        link = f"{request.url.scheme}://{request.url.netloc}/s/"
-        name: object = None
-        try:
-            wire, schema = _load_library()
-            given = decode_json(body)
-            if not isinstance(given, dict) or not isinstance(given.get("params", {}), dict):
-                raise Fault(errors.INVALID_REQUEST, "a request is an object with jsonrpc, method, params (an object) and id")
-            name = given.get("id")
-            asked = wire.from_v1_request(given)
-            write: Callable[[Any], Any] = wire.to_v1 if asked is not None else lambda result: result
-            checked = schema.a2a_request_ta.validate_python(given if asked is None else asked)
-            is_blocking = _wants_end(given)
-            answer = _Tasks(call, link)
-            method, params = checked["method"], checked["params"]
-            if method in {"message/stream", "tasks/resubscribe"}:
-                session = params["id"] if method == "tasks/resubscribe" else await answer.take_message(params)
-                first = await answer.load_task(session)
-                return EventSourceResponse(
-                    _encode_events(answer.stream(session, first), name, write), ping=PING_SECONDS, sep="\n"
-                )
-            result = await answer.perform(method, params, is_blocking=is_blocking)
-            return JSONResponse({"jsonrpc": "2.0", "id": name, "result": write(result)})
-        except NotAllowed as error:
-            return JSONResponse(_build_error(name, errors.INVALID_REQUEST, str(error)), 403)
-        except (Fault, MootError, ValidationError) as error:
-            return JSONResponse(_build_error(name, *_explain(error)))
-        except ClientDisconnect:
-            raise
-        except Exception:
-            log.exception("a call of another agent cannot be answered")
-            return JSONResponse(_build_error(name, errors.INTERNAL, "the server failed; see its log"), 500)
+async def handle_call(request: Request) -> Response:
+    body = await read_body(request)
+    if body is None:
+        return JSONResponse(_build_error(None, errors.INVALID_REQUEST, "the request is too large"), 413)
+    link = f"{request.url.scheme}://{request.url.netloc}/s/"
+    name: object = None
+    try:
+        wire, schema = _load_library()
+        given = decode_json(body)
+        if not isinstance(given, dict) or not isinstance(given.get("params", {}), dict):
+            raise Fault(errors.INVALID_REQUEST, "a request is an object with jsonrpc, method, params (an object) and id")
+        name = given.get("id")
+        asked = wire.from_v1_request(given)
+        write: Callable[[Any], Any] = wire.to_v1 if asked is not None else lambda result: result
+        checked = schema.a2a_request_ta.validate_python(given if asked is None else asked)
+        is_blocking = _wants_end(given)
+        answer = _Tasks(build_call(request), link)
+        method, params = checked["method"], checked["params"]
+        if method in {"message/stream", "tasks/resubscribe"}:
+            session = params["id"] if method == "tasks/resubscribe" else await answer.take_message(params)
+            first = await answer.load_task(session)
+            return EventSourceResponse(_encode_events(answer.stream(session, first), name, write), ping=PING_SECONDS, sep="\n")
+        result = await answer.perform(method, params, is_blocking=is_blocking)
+        return JSONResponse({"jsonrpc": "2.0", "id": name, "result": write(result)})
+    except NotAllowed as error:
+        return JSONResponse(_build_error(name, errors.INVALID_REQUEST, str(error)), 403)
+    except (Fault, MootError, ValidationError) as error:
+        return JSONResponse(_build_error(name, *_explain(error)))
+    except ClientDisconnect:
+        raise
+    except Exception:
+        log.exception("a call of another agent cannot be answered")
+        return JSONResponse(_build_error(name, errors.INTERNAL, "the server failed; see its log"), 500)
 
 
 def _wants_end(given: Any) -> bool:
@@ -294,7 +280,7 @@ class _Tasks:
         """What is said in a session, until it ends, is parked, needs an answer from outside, or the time is over."""
         loop, engine = asyncio.get_running_loop(), self._call.moot.engine
         teller = MeetingTeller(await self._call.moot.load_plugin(session), await engine.load_snapshot(session))
-        events = EventReader(engine.watch(session), self._call.deliberations.stopping)
+        events = EventReader(engine.watch(session), self._call.deliberations.stopping.wait())
         try:
             quiet = SETTLED_SECONDS
             while not events.has_ended and loop.time() < ends:
@@ -332,3 +318,10 @@ def _describe_asks(asks: list[Any]) -> str:
     ]
     one = f"{asks[0].briefing}\n\n{asks[0].instructions}\n\n" if len(asks) == 1 else ""
     return f"{one}Answer with data of seat, ask and answer:\n" + "\n".join(lines) if asks else ""
+
+
+A2A_ROUTES: Final = [
+    Route(CARD_PATH, handle_card, methods=["GET"]),
+    # With a slash, too: some clients put one after the address of the card.
+    *(Route(path, handle_call, methods=["POST"]) for path in (PATH, f"{PATH}/")),
+]

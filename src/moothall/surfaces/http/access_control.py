@@ -17,7 +17,7 @@ from moothall.errors import NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied, TokenStore
 from moothall.participants.a2a import CARD_PATH
 from moothall.surfaces.api.errors import CODES, TOO_MUCH, find_error_code
-from moothall.surfaces.api.method import Caller, RateLimiter
+from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, RateLimiter
 from moothall.surfaces.http.metrics import HEALTH, LIVE, READY
 from moothall.surfaces.http.page_files import is_page_path
 from moothall.surfaces.http.refusals import CHAT_PATHS, MAX_SECONDS, RefusalBrake, reshape_refusal
@@ -118,12 +118,7 @@ class AccessControl:
                     refused = _build_too_many(1, f"{limits.at_once} calls and streams of this token are under way")
                 else:
                     refused = _refuse_large(request, largest)
-                known = {
-                    "caller": holder.caller,
-                    "secret": holder.secret,
-                    "take": lambda: rates.take(who),
-                    "largest_body": largest,
-                }
+                known = {"caller": holder.caller, "secret": holder.secret, "take": lambda: rates.take(who)}
                 known |= {"largest_body": largest, "token_id": who, "limits": limits}
                 scope["state"] = {**scope.get("state", {}), **known}
         if refused is not None:
@@ -187,6 +182,12 @@ class AccessControl:
         if not request.headers.get("authorization"):
             delete_cookie(request, refusal)
         return refusal
+
+
+def build_call(request: Request) -> Call:
+    """The call that a request makes once it is let in."""
+    trace = request.headers.get(TRACE_HEADER, "")
+    return Call(context=request.app.state.site.server_context, caller=request.state.caller, trace=trace)
 
 
 def name_cookie(request: Request) -> str:
@@ -281,6 +282,19 @@ def _refuse_large(request: Request, largest: int) -> Response | None:
     """The refusal of a body that says itself that it is too large; any other is counted while it is read."""
     size = request.headers.get("content-length", "")
     return build_too_large(largest) if size.isdecimal() and int(size[:20]) > largest else None
+
+
+async def read_body(request: Request, most: int | None = None) -> bytes | None:
+    """The body; None when it is larger than its caller may send, or than `most`."""
+    body, largest = bytearray(), request.state.largest_body if most is None else most
+    async for piece in request.stream():
+        body += piece
+        if len(body) > largest:
+            # Not of a stranger, who logs in: it would choose how much is read.
+            if most is None:
+                await drain_body(request.receive)
+            return None
+    return bytes(body)
 
 
 async def drain_body(receive: Receive) -> None:

@@ -2,8 +2,8 @@
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -21,16 +21,15 @@ from moothall.app.owner_key import adopt_owner_key
 from moothall.app.readiness import ReadinessProbe
 from moothall.app.runner import is_run_by_workers
 from moothall.domain.ids import SessionId, parse_session_id
-from moothall.engine.snapshot import Snapshot
 from moothall.errors import MootError, NotAllowed, WorldError
 from moothall.memory.tokens import TokenStore, parse_token_id
 from moothall.surfaces.api.errors import find_error_code
-from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, RateLimiter, ServerContext
+from moothall.surfaces.api.method import Caller, RateLimiter, ServerContext
 from moothall.surfaces.api.methods import TABLE, open_server_context
 from moothall.surfaces.api.views import build_token_prompt
-from moothall.surfaces.http.a2a import A2aDoor
-from moothall.surfaces.http.access_control import AccessControl, build_too_large, drain_body
-from moothall.surfaces.http.chat import ChatDoor
+from moothall.surfaces.http.a2a import A2A_ROUTES
+from moothall.surfaces.http.access_control import AccessControl, build_call, build_too_large, read_body
+from moothall.surfaces.http.chat import CHAT_ROUTES
 from moothall.surfaces.http.entry_stream import EntryHub
 from moothall.surfaces.http.login import Login, RefusalLog
 from moothall.surfaces.http.metrics import HEALTH, LIVE, READY, Metrics, answer_live, build_ready
@@ -65,10 +64,8 @@ class ServerState:
     dispatcher: Dispatcher = field(init=False)
     mcp_wanted: asyncio.Event = field(default_factory=asyncio.Event)
     mcp_app: asyncio.Future[ASGIApp] | None = None
-    hub: ViewHub | None = None
     owner: str = ""
     """The id of the token that is the key of this server's home."""
-    entries: EntryHub | None = None
     readiness: ReadinessProbe | None = None
 
     def __post_init__(self) -> None:
@@ -89,10 +86,8 @@ class ServerState:
         """The server is about to end: all who wait are answered now."""
         if self.context is not None:
             self.context.deliberations.stopping.set()
-        if self.hub is not None:
-            self.hub.stop()
-        if self.entries is not None:
-            self.entries.stop()
+            for kind in (ViewHub, EntryHub):
+                self.context.get_or_create(kind).stop()
 
     def get_access(self) -> TokenStore:
         return self.server_context.moot.access
@@ -105,17 +100,16 @@ class ServerState:
             self.moot.seating.list_servers(self.settings.providers, is_local=self.is_local)
             self.readiness = ReadinessProbe(self.moot, self.context.runner)
             self.mcp_app = asyncio.get_running_loop().create_future()
-            self.hub = ViewHub(self.context)
-            self.entries = EntryHub(self.context)
-            tasks = [
-                group.create_task(self.hub.run()),
-                *([] if is_run_by_workers(self.moot.environ) else [group.create_task(_follow_sessions(self.context))]),
-                group.create_task(self.entries.run()),
-                group.create_task(self.refusals.run()),
-                group.create_task(serve_notices(self.moot)),
-                group.create_task(_warm_up_memory(self.context)),
-                group.create_task(self._serve_mcp(self.context, self.mcp_app)),
+            work = [
+                self.context.get_or_create(ViewHub).run(),
+                *([] if is_run_by_workers(self.moot.environ) else [_follow_sessions(self.context)]),
+                self.context.get_or_create(EntryHub).run(),
+                self.refusals.run(),
+                serve_notices(self.moot),
+                _warm_up_memory(self.context),
+                self._serve_mcp(self.context, self.mcp_app),
             ]
+            tasks = [group.create_task(each) for each in work]
             yield
             for task in tasks:
                 task.cancel()
@@ -136,13 +130,11 @@ class ServerState:
         await app(scope, receive, send)
 
     async def handle_rpc(self, request: Request) -> Response:
-        body = await _read_body(request)
+        body = await read_body(request)
         if body is None:
             return build_too_large(request.state.largest_body)
-        trace = request.headers.get(TRACE_HEADER, "")
-        call = Call(context=self.server_context, caller=request.state.caller, trace=trace)
         with self.metrics.open_calls.track_inprogress():
-            answer = await self.dispatcher.answer(call, body, request.state.take)
+            answer = await self.dispatcher.answer(build_call(request), body, request.state.take)
         return Response(status_code=204) if answer is None else await _build_answer(request, answer.encode())
 
     async def handle_events(self, request: Request) -> Response:
@@ -153,55 +145,38 @@ class ServerState:
             caller.check_session(session)
             snapshot = await self.server_context.moot.engine.load_snapshot(session)
         except MootError as error:
-            status = 403 if isinstance(error, NotAllowed) else 404
-            return Response(
-                build_refusal(find_error_code(error), str(error), type(error).__name__), status, media_type="application/json"
-            )
-        after = request.headers.get("last-event-id") or request.query_params.get("after", "0")
+            return _refuse_stream(error)
+        after = _read_last_event(request) or "0"
         if not after.isdecimal() or len(after) > 12:
             return PlainTextResponse("after (or Last-Event-ID) must be the number of the last entry seen\n", 400)
-        entries = self._stream_entries(snapshot, int(after), caller, request.state.secret)
-        return StreamingResponse(entries, headers=STREAM_HEADERS, media_type="text/event-stream")
+        return self._build_stream(
+            self.server_context.get_or_create(EntryHub).read(snapshot, int(after), caller, request.state.secret)
+        )
 
     async def handle_stream(self, request: Request) -> Response:
         """The page's one stream, over all sessions that the caller may see (W-9)."""
         caller: Caller = request.state.caller
-        assert self.hub is not None, "the server has not started"
         try:
             caller.check("read")
             names = {parse_session_id(name) for name in request.query_params.getlist("session")}
             for name in names:
                 caller.check_session(name)
         except MootError as error:
-            status = 403 if isinstance(error, NotAllowed) else 404
-            refusal = build_refusal(find_error_code(error), str(error), type(error).__name__)
-            return Response(refusal, status, media_type="application/json")
+            return _refuse_stream(error)
         if len(names) > MAX_SESSIONS:
             return PlainTextResponse(f"at most {MAX_SESSIONS} sessions can be viewed on one stream\n", 400)
         sessions = frozenset(names | ({SessionId(caller.session)} if caller.session else set()))
-        after = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        stream = self._stream_views(self.hub, caller, request.state.secret, sessions, after)
-        return StreamingResponse(stream, headers=STREAM_HEADERS, media_type="text/event-stream")
+        hub = self.server_context.get_or_create(ViewHub)
+        return self._build_stream(hub.read(caller, request.state.secret, sessions, _read_last_event(request)))
 
-    async def _stream_views(
-        self, hub: ViewHub, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str
-    ) -> AsyncIterator[bytes]:
-        self.metrics.count_watcher(1)
-        try:
-            with hub.view(caller, secret, sessions, after) as viewer:
-                async for data in hub.read(viewer):
-                    yield data
-        finally:
-            self.metrics.count_watcher(-1)
+    def _build_stream(self, events: AsyncGenerator[bytes, None]) -> Response:
+        async def count_and_read() -> AsyncIterator[bytes]:
+            with self.metrics.watchers.track_inprogress():
+                async with aclosing(events):
+                    async for data in events:
+                        yield data
 
-    async def _stream_entries(self, snapshot: Snapshot, after: int, caller: Caller, secret: str) -> AsyncIterator[bytes]:
-        assert self.entries is not None, "the server has not started"
-        self.metrics.count_watcher(1)
-        try:
-            async for data in self.entries.read(snapshot, after, caller, secret):
-                yield data
-        finally:
-            self.metrics.count_watcher(-1)
+        return StreamingResponse(count_and_read(), headers=STREAM_HEADERS, media_type="text/event-stream")
 
     async def handle_ready(self, request: Request) -> Response:
         assert self.readiness is not None, "the server has not started"
@@ -247,8 +222,8 @@ def build_app(
             Route("/metrics", site.handle_metrics),
             Route("/openrpc.json", site.handle_description),
             *Login(site.get_access, brake, lambda token: build_token_prompt(site.moot, token)).build_routes(),
-            *ChatDoor(lambda: site.server_context, _read_body).routes,
-            *A2aDoor(lambda: site.server_context, _read_body).routes,
+            *CHAT_ROUTES,
+            *A2A_ROUTES,
             *page.build_routes(),
         ],
         exception_handlers={404: page.get_index},
@@ -338,6 +313,16 @@ async def _warm_up_memory(context: ServerContext) -> None:
             await asyncio.sleep(LOOK_SECONDS)
 
 
+def _refuse_stream(error: MootError) -> Response:
+    refusal = build_refusal(find_error_code(error), str(error), type(error).__name__)
+    return Response(refusal, 403 if isinstance(error, NotAllowed) else 404, media_type="application/json")
+
+
+def _read_last_event(request: Request) -> str:
+    """The number of the event that a client saw last, as it says when it comes back; empty where it says nothing."""
+    return request.headers.get("last-event-id") or request.query_params.get("after", "")
+
+
 async def _build_answer(request: Request, answer: bytes) -> Response:
     """An answer that nobody stores on the way; a large one is gzipped, beside the loop that serves the others."""
     headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
@@ -350,14 +335,3 @@ async def _build_answer(request: Request, answer: bytes) -> Response:
         )
         return Response(zipped, headers=headers, media_type="application/json")
     return Response(answer, headers=headers, media_type="application/json")
-
-
-async def _read_body(request: Request) -> bytes | None:
-    """The body; None when it is too large."""
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > request.state.largest_body:
-            await drain_body(request.receive)
-            return None
-    return bytes(body)

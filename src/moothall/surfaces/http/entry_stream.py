@@ -6,10 +6,8 @@ entry.
 """
 
 import asyncio
-import logging
 import time
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,14 +15,11 @@ from moothall.domain.facts import Entry, Reply, SeatLost, ToolUsed
 from moothall.domain.ids import SessionId
 from moothall.engine.events import SeatWaiting, TextDelta
 from moothall.engine.snapshot import Snapshot
-from moothall.errors import LedgerUnavailable, MootError
-from moothall.memory.tokens import AccessDenied
+from moothall.errors import MootError
 from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
 from moothall.surfaces.api.method import Caller, ServerContext
-from moothall.surfaces.http.stream import ACCESS_SECONDS, QUEUE, RETRY_SECONDS, Viewer, read_queue, rest
-
-log = logging.getLogger("moot")
+from moothall.surfaces.http.stream import QUEUE, RETRY_SECONDS, StreamHub, Viewer, read_queue, rest
 
 PAGE: Final = 200
 END: Final = b"event: end\ndata: {}\n\n"
@@ -51,45 +46,33 @@ class _Feed:
             if seq is not None and seq <= viewer.after:
                 continue
             if not viewer.put(own if author and viewer.caller.seat == author else data):
-                self.viewers.discard(viewer)
                 viewer.end()
 
     def end(self) -> None:
-        for viewer in self.viewers:
+        for viewer in list(self.viewers):
             viewer.end()
-        self.viewers.clear()
 
 
-class EntryHub:
-    """All streams of entries of a server. Runs while `run` does."""
+class EntryHub(StreamHub):
+    """The streams of entries, and what feeds them."""
 
     def __init__(self, context: ServerContext, *, queue: int = QUEUE) -> None:
-        self._context = context
+        super().__init__(context, queue=queue)
         self._engine = context.moot.engine
-        self._queue = queue
         self._feeds: dict[SessionId, _Feed] = {}
-        self._group: asyncio.TaskGroup | None = None
 
-    async def run(self) -> None:
-        """Feed what is followed until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            self._group = group
-            group.create_task(self._check_access())
+    def list_viewers(self) -> Iterable[Viewer]:
+        return (viewer for feed in self._feeds.values() for viewer in feed.viewers)
 
-    def stop(self) -> None:
-        """End all streams: the server is about to end."""
-        for feed in self._feeds.values():
-            feed.end()
-
-    async def read(self, snapshot: Snapshot, after: int, caller: Caller, secret: str) -> AsyncIterator[bytes]:
+    async def read(self, snapshot: Snapshot, after: int, caller: Caller, secret: str) -> AsyncGenerator[bytes, None]:
         """The bytes of one stream: the entries after `after`, then all as they come, until the session ends or it is cut off."""
         if snapshot.is_closed:
-            async for data in self._read_past(snapshot, after, snapshot.seq, caller):
+            async for data in self._read_past(_Feed(snapshot), after, snapshot.seq, caller):
                 yield data
             yield END
             return
         feed = self._find_feed(snapshot)
-        viewer = _EntryViewer(caller, secret, frozenset(), self._queue, after=after)
+        viewer = _EntryViewer(caller, secret, frozenset(), self._queue, others=feed.viewers, after=after)
         feed.viewers.add(viewer)
         # From here on the queue has every entry: the ledger is read up to where the feed stands now.
         begin = feed.snapshot.seq
@@ -103,21 +86,18 @@ class EntryHub:
             if not feed.viewers:
                 self._drop(feed)
 
-    async def _read_past(self, source: "_Feed | Snapshot", after: int, until: int, caller: Caller) -> AsyncIterator[bytes]:
-        session = source.snapshot.session if isinstance(source, _Feed) else source.session
+    async def _read_past(self, feed: _Feed, after: int, until: int, caller: Caller) -> AsyncIterator[bytes]:
         while after < until:
-            entries = await self._engine.entries(session, after, min(PAGE, until - after))
+            entries = await self._engine.entries(feed.snapshot.session, after, min(PAGE, until - after))
             # What may be read is decided by where the session stands now.
-            state = (source.snapshot if isinstance(source, _Feed) else source).state
-            yield b"".join(_encode(entry, state, caller.seat) for entry in entries)
+            yield b"".join(_encode(entry, feed.snapshot.state, caller.seat) for entry in entries)
             after = entries[-1].seq
 
     def _find_feed(self, snapshot: Snapshot) -> _Feed:
-        assert self._group is not None, "the hub does not run"
         feed = self._feeds.get(snapshot.session)
         if feed is None:
             feed = self._feeds[snapshot.session] = _Feed(snapshot)
-            feed.tasks = [self._group.create_task(self._feed(feed)), self._group.create_task(self._feed_text(feed))]
+            feed.tasks = self._start(self._feed(feed), self._feed_text(feed))
         return feed
 
     async def _feed(self, feed: _Feed) -> None:
@@ -128,10 +108,7 @@ class EntryHub:
                 feed.snapshot, entries = await self._engine.read_on(session, feed.snapshot, PAGE)
             except MootError as error:
                 # Whoever comes back learns what is wrong, or finds the ledger at work again.
-                if isinstance(error, LedgerUnavailable):
-                    self._engine.tell_outage(error)
-                else:
-                    log.error("session %s cannot be followed: %s", session, error)
+                self._report(f"session {session} cannot be followed", error)
                 feed.end()
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
@@ -176,19 +153,6 @@ class EntryHub:
         if event.ask in feed.snapshot.session_state.pending:
             return feed.snapshot.state
         return (await self._engine.load_snapshot(event.session)).state
-
-    async def _check_access(self) -> None:
-        """End the streams of those whose token was revoked or has expired: one read for all of them."""
-        while True:
-            held = [(feed, viewer) for feed in self._feeds.values() for viewer in feed.viewers if viewer.secret]
-            if held:
-                with suppress(MootError):
-                    identities = await self._context.moot.access.identify_all({viewer.secret for _, viewer in held})
-                    for feed, viewer in held:
-                        if isinstance(identities[viewer.secret], AccessDenied):
-                            feed.viewers.discard(viewer)
-                            viewer.end()
-            await asyncio.sleep(ACCESS_SECONDS)
 
 
 def _encode(entry: Entry, state: object, reader: str) -> bytes:

@@ -16,7 +16,7 @@ from moothall.errors import WorldError
 from moothall.memory.facts import Refusal
 from moothall.memory.tokens import MAX_LOGIN, TICKET, AccessDenied, IssuedToken, Token, TokenStore, parse_code
 from moothall.surfaces.api.method import MAX_TRIES, MAY, TRIES_PER_SECOND, Caller, RateLimiter
-from moothall.surfaces.http.access_control import delete_cookie, find_cookie, set_cookie
+from moothall.surfaces.http.access_control import delete_cookie, find_cookie, read_body, set_cookie
 from moothall.surfaces.http.refusals import RefusalBrake
 
 MAX_LOGIN_BODY_LENGTH: Final = 4_096
@@ -76,7 +76,7 @@ class Login:
 
     async def _grant(self, request: Request) -> tuple[Token, IssuedToken] | Response:
         """The login that a request's secret gives, and whose rights it has; or the refusal."""
-        secret = _parse_login(await _read_start(request))
+        secret = _parse_login(await read_body(request, MAX_LOGIN_BODY_LENGTH) or b"")
         if secret is None:
             return JSONResponse({"error": 'expected {"ticket": "…"}, {"token": "…"} or {"code": "…"}'}, 400)
         address = request.client.host if request.client else ""
@@ -156,15 +156,6 @@ class RefusalLog:
             await self._access().record_refusals(lines) if lines else None
         except WorldError:
             self._counts.update(counts)
-
-
-async def _read_start(request: Request) -> bytes:
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MAX_LOGIN_BODY_LENGTH:
-            break
-    return bytes(body)
 
 
 def _parse_login(body: bytes) -> str | None:

@@ -32,7 +32,7 @@ class Metrics:
         self._seconds = Histogram("moot_call_seconds", "How long calls took.", ["method"], registry=self._registry)
         self._refused = Counter("moot_refused", "Requests refused at the door, by status.", ["status"], registry=self._registry)
         self.open_calls = Gauge("moot_calls_open", "Calls that have come and are not answered yet.", registry=self._registry)
-        self._watching = Gauge("moot_watchers", "Open event streams.", registry=self._registry)
+        self.watchers = Gauge("moot_watchers", "Open event streams.", registry=self._registry)
 
     def count_call(self, method: str, outcome: str, seconds: float) -> None:
         self._calls.labels(method, outcome).inc()
@@ -41,10 +41,6 @@ class Metrics:
     def count_refusal(self, status: int) -> None:
         """Count a request that was refused before anything was read: no token, too large, too many."""
         self._refused.labels(str(status)).inc()
-
-    def count_watcher(self, change: int) -> None:
-        """One more watcher, or one less."""
-        self._watching.inc(change)
 
     async def render_metrics(self, runner: Runner | None) -> bytes:
         """All figures in Prometheus' text form. Those of the ledger are left out while it is away."""
@@ -67,7 +63,7 @@ class _Scrape(Collector):
         self._stats = stats
 
     def collect(self) -> Iterable[Metric]:
-        yield _gauge("moot_ledger_reachable", "Whether the ledger answers.", self._stats is not None)
+        yield GaugeMetricFamily("moot_ledger_reachable", "Whether the ledger answers.", self._stats is not None)
         yield from _describe_counts(self._counts)
         asks = GaugeMetricFamily("moot_asks_outstanding", "Asks that wait for an answer, by who has them.", labels=["at"])
         asks.add_metric(["participants"], self._counts.asks_open)
@@ -102,21 +98,17 @@ def _describe_counts(counts: Counts) -> Iterator[Metric]:
 
 
 def _describe_stats(stats: RunnerStats) -> Iterator[Metric]:
-    yield _gauge("moot_sessions_running", "Sessions that are being run now.", stats.running)
-    yield _gauge("moot_sessions_parked", "Sessions that wait for an outage to end.", stats.parked)
-    yield _gauge("moot_sessions_runnable", "Sessions that wait for a free worker.", stats.runnable)
-    yield _gauge("moot_oldest_runnable_seconds", "For how long the first of them has waited.", stats.oldest)
-    yield _gauge("moot_workers", "Processes that run sessions of this ledger.", stats.workers)
-    yield _gauge("moot_provider_calls", "Calls of providers under way.", stats.calls)
-    yield _gauge("moot_provider_waits", "How often a call had to wait for a provider's limits.", stats.provider_waits)
+    yield GaugeMetricFamily("moot_sessions_running", "Sessions that are being run now.", stats.running)
+    yield GaugeMetricFamily("moot_sessions_parked", "Sessions that wait for an outage to end.", stats.parked)
+    yield GaugeMetricFamily("moot_sessions_runnable", "Sessions that wait for a free worker.", stats.runnable)
+    yield GaugeMetricFamily("moot_oldest_runnable_seconds", "For how long the first of them has waited.", stats.oldest)
+    yield GaugeMetricFamily("moot_workers", "Processes that run sessions of this ledger.", stats.workers)
+    yield GaugeMetricFamily("moot_provider_calls", "Calls of providers under way.", stats.calls)
+    yield GaugeMetricFamily("moot_provider_waits", "How often a call had to wait for a provider's limits.", stats.provider_waits)
     sessions = GaugeMetricFamily("moot_sessions", "Sessions that their runner knows, by state.", labels=["state"])
     for state, count in sorted(stats.statuses.items()):
         sessions.add_metric([state], count)
     yield sessions
-
-
-def _gauge(name: str, meaning: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, meaning, value)
 
 
 LIVE: Final = "/livez"

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.chat import ChatAnswer
-from moothall.surfaces.api.chat_request import ChatRefused
+from moothall.surfaces.api.chat_request import ChatModel, ChatRefused, ChatRequest
 
 _ROLES: Final = frozenset({"user", "assistant", "system", "developer"})
 
@@ -55,13 +55,12 @@ def _rewrite_shape(given: Mapping[str, Any]) -> dict[str, Any]:
 class ResponseShape:
     """The shapes of one answer: as a whole, and as the events of a stream."""
 
-    def __init__(self, name: str, created: int, model: str, tool: str = "") -> None:
-        self._id = f"resp_{name}"
+    def __init__(self, name: str, created: int, chat: ChatRequest, model: ChatModel) -> None:
         self._name = name
-        self._tool = tool
+        self._tool = chat.answer_tool
         self._spoken: list[str] = []
         self._number = 0
-        self._head = {"id": self._id, "object": "response", "created_at": created, "model": model}
+        self._head = {"id": f"resp_{name}", "object": "response", "created_at": created, "model": model.id}
 
     def build_whole(self, reasoning: str, answer: ChatAnswer) -> dict[str, Any]:
         output = [*([self._build_reasoning(reasoning)] if reasoning else []), self._build_item(answer)]

@@ -10,8 +10,9 @@ import asyncio
 import logging
 import secrets
 import time
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
@@ -85,6 +86,8 @@ class Viewer:
     sessions: frozenset[SessionId]
     most: int = QUEUE
     queue: "asyncio.Queue[bytes | None]" = field(default_factory=asyncio.Queue)
+    others: set[Any] = field(default_factory=set)
+    """All who get the same events, this one among them until it is cut off."""
 
     def wants(self, event: SentEvent) -> bool:
         """Whether this viewer may see an event and asked for it."""
@@ -103,7 +106,54 @@ class Viewer:
 
     def end(self) -> None:
         """End the stream once what waits is sent: it comes back for the rest with the number of the last of these."""
+        self.others.discard(self)
         self.queue.put_nowait(None)
+
+
+class StreamHub(ABC):
+    """Open streams of a server, and the tasks that feed them while `run` does."""
+
+    def __init__(self, context: ServerContext, *, queue: int = QUEUE) -> None:
+        self._context = context
+        self._queue = queue
+        self._group: asyncio.TaskGroup | None = None
+
+    @abstractmethod
+    def list_viewers(self) -> Iterable[Viewer]:
+        """Return everybody whose stream is open."""
+
+    async def run(self) -> None:
+        """Follow what is viewed until cancelled."""
+        async with asyncio.TaskGroup() as self._group:
+            await self._check_access()
+
+    def stop(self) -> None:
+        """End all streams: the server is about to end."""
+        for viewer in list(self.list_viewers()):
+            viewer.end()
+
+    def _start(self, *work: Coroutine[Any, Any, None]) -> list["asyncio.Task[None]"]:
+        assert self._group is not None, "the hub does not run"
+        return [self._group.create_task(each) for each in work]
+
+    def _report(self, what: str, error: MootError) -> None:
+        """Log that something cannot be read for now."""
+        if isinstance(error, LedgerUnavailable):
+            self._context.moot.engine.tell_outage(error)
+        else:
+            log.warning("%s: %s; trying again", what, error)
+
+    async def _check_access(self) -> None:
+        """End the streams of those whose token was revoked or has expired: one read for all of them."""
+        while True:
+            held = [viewer for viewer in self.list_viewers() if viewer.secret]
+            if held:
+                with suppress(MootError):
+                    identities = await self._context.moot.access.identify_all({viewer.secret for viewer in held})
+                    for viewer in held:
+                        if isinstance(identities[viewer.secret], AccessDenied):
+                            viewer.end()
+            await asyncio.sleep(ACCESS_SECONDS)
 
 
 @dataclass(eq=False)
@@ -118,13 +168,12 @@ class _Followed:
     texts: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
-class ViewHub:
-    """All open streams of a server, and what feeds them. Runs while `run` does."""
+class ViewHub(StreamHub):
+    """The streams of views, and what feeds them."""
 
     def __init__(self, context: ServerContext, *, queue: int = QUEUE) -> None:
-        self._context = context
+        super().__init__(context, queue=queue)
         self._store = context.get_or_create(ViewStore)
-        self._queue = queue
         self.epoch = secrets.token_hex(4)
         self._number = 0
         self._ring: deque[SentEvent] = deque()
@@ -134,28 +183,23 @@ class ViewHub:
         self._followed: dict[SessionId, _Followed] = {}
         self._has_viewers = asyncio.Event()
         self._listed_since = 0
-        self._group: asyncio.TaskGroup | None = None
 
     @property
     def viewers(self) -> int:
         return len(self._viewers)
 
-    async def run(self) -> None:
-        """Follow what is viewed until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            self._group = group
-            group.create_task(self._follow_list())
-            group.create_task(self._check_access())
+    def list_viewers(self) -> Iterable[Viewer]:
+        return self._viewers
 
-    def stop(self) -> None:
-        """End all streams: the server is about to end."""
-        for viewer in list(self._viewers):
-            viewer.end()
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow_list())
+            await super().run()
 
     @contextmanager
     def view(self, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str = "") -> Iterator[Viewer]:
         """One stream: first what was missed since the event `after`, or `reset`; then everything as it comes."""
-        viewer = Viewer(caller, secret, sessions, self._queue)
+        viewer = Viewer(caller, secret, sessions, self._queue, others=self._viewers)
         is_first = not self._viewers
         seen = self._parse_number(after) if after else None
         missed = self._find_missed(viewer, seen) if after else []
@@ -191,10 +235,11 @@ class ViewHub:
                 if followed is not None and not any(session in other.sessions for other in self._viewers):
                     followed.idle_since = time.monotonic()
 
-    async def read(self, viewer: Viewer) -> AsyncIterator[bytes]:
+    async def read(self, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str) -> AsyncGenerator[bytes, None]:
         """The bytes of one stream, with a heartbeat; ends when it is cut off or the server stops."""
-        async for data in read_queue(viewer.queue, BEAT):
-            yield data
+        with self.view(caller, secret, sessions, after) as viewer:
+            async for data in read_queue(viewer.queue, BEAT):
+                yield data
 
     def _tell_where(self, viewer: Viewer) -> None:
         """Tell a viewer the newest entry of each session that is followed already: it may have fetched an older view."""
@@ -232,7 +277,6 @@ class ViewHub:
         encoded: dict[tuple[str, ...], bytes] = {}
         for viewer in list(self._viewers):
             if viewer.wants(event) and not viewer.put(event.encode_for(viewer.caller, encoded)):
-                self._viewers.discard(viewer)
                 viewer.end()
 
     def _encode(self, number: int, kind: EventKind, data: bytes) -> bytes:
@@ -253,11 +297,7 @@ class ViewHub:
     def _follow(self, session: SessionId) -> None:
         followed = self._followed.get(session)
         if followed is None:
-            assert self._group is not None, "the hub does not run"
-            tasks = [
-                self._group.create_task(self._guard(session, self._follow_entries)),
-                self._group.create_task(self._guard(session, self._follow_text)),
-            ]
+            tasks = self._start(self._guard(session, self._follow_entries), self._guard(session, self._follow_text))
             followed = self._followed[session] = _Followed(self._number, tasks)
         followed.idle_since = None
 
@@ -270,11 +310,8 @@ class ViewHub:
             except (LedgerDamaged, LedgerNewer, UnknownSession) as error:
                 self.publish("gone", session, {"sessionId": session, "why": str(error)})
                 return
-            except LedgerUnavailable as error:
-                self._context.moot.engine.tell_outage(error)
-                await asyncio.sleep(RETRY_SECONDS)
             except MootError as error:
-                log.warning("session %s cannot be followed: %s; trying again", session, error)
+                self._report(f"session {session} cannot be followed", error)
                 await asyncio.sleep(RETRY_SECONDS)
 
     def _let_go(self) -> None:
@@ -358,26 +395,10 @@ class ViewHub:
                 for line in await sessions.add_outcomes(await sessions.load_some(names)):
                     out = build_session_out(line).model_dump(mode="json", by_alias=True)
                     self.publish("line", line.session, out)
-            except LedgerUnavailable as error:
-                engine.tell_outage(error)
             except MootError as error:
-                log.warning("the list of sessions cannot be read: %s; trying again", error)
+                self._report("the list of sessions cannot be read", error)
             self._let_go()
             await rest(began, LIST_SECONDS)
-
-    async def _check_access(self) -> None:
-        """End the streams of those whose token was revoked or has expired: one read for all of them."""
-        while True:
-            await self._has_viewers.wait()
-            held = [viewer for viewer in self._viewers if viewer.secret]
-            if held:
-                with suppress(MootError):
-                    identities = await self._context.moot.access.identify_all({viewer.secret for viewer in held})
-                    for viewer in held:
-                        if isinstance(identities[viewer.secret], AccessDenied):
-                            self._viewers.discard(viewer)
-                            viewer.end()
-            await asyncio.sleep(ACCESS_SECONDS)
 
 
 def _build_text(session: SessionId, ask: str, seat: str, text: str, *, is_whole: bool) -> dict[str, object]:
