@@ -6,8 +6,7 @@ import tomllib
 
 import pytest
 
-from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, CLIENTS, Door
-from moothall.surfaces.invitations.entries import render_entry, render_invitation
+from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, CLIENTS, Door, render_entry, render_invitation
 
 HTTP = Door.over_http("http://127.0.0.1:8760", "moot_a_b")
 STDIO = Door(program="/bin/moot", environ={"MOOT_TOKEN": "moot_a_b"})

@@ -33,8 +33,7 @@ from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import collect_options
 from moothall.surfaces.api.sessions import OpenSessionParams, check_swaps
 from moothall.surfaces.api.views import build_seat_prompt, find_session_kind
-from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, Door
-from moothall.surfaces.invitations.entries import INVITE_TICKET, build_login_link, render_entry
+from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, INVITE_TICKET, Door, build_login_link, render_entry
 
 METHODS = Operations()
 

@@ -19,7 +19,7 @@ from moothall.surfaces.api.method import Call, Method, Role, list_spellings
 from moothall.surfaces.api.methods import TOOLS
 from moothall.surfaces.api.session_options import OpenerParams
 from moothall.surfaces.api.views import find_conference_name, find_session_kind
-from moothall.surfaces.invitations.entries import SessionKind
+from moothall.surfaces.invitations.agent_clients import SessionKind
 
 MAX_TOOLS: Final = 8
 MAX_TOKENS: Final = 3_000

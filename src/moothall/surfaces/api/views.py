@@ -27,7 +27,7 @@ from moothall.reports.decision import Decision
 from moothall.reports.timeline import SessionTimeline, format_time
 from moothall.surfaces.api import shapes
 from moothall.surfaces.api.fields import PAGE
-from moothall.surfaces.invitations.entries import SessionKind, build_join_prompt
+from moothall.surfaces.invitations.agent_clients import SessionKind, build_join_prompt
 
 MAX_PAGE_LENGTH: Final = 60_000
 """About how many characters of contributions one answer holds."""

@@ -23,8 +23,7 @@ from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.invitations import settings_edit
-from moothall.surfaces.invitations.agent_clients import CLIENTS, NAME, AgentClient, Door, Scope
-from moothall.surfaces.invitations.entries import describe_server, render_yaml
+from moothall.surfaces.invitations.agent_clients import CLIENTS, NAME, AgentClient, Door, Scope, describe_server, render_yaml
 
 CONNECTIONS: Final = "connections"
 """The folder in Moot's home that holds what `--undo` needs."""

@@ -1,6 +1,10 @@
-"""`moot invite` and `moot access key`: the tokens with which programs and people call a server."""
+"""`moot invite`, `moot join` and `moot access key`: the tokens with which programs and people call a server."""
 
+import asyncio
+import json
 import os
+import urllib.error
+import urllib.request
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, get_args
@@ -13,19 +17,21 @@ from moothall.app.owner_key import load_owner_key
 from moothall.domain.facts import Entry
 from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import one_line
-from moothall.errors import BadSetting
+from moothall.errors import BadSetting, NotAllowed, WorldError
 from moothall.memory import facts
 from moothall.memory.facts import Role
-from moothall.memory.tokens import MAX_CODE_LIFE, TICKET_LIFE, Token, format_code, parse_token_id
+from moothall.memory.tokens import MAX_CODE_LIFE, TICKET_LIFE, Token, format_code, parse_code, parse_token_id
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import CommandResult, Note, format_local, json_command, moot_command
-from moothall.surfaces.invitations import entries
+from moothall.surfaces.invitations import agent_clients as agents
 from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, Door
 
 URL: Final = "http://127.0.0.1:8760"
 WEEK: Final = 604_800.0
 MAX_SECONDS: Final = 1e10
 """Seconds beyond every life that a token may have; what is longer is refused there."""
+JOIN_SECONDS: Final = 30.0
+MAX_ANSWER: Final = 1_000_000
 _ACCESS_EVENTS: Final = {
     facts.TokenIssued: "token issued",
     facts.TokenRevoked: "token revoked",
@@ -171,10 +177,10 @@ async def _create_token(
     prompt = await _build_prompt(moot, session, seat) if session is not None and seat is not None else ""
     link, serving = "", ""
     if url:
-        ticket = (await moot.access.issue_ticket(issued.id, entries.INVITE_TICKET)).secret
+        ticket = (await moot.access.issue_ticket(issued.id, agents.INVITE_TICKET)).secret
         path = f"/seat/{session}/{seat}" if session and seat else f"/s/{session}" if session else "/"
-        link = entries.build_login_link(url, ticket, path)
-        serving = await entries.describe_server(url)
+        link = agents.build_login_link(url, ticket, path)
+        serving = await agents.describe_server(url)
     door = Door.over_http(url, issued.secret) if url else Door.over_stdio(os.environ, issued.secret)
     clients = {
         name: {"settings": client.build_entry(door), "headless": (prompt and client.build_headless(prompt)) or None}
@@ -187,13 +193,13 @@ async def _create_token(
         "session": session,
         "seat": named or seat,
         "url": url or None,
-        "serving": await entries.is_serving(url) if url else None,
+        "serving": await agents.is_serving(url) if url else None,
         "link": link or None,
         "prompt": prompt,
         "agents": clients,
     }
     return CommandResult(
-        json=result, lines=[entries.render_invitation(issued.secret, door, prompt, agent=agent, serving=serving, link=link)]
+        json=result, lines=[agents.render_invitation(issued.secret, door, prompt, agent=agent, serving=serving, link=link)]
     )
 
 
@@ -205,7 +211,7 @@ async def _create_code(moot: Moot, token: str, url: str, session: str | None, se
     notes = [Note(f"the code works once, within {life.total_seconds() / 60:.0f} minutes; in a browser it is taken at /login")]
     return CommandResult(
         json={"id": token, "code": code, "session": session, "seat": seat, "url": url, "command": line},
-        lines=[code, line, *notes, Note(await entries.describe_server(url))],
+        lines=[code, line, *notes, Note(await agents.describe_server(url))],
     )
 
 
@@ -242,3 +248,47 @@ def _list_tokens(tokens: list[Token]) -> Iterator[str]:
         state = f"revoked {format_local(token.revoked_at)}" if token.revoked_at else f"{until} {format_local(token.expires)}"
         family = f"  {token.family}" if token.family else ""
         yield f"{token.id}  {token.role}  {where}  {state}{family}  {one_line(token.note)}".rstrip()
+
+
+@click.command()
+@click.argument("code")
+@click.option("--url", default=URL, show_default=True, help="The address of the server that made the code.")
+@click.option("--for", "agent", type=click.Choice(sorted(ALL_CLIENTS)), help="Print only the configuration of this coding agent.")
+@json_command
+async def join(code: str, url: str, agent: str | None) -> CommandResult:
+    """Exchange a code of `moot invite --code` for a token of your own, and print what to paste into a coding agent.
+
+    The code works once. The token has the rights that the code was made for, and ends with them.
+
+    \b
+    moot join 7K3Q-9XRA --url http://192.168.1.20:8760
+    moot join 7K3Q-9XRA --url https://moot.example.org --for claude
+    """
+    if not parse_code(code):
+        raise BadSetting(f"{code[:40]!r} is not a code; expected eight letters and digits, such as 7K3Q-9XRA")
+    if not url.startswith(("http://", "https://")):
+        raise BadSetting(f"{url[:100]!r} is not an address; expected http://HOST:PORT")
+    given = await asyncio.to_thread(_exchange_code, f"{url.rstrip('/')}/join", code)
+    text = agents.render_invitation(given["token"], Door.over_http(url, given["token"]), given["prompt"], agent=agent)
+    return CommandResult(json={**given, "url": url}, lines=[text])
+
+
+def _exchange_code(address: str, code: str) -> dict[str, Any]:
+    """What the server gives for the code. Raises NotAllowed with its reason, WorldError where none answers."""
+    body = json.dumps({"code": code}).encode()
+    request = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310 - checked by the caller
+    try:
+        with urllib.request.urlopen(request, timeout=JOIN_SECONDS) as response:  # noqa: S310
+            given = json.loads(response.read(MAX_ANSWER))
+            return {name: str(given[name]) for name in ("token", "role", "session", "seat", "prompt")}
+    except urllib.error.HTTPError as error:
+        raise NotAllowed(_read_reason(error)) from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorldError(f"no server of Moot answers at {address}: {error}") from error
+
+
+def _read_reason(error: urllib.error.HTTPError) -> str:
+    try:
+        return str(json.loads(error.read(MAX_ANSWER))["error"])[:300]
+    except (ValueError, KeyError, TypeError):
+        return f"the server answered {error.code}"

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +17,7 @@ from moothall.surfaces.mcp.greeting import build_instructions, greet_client
 
 if TYPE_CHECKING:
     from moothall.memory.tokens import Identity
+    from moothall.surfaces.api.method import Caller
 
 
 @click.command()
@@ -44,8 +45,6 @@ def mcp(all_tools: bool, output_schemas: bool) -> None:
 
     async def work() -> None:
         # Loaded after the first answer: some clients wait a second for it, and this takes longer.
-        from moothall.participants.local_user import name_local_door
-        from moothall.surfaces.api.method import Caller
         from moothall.surfaces.api.methods import open_server_context
         from moothall.surfaces.mcp.server import McpServer, serve_on_stdio
 
@@ -55,14 +54,9 @@ def mcp(all_tools: bool, output_schemas: bool) -> None:
             # A thread waits for the next line and heeds nothing; what was acknowledged is on disk.
             loop.add_signal_handler(number, os._exit, out.INTERRUPTED)
         async with open_server_context(Moot()) as context:
-
-            async def caller_of(request: Any) -> Caller:
-                """Asked at every call: a token can be revoked meanwhile."""
-                if not secret:
-                    return Caller(user=name_local_door())
-                return Caller.from_identity(await _identify(context.moot, secret))
-
-            door = McpServer(context, caller_of, shows_all=all_tools, shows_outputs=output_schemas)
+            door = McpServer(
+                context, lambda request: _find_caller(context.moot, secret), shows_all=all_tools, shows_outputs=output_schemas
+            )
             await serve_on_stdio(door, greeting)
 
     out.run(work, stopped=lambda: "")
@@ -93,23 +87,23 @@ def acp(model: str, page: str, sit: bool) -> None:
     secret = os.environ.get("MOOT_TOKEN", "")
 
     async def work() -> None:
-        from moothall.participants.local_user import name_local_door
         from moothall.surfaces.acp.agent import serve_editor
-        from moothall.surfaces.api.method import Caller
         from moothall.surfaces.api.methods import open_server_context
 
         logging.basicConfig(level="WARNING")
         async with open_server_context(Moot()) as context:
-
-            async def caller_of() -> Caller:
-                if not secret:
-                    return Caller(user=name_local_door())
-                return Caller.from_identity(await _identify(context.moot, secret))
-
-            await caller_of()
-            await serve_editor(context, caller_of, model, page, sits=sit)
+            await _find_caller(context.moot, secret)
+            await serve_editor(context, lambda: _find_caller(context.moot, secret), model, page, sits=sit)
 
     out.run(work, stopped=lambda: "")
+
+
+async def _find_caller(moot: Moot, secret: str) -> "Caller":
+    """Who calls; asked at every call: a token can be revoked meanwhile."""
+    from moothall.participants.local_user import name_local_door
+    from moothall.surfaces.api.method import Caller
+
+    return Caller.from_identity(await _identify(moot, secret)) if secret else Caller(user=name_local_door())
 
 
 async def _check_token(secret: str) -> "Identity":

@@ -26,7 +26,7 @@ from moothall.ledgers.temporal_settings import NAMESPACE, TASK_QUEUE, TEMPORAL
 from moothall.memory.tokens import parse_token_id
 from moothall.ports.telemetry import Telemetry
 from moothall.surfaces.cli import output as out
-from moothall.surfaces.invitations.entries import build_login_link
+from moothall.surfaces.invitations.agent_clients import build_login_link
 
 if TYPE_CHECKING:
     from moothall.surfaces.http.server_settings import ServerSettings

@@ -10,7 +10,7 @@ from moothall.surfaces.api.decision_schema import build_decision_schema
 from moothall.surfaces.api.method import MAY, ROLES, Role
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.cli import output as out
-from moothall.surfaces.invitations.entries import SessionKind
+from moothall.surfaces.invitations.agent_clients import SessionKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

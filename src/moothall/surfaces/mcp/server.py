@@ -5,8 +5,8 @@ The SDK costs about a second to import, so that the command line imports this mo
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from typing import Any, Final
 
@@ -19,11 +19,13 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp.shared.uri_template import UriTemplate
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from moothall.app.version import VERSION
 from moothall.domain.ids import parse_session_id
-from moothall.errors import MootError, SessionClosed
+from moothall.domain.safe_text import one_line
+from moothall.errors import BadSetting, MootError, SessionClosed
 from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.errors import explain_error
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext, explain_validation_error
@@ -39,7 +41,6 @@ from moothall.surfaces.api.toolsets import (
 )
 from moothall.surfaces.api.views import build_seat_prompt
 from moothall.surfaces.mcp.greeting import EXTENSIONS, ICON, Greeting, build_instructions
-from moothall.surfaces.mcp.person import ASK_PERSON, ask_person, can_ask_person
 from moothall.surfaces.mcp.tasks import CONSULT, TASK, begin_task, check_tasks, has_tasks, load_task, may_be_task
 from moothall.surfaces.mcp.transport import CancelMiddleware
 
@@ -68,6 +69,16 @@ PROMPT: Final = types.Prompt(
         types.PromptArgument(name="seat", description="The seat; may be omitted with a seat's token.", required=False),
     ],
 )
+
+ASK_PERSON: Final = types.Tool(
+    name="ask_person",
+    description="Let the person at this client answer what your seat is asked now, in a form. Use it where they want to speak or "
+    "vote themselves; what they answer is recorded as the seat's.",
+    input_schema={"type": "object", "properties": {}},
+    annotations=types.ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False),
+)
+ANSWER: Final = "answer"
+MAX_PERSON_MESSAGE: Final = 8_000
 
 
 class McpServer:
@@ -130,10 +141,8 @@ class McpServer:
         call = await self._build_call(ctx)
         # `/mcp?tools=all`: for a client that finds its way among all of them.
         shows_all = self._shows_all or (ctx.request is not None and ctx.request.query_params.get("tools") == "all")
-        try:
+        with _reword_errors(types.INTERNAL_ERROR):
             names = await select_tools(call, is_everything=shows_all)
-        except MootError as cause:
-            raise MCPError(code=types.INTERNAL_ERROR, message=_reword(str(cause))) from None
         tools = describe_tools(names, "local" if shows_all else call.caller.role)
         if self._shows_outputs or (ctx.request is not None and ctx.request.query_params.get("output") == "schema"):
             tools = add_output_schemas(tools)
@@ -248,11 +257,9 @@ class McpServer:
         session = (minutes or page or {}).get("session")
         if not isinstance(session, str):
             raise MCPError(code=types.INVALID_PARAMS, message=f"no resource is called {params.uri[:200]!r}")
-        try:
+        with _reword_errors():
             call.caller.check_session(session)
             text = await export_text(call.moot, session, "minutes" if minutes else HTML)
-        except MootError as cause:
-            raise MCPError(code=types.INVALID_PARAMS, message=_reword(str(cause))) from None
         return _build_resource(params.uri, text)
 
     async def _list_prompts(self, ctx: Ctx, params: PageParams) -> types.ListPromptsResult:
@@ -264,11 +271,9 @@ class McpServer:
             raise MCPError(code=types.INVALID_PARAMS, message="expected the prompt 'join' with a session")
         call = await self._build_call(ctx)
         seat, session = arguments.get("seat") or call.caller.seat, arguments["session"]
-        try:
+        with _reword_errors():
             call.caller.check_session(session)
             snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
-        except MootError as cause:
-            raise MCPError(code=types.INVALID_PARAMS, message=_reword(str(cause))) from None
         outside = [each.id for each in snapshot.session_state.seats if each.is_outside]
         if seat not in outside:
             raise MCPError(
@@ -281,6 +286,60 @@ class McpServer:
         )
 
 
+def can_ask_person(ctx: Ctx) -> bool:
+    """Whether the client shows forms to its user, on this connection."""
+    capabilities = ctx.session.client_capabilities
+    elicitation = None if capabilities is None else capabilities.elicitation
+    if elicitation is None or (elicitation.form is None and elicitation.url is not None):
+        return False
+    return _is_modern(ctx) or ctx.session.can_send_request
+
+
+async def ask_person(ctx: Ctx, call: Call, params: types.CallToolRequestParams) -> dict[str, Any] | types.InputRequiredResult:
+    """Put the first open ask of the caller's seat to the person, and record the answer; raises MootError."""
+    if not can_ask_person(ctx):
+        raise BadSetting("this client cannot ask its user; answer for the seat yourself, or let them use the session's page")
+    given = params.arguments or {}
+    named = {"sessionId": given.get("sessionId") or call.caller.session, "seat": given.get("seat") or call.caller.seat}
+    asks = (await TABLE["moot.getPersonAsks"].invoke(call, named))["asks"]
+    if not asks:
+        return {"status": "nothing_asked", "sessionId": named["sessionId"]}
+    name = asks[0]["ask"]["ask"]
+    message = "\n\n".join(filter(None, (asks[0].get("about", ""), asks[0].get("intro", ""))))[-MAX_PERSON_MESSAGE:]
+    form = types.ElicitRequestFormParams(message=message, requested_schema=_build_person_form(asks[0]["steps"]))
+    if not _is_modern(ctx):
+        answered: Any = await ctx.session.elicit_form(form.message, form.requested_schema, ctx.request_id)
+    else:
+        answered = (params.input_responses or {}).get(ANSWER)
+        # An answer to an ask that is over by now answers nothing.
+        if answered is None or params.request_state != name:
+            return types.InputRequiredResult(input_requests={ANSWER: types.ElicitRequest(params=form)}, request_state=name)
+    if not isinstance(answered, types.ElicitResult) or answered.action != "accept":
+        return {"status": "declined", "sessionId": named["sessionId"]}
+    answers = {key: str(value) for key, value in (answered.content or {}).items() if value is not None}
+    written = await TABLE["moot.answerAsPerson"].invoke(call, {**named, "ask": name, "answers": answers})
+    return {"status": "answered", **written}
+
+
+def _is_modern(ctx: Ctx) -> bool:
+    return ctx.session.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS
+
+
+def _build_person_form(steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """The steps of an ask as a flat form: what is only asked after another answer may be left out."""
+    fields: dict[str, Any] = {}
+    for step in steps:
+        fields[step["key"]] = {"type": "string", "title": one_line(step["text"])}
+        if step.get("choices"):
+            choices = step["choices"]
+            fields[step["key"]] |= {
+                "enum": [choice["value"] for choice in choices],
+                "enumNames": [one_line(choice["text"]) for choice in choices],
+            }
+    needed = [step["key"] for step in steps if step.get("needed") and step.get("onlyAfter") is None]
+    return {"type": "object", "properties": fields, "required": needed}
+
+
 _SHELL = re.compile(r"[;,]? ?\(?[^;,()`]{0,100}+`moot [^`]*`[^;,()]*\)?")
 _METHOD = re.compile(r"\b(?:cstp|moot)\.[a-z][A-Za-z]+\b")
 
@@ -289,6 +348,15 @@ def _reword(message: str) -> str:
     """A message for a client with tools: without commands of a shell, with tools instead of methods."""
     text = _SHELL.sub("", message) or message
     return _METHOD.sub(lambda match: (method.tool if (method := TABLE.get(match[0])) else "") or match[0], text)
+
+
+@contextmanager
+def _reword_errors(code: int = types.INVALID_PARAMS) -> Iterator[None]:
+    """Answer a request that is refused with an error of the protocol."""
+    try:
+        yield
+    except MootError as cause:
+        raise MCPError(code=code, message=_reword(str(cause))) from None
 
 
 def _build_resource(uri: str, text: str) -> types.ReadResourceResult:
