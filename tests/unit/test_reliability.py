@@ -20,7 +20,7 @@ from moothall.scoring.reliability import (
     name_agreement,
 )
 from moothall.surfaces.api.memory import ReliabilityOut
-from moothall.surfaces.cli.reliability import WIDTH, draw_bin, show_csv, show_reliability
+from moothall.surfaces.cli.memory import WIDTH, draw_bin, show_csv, show_reliability
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 KIND = DecisionKind("debate", "agreed_after_reading", "qwen")

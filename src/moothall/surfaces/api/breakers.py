@@ -8,7 +8,7 @@ from moothall.domain.limits import Count
 from moothall.domain.topic import MAX_LABELS, Stakes
 from moothall.errors import NotAllowed
 from moothall.memory.breakers import CircuitView
-from moothall.memory.facts import MAX_NAMES, CategoryConfidence, Policy, Proposal, RequiredLine, RequiredName, SourceCount
+from moothall.memory.facts import MAX_NAMES, CategoryConfidence, Policy, Proposal, RequiredLine, SourceCount
 from moothall.memory.facts import Seconds as RequiredSeconds
 from moothall.surfaces.api.fields import AgentName, IdempotencyKey, Note, Score, Short
 from moothall.surfaces.api.method import ApiModel, Call, Operations
@@ -75,11 +75,6 @@ class RecordOut(ApiModel):
     note: str
 
 
-class CategoryConfidenceIn(ApiModel):
-    category: RequiredName
-    min_confidence: Score
-
-
 class PolicyParams(ApiModel):
     """What is left out stays as it is; an empty list clears."""
 
@@ -91,7 +86,7 @@ class PolicyParams(ApiModel):
     min_confidence: Annotated[Score | None, Field(description="For deciding alone at high stakes.")] = None
     deliberate_categories: Annotated[list[Short] | None, Field(max_length=MAX_NAMES, description="Never decided alone.")] = None
     category_confidence: Annotated[
-        list[CategoryConfidenceIn] | None,
+        list[CategoryConfidence] | None,
         Field(max_length=MAX_NAMES, description="Minimum confidence for deciding alone in a category."),
     ] = None
     scope_sources: Annotated[
@@ -212,11 +207,7 @@ async def get_policy(call: Call) -> Policy:
 @METHODS.add("cstp.setPolicy", "own", unbound=True)
 async def set_policy(call: Call, params: PolicyParams) -> Policy:
     """Change the rules for deciding alone from now on; what is left out stays."""
-    given = params.model_dump(exclude_none=True, exclude={"idempotency_key"})
+    given = {name: value for name, value in params if value is not None and name != "idempotency_key"}
     changes = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    if params.category_confidence is not None:
-        changes["category_confidence"] = tuple(
-            CategoryConfidence(category=each.category, min_confidence=each.min_confidence) for each in params.category_confidence
-        )
     memory = await call.moot.recall()
     return await memory.change_policy(changes, by=call.caller.name, key=params.idempotency_key)

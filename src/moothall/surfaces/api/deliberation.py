@@ -156,7 +156,7 @@ async def get_deliberation(
     """Read a deliberation: everything that was said, who was silent and why, the challenges, and the result once it has ended."""
     seat = _find_reader(call.caller, participant)
     if at is not None:
-        folded = await call.context.get_folded().load_at(deliberation_id, at)
+        folded = await call.context.folded.load_at(deliberation_id, at)
         timeline, place = unwrap_timeline(folded.timeline), build_deliberation_state(folded.snapshot)
     else:
         timeline = await _load_timeline(call, deliberation_id) if since == 0 else None
@@ -167,12 +167,12 @@ async def get_deliberation(
     result = views.build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
     silences = [] if timeline is None else views.collect_silences(timeline)
     lines = list(place.lines(seat, since))
-    page, following = views.build_whole_page(lines, lambda line: place.find_reveal_entry(line, seat), limit)
+    page, following = views.build_sized_page(lines, lambda line: place.find_reveal_entry(line, seat), limit)
     opened, memory = place.council.opened, call.moot.memory
     remembered = await memory.get(deliberation_id) if place.snapshot.is_closed else None
     return shapes.DeliberationOut.collect(
         views.build_standing(place),
-        contributions=page,
+        contributions=[each.out for each in page],
         next_since=following,
         challenges=[
             shapes.ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
@@ -382,7 +382,7 @@ class _Results:
     """The results that were asked for last: when a deliberation ends, everyone who waited for its turn asks for the same one."""
 
     def __init__(self, context: ServerContext) -> None:
-        self._folded = context.get_folded()
+        self._folded = context.folded
         self._built: OrderedDict[SessionId, tuple[object, shapes.ResultOut | None]] = OrderedDict()
 
     async def find(self, session: SessionId) -> shapes.ResultOut | None:

@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar, get_args
@@ -195,7 +195,7 @@ class RateLimiter:
         return left >= 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ServerContext:
     """What calls work on."""
 
@@ -220,13 +220,19 @@ class ServerContext:
         instance: T = self.parts[build]
         return instance
 
-    @property
+    @cached_property
     def deliberations(self) -> "Deliberations":
-        return self.get_or_create(_build_deliberations)
+        # Imported here: it brings the rules of the deliberations, which few commands of the terminal need.
+        from moothall.app.deliberations import Deliberations
 
-    def get_folded(self) -> "FoldedSessions":
+        return Deliberations(self.moot, self.runner.wake)
+
+    @cached_property
+    def folded(self) -> "FoldedSessions":
         """The sessions as views need them, folded once for everybody."""
-        return self.get_or_create(_build_folded_sessions)
+        from moothall.app.session_reader import FoldedSessions
+
+        return FoldedSessions(self.moot)
 
     async def run_shielded(self, work: Awaitable[T]) -> T:
         """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""
@@ -240,19 +246,6 @@ class ServerContext:
         if not task.cancelled():
             # Looked at: a refusal whose caller has left is no fault of the server's for its log.
             task.exception()
-
-
-def _build_deliberations(context: ServerContext) -> "Deliberations":
-    # Imported here: it brings the rules of the deliberations, which few commands of the terminal need.
-    from moothall.app.deliberations import Deliberations
-
-    return Deliberations(context.moot, context.runner.wake)
-
-
-def _build_folded_sessions(context: ServerContext) -> "FoldedSessions":
-    from moothall.app.session_reader import FoldedSessions
-
-    return FoldedSessions(context.moot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -475,6 +468,6 @@ def explain_validation_error(cause: ValidationError) -> str:
     where = ".".join(str(part) for part in first["loc"]) or "the parameters"
     if first["type"] == "missing":
         return f"{where}: is missing"
-    if first["type"] == "extra_forbidden":
+    if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         return f"{where}: is not a parameter of this call"
     return f"{where}: {first['msg']} (given: {str(first.get('input'))[:60]!r})"

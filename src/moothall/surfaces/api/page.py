@@ -49,7 +49,7 @@ class ViewStore:
 
     def __init__(self, context: ServerContext) -> None:
         self._moot = context.moot
-        self.folded = context.get_folded()
+        self.folded = context.folded
         self._views: OrderedDict[SessionId, StoredView] = OrderedDict()
         self._past: OrderedDict[tuple[SessionId, int], SessionView] = OrderedDict()
         self._imports: OrderedDict[SessionId, Json] = OrderedDict()

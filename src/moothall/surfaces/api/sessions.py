@@ -209,7 +209,7 @@ async def get_session(
         plugin, timeline = await call.moot.load_plugin(session_id), await call.moot.load_timeline(session_id)
         state = (await call.moot.engine.load_snapshot(session_id)).state
     else:
-        folded = await call.context.get_folded().load_at(session_id, at)
+        folded = await call.context.folded.load_at(session_id, at)
         plugin, timeline, state = folded.plugin, folded.timeline, folded.snapshot.state
     from moothall.app.session_reader import ReadSession
 

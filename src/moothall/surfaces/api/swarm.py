@@ -94,7 +94,7 @@ async def get_swarm_status(
     convergence figures, a snapshot of its blackboard.
     """
     await _check_swarm(call, session_id)
-    sessions = call.context.get_folded()
+    sessions = call.context.folded
     folded = await sessions.load(session_id) if at is None else await sessions.load_at(session_id, at)
     timeline, decision = unwrap_timeline(folded.timeline), folded.plugin.decision(folded.timeline)
     swarm, board = timeline.state, build_board_json(timeline)

@@ -163,19 +163,11 @@ def build_page(
 
     Lines that came to light together stay together: if they are too long for one answer, each is shortened and marked.
     """
-    page, following = _build_sized_page(lines, find_entry, limit)
+    page, following = build_sized_page(lines, find_entry, limit)
     if sum(each.size for each in page) <= MAX_PAGE_LENGTH:
         return [each.out for each in page], following
     room = MAX_PAGE_LENGTH // len(page)
     return [each.out if each.size <= room else _cut_contribution(each.out, room) for each in page], following
-
-
-def build_whole_page(
-    lines: Sequence[CouncilLine], find_entry: Callable[[CouncilLine], int], limit: int
-) -> tuple[list[shapes.ContributionOut], int | None]:
-    """The same with every line as it is: as long as a page may be, or as the lines that came to light together are."""
-    page, following = _build_sized_page(lines, find_entry, limit)
-    return [each.out for each in page], following
 
 
 class _SizedLine(NamedTuple):
@@ -201,9 +193,10 @@ def _build_sized_line(line: CouncilLine) -> _SizedLine:
     return built
 
 
-def _build_sized_page(
+def build_sized_page(
     lines: Sequence[CouncilLine], find_entry: Callable[[CouncilLine], int], limit: int
 ) -> tuple[list[_SizedLine], int | None]:
+    """The same with every line as it is: as long as a page may be, or as the lines that came to light together are."""
     page: list[_SizedLine] = []
     size, last = 0, 0
     for entry, group in groupby(sorted(lines, key=lambda line: (find_entry(line), line.id)), key=find_entry):

@@ -9,7 +9,7 @@ from moothall.app import user_settings
 from moothall.app.option_kinds import AmountKind, CountKind, TextsKind
 from moothall.app.session_options import SESSION_OPTIONS, describe_option
 from moothall.errors import BadSetting
-from moothall.surfaces.cli.output import CommandResult, Note, json_command, run_and_print
+from moothall.surfaces.cli.output import CommandResult, Note, json_command
 
 name_argument = click.argument("name", type=click.Choice(user_settings.SETTINGS), metavar="NAME")
 
@@ -27,15 +27,7 @@ def config(ctx: click.Context) -> None:
     moot config
     """
     if ctx.invoked_subcommand is None:
-        run_and_print(_list_settings, as_json=False)
-
-
-async def _list_settings() -> CommandResult:
-    settings = user_settings.read_settings(os.environ)
-    lines = [f"{name} = {_show_value(value)}" for name, value in settings.items()]
-    return CommandResult(
-        json=settings, lines=lines or [Note(f"nothing is set; one can set: {', '.join(user_settings.SETTINGS)}")]
-    )
+        ctx.invoke(list_settings)
 
 
 @config.command("list")
@@ -46,7 +38,11 @@ async def list_settings() -> CommandResult:
     \b
     moot config list --json
     """
-    return await _list_settings()
+    settings = user_settings.read_settings(os.environ)
+    lines = [f"{name} = {_show_value(value)}" for name, value in settings.items()]
+    return CommandResult(
+        json=settings, lines=lines or [Note(f"nothing is set; one can set: {', '.join(user_settings.SETTINGS)}")]
+    )
 
 
 @config.command("get")

@@ -1,6 +1,5 @@
 """`moot roundtable`: conferences in plain files."""
 
-import asyncio
 import re
 import sys
 from collections.abc import Callable, Coroutine
@@ -10,16 +9,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from rich.console import Console
 
 from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceOptions, ConferenceProject, find_project_root, read_guide
-from moothall.app.conferences.status import Blocked, ConferenceStatus
+from moothall.app.conferences.status import Blocked
 from moothall.app.conferences.unattended import Relay
 from moothall.app.moot import Moot
 from moothall.app.panels import resolve_platform_path
 from moothall.app.session_options import Options
 from moothall.domain.facts import Language
-from moothall.domain.ids import SeatId, parse_session_id
+from moothall.domain.ids import SeatId
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadRoster, BadSetting, MootError
@@ -32,13 +30,11 @@ from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.sections import find_missing_sections
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli import roundtable_output as shown
-from moothall.surfaces.cli.live import build_view
 from moothall.surfaces.cli.main import LazyGroup
 from moothall.surfaces.cli.options import Duration, HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.output import CommandResult, Note, moot_command
-from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
-from moothall.surfaces.cli.terminal_session import build_plan_result
+from moothall.surfaces.cli.terminal_session import TerminalSession, build_plan_result
 
 MAX_SPEECH_LENGTH: Final = 50_000
 _PLATFORM: Final = re.compile(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)
@@ -283,7 +279,6 @@ def relay(name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: 
     moot roundtable relay cache
     moot roundtable relay cache --role reviewer=openai:gpt-5-mini --role moderator=command:claude
     """
-    console = output.build_console()
     spoken: list[Language] = ["en"]
 
     async def work() -> CommandResult:
@@ -295,7 +290,9 @@ def relay(name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: 
             spoken[0] = status.conference.opened.language
             moot.seating.check_scripts(status.conference.seats, RULES.forms)
             conference = Relay(moot, project, name, lambda line: output.print_note(strip_control(line)))
-            status = await (conference.run() if as_json else _run_and_show(moot, conference, status.session, console))
+            terminal, plugin = TerminalSession(status.session), await moot.load_plugin(status.session)
+            run = conference.run()
+            status = await (run if as_json else terminal.show_while(moot, plugin, run))
             lines = [f"{project.table / name / MINUTES}", *shown.list_lacking(status)]
             result = CommandResult(json=shown.build_status_json(project, name, status), lines=lines)
             if not required:
@@ -307,27 +304,6 @@ def relay(name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: 
         return f"\n{ROUNDTABLE_COMMAND[spoken[0]].stopped.format(conference=name)}"
 
     output.run_and_print(work, as_json=as_json, stopped=describe_stop)
-
-
-async def _run_and_show(moot: Moot, conference: Relay, session: str, console: Console) -> ConferenceStatus:
-    """Run it, and show it as it happens."""
-    plugin = await moot.load_plugin(session)
-    timeline = plugin.timeline(parse_session_id(session))
-    view = build_view(plugin, timeline, console)
-
-    async def watch() -> None:
-        async for event in moot.watch(session):
-            view.show(event)
-
-    with view.open_display():
-        watcher = asyncio.create_task(watch())
-        try:
-            status = await conference.run()
-            await watcher
-        finally:
-            watcher.cancel()
-    show_decision(console, plugin, timeline)
-    return status
 
 
 @roundtable.command()

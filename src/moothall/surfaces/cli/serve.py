@@ -180,10 +180,22 @@ def _check_certificate(certificate: str | None, certificate_key: str | None) -> 
     return {"ssl_certfile": certificate, "ssl_keyfile": certificate_key}
 
 
-def open_unix_socket(path: Path) -> socket.socket:
-    """A Unix socket to serve on, for this user and its group; ends with one sentence when it cannot be had."""
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+@contextmanager
+def _open_listening(family: socket.AddressFamily, where: str, other: str) -> Iterator[socket.socket]:
+    """A socket that listens once it is bound; ends with one sentence, which names the `other` choice, when it cannot be had."""
+    listening = socket.socket(family, socket.SOCK_STREAM)
     try:
+        yield listening
+        # From here on a client waits for the server instead of being refused.
+        listening.listen(BACKLOG)
+    except OSError as cause:
+        listening.close()
+        out.fail(LedgerUnavailable(f"{where} cannot be bound: {cause.strerror or cause}; choose another {other}"))
+
+
+def open_unix_socket(path: Path) -> socket.socket:
+    """A Unix socket to serve on, for this user and its group."""
+    with _open_listening(socket.AF_UNIX, str(path), "--unix PATH") as listening:
         with suppress(FileNotFoundError, ConnectionRefusedError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
             other.connect(str(path))
             raise OSError("another server listens there")
@@ -195,26 +207,15 @@ def open_unix_socket(path: Path) -> socket.socket:
             listening.bind(str(path))
         finally:
             os.umask(before)
-        listening.listen(BACKLOG)
-    except OSError as cause:
-        listening.close()
-        out.fail(LedgerUnavailable(f"{path} cannot be bound: {cause.strerror or cause}; choose another --unix PATH"))
     return listening
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """The socket to serve on; ends with one sentence when it cannot be had."""
+    """The socket to serve on."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
+    with _open_listening(family, f"{host}:{port}", "--host or --port") as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
-        # From here on a client waits for the server instead of being refused.
-        listening.listen(BACKLOG)
-    except OSError as cause:
-        listening.close()
-        why = cause.strerror or str(cause)
-        out.fail(LedgerUnavailable(f"{host}:{port} cannot be bound: {why}; choose another --host or --port"))
     return listening
 
 

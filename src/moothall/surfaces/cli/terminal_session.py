@@ -6,12 +6,12 @@ import shlex
 import sys
 import termios
 import tty
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from rich.text import Text
 
@@ -47,6 +47,8 @@ from moothall.surfaces.cli.requirement import judge_decision
 
 CATCH_UP_TRIES = 100
 CATCH_UP_SECONDS = 0.02
+
+T = TypeVar("T")
 
 
 class TerminalSession(PersonScreen):
@@ -88,7 +90,6 @@ class TerminalSession(PersonScreen):
 
     async def hold(self, moot: Moot, *, as_json: bool, wait: float = 0.0) -> int:
         """Run the session, show it, print the decision, and return the exit code."""
-        self._moot = moot
         plugin = await moot.load_plugin(self.session)
         await self.load_language(moot)
         async with keep_run_folder(moot, plugin, self.session, self.runs) as folder:
@@ -118,24 +119,33 @@ class TerminalSession(PersonScreen):
             elif decision.decision is not None:
                 output.print_line(decision.choice or decision.decision.text)
             return await self._choose_exit_code(moot, decision, quiet=True)
-        if (await moot.engine.load_snapshot(parse_session_id(self.session))).is_closed:
+        if await self._has_ended(moot):
             return await self._show_ended(moot, plugin)
-        self._timeline = timeline = plugin.timeline(parse_session_id(self.session))
-        self._view = await self._build_view(moot, plugin, timeline)
         if not self._console.is_terminal:
             output.print_line(SESSION_COMMAND[self._language].session.format(session=self.session))
+        run = moot.run(self.session, wait=wait or False, on_parked=self._show_retry)
+        return await self._choose_exit_code(moot, await self.show_while(moot, plugin, run), quiet=False)
+
+    async def show_while(self, moot: Moot, plugin: AnyPlugin, run: Awaitable[T]) -> T:
+        """Show the session as it happens while it is run, then its decision; return the result of the run."""
+        self._moot = moot
+        self._timeline = timeline = plugin.timeline(parse_session_id(self.session))
+        self._view = await self._build_view(moot, plugin, timeline)
         with self._view.open_display():
             watcher = asyncio.create_task(self._watch_events(moot, self._view))
             try:
-                decision = await moot.run(self.session, wait=wait or False, on_parked=self._show_retry)
-                if decision.status in {"concluded", "cancelled"}:
+                result = await run
+                if await self._has_ended(moot):
                     await watcher
                 else:
                     await self.catch_up()
             finally:
                 watcher.cancel()
         show_decision(self._console, plugin, timeline)
-        return await self._choose_exit_code(moot, decision, quiet=False)
+        return result
+
+    async def _has_ended(self, moot: Moot) -> bool:
+        return (await moot.engine.load_snapshot(parse_session_id(self.session))).is_closed
 
     async def _show_ended(self, moot: Moot, plugin: AnyPlugin) -> int:
         """Say that a session has ended, and with what; `moot show` shows the rest."""

@@ -13,8 +13,7 @@ calls_per_second = 5
 """
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
@@ -46,43 +45,31 @@ WITH_FILES: Final = 16_777_216
 """The most bytes of a call of those who open sessions: it may hold files, in base64."""
 
 
-def build_limits(role: Role, **given: Any) -> CallLimits:
-    """The limits of a role; raises ValidationError."""
-    return CallLimits.model_validate({**({"largest_body": WITH_FILES} if "run" in MAY[role] else {}), **given})
+def spread_limits(given: Mapping[str, Any]) -> dict[Role, CallLimits]:
+    """The limits of each role: those of all, and its own in their place; raises ValidationError, BadSetting."""
+    shared = {name: value for name, value in given.items() if not isinstance(value, dict)}
+    roles = {name: value for name, value in given.items() if isinstance(value, dict)}
+    unknown = sorted(roles.keys() - set(ROLES))
+    if unknown:
+        raise BadSetting(f"limits.{unknown[0]}: no role is called so; the roles are: {', '.join(ROLES)}")
+    files = {role: {"largest_body": WITH_FILES} if "run" in MAY[role] else {} for role in ROLES}
+    return {role: CallLimits.model_validate({**files[role], **shared, **roles.get(role, {})}) for role in ROLES}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSettings:
-    """`programs` are those that may be started: names of agents or recipe files; None: as the address of the server says.
+class ServerSettings(BaseModel):
+    """What a server allows."""
 
-    `providers` are the local model servers that callers without the home's key may seat.
-    `proxies` are the addresses whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed; `traces` is where spans are sent.
-    """
-
-    programs: tuple[str, ...] | None = None
-    providers: tuple[str, ...] = ()
-    limits: Mapping[Role, CallLimits] = field(default_factory=lambda: {role: build_limits(role) for role in ROLES})
-    proxies: tuple[str, ...] = ()
-    traces: str = ""
-
-    def select_programs(self, *, is_local: bool) -> tuple[str, ...] | None:
-        """The programs that may be started; None: any, for a holder of the key of the home."""
-        return () if self.programs is None and not is_local else self.programs
-
-    @property
-    def largest_body(self) -> int:
-        """The most bytes that anybody may send."""
-        return max(each.largest_body for each in self.limits.values())
-
-
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     programs: list[str] | None = None
+    """Those that may be started: names of agents or recipe files; None: as the address of the server says."""
     providers: list[LocalServer] = []
-    limits: dict[str, Any] = {}
+    """The local model servers that callers without the home's key may seat."""
+    limits: dict[Role, CallLimits] = Field(default_factory=lambda: spread_limits({}))
     proxies: list[str] = []
+    """The addresses whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed."""
     traces: str = Field(default="", pattern="^(https?://[^/?#]+(/[^?#]*)?)?$")
+    """Where spans are sent."""
 
     @field_validator("proxies")
     @classmethod
@@ -97,24 +84,29 @@ class _Form(BaseModel):
                 raise ValueError(f"{each!r} is everybody; write the addresses of your proxies")
         return given
 
+    def select_programs(self, *, is_local: bool) -> Sequence[str] | None:
+        """The programs that may be started; None: any, for a holder of the key of the home."""
+        return () if self.programs is None and not is_local else self.programs
+
+    @property
+    def largest_body(self) -> int:
+        """The most bytes that anybody may send."""
+        return max(each.largest_body for each in self.limits.values())
+
 
 def load_server_settings(home: Path) -> ServerSettings:
     """The settings of the servers of a home; raises BadSetting."""
     path = home / NAME
     try:
-        form = _Form.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-        shared = {name: value for name, value in form.limits.items() if not isinstance(value, dict)}
-        roles = {name: value for name, value in form.limits.items() if isinstance(value, dict)}
-        unknown = sorted(roles.keys() - set(ROLES))
-        if unknown:
-            raise BadSetting(f"{path}: limits.{unknown[0]}: no role is called so; the roles are: {', '.join(ROLES)}")
-        limits = {role: build_limits(role, **shared | roles.get(role, {})) for role in ROLES}
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        if isinstance(given.get("limits"), dict):
+            given["limits"] = spread_limits(given["limits"])
+        return ServerSettings.model_validate(given)
     except FileNotFoundError:
         return ServerSettings()
     except ValidationError as cause:
         raise BadSetting(f"{path}: {explain_validation_error(cause)}") from cause
+    except BadSetting as cause:
+        raise BadSetting(f"{path}: {cause}") from cause
     except (OSError, ValueError) as cause:
         raise BadSetting(f"{path} cannot be read: {cause}") from cause
-    programs = None if form.programs is None else tuple(form.programs)
-    given = {"proxies": tuple(form.proxies), "providers": tuple(form.providers)}
-    return ServerSettings(programs=programs, limits=limits, traces=form.traces, **given)
