@@ -29,7 +29,6 @@ FILLED: list[tuple[type[BaseModel], type[Any], dict[str, str]]] = [
     (breakers.RecordParams, facts.SoloDecided, {"agent": "source", "decision": "text", "idempotency_key": "key"}),
     (TABLE["cstp.resetCircuit"].params, facts.CircuitReset, {}),
     (breakers.PolicyParams, facts.Policy, {}),
-    (breakers.CategoryConfidenceIn, facts.CategoryConfidence, {}),
     (TABLE["cstp.reviewDecision"].params, facts.OutcomeReviewed, {"idempotency_key": "key"}),
     (TABLE["cstp.settleObligation"].params, facts.ObligationSettled, {"idempotency_key": "key"}),
     (TABLE["cstp.createThread"].params, facts.ThreadCreated, {}),
