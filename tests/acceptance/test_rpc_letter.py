@@ -278,7 +278,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "moot.newConference": {
         **CONFERENCE,
         **SUBJECT,
+        **TOOLS,
         "topic": "Which cache?",
+        "files": [{"name": "plan.md", "text": "# Plan"}],
         "roles": ["architect", {"id": "reviewer", "instructions": "Doubt it."}],
         "moderator": "mailbox",
         "agenda": "The catalogue is slow.",

@@ -241,7 +241,7 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
         assert any(f"the archive {file}" in each["fault"] for each in cli.json("verify", code=5) if each["fault"])
         assert "not looked at" in cli("verify", "--no-archives").err
         file.write_bytes(whole)
-    assert f"archived in {file}, intact: sessions: 2" in cli("verify").err
+    assert f"the archive {file} is intact; sessions in it: 2" in cli("verify").err
     # The archive is a ledger by itself.
     reader = Cli(cli.home, cli.cwd, MOOT_LEDGER=str(file))
     assert list_faults(reader, code=0) == {}

@@ -243,7 +243,7 @@ class LedgerVerifier:
             faults = await _find_archive_faults(Path(file), heads, self._clock)
             self._result.faults += [f"the archive {file}: {fault}" for fault in faults]
             if not faults:
-                self._result.notes.append(f"archived in {file}, intact: sessions: {len(heads)}")
+                self._result.notes.append(f"the archive {file} is intact; sessions in it: {len(heads)}")
 
 
 async def _find_archive_faults(path: Path, heads: Sequence[RegisteredHead], clock: Clock) -> list[str]:
