@@ -92,7 +92,9 @@ def test_the_next_messages_answer_for_seats_from_outside_until_the_decision(serv
 
 def test_a_stream_tells_what_is_said_and_ends_with_the_decision(server: Server, tmp_path: Path) -> None:
     """A-2: progress as status updates, the decision as an artifact, then the last status."""
-    platform = write_script(tmp_path / "scene.toml", PERSONA)
+    # On a busy machine a meeting can end before its stream begins: then there is nothing to tell.
+    slow = {seat: {**kinds, "stand": [{**kinds["stand"][0], "delay": 2}]} for seat, kinds in PERSONA.items()}
+    platform = write_script(tmp_path / "scene.toml", slow)
     seats = [{"id": name, "platform": platform} for name in PERSONA]
     settings = {"protocol": "persona", "seats": seats, "turns": 1, "language": "en"}
     body = {"jsonrpc": "2.0", "id": 7, "method": "SendStreamingMessage"}

@@ -109,7 +109,7 @@ def test_the_help_lists_every_command_and_the_exit_codes(cli: Cli) -> None:
         "5 a check",
         "130",
     ):
-        assert code in told
+        assert code in " ".join(told.split())
     assert cli("--version").out.startswith("moot, version ")
 
 

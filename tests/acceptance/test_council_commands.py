@@ -414,7 +414,7 @@ def test_minutes_page_and_record_of_a_debate(cli: Cli, decided: str) -> None:
     """D-4, D-13: `show` is the minutes; the page has the same decision; a form that it has not is refused."""
     minutes = cli("export", "s", "minutes").out
     assert cli("show", "s").out == minutes
-    assert re.match(r"# Minutes: Which database\?\n\ns · \S+Z – \S+Z · Protocol: debate · Stakes: high\n", minutes)
+    assert re.match(r"# Minutes: Which database\?\n\ns · .+ UTC – .+ UTC · Protocol: debate · Stakes: high\n", minutes)
     assert "\n#5 · **ada** · challenges · about #3 · 70 % sure · " in minutes
     page = cli("export", "s", "html").out
     assert page.startswith("<!doctype html>")
