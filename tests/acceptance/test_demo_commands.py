@@ -45,6 +45,11 @@ def test_the_list_has_one_line_for_each_protocol(cli: Cli) -> None:
     assert cli("list").out == ""
 
 
+def test_a_quiet_demo_prints_its_answer_alone(cli: Cli) -> None:
+    """L-2: `-q` is what it is in every command that holds a session."""
+    assert cli("demo", "debate", "--language", "en", "-q").out == "after the peak\n"
+
+
 def test_a_pipe_gets_the_first_demo_at_once_and_lists_mark_it(cli: Cli) -> None:
     done = cli("demo")
     assert "persona       Open the source of our engine?" in done.out

@@ -58,7 +58,7 @@ def demo(
     if topic is not None:
         ask_first_question(topic)
     language, as_json = options.get("language") or guess_language(), hold.as_json
-    terminal = TerminalSession(required=hold.required)
+    terminal = TerminalSession(required=hold.required, is_quiet=hold.quiet)
 
     async def work() -> int:
         if fast and pace not in {None, "fast"}:
@@ -67,7 +67,8 @@ def demo(
             print_demos(language, as_json=as_json)
             return output.DONE
         chosen = load_demo(name, language) if name is not None else choose_demo(language, as_json=as_json)
-        speed: Pace = "fast" if fast or (pace is None and (as_json or not sys.stdout.isatty())) else pace or "reading"
+        is_unseen = as_json or hold.quiet or not sys.stdout.isatty()
+        speed: Pace = "fast" if fast or (pace is None and is_unseen) else pace or "reading"
         return await play(terminal, chosen, speed, session=options.get("session"), as_json=as_json)
 
     raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
@@ -80,8 +81,8 @@ async def play(terminal: TerminalSession, chosen: Demo, pace: Pace, *, session: 
         options = build_demo_options(chosen, moot.environ, pace=pace)
         options["session"] = session
         terminal.session = await moot.open(chosen.topic, **options)
-        if as_json:
-            return await terminal.hold(moot, as_json=True)
+        if as_json or terminal.is_quiet:
+            return await terminal.hold(moot, as_json=as_json)
         console = output.build_console()
         print_head(console, chosen)
         with follow_keys(moot) as has_keys:
