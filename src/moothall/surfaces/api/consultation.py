@@ -7,7 +7,7 @@ from pydantic import Field
 
 from moothall.app.rosters import build_consultation_options, parse_seats
 from moothall.domain.consult import ConsultKind
-from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
+from moothall.domain.ids import MAX_SEAT_LENGTH, SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
@@ -31,7 +31,7 @@ class ConsultParams(ConsultationParams):
         ),
     ] = None
     seat: SeatRef = None
-    to: Annotated[str, Field(min_length=1, max_length=64, description="Whom to ask: a seat's name.")]
+    to: Annotated[str, Field(min_length=1, max_length=MAX_SEAT_LENGTH, description="Whom to ask: a seat's name.")]
     question: Annotated[str, Field(min_length=1, max_length=8_000)]
     background: ConsultText = ""
     understanding: Annotated[

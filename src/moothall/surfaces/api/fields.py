@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, AliasChoices, Field
 from pydantic.alias_generators import to_snake
 
-from moothall.domain.ids import SessionId, parse_session_id
+from moothall.domain.ids import MAX_SEAT_LENGTH, SessionId, parse_session_id
 from moothall.domain.limits import Share, explain_violation
 from moothall.domain.roster import MAILBOX, MAX_FAMILY_LENGTH
 from moothall.memory.facts import Line, Name
@@ -59,9 +59,12 @@ DecisionRef = Annotated[
 ]
 _OMITTED: Final = "may be omitted with a seat's token."
 ParticipantRef = Annotated[
-    str | None, build_ref("participant", "agent", "agentId", "seat", max_length=64, description=f"Who speaks; {_OMITTED}")
+    str | None,
+    build_ref("participant", "agent", "agentId", "seat", max_length=MAX_SEAT_LENGTH, description=f"Who speaks; {_OMITTED}"),
 ]
-SeatRef = Annotated[str | None, build_ref("seat", "participant", "agent", max_length=64, description=f"Whose asks; {_OMITTED}")]
+SeatRef = Annotated[
+    str | None, build_ref("seat", "participant", "agent", max_length=MAX_SEAT_LENGTH, description=f"Whose asks; {_OMITTED}")
+]
 AskRef = Annotated[str | None, Field(max_length=200, description="The ask's id. Default: the one that waits for the seat.")]
 AgentName = Annotated[
     str | None,
@@ -104,7 +107,7 @@ SwapsRef = Annotated[
 class ParticipantIn(ApiModel):
     """A seat. Without a platform somebody comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
 
-    id: Annotated[str, Field(max_length=64)]
+    id: Annotated[str, Field(max_length=MAX_SEAT_LENGTH)]
     platform: Annotated[str, Field(max_length=500)] = MAILBOX
     stance: Annotated[str, Field(max_length=200)] = ""
     instructions: Annotated[str, Field(max_length=8_000)] = ""

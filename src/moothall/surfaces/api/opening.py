@@ -21,7 +21,7 @@ from moothall.app.seats import discover_platforms
 from moothall.app.session_options import describe_option, find_refusal, list_public_options
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
-from moothall.domain.ids import parse_session_id
+from moothall.domain.ids import MAX_SEAT_LENGTH, parse_session_id
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadSetting, NotAllowed, describe_install
 from moothall.locale.catalogues import OPENING
@@ -258,7 +258,7 @@ async def invite_seat(
     call: Call,
     session_id: SessionRef,
     *,
-    seat: Annotated[str, Field(max_length=64)],
+    seat: Annotated[str, Field(max_length=MAX_SEAT_LENGTH)],
     family: FamilyRef = "",
     lasts_hours: Hours = INVITE_HOURS,
     url: UrlRef = LOCAL_URL,

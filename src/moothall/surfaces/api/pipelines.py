@@ -10,6 +10,7 @@ from pydantic import Field
 from moothall.app.pipelines import PipelineFile, build_pipeline_options, load_pipeline, parse_pipeline
 from moothall.domain.facts import Language
 from moothall.domain.roster import MAILBOX
+from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import BadSetting
 from moothall.protocols.consultation.timeline import ConsultingTimeline
 from moothall.protocols.pipeline.timeline import PipelineTimeline, StepLine, build_decision, list_step_lines
@@ -25,7 +26,7 @@ class OpenPipelineParams(PipelineParams):
     pipeline: Annotated[
         str, Field(min_length=1, max_length=200_000, description="The pipeline as TOML, or the name of one that ships with Moot.")
     ]
-    task: Annotated[str, Field(max_length=20_000, description="The task. Default: the pipeline's own.")] = ""
+    task: Annotated[str, Field(max_length=MAX_TOPIC_LENGTH, description="The task. Default: the pipeline's own.")] = ""
     idempotency_key: IdempotencyKey = ""
 
 

@@ -10,7 +10,9 @@ from pydantic import Field
 from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject
 from moothall.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
 from moothall.app.conferences.unattended import Relay, watch_changes
+from moothall.domain.ids import MAX_SEAT_LENGTH
 from moothall.domain.roster import MAILBOX, Seat
+from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import MootError, OutOfTurn
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.facts import MAX_ROUNDS, MODERATOR
@@ -29,7 +31,7 @@ log = logging.getLogger("moot")
 MAX_WAIT_SECONDS: Final = 45.0
 
 ConferenceRef = Annotated[str, Field(max_length=64, description="The conference's name.")]
-RoleRef = Annotated[str | None, Field(max_length=64, description="Who speaks; may be omitted with a seat's token.")]
+RoleRef = Annotated[str | None, Field(max_length=MAX_SEAT_LENGTH, description="Who speaks; may be omitted with a seat's token.")]
 
 
 class RoleIn(ParticipantIn):
@@ -40,7 +42,7 @@ class RoleIn(ParticipantIn):
 
 class NewConferenceParams(RoundtableParams):
     conference: ConferenceRef
-    topic: Annotated[str, Field(min_length=1, max_length=20_000)]
+    topic: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
     roles: Annotated[list[str | RoleIn], Field(min_length=1, max_length=63, description="The speakers, in their order.")]
     moderator: Annotated[str, Field(max_length=500, description="The platform of who writes the minutes.")] = MAILBOX
     agenda: Annotated[str, Field(max_length=50_000, description="The background that every speaker reads.")] = ""
@@ -286,7 +288,7 @@ async def give_conference_input(
 async def skip_turn(
     call: Call,
     conference: ConferenceRef,
-    role: Annotated[str, Field(max_length=64)],
+    role: Annotated[str, Field(max_length=MAX_SEAT_LENGTH)],
     why: Annotated[str, Field(max_length=2_000)] = "",
 ) -> ConferenceOut:
     """Skip the turn of the role whose turn it is; the turn is recorded as skipped."""

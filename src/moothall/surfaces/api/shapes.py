@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, Field
 
 from moothall.codec.languages import KnownLanguage
-from moothall.domain.topic import Stakes
+from moothall.domain.roster import MAX_SEATS
+from moothall.domain.topic import MAX_LABELS, MAX_TOPIC_LENGTH, Stakes
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.protocols.council.facts import AdviceOutcome, Chooser, ContributionType, Debate, Panel, PanelOrder
 from moothall.reports.decision import Movement
@@ -20,15 +21,15 @@ from moothall.surfaces.api.method import ApiModel
 
 
 class OpenParams(ApiModel):
-    topic: Annotated[str, Field(min_length=1, max_length=20_000)]
-    participants: Annotated[list[str | fields.ParticipantIn], Field(min_length=2, max_length=64)]
+    topic: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
+    participants: Annotated[list[str | fields.ParticipantIn], Field(min_length=2, max_length=MAX_SEATS)]
     protocol: Annotated[
         str, Field(max_length=100, description="structured_debate, advisory_panel, consensus, or any other installed protocol.")
     ] = "structured_debate"
     category: fields.Short = ""
     stakes: Stakes = "medium"
-    tags: Annotated[list[fields.Short], Field(max_length=32)] = []
-    options: Annotated[list[fields.Short], Field(max_length=32, description="The possible answers, if known.")] = []
+    tags: Annotated[list[fields.Short], Field(max_length=MAX_LABELS)] = []
+    options: Annotated[list[fields.Short], Field(max_length=MAX_LABELS, description="The possible answers, if known.")] = []
     thread: fields.Short = ""
     built_on: Annotated[list[fields.Short], Field(max_length=32, description="Earlier decisions that this one builds on.")] = []
     blind: Annotated[bool, Field(description="Everyone writes before anyone reads.")] = True
