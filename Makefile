@@ -41,7 +41,7 @@ check: check-source check-page
 check-source: $(VENV)/.dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+	@$(BIN)/mypy -n 2
 	@$(BIN)/lint-imports
 	@$(BIN)/python checks/source_figures.py --tight
 	@$(BIN)/python checks/catalogues.py --check
