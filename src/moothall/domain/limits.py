@@ -57,6 +57,8 @@ def explain_violation(what: str, value: object, kind: Any, limits: tuple[object,
         return _explain_items(what, value, arguments[0], _find_number(limits, MaxLen, "max_length"))
     if kind is str:
         return _explain_text(what, value, limits)
+    if kind is bool:
+        return None if isinstance(value, bool) else f"{what} must be true or false"
     if kind in {int, float}:
         return _explain_number(what, value, limits, is_whole=kind is int)
     if isinstance(value, datetime):

@@ -21,7 +21,7 @@ from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.rules.collisions import find_invitation
 from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer, build_decision_report
-from moothall.protocols.swarm.rules.operations import MAX_DIRECTION_LENGTH, REASONS
+from moothall.protocols.swarm.rules.operations import list_params
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
 from moothall.reports import person_steps
@@ -121,15 +121,13 @@ def _define_list(
 
 
 def _allow_operations(asked: SwarmAsk) -> Schema:
-    params: dict[str, Schema] = {
-        "direction": schemas.allow_line(MAX_DIRECTION_LENGTH),
-        "amount": {"type": "number", "minimum": 0, "maximum": asked.state.settings.max_deposit},
-        "targetDirection": schemas.allow_line(MAX_DIRECTION_LENGTH),
-        "reason": schemas.allow_values(REASONS),
-        "evidence": schemas.allow_line(MAX_TEXT),
-        "description": schemas.allow_line(MAX_LINE),
-        "newRole": schemas.allow_values(get_args(facts.Role)),
-    }
+    # The reason of a stop signal, which has fixed values, stands for that of a role.
+    kinds = {name: each.annotation for operation in reversed(OFFERED) for name, each in list_params(operation).items()}
+    limits = {name: schemas.build_schema(kind).items() for name, kind in kinds.items()}
+    # What is empty is refused by the blackboard, and not asked for once more.
+    params: dict[str, Schema] = {name: {key: each for key, each in of if key != "minLength"} for name, of in limits.items()}
+    params["amount"] = {"type": "number", "minimum": 0, "maximum": asked.state.settings.max_deposit}
+    params["newRole"] = schemas.allow_values(get_args(facts.Role))
     operation = {
         "type": "object",
         "properties": {

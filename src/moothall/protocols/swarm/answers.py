@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from annotated_types import Ge, Le, MaxLen, MinLen, Predicate
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen, Predicate
 
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.protocols.swarm.json_fields import to_camel_case
@@ -16,11 +16,17 @@ from moothall.scoring.positions import VotePosition
 
 MAX_OPERATIONS: Final = 20
 MAX_FINDINGS: Final = 10
+MAX_DIRECTION_LENGTH: Final = 200
 
 Number = Annotated[float, Predicate(math.isfinite)]
 Share = Annotated[float, Ge(0), Le(1)]
 Line = Annotated[str, MaxLen(500)]
 Text = Annotated[str, MaxLen(4_000)]
+Words = Annotated[str, MinLen(1), MaxLen(500)]
+Evidence = Annotated[str, MinLen(1), MaxLen(4_000)]
+Direction = Annotated[str, MinLen(1), MaxLen(MAX_DIRECTION_LENGTH)]
+Amount = Annotated[float, Gt(0)]
+SignalReason = Literal["contradictory_evidence", "better_alternative", "resource_conflict"]
 Confidence = Literal["high", "medium", "low"]
 Scalar = Text | bool | int | Number | None
 Param = Scalar | tuple[Scalar, ...] | dict[str, Scalar | tuple[Scalar, ...]]
@@ -38,7 +44,7 @@ class FoundIdea:
     """One finding. `confidence`, `needs_validation` and `search_attempted` mark one that was made without looking things up."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
-    core_idea: Annotated[str, MinLen(1), MaxLen(500)]
+    core_idea: Words
     perspective: Annotated[str, MaxLen(100)] = ""
     details: Text = ""
     agrees_with: Annotated[tuple[Line, ...], MaxLen(10)] = ()

@@ -19,13 +19,12 @@ from moothall.domain.roster import MEASURE, parse_kind
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.answer_table import FORMS, SwarmAsk, build_answer_schema, build_person_ask
-from moothall.protocols.swarm.answers import ConflictReview, RoundReport, SimilarityReport
+from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, ConflictReview, RoundReport, SimilarityReport
 from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR, OperationResult, RoundOrder
 from moothall.protocols.swarm.json_fields import DISPLAY_NAMES, format_agent_name, take_fields
 from moothall.protocols.swarm.rules import evidence
 from moothall.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
 from moothall.protocols.swarm.rules.ideas import build_comparison
-from moothall.protocols.swarm.rules.operations import MAX_DIRECTION_LENGTH
 from moothall.protocols.swarm.rules.round_start import is_ping
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Agent, Finding, Swarm

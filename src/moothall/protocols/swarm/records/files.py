@@ -22,7 +22,7 @@ from moothall.protocols.swarm.reports.report import build_swarm_report, list_sec
 from moothall.protocols.swarm.reports.standing import build_choice_json, build_standing_json
 from moothall.protocols.swarm.reports.timeline import IdeaJoin, LoggedOperation, ReceivedReport, SwarmTimeline
 from moothall.protocols.swarm.rules.evidence import AnswerIndex
-from moothall.protocols.swarm.rules.operations import read_amount
+from moothall.protocols.swarm.rules.operations import read_params
 from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
 from moothall.reports.json_text import dump_json
 from moothall.reports.markdown import format_cell, format_table, quote_markdown, render_markdown
@@ -116,7 +116,9 @@ def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
     settings = timeline.state.settings
     # What was deposited, also where the direction had no room left for all of it.
     amounts = {
-        f"op-{each.result.number}": read_amount(each.wanted.params or {}, settings)
+        f"op-{each.result.number}": float(
+            read_params("deposit_pheromone", each.wanted.params or {}).get("amount", settings.deposit)
+        )
         for each in timeline.operations
         if each.result.operation == "deposit_pheromone" and each.result.success
     }

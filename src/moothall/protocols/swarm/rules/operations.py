@@ -1,31 +1,33 @@
-"""The six operations: the only way in which an agent can change the blackboard.
+"""The six operations: the only way in which an agent can change the blackboard. The parameters of a handler are those of its
+operation, with their limits.
 
 Each is validated, numbered, executed once or refused, and answered. An agent can change only its own direction and subtask, and
 otherwise only what its operation is for. No operation sets a concentration directly.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
-from typing import Final, NamedTuple, get_args
+from inspect import Parameter, signature
+from typing import Any, Final, NamedTuple, get_args
 
 from moothall.domain.ids import SeatId
-from moothall.domain.replace import fast_replace
+from moothall.domain.limits import explain_violation
+from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.safe_text import one_line, strip_control
 from moothall.domain.topic import normalize_label
-from moothall.protocols.swarm.answers import Confidence, Operation, RoundReport
-from moothall.protocols.swarm.facts import OperationResult, Role, SwarmSettings
-from moothall.protocols.swarm.json_fields import take_fields
+from moothall.protocols.swarm import answers
+from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, Direction, FoundIdea, Operation, RoundReport
+from moothall.protocols.swarm.facts import OperationResult, Role
+from moothall.protocols.swarm.json_fields import take_fields, to_camel_case
 from moothall.protocols.swarm.rules.evidence import direction_key
 from moothall.protocols.swarm.state import Agent, Finding, Pheromone, Signal, SubtaskClaim, Swarm
 from moothall.scoring.likeness import normalize_idea
 from moothall.scoring.stigmergy import add_deposit, apply_stop_signal
 
-REASONS: Final = ("contradictory_evidence", "better_alternative", "resource_conflict")
 OWN_FIELDS: Final = ("current.exploringDirection", "current.claimedSubtask")
-MAX_DIRECTION_LENGTH: Final = 200
 MAX_DIRECTIONS: Final = 256
 MAX_CLAIMS: Final = 256
 _FINDING: Final = "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"
@@ -91,13 +93,11 @@ class BlackboardEditor:
         agent = self.agents.get(seat)
         if agent is None or agent.status in {"terminated", "removed"}:
             raise OperationRefused("this agent takes no part any more", "agent_not_found")
-        return handler(self, agent, params)
+        return handler(self, agent, **read_params(name, params))
 
-    def _deposit_pheromone(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
-        _validate_names(params, "direction", "amount")
-        direction = _read_text(params, "direction", MAX_DIRECTION_LENGTH)
-        amount = read_amount(params, self._settings)
-        if not 0 < amount <= self._settings.max_deposit:
+    def _deposit_pheromone(self, agent: Agent, direction: Direction, amount: answers.Amount = 0.0) -> OperationEffect:
+        amount = amount or self._settings.deposit
+        if amount > self._settings.max_deposit:
             raise OperationRefused(f"amount must be more than 0 and at most {self._settings.max_deposit:g}")
         key = direction_key(direction)
         if key not in self.board.pheromones and len(self.board.pheromones) >= MAX_DIRECTIONS:
@@ -125,16 +125,12 @@ class BlackboardEditor:
         if words:
             self._add_deposit(words, by, self._settings.deposit)
 
-    def _send_stop_signal(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
-        _validate_names(params, "targetDirection", "reason", "evidence")
-        direction = _read_text(params, "targetDirection", MAX_DIRECTION_LENGTH)
-        reason = params.get("reason")
-        if reason not in REASONS:
-            raise OperationRefused(f"reason must be one of: {', '.join(REASONS)}")
-        evidence = _read_text(params, "evidence", 4_000)
+    def _send_stop_signal(
+        self, agent: Agent, target_direction: Direction, reason: answers.SignalReason, evidence: answers.Evidence
+    ) -> OperationEffect:
         if not self._settings.stop_signals:
             raise OperationRefused("stop signals are switched off in this run")
-        key = direction_key(direction)
+        key = direction_key(target_direction)
         pheromone = self.board.pheromones.get(key)
         if pheromone is None:
             raise OperationRefused("targetDirection is not on the blackboard")
@@ -147,7 +143,7 @@ class BlackboardEditor:
             id=f"signal-{number}",
             sender=agent.seat,
             target=key,
-            reason=str(reason),
+            reason=reason,
             evidence=evidence,
             strength=self._settings.signal_strength,
             round=self._state.round,
@@ -163,9 +159,7 @@ class BlackboardEditor:
                 self._change_agent(other, signals_received=other.signals_received + 1)
         return OperationEffect(pheromone.direction, pheromone.concentration, after, signal.id)
 
-    def _claim_subtask(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
-        _validate_names(params, "description")
-        description = _read_text(params, "description", 500)
+    def _claim_subtask(self, agent: Agent, description: answers.Words) -> OperationEffect:
         # The id is a hash of the normalized text: two agents that describe the same subtask share its claim.
         name = f"subtask-{sha256(normalize_label(description).encode()).hexdigest()[:8]}"
         claim = self.board.claims.get(name)
@@ -181,69 +175,42 @@ class BlackboardEditor:
         self._change_agent(agent, subtask=name)
         return OperationEffect(name)
 
-    def _add_finding(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
-        # Models often wrap the parameters in an object `finding`; both forms are accepted.
-        if set(params) == {"finding"}:
-            inner = params["finding"]
-            if not isinstance(inner, Mapping):
-                raise OperationRefused("finding must be an object")
-            params = inner
-        _validate_names(params, *_FINDING.split())
-        idea = _read_text(params, "coreIdea", 500)
-        if not normalize_idea(idea):
+    def _add_finding(self, agent: Agent, **said: Any) -> OperationEffect:
+        found = FoundIdea(**said)
+        if not normalize_idea(found.core_idea):
             raise OperationRefused("coreIdea must say something")
-        levels: dict[str, Confidence] = {str(each): each for each in get_args(Confidence)}
-        confidence = levels.get(str(params.get("confidence")))
-        if confidence is None and params.get("confidence") is not None:
-            raise OperationRefused("confidence must be high, medium or low")
-        finding = Finding(
-            number=len(self.board.findings) + 1,
-            seat=agent.seat,
-            round=self._state.round,
-            direction=agent.direction,
-            core_idea=idea,
-            perspective=_read_text(params, "perspective", 100, is_needed=False),
-            details=strip_control(_read_text(params, "details", 4_000, is_needed=False, is_line=False)),
-            agrees_with=_read_texts(params.get("agreesWith")),
-            confidence=confidence,
-            needs_validation=_read_flag(params, "needsValidation"),
-            search_attempted=_read_flag(params, "searchAttempted"),
-        )
+        place = {"number": len(self.board.findings) + 1, "round": self._state.round, "direction": agent.direction}
+        finding = copy_fields(Finding, found, seat=agent.seat, **place)
         views = {normalize_label(finding.perspective)} if finding.perspective else set()
         self._change_board(findings=(*self.board.findings, finding), perspectives=self.board.perspectives | views)
         self._change_agent(agent, findings=agent.findings + 1)
         return OperationEffect(finding.id)
 
-    def _request_role(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
-        _validate_names(params, "newRole", "reason")
+    def _request_role(self, agent: Agent, new_role: answers.Words, reason: answers.Text = "") -> OperationEffect:
         # `DEEP_ANALYST`, `DeepAnalyst` and `deep_analyst` name the same role.
-        roles: dict[object, Role] = {str(role).replace("_", ""): role for role in get_args(Role)}
-        wanted = params.get("newRole")
-        role = roles.get(wanted.upper().replace("_", "")) if isinstance(wanted, str) else None
+        roles: dict[str, Role] = {str(role).replace("_", ""): role for role in get_args(Role)}
+        role = roles.get(new_role.upper().replace("_", ""))
         if role is None:
             raise OperationRefused(f"newRole must be one of: {', '.join(get_args(Role))}")
-        _read_text(params, "reason", 4_000, is_needed=False)
         # Only a request: roles change when the round is settled, so that all operations of a round see the same roles.
         self._change_agent(agent, wanted_role=role)
         return OperationEffect(role, detail="requested: granted at the end of the round if the rule allows it")
 
-    def _update_own_state(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
-        _validate_names(params, "updates")
-        updates = params.get("updates")
+    def _update_own_state(self, agent: Agent, updates: Mapping[str, answers.Param]) -> OperationEffect:
         if not isinstance(updates, Mapping) or not updates:
             raise OperationRefused(f"updates must be an object with {' or '.join(OWN_FIELDS)}")
         forbidden = [one_line(str(name))[:100] for name in updates if name not in OWN_FIELDS]
         if forbidden:
             raise OperationRefused(f"{forbidden[0]!r} is not yours to set; you may set {' and '.join(OWN_FIELDS)}")
-        direction, subtask = agent.direction, agent.subtask
-        if OWN_FIELDS[0] in updates:
-            direction = "" if updates[OWN_FIELDS[0]] is None else _read_text(updates, OWN_FIELDS[0], MAX_DIRECTION_LENGTH)
-        if OWN_FIELDS[1] in updates:
-            subtask = "" if updates[OWN_FIELDS[1]] is None else _read_text(updates, OWN_FIELDS[1], 100)
-            claim = self.board.claims.get(subtask)
-            # Claims are limited per subtask, so an agent cannot take one by writing it into its own state.
-            if subtask and (claim is None or agent.seat not in claim.claimed_by):
-                raise OperationRefused("claimedSubtask must be null or one that you have claimed")
+        before = (agent.direction, agent.subtask)
+        direction, subtask = (
+            old if name not in updates else "" if updates[name] is None else str(_read_value(name, updates[name], Direction))
+            for name, old in zip(OWN_FIELDS, before, strict=True)
+        )
+        claim = self.board.claims.get(subtask)
+        # Claims are limited per subtask, so an agent cannot take one by writing it into its own state.
+        if subtask != agent.subtask and subtask and (claim is None or agent.seat not in claim.claimed_by):
+            raise OperationRefused("claimedSubtask must be null or one that you have claimed")
         self._change_agent(agent, direction=direction, subtask=subtask)
         return OperationEffect(agent.seat)
 
@@ -262,7 +229,7 @@ class BlackboardEditor:
         self.agents[agent.seat] = fast_replace(self.agents[agent.seat], **changes)  # type: ignore[arg-type]  # fields of Agent
 
 
-_HANDLERS: Final[dict[str, Callable[[BlackboardEditor, Agent, Mapping[str, object]], OperationEffect]]] = {
+_HANDLERS: Final[dict[str, Callable[..., OperationEffect]]] = {
     "deposit_pheromone": BlackboardEditor._deposit_pheromone,
     "send_stop_signal": BlackboardEditor._send_stop_signal,
     "claim_subtask": BlackboardEditor._claim_subtask,
@@ -273,13 +240,48 @@ _HANDLERS: Final[dict[str, Callable[[BlackboardEditor, Agent, Mapping[str, objec
 OPERATIONS: Final = tuple(_HANDLERS)
 
 
+@cache
+def list_params(operation: str) -> dict[str, Parameter]:
+    """Return the parameters of an operation as the protocol names them, with their types, limits and defaults."""
+    source: Callable[..., object] = FoundIdea if operation == "update_finding" else _HANDLERS[operation]
+    return {to_camel_case(name): each for name, each in signature(source).parameters.items() if name not in {"self", "agent"}}
+
+
+def read_params(operation: str, params: Mapping[str, object]) -> dict[str, Any]:
+    """Return the parameters of an operation by the names of its handler; raises OperationRefused."""
+    known = list_params(operation)
+    if operation == "update_finding":
+        params = _unwrap_finding(params)
+    unknown = next((one_line(str(name))[:100] for name in params if name not in known), None)
+    if unknown is not None:
+        raise OperationRefused(f"unknown parameter {unknown!r}; known: {', '.join(known)}")
+    missing = [name for name, each in known.items() if each.default is Parameter.empty and name not in params]
+    if missing:
+        raise OperationRefused(f"{missing[0]} is missing")
+    return {known[name].name: _read_value(name, value, known[name].annotation) for name, value in params.items()}
+
+
+def _unwrap_finding(params: Mapping[str, object]) -> Mapping[str, object]:
+    """Models often wrap a finding in an object `finding`, and write null for what they leave out; both are accepted."""
+    inner = params.get("finding") if set(params) == {"finding"} else params
+    return {name: value for name, value in inner.items() if value is not None} if isinstance(inner, Mapping) else params
+
+
+def _read_value(name: str, value: object, kind: object) -> object:
+    """Return a text on one line, and details without control characters; raises OperationRefused for what breaks its limits."""
+    if name == "agreesWith":
+        listed = value if isinstance(value, tuple | list) else (value,)
+        value = tuple(one_line(each) if isinstance(each, str) else each for each in listed)
+    elif isinstance(value, str):
+        value = strip_control(value.strip()) if name == "details" else one_line(value)
+    violation = explain_violation(name, value, kind)
+    if violation is not None:
+        raise OperationRefused(violation)
+    return value
+
+
 def _add_once(keys: tuple[str, ...], key: str) -> tuple[str, ...]:
     return keys if key in keys else (*keys, key)
-
-
-def read_amount(params: Mapping[str, object], settings: SwarmSettings) -> float:
-    """Return how much a deposit adds, whatever room there is left for it; raises OperationRefused."""
-    return _read_number(params.get("amount", settings.deposit), "amount")
 
 
 def list_operations(report: RoundReport) -> Iterator[Operation]:
@@ -319,50 +321,3 @@ def list_reports_in_turn(state: Swarm) -> Iterator[tuple[SeatId, RoundReport]]:
     at = (state.round - 1) % len(state.explorers)
     seats = (*state.explorers[at:], *state.explorers[:at])
     yield from ((seat, state.answered[seat]) for seat in seats if seat in state.answered)
-
-
-def _validate_names(params: Mapping[str, object], *known: str) -> None:
-    unknown = [one_line(str(name))[:100] for name in params if name not in known]
-    if unknown:
-        raise OperationRefused(f"unknown parameter {unknown[0]!r}; known: {', '.join(known)}")
-
-
-def _read_text(params: Mapping[str, object], name: str, longest: int, *, is_needed: bool = True, is_line: bool = True) -> str:
-    value = params.get(name)
-    if value is None and not is_needed:
-        return ""
-    if not isinstance(value, str):
-        raise OperationRefused(f"{name} must be a text")
-    words = one_line(value) if is_line else value.strip()
-    if is_needed and not words:
-        raise OperationRefused(f"{name} is empty")
-    if len(words) > longest:
-        raise OperationRefused(f"{name} has {len(words)} characters; at most {longest} are taken")
-    return words
-
-
-def _read_texts(value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    listed = (value,) if isinstance(value, str) else value
-    if not isinstance(listed, tuple | list) or not all(isinstance(each, str) for each in listed):
-        raise OperationRefused("agreesWith must be a list of texts")
-    return tuple(words for each in listed[:10] if (words := one_line(each)[:500]))
-
-
-def _read_number(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise OperationRefused(f"{name} must be a number")
-    if isinstance(value, int):
-        # Clamped, because float() overflows for very large integers; every value beyond the bounds is refused all the same.
-        return float(max(-1_000, min(1_000, value)))
-    if not math.isfinite(value):
-        raise OperationRefused(f"{name} must be a finite number")
-    return value
-
-
-def _read_flag(params: Mapping[str, object], name: str) -> bool:
-    value = params.get(name, False)
-    if not isinstance(value, bool):
-        raise OperationRefused(f"{name} must be true or false")
-    return value
