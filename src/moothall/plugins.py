@@ -27,7 +27,9 @@ from moothall.domain.effects import Brief as Brief
 from moothall.domain.effects import Effect as Effect
 from moothall.domain.effects import Normalized as Normalized
 from moothall.domain.effects import Record as Record
+from moothall.domain.effects import Rulebook as Rulebook
 from moothall.domain.effects import Schema as Schema
+from moothall.domain.effects import fold as fold
 from moothall.domain.facts import BudgetExhausted as BudgetExhausted
 from moothall.domain.facts import CloseCalled as CloseCalled
 from moothall.domain.facts import Closed as Closed
@@ -62,8 +64,6 @@ from moothall.domain.protocol_state import list_lost_seats as list_lost_seats
 from moothall.domain.replace import fast_replace as fast_replace
 from moothall.domain.roster import Seat as Seat
 from moothall.domain.roster import validate_seats as validate_seats
-from moothall.domain.rulebook import Rulebook as Rulebook
-from moothall.domain.rulebook import fold as fold
 from moothall.domain.safe_text import one_line as one_line
 from moothall.domain.safe_text import quote_lines as quote_lines
 from moothall.domain.seeded_random import random_unit as random_unit

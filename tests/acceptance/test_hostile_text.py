@@ -23,7 +23,7 @@ from tests.acceptance.doors import (
 )
 from tests.support.exported_page import take_own_script
 
-from moothall.reports.markdown import extract_question, format_cell
+from moothall.reports.plain_text import extract_question, format_cell
 
 ESCAPES = (
     "\x1b[5;7mBLINK\x1b[0m\x1b]0;TITLE\x07"

@@ -13,10 +13,10 @@ from tests.unit import test_swarm_properties as swarm
 
 from moothall.domain.budget import Budget
 from moothall.domain.consult import ConsultRequest, ConsultRules
+from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Opened
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
-from moothall.domain.rulebook import Rulebook
 from moothall.protocols.consultation.facts import (
     Advice,
     AskerConclusion,

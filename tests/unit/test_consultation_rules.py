@@ -10,11 +10,10 @@ from tests.unit.test_roundtable_rules import plan
 from moothall.codec.answers import parse_answer
 from moothall.domain.budget import Usage
 from moothall.domain.consult import ConsultKind, ConsultRequest, ConsultRules, RecordFileRequest
-from moothall.domain.effects import Ask, Record
+from moothall.domain.effects import Ask, Record, fold
 from moothall.domain.facts import AsksSent, BudgetExhausted, CloseCalled, Entry, Fact, Language, Reply, SeatLost, SessionForked
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import DIRECTOR
-from moothall.domain.rulebook import fold
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import CONSULTATION_PROMPT
 from moothall.protocols.consultation.facts import (

@@ -19,7 +19,7 @@ from moothall.protocols.consultation.plugin import CONSULTATION, ConsultationSet
 from moothall.protocols.consultation.rules import ConsultingRulebook
 from moothall.protocols.consultation.timeline import ConsultingTimeline
 from moothall.protocols.roundtable.plugin import ROUNDTABLE
-from moothall.reports.terminal import render_decision_lines
+from moothall.reports.plain_text import render_decision_lines
 from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

@@ -12,7 +12,7 @@ from moothall.domain.topic import ContextFile, Topic
 from moothall.protocols.council.facts import Contribution, CouncilSettings
 from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.timeline import build_decision
-from moothall.reports.markdown import render_markdown
+from moothall.reports.plain_text import render_markdown
 
 NOTES = ContextFile(name="notes.md", text="One file is enough for ten users.\nWe will have ten thousand users by May.")
 PLAIN = "I would take it."

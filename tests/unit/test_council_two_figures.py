@@ -15,7 +15,7 @@ from moothall.domain.topic import Stakes, Topic
 from moothall.protocols.council.facts import CandidateVote, Contribution, CouncilSettings, Debate
 from moothall.protocols.council.plugin import DEBATE
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision
-from moothall.reports.terminal import render_decision_lines
+from moothall.reports.plain_text import render_decision_lines
 from moothall.scoring.positions import VotePosition
 
 

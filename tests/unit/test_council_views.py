@@ -31,8 +31,7 @@ from moothall.domain.topic import Topic
 from moothall.protocols.council.facts import AdviceResponse, ConsensusSettings, Contributed, Contribution, CouncilSettings
 from moothall.protocols.council.plugin import DEBATE
 from moothall.protocols.council.timeline import CouncilTimeline
-from moothall.reports.markdown import format_cell
-from moothall.reports.terminal import render_decision_lines
+from moothall.reports.plain_text import format_cell, render_decision_lines
 from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

@@ -13,7 +13,7 @@ from moothall.protocols.council.facts import CouncilSettings
 from moothall.protocols.council.plugin import DEBATE, AdvisorySettings
 from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.timeline import build_decision
-from moothall.reports.markdown import render_markdown
+from moothall.reports.plain_text import render_markdown
 from moothall.scoring.depth import Depth, DepthTaken, find_first_mind
 
 PROVEN = replace(BOB, accuracy=0.95, cases=30.0)

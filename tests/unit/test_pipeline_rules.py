@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from moothall.domain.budget import Budget
-from moothall.domain.effects import Ask, Record
+from moothall.domain.effects import Ask, Record, fold
 from moothall.domain.facts import CloseCalled, Entry, Fact, InputGiven, SeatLost, SessionForked
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat, Swap
-from moothall.domain.rulebook import fold
 from moothall.errors import BadSetting
 from moothall.ports.plugin import Plan
 from moothall.protocols.pipeline.facts import (

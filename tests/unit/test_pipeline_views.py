@@ -12,7 +12,7 @@ from moothall.domain.facts import Entry, InputGiven, Language, SeatLost, Session
 from moothall.domain.ids import SessionId
 from moothall.protocols.pipeline.plugin import PIPELINE
 from moothall.protocols.pipeline.timeline import PipelineTimeline
-from moothall.reports.terminal import render_decision_lines
+from moothall.reports.plain_text import render_decision_lines
 from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

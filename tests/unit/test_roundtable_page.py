@@ -14,7 +14,7 @@ from moothall.domain.facts import BudgetExhausted, CloseCalled, Language, Sessio
 from moothall.protocols.roundtable.facts import RoundtableSettings, RoundtableSpeech
 from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.protocols.roundtable.timeline import LONG_AGENDA, RoundtableTimeline
-from moothall.reports.terminal import render_decision_lines
+from moothall.reports.plain_text import render_decision_lines
 from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

@@ -19,7 +19,7 @@ from moothall.protocols.roundtable.sections import (
     fit_speeches,
 )
 from moothall.protocols.roundtable.timeline import build_roundtable_report
-from moothall.reports.markdown import render_markdown
+from moothall.reports.plain_text import render_markdown
 
 LANGUAGES = ("en", "zh")
 WHOLE = "## Summary\nShort.\n## Consensus reached\nRedis.\n## Disagreements left open\nNone.\n## Action items\nada: do it.\n"

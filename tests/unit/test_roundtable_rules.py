@@ -7,11 +7,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from moothall.domain.budget import Budget
-from moothall.domain.effects import Ask, Record
+from moothall.domain.effects import Ask, Record, fold
 from moothall.domain.facts import CloseCalled, Entry, Fact, InputGiven, SeatLost
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
-from moothall.domain.rulebook import fold
 from moothall.errors import BadRoster
 from moothall.ports.plugin import Plan
 from moothall.protocols.roundtable.facts import (

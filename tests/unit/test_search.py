@@ -14,7 +14,7 @@ from moothall.memory.search import (
     find_snippet,
     locate_terms,
 )
-from moothall.scoring.sides import stem
+from moothall.scoring.phrases import stem
 
 TOPICS = {
     "hsm": "Should we adopt HSM architecture for long-context processing?",

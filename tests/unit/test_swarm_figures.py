@@ -18,8 +18,8 @@ from moothall.protocols.swarm.records.files import render_blackboard
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.standing import compute_what_if, replay_rounds
 from moothall.protocols.swarm.state import Swarm
-from moothall.reports.markdown import render_markdown
 from moothall.reports.page import render_page
+from moothall.reports.plain_text import render_markdown
 
 IDEAS = ("Cache it.", "Cache it now.", "Buy machines.", "Rewrite all of it.", "不要缓存。")
 

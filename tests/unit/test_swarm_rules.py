@@ -35,7 +35,7 @@ from moothall.protocols.swarm.rules.round_start import apply_barrier, build_barr
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.rules.shutdown import build_resolutions, find_vote
 from moothall.protocols.swarm.state import Agent, Board, CollisionReview, Finding, Pheromone, Signal, Swarm
-from moothall.reports.terminal import render_decision_lines
+from moothall.reports.plain_text import render_decision_lines
 from moothall.scoring.resolution import ORDINARY_CONFIDENCE
 
 BUSY = Operation(operation="claim_subtask", params={"description": "A part."})

@@ -43,7 +43,7 @@ from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, add_and_describe_entry
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Finding, Swarm
-from moothall.reports.terminal import render_decision_lines
+from moothall.reports.plain_text import render_decision_lines
 from moothall.scoring.positions import VotePosition
 from moothall_testkit.snapshots import check_snapshot
 

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from moothall.codec.toml_text import MAX_KEY_PARTS, parse_toml
+from moothall.codec.settings import MAX_KEY_PARTS, parse_toml
 from moothall.errors import BadSetting
 
 LONG = ".".join(["a"] * 50_000)

@@ -8,9 +8,9 @@ from tests.unit.test_consultation_properties import CONTRACTS
 from moothall.app.protocols import find_plugin
 from moothall.app.session_reader import FoldedSession
 from moothall.domain.facts import Entry
+from moothall.domain.safe_text import dump_json
 from moothall.domain.session_state import build_session_state
 from moothall.engine.snapshot import Snapshot
-from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.page import StoredView, advance_view, build_changes
 from moothall.surfaces.api.session_view import SessionView, build_view, encode_item
 from moothall_testkit.rulebook_contract import PlayedSession, play_session

@@ -18,7 +18,7 @@ from moothall.protocols.persona.context import ContextLedger, render_context_led
 from moothall.protocols.persona.facts import Draft, DraftClaim, PersonaSettings
 from moothall.protocols.persona.plugin import PERSONA
 from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
-from moothall.reports.markdown import extract_question, format_cell, format_table, quote_markdown
+from moothall.reports.plain_text import extract_question, format_cell, format_table, quote_markdown
 from moothall.reports.wording import format_money
 from moothall.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, is_outcome_uncertain
 from moothall_testkit.snapshots import check_snapshot

@@ -27,9 +27,8 @@ from moothall.app.resources import Resources
 from moothall.app.seats import Seating, discover_platforms
 from moothall.app.session_options import Options, SeatFiller, refuse_by_protocol, validate_options
 from moothall.codec.schemas import get_adapter
-from moothall.domain.budget import DEFAULT_TOOL_RULES, DEFAULT_TURNS, GIVEN_TOOLS, Budget, ToolRules, ToolSwitch
+from moothall.domain.budget import DEFAULT_TOOL_RULES, DEFAULT_TURNS, GIVEN_TOOLS, Budget, ToolRules, ToolSwitch, parse_duration
 from moothall.domain.consult import ConsultRules
-from moothall.domain.durations import parse_duration
 from moothall.domain.effects import AnswerForm
 from moothall.domain.facts import Entry, Language, Opened, SessionImported
 from moothall.domain.given_search import select_visible

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from moothall.domain.durations import parse_duration
+from moothall.domain.budget import parse_duration
 from moothall.domain.topic import ContextFile
 from moothall.errors import BadSetting
 

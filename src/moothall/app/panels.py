@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from moothall.app.given_files import fetch_bytes
 from moothall.app.plugins import load_kinds
-from moothall.codec.languages import KnownLanguage
+from moothall.codec.settings import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, validate_seats

@@ -40,8 +40,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from moothall.app.panels import Panel, SeatForm, explain_form_error, read_text_file, resolve_platform_path
 from moothall.app.rosters import parse_seats
 from moothall.app.session_options import Options
-from moothall.codec.languages import KnownLanguage
-from moothall.codec.toml_text import parse_toml
+from moothall.codec.settings import KnownLanguage, parse_toml
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting, FolderUnwritable, MootError

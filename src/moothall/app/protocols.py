@@ -5,8 +5,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
+from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Fact, Opened
-from moothall.domain.rulebook import Rulebook
 from moothall.errors import UnknownProtocol
 from moothall.ports.plugin import AnyPlugin
 

@@ -35,8 +35,8 @@ from moothall.protocols.swarm.records.files import (
 )
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.reports.markdown import render_markdown
 from moothall.reports.page import render_page
+from moothall.reports.plain_text import render_markdown
 
 RUNS: Final = "swarm-runs"
 TEMPLATE: Final = ".template"

@@ -41,7 +41,7 @@ def read_settings(environ: Mapping[str, str]) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as cause:
         raise BadSetting(f"{path} cannot be read: {cause}") from cause
     # Imported here: most processes have no such file.
-    from moothall.codec.toml_text import parse_toml
+    from moothall.codec.settings import parse_toml
 
     settings = parse_toml(text, str(path))
     for name, value in settings.items():

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import SessionId, parse_session_id
 from moothall.domain.records import StoredRecord
+from moothall.domain.safe_text import dump_json
 from moothall.errors import BadImport, LedgerDamaged
-from moothall.reports.json_text import dump_json
 
 if TYPE_CHECKING:
     # A list of no sessions decodes nothing: it does without pydantic.

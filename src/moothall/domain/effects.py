@@ -1,13 +1,15 @@
-"""Effects: what a rulebook wants done. Rulebooks only return them; the engine carries them out."""
+"""The rulebook port, and effects: a protocol is a set of pure functions over the facts of a ledger, which return what they want
+done. The engine carries it out.
+"""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 from moothall.domain.budget import ToolRules
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.context import Perception
-from moothall.domain.facts import Fact, Language, ReadingRule, Reply, ToolUsed
+from moothall.domain.facts import Entry, Fact, Language, Opened, ReadingRule, Reply, ToolUsed
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.person import PersonAsk
 from moothall.domain.roster import Seat
@@ -190,3 +192,45 @@ class Brief(AnswerRules):
     shows_given: bool = False
     pictures: tuple[ContextFile, ...] = ()
     """What a model that takes pictures is sent with the prompt."""
+
+
+S = TypeVar("S")
+
+
+class Rulebook(Protocol[S]):
+    """The rules of one protocol. `decide` reads only the state, so that a restarted engine gets the same effects again.
+
+    A rulebook may also have `answer_rules(state, ask) -> AnswerRules`: the part of its brief by which an answer is read. Then an
+    answer that comes from outside costs no prompt.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kinds(self) -> Mapping[str, type[Fact]]:
+        """The protocol's own facts by their stored names."""
+        ...
+
+    @property
+    def forms(self) -> Mapping[str, AnswerForm]:
+        """The kinds of answers that the protocol asks for."""
+        ...
+
+    def initial(self, opened: Opened) -> S: ...
+
+    def evolve(self, state: S, entry: Entry) -> S:
+        """Return the state after one more entry. Never raises, whatever the entry holds."""
+        ...
+
+    def decide(self, state: S) -> tuple[Effect, ...]: ...
+
+    def brief(self, state: S, ask: Ask) -> Brief: ...
+
+
+def fold(rules: Rulebook[S], opened: Opened, entries: Iterable[Entry]) -> S:
+    """Return the state after the opening and these entries."""
+    state = rules.initial(opened)
+    for entry in entries:
+        state = rules.evolve(state, entry)
+    return state

@@ -9,9 +9,8 @@ from moothall.codec.answers import Reading, build_reply, parse_answer, read_stri
 from moothall.codec.person_asks import interpret_plain_text
 from moothall.domain import facts
 from moothall.domain.budget import FREE
-from moothall.domain.effects import AnswerRules, Ask, Brief
+from moothall.domain.effects import AnswerRules, Ask, Brief, fold
 from moothall.domain.ids import AskId, SeatId, SessionId
-from moothall.domain.rulebook import fold
 from moothall.domain.safe_text import fix_surrogates
 from moothall.domain.session_state import PendingAsk
 from moothall.engine.sessions import Sessions

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 from moothall.codec.chain import check_follows, compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
 from moothall.codec.stored import FactCodec
-from moothall.domain.effects import AnswerRules, Ask, Brief
+from moothall.domain.effects import AnswerRules, Ask, Brief, Rulebook
 from moothall.domain.facts import Entry, Fact, Opened
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
-from moothall.domain.rulebook import Rulebook
 from moothall.domain.session_state import SessionState, apply, build_session_state
 from moothall.engine.given_texts import FindText, drop_texts, fill_texts
 from moothall.errors import LedgerDamaged, UnknownProtocol

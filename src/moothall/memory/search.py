@@ -18,7 +18,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from moothall.scoring.sides import stem
+from moothall.scoring.phrases import stem
 
 
 def _read_words(name: str) -> str:

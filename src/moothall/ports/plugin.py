@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from moothall.domain.budget import Budget, ExpectedCalls
+from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Entry, Language, Opened
 from moothall.domain.ids import SessionId
 from moothall.domain.replace import copy_fields
 from moothall.domain.roster import Seat
-from moothall.domain.rulebook import Rulebook
 from moothall.domain.topic import Topic
 from moothall.reports.blocks import Report
 from moothall.reports.decision import Decision
-from moothall.reports.markdown import iterate_markdown
+from moothall.reports.plain_text import iterate_markdown
 from moothall.reports.timeline import SessionTimeline
 
 S = TypeVar("S")

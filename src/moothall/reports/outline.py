@@ -8,9 +8,9 @@ from typing import Final
 
 from moothall.domain.ids import USER, SeatId
 from moothall.reports.blocks import Block, Card, Details, Heading, Line, Report
+from moothall.reports.given_tools import build_tool_use, list_tool_uses
 from moothall.reports.sections import build_line_card
 from moothall.reports.timeline import SessionTimeline, TimelineLine
-from moothall.reports.tool_uses import build_tool_use, list_tool_uses
 
 _FIELD: Final = re.compile(r"\{\w*\}")
 

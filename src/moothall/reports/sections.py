@@ -15,6 +15,7 @@ from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, build_section, build_table, drop_repeated_quote
 from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
 from moothall.reports.given import build_given, summarize_given
+from moothall.reports.given_tools import build_tool_uses, describe_tool_use
 from moothall.reports.quotations import (
     build_evidence_base,
     build_quotations,
@@ -23,7 +24,6 @@ from moothall.reports.quotations import (
     mark_faults,
 )
 from moothall.reports.timeline import ReplyOrigin, SessionTimeline, TimelineLine, format_time
-from moothall.reports.tool_uses import build_tool_uses, describe_tool_use
 from moothall.reports.wording import explain_detail, format_mends, format_money, format_parking, format_percent
 from moothall.scoring.strength import Strength
 

@@ -10,10 +10,10 @@ from typing import Any, Generic, Literal, TypeVar
 
 from moothall.domain import facts
 from moothall.domain.budget import Spent
+from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.protocol_state import ProtocolState
-from moothall.domain.rulebook import Rulebook
 from moothall.domain.session_state import SessionState, apply, build_session_state
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.reports.decision import ObligationState, Status

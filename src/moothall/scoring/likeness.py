@@ -113,7 +113,7 @@ def is_opposed(one: str, other: str) -> bool:
     """Whether two statements, presumed to be about one subject, contradict each other.
 
     A semantic similarity sees what a statement is about but not its side: for it "raise taxes" and "lower taxes" are similar.
-    Four signs of opposition are checked: words of opposite poles in similar contexts (`sides.py`), a negation on one side only,
+    Four signs of opposition are checked: words of opposite poles in similar contexts (`sides.toml`), a negation on one side only,
     an inverted comparison, and different numbers in otherwise similar statements. The analysis is shallow: it misses most
     opposites whose words are not listed, and takes some paraphrases for opposites (docs/swarm-likeness.md has the figures).
     """

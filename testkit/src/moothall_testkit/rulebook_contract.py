@@ -23,7 +23,7 @@ from moothall.codec.answers import MAX_ANSWER_LENGTH, Reading, build_reply, read
 from moothall.codec.schemas import get_own_schema
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, BudgetKind, Usage
-from moothall.domain.effects import AnswerRules, Ask, Brief
+from moothall.domain.effects import AnswerRules, Ask, Brief, Rulebook, fold
 from moothall.domain.facts import (
     AsksSent,
     AsksWithdrawn,
@@ -46,7 +46,6 @@ from moothall.domain.facts import (
 )
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import DIRECTOR, Swap
-from moothall.domain.rulebook import Rulebook, fold
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.engine.step import step
 from moothall.errors import BadAnswer

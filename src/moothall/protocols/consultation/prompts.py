@@ -18,8 +18,8 @@ from moothall.domain.safe_text import one_line, quote_lines, shorten_text, strip
 from moothall.locale.catalogues import CONSULTATION_PERSON, CONSULTATION_PROMPT, ConsultationPromptText
 from moothall.protocols.consultation.facts import CONSULT, Advice
 from moothall.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState, strip_repeat_id
-from moothall.reports.markdown import quote_markdown
 from moothall.reports.person_steps import WORDS, ask_words
+from moothall.reports.plain_text import quote_markdown
 from moothall.reports.timeline import format_time
 
 

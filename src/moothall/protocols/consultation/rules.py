@@ -12,13 +12,12 @@ from hashlib import sha256
 from typing import Any, Final
 
 from moothall.domain.consult import ConsultRequest, ConsultRules
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record, Rulebook
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.roster import DIRECTOR
-from moothall.domain.rulebook import Rulebook
 from moothall.protocols.consultation import facts, prompts
 from moothall.protocols.consultation.state import (
     MAX_LEARNED,

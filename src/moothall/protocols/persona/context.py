@@ -10,11 +10,10 @@ from moothall.domain.facts import ImportSource, SessionCancelled, SessionImporte
 from moothall.domain.ids import USER, SeatId, parse_seat_id
 from moothall.domain.language import detect_language
 from moothall.domain.roster import Seat, validate_seats
-from moothall.domain.safe_text import fix_surrogates
+from moothall.domain.safe_text import dump_json, fix_surrogates
 from moothall.errors import BadImport, MootError
 from moothall.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, PersonaSettings, View
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, build_decision
-from moothall.reports.json_text import dump_json
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 _LINE_FIELDS: Final = ("id", "timestamp", "speaker", "platform", "content", "type", "relevance_score", "refers_to", "unaware_of")

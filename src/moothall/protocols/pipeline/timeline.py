@@ -7,7 +7,7 @@ from typing import Any, Final
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import dump_json, one_line
 from moothall.locale.catalogues import PIPELINE_REPORT, PipelineReportText
 from moothall.protocols.pipeline.facts import PipelineClosed, StepRejected, VerdictGiven, WorkDone
 from moothall.protocols.pipeline.rules import RULES
@@ -15,7 +15,6 @@ from moothall.protocols.pipeline.state import Pipeline
 from moothall.reports import blocks, sections
 from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent, SourcedClaim
-from moothall.reports.json_text import dump_json
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, mark_phases
 from moothall.reports.wording import describe_shared_event
 

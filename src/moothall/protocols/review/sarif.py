@@ -6,10 +6,10 @@ from typing import Any, Final, get_args
 from urllib.parse import quote
 
 from moothall.domain.quotations import fold_quotation
+from moothall.domain.safe_text import dump_json
 from moothall.protocols.review.facts import Concern
 from moothall.protocols.review.timeline import ReviewTimeline, build_decision
 from moothall.reports.decision import DecidedFinding, Decision
-from moothall.reports.json_text import dump_json
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {"critical": "error", "major": "error", "minor": "warning", "note": "note"}

@@ -16,7 +16,7 @@ from moothall.protocols.review.state import Review
 from moothall.reports import blocks, sections
 from moothall.reports.blocks import Block, Report, build_section
 from moothall.reports.decision import DecidedFinding, Decision, Dissent, SeatPosition, SourcedClaim
-from moothall.reports.markdown import iterate_markdown
+from moothall.reports.plain_text import iterate_markdown
 from moothall.reports.timeline import SessionPhase, SpokenTimeline, mark_phases
 from moothall.reports.wording import describe_shared_event
 

@@ -21,7 +21,7 @@ from moothall.errors import KeyReused, UnknownSession
 from moothall.locale.catalogues import CHAT, SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.blocks import Block, Heading
-from moothall.reports.markdown import format_cell, quote_markdown, render_blocks
+from moothall.reports.plain_text import format_cell, quote_markdown, render_blocks
 from moothall.reports.sections import describe_shared
 from moothall.reports.wording import SpokenLine, format_parking
 from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, Question, digest_request

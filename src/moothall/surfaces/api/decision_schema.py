@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from moothall.domain.safe_text import dump_json, to_camel
 from moothall.domain.topic import MAX_LABELS, normalize_label
 from moothall.reports.decision import Decision
-from moothall.reports.json_text import dump_json, to_camel
 from moothall.surfaces.api.method import build_output_schema
 
 _JSON_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {

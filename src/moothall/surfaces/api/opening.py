@@ -19,7 +19,7 @@ from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import find_plugin, load_protocols
 from moothall.app.seats import discover_platforms
 from moothall.app.session_options import describe_option, find_refusal, list_public_options
-from moothall.codec.languages import KnownLanguage
+from moothall.codec.settings import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.domain.ids import MAX_SEAT_LENGTH, parse_session_id
 from moothall.engine.snapshot import Snapshot

@@ -22,7 +22,7 @@ from moothall.engine.snapshot import Snapshot
 from moothall.errors import NotAllowed, SessionClosed, UnknownSeat
 from moothall.memory.commands import KeyedCall
 from moothall.ports.runner import MAX_WAIT_SECONDS
-from moothall.reports.terminal import render_decision_lines
+from moothall.reports.plain_text import render_decision_lines
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api import fields
 from moothall.surfaces.api.deliberation import build_seat, state_family

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field
 
-from moothall.codec.languages import KnownLanguage
+from moothall.codec.settings import KnownLanguage
 from moothall.domain.roster import MAX_SEATS
 from moothall.domain.topic import MAX_LABELS, MAX_TOPIC_LENGTH, Stakes
 from moothall.memory.remembered_decision import RememberedObligation

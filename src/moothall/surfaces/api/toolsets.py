@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 
 from moothall.app.session_options import Opener, list_public_options
 from moothall.domain.ids import parse_session_id
-from moothall.reports.json_text import dump_json
+from moothall.domain.safe_text import dump_json
 from moothall.surfaces.api.method import Call, Method, Role, list_spellings
 from moothall.surfaces.api.methods import TOOLS
 from moothall.surfaces.api.session_options import OpenerParams

@@ -25,8 +25,8 @@ from moothall.errors import BadSetting
 from moothall.locale.catalogues import BENCH, BenchText
 from moothall.locale.texts import list_languages
 from moothall.reports.blocks import Report
-from moothall.reports.markdown import render_markdown
 from moothall.reports.page import render_page
+from moothall.reports.plain_text import render_markdown
 from moothall.reports.trials import build_bench_report, describe_recommendation
 from moothall.scoring.trials import recommend, sum_up
 from moothall.surfaces.cli import output

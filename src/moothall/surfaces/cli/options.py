@@ -22,7 +22,7 @@ from moothall.app.session_options import (
     validate_options,
 )
 from moothall.app.user_settings import add_settings
-from moothall.domain.durations import parse_duration
+from moothall.domain.budget import parse_duration
 from moothall.errors import BadRoster, BadSetting, MootError
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.arguments import QUESTIONS

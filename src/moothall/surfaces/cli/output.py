@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from moothall.domain.safe_text import dump_json
 from moothall.errors import CallerError, FolderUnwritable, LedgerDamaged, MootError, ReplayDiffers
-from moothall.reports.json_text import dump_json
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

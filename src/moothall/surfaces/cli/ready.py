@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from moothall.domain.durations import parse_duration
+from moothall.domain.budget import parse_duration
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting, LedgerUnavailable
 from moothall.surfaces.cli.output import CommandResult, json_command

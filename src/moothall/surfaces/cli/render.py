@@ -13,7 +13,7 @@ from moothall.domain.safe_text import one_line, strip_control
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.blocks import Report, Tone
-from moothall.reports.terminal import TerminalLine, render_decision_lines, render_lines
+from moothall.reports.plain_text import TerminalLine, render_decision_lines, render_lines
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

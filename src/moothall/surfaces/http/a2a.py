@@ -22,9 +22,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from moothall.domain.ids import SessionId
+from moothall.domain.safe_text import dump_json
 from moothall.errors import MissingExtra, MootError, NotAllowed, SessionClosed, UnknownSession, describe_install
 from moothall.participants.a2a import CARD_PATH
-from moothall.reports.json_text import dump_json
 from moothall.surfaces.api import errors
 from moothall.surfaces.api.chat import EventReader, MeetingTeller
 from moothall.surfaces.api.chat_request import DEFAULT_PANEL, list_models

@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from moothall.domain.budget import Spent
+from moothall.domain.safe_text import dump_json
 from moothall.errors import KeyReused, MootError, NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied
-from moothall.reports.json_text import dump_json
 from moothall.surfaces.api import chat_request
 from moothall.surfaces.api.chat import ChatAnswer, ChatPieces, EventReader, Reasoning, find_or_open_meeting, follow_meeting
 from moothall.surfaces.api.method import Call

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from moothall.reports.json_text import dump_json
+from moothall.domain.safe_text import dump_json
 from moothall.surfaces.api.chat import ChatAnswer
 from moothall.surfaces.api.chat_request import ChatModel, ChatRefused, ChatRequest
 

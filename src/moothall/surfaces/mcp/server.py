@@ -24,9 +24,8 @@ from pydantic import ValidationError
 
 from moothall.app.version import VERSION
 from moothall.domain.ids import parse_session_id
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import dump_json, one_line
 from moothall.errors import BadSetting, MootError, SessionClosed
-from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.errors import explain_error
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext, explain_validation_error
 from moothall.surfaces.api.methods import TABLE, TOOLS

@@ -14,8 +14,8 @@ from typing import Any, Final, NoReturn
 from pydantic import ValidationError
 
 from moothall.app.version import VERSION
+from moothall.domain.safe_text import dump_json
 from moothall.errors import MootError
-from moothall.reports.json_text import dump_json
 from moothall.surfaces.api import errors
 from moothall.surfaces.api.method import Call, Method, explain_validation_error
 

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from moothall.domain.facts import Language
+from moothall.domain.safe_text import dump_json
 from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE, SwarmReportText
 from moothall.protocols.swarm.answers import FoundIdea
 from moothall.protocols.swarm.facts import ConvergenceMeasured
@@ -24,9 +25,8 @@ from moothall.protocols.swarm.reports.timeline import IdeaJoin, LoggedOperation,
 from moothall.protocols.swarm.rules.evidence import AnswerIndex
 from moothall.protocols.swarm.rules.operations import read_params
 from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
-from moothall.reports.json_text import dump_json
-from moothall.reports.markdown import format_cell, format_table, quote_markdown, render_markdown
 from moothall.reports.page import render_page
+from moothall.reports.plain_text import format_cell, format_table, quote_markdown, render_markdown
 from moothall.reports.timeline import format_time
 from moothall.scoring.likeness import JOIN_AT
 

@@ -20,7 +20,7 @@ from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Finding
 from moothall.reports import blocks
 from moothall.reports.decision import Decision
-from moothall.reports.markdown import render_blocks
+from moothall.reports.plain_text import render_blocks
 from moothall.reports.sections import build_losses, build_report, build_spent, format_lost_seats
 from moothall.reports.wording import format_percent
 

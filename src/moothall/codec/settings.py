@@ -1,10 +1,15 @@
-"""TOML that may come from outside: parsed within bounds."""
+"""Settings that may come from outside: TOML, parsed within bounds, and a language, one that Moot has words in."""
 
 import re
 import tomllib
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
+from pydantic import AfterValidator, WithJsonSchema
+
+from moothall.domain.facts import Language
+from moothall.domain.language import validate_language
 from moothall.errors import BadSetting
+from moothall.locale.texts import list_languages
 
 MAX_KEY_PARTS: Final = 32
 """Of one dotted key: the time that the parser takes grows with their square."""
@@ -26,3 +31,15 @@ def parse_toml(text: str, what: str) -> dict[str, Any]:
         raise BadSetting(f"{what} is not valid TOML: {cause}") from cause
     except RecursionError as cause:
         raise BadSetting(f"{what} is nested too deeply") from cause
+
+
+def _validate(language: Language) -> Language:
+    try:
+        return validate_language(language)
+    except BadSetting as fault:
+        raise ValueError(str(fault)) from fault
+
+
+KnownLanguage: TypeAlias = Annotated[
+    Language, AfterValidator(_validate), WithJsonSchema({"type": "string", "enum": list(list_languages())})
+]
