@@ -24,7 +24,7 @@ from moothall.app.session_options import SESSION_OPTIONS, describe_option
 from moothall.app.user_settings import SETTINGS
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.cli.main import LazyCommand, main
-from moothall.surfaces.rpc.jsonrpc import build_document
+from moothall.surfaces.rpc import build_document
 
 MADE = "*Written from the code when the site was built.*"
 LIMITS = {"gt": "above", "ge": "from", "lt": "below", "le": "to", "min_length": "of at least", "max_length": "of at most"}

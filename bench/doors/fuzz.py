@@ -15,7 +15,7 @@ from typing import Any, Final
 from moothall import Moot
 from moothall.surfaces.api.method import Call, Caller, Role, ServerContext
 from moothall.surfaces.api.methods import TABLE, open_server_context
-from moothall.surfaces.rpc.jsonrpc import Dispatcher
+from moothall.surfaces.rpc import Dispatcher
 
 INTERNAL: Final = -32603
 HOSTILE: Final[tuple[Any, ...]] = (

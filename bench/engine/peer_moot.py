@@ -1,6 +1,7 @@
 """Moot doing the peers' work: `ring` and `roundtable` make one call per turn, as they do; `persona` makes six."""
 
 import asyncio
+import gc
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from bench.engine.peers.common import (
     text_of,
 )
 from bench.engine.ring import RING, RingOpened, Said, Spoke
-from moothall.app.process import collect_garbage_rarely
 from moothall.app.resources import SystemClock
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget
@@ -149,7 +149,7 @@ async def measured(job: Job, path: Path) -> Meter:
 
 def main() -> None:
     # As every command of Moot does.
-    collect_garbage_rarely()
+    gc.set_threshold(10_000, 20, 50)
     job = job_from_command_line("moot")
     path = fresh_database(job)
     meter = asyncio.run(measured(job, path))

@@ -84,11 +84,9 @@ __all__ = [
 
 def hold(topic: str, **options: "Unpack[Options]") -> "Decision":
     """Hold a meeting and wait for its decision; takes what `Moot.open` takes. Also where an event loop runs, as in a notebook."""
-    from moothall.app.blocking import run_blocking
+    from moothall.app.moot import Moot, run_blocking
 
     async def meeting() -> "Decision":
-        from moothall.app.moot import Moot
-
         async with Moot() as moot:
             return await moot.hold(topic, **options)
 

@@ -12,7 +12,7 @@ import pytest
 
 import moothall
 from moothall import CallerError, Moot, Options, Seat
-from moothall.app.blocking import run_blocking
+from moothall.app.moot import run_blocking
 from moothall.app.resources import GivenResources
 from moothall.domain.ids import SeatId
 from moothall.plugins import Answer, Brief, NoAnswer, OnText, ParticipantKind

@@ -14,7 +14,7 @@ from tests.support.outages import CAUSES, CONSULTING, DEADLINE, FAST, PIPELINE, 
 from tests.support.typing_person import TypingPerson
 
 from moothall.app.moot import Moot
-from moothall.app.parking import FIRST_SECONDS, JITTER, MAX_SECONDS, iterate_delays
+from moothall.app.outages import FIRST_SECONDS, JITTER, MAX_SECONDS, iterate_delays
 from moothall.domain.budget import Spent
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Fact, Reply, SeatLost, SeatsSwapped, SessionParked
 from moothall.domain.ids import SeatId, SessionId

@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
 
 from moothall.surfaces.api.methods import TABLE
-from moothall.surfaces.rpc.jsonrpc import _load_examples, build_document
+from moothall.surfaces.rpc import _load_examples, build_document
 
 METHODS = {each["name"]: each for each in build_document(TABLE)["methods"]}
 

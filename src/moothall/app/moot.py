@@ -1,9 +1,13 @@
-"""Moot as a library: everything that the command line does, in Python."""
+"""Moot as a library: everything that the command line does, in Python; also from code that is not async."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import asyncio
+import contextvars
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType, UnionType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from moothall.app.environment import LIST, resolve_search_file
 from moothall.app.remembering import Remembering
@@ -17,11 +21,11 @@ from moothall.errors import BadSetting
 if TYPE_CHECKING:
     # A command imports what it uses, where it uses it: most of them neither open a session nor ask a participant.
     from moothall.app.opening import PlannedSession
-    from moothall.app.parking import OnParked
+    from moothall.app.outages import OnParked
     from moothall.app.session_options import Options
     from moothall.engine.events import Event
     from moothall.engine.outside_answers import OutstandingAsk
-    from moothall.engine.replay import ReplayResult
+    from moothall.engine.snapshot import ReplayResult
     from moothall.memory.decision_memory import DecisionMemory
     from moothall.ports.plugin import AnyPlugin
     from moothall.reports.decision import Decision
@@ -88,7 +92,7 @@ class Moot(Resources):
         if isinstance(wait, bool):
             snapshot = await self.engine.run(name, self.seating, wait_outside=wait)
         else:
-            from moothall.app.parking import run_through_outages
+            from moothall.app.outages import run_through_outages
 
             snapshot = await run_through_outages(self.engine, name, self.seating, seconds=wait, on_parked=on_parked)
         if snapshot.is_closed:
@@ -237,3 +241,47 @@ class Moot(Resources):
         while shared < min(len(ones), len(others)) and ones[shared].fact == others[shared].fact:
             shared += 1
         return Difference(shared=shared, left=tuple(ones[shared:]), right=tuple(others[shared:]))
+
+
+T = TypeVar("T")
+
+
+def run_blocking(work: Callable[[], Awaitable[T]]) -> T:
+    """What the coroutine returns, or what it raises. Ctrl-C cancels it and waits until it has cleaned up."""
+
+    async def run() -> T:
+        return await work()
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(run())
+    return _run_in_thread(run)
+
+
+def _run_in_thread(run: Callable[[], Awaitable[T]]) -> T:
+    # A loop cannot be entered twice: a notebook's own loop is busy with the cell that calls us, so another thread gets one.
+    done: Future[T] = Future()
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = Future()
+
+    async def main() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        started.set_result((asyncio.get_running_loop(), task))
+        try:
+            done.set_result(await run())
+        except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits
+            done.set_exception(error)
+
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=lambda: context.run(asyncio.run, main()), name="moot", daemon=True)
+    thread.start()
+    try:
+        return done.result()
+    except BaseException:
+        if not done.done():
+            loop, task = started.result()
+            loop.call_soon_threadsafe(task.cancel)
+        raise
+    finally:
+        thread.join()

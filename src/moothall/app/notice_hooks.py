@@ -19,12 +19,11 @@ from urllib.parse import urlsplit
 from pydantic import TypeAdapter
 
 from moothall.app.chat_messages import check_chat_address, send_chat_message
-from moothall.disk.locks import hold_lock
-from moothall.disk.private import make_private_folder, read_private, write_private
+from moothall.disk.private import hold_lock, make_private_folder, read_private, write_private
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import is_web_address
 from moothall.errors import BadSetting, FolderUnwritable
-from moothall.participants.hosts import is_private_host, resolve_host
+from moothall.participants.local_machine import is_private_host, resolve_host
 
 FILE: Final = "notices.json"
 EventKind = Literal[

@@ -1,6 +1,5 @@
 """The key of a home: who can read it owns the servers that run on this home."""
 
-import ipaddress
 import logging
 from pathlib import Path
 from typing import Final
@@ -15,16 +14,6 @@ NAME: Final = "owner.key"
 NOTE: Final = "the key of a home (owner.key): of whoever runs `moot serve` there"
 
 log = logging.getLogger("moot")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def load_owner_key(home: Path) -> str:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from moothall.app.parking import Delays, OnClosed, explain_unready_seats, find_retry_delay, iterate_delays
+from moothall.app.outages import Delays, OnClosed, explain_unready_seats, find_retry_delay, iterate_delays
 from moothall.domain.ids import SessionId
 from moothall.engine.engine import Engine
 from moothall.engine.session_loop import ParticipantFactory

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal, Protocol, get_args, runtime_checkable
 from urllib.parse import urlsplit
 
-from moothall.app.parking import CHECK_SECONDS
+from moothall.app.outages import CHECK_SECONDS
 from moothall.app.plugins import load_kinds, load_plugins
 from moothall.app.user_settings import load_tool_sources, resolve_settings_file
 from moothall.domain.budget import GIVEN_TOOLS

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 from moothall import errors
 from moothall.app.environment import is_postgres, open_ledger, resolve_ledger_address
-from moothall.app.parking import Delays, OnClosed, explain_unready_seats, find_retry_delay, iterate_delays
+from moothall.app.outages import Delays, OnClosed, ReadinessProbe, explain_unready_seats, find_retry_delay, iterate_delays
 from moothall.app.plugins import load_plugins
 from moothall.app.protocols import list_protocol_names, load_protocols
-from moothall.app.readiness import ReadinessProbe
 from moothall.app.version import VERSION
 from moothall.domain.ids import SessionId
 from moothall.engine.engine import Engine
@@ -243,7 +242,7 @@ class WorkerStatus:
     _probe: ReadinessProbe | None = None
 
     def begin(self, moot: "Moot", runner: SharedRunner) -> None:
-        self.moot, self.runner, self._probe = moot, runner, ReadinessProbe(moot, runner)
+        self.moot, self.runner, self._probe = moot, runner, ReadinessProbe(moot.ledger, moot.engine, runner)
 
     def end(self) -> None:
         self.moot, self.runner, self._probe = None, None, None

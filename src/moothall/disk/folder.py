@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from moothall.disk.locks import take_lock
+from moothall.disk.private import take_lock
 from moothall.errors import BadName, SessionBusy, WorldError
 
 MAX_FILE_LENGTH: Final = 400_000

@@ -1,4 +1,6 @@
-"""Folders and files that only their owner can read (0700 and 0600), and files that appear whole or not at all."""
+"""Folders and files that only their owner can read (0700 and 0600), files that appear whole or not at all, and file
+locks that every process of this machine sees, and that are released when their holder dies.
+"""
 
 import os
 import secrets
@@ -7,6 +9,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TextIO
+
+from moothall.errors import LedgerUnavailable, SessionBusy
 
 OTHERS: Final = 0o077
 """What a private folder or file does not allow: everything, to everybody but its owner."""
@@ -139,4 +143,55 @@ def sync_folder(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     finally:
+        os.close(descriptor)
+
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    import msvcrt
+
+    def take_lock(descriptor: int) -> None:
+        """Lock an open file, or raise OSError at once."""
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+else:
+
+    def take_lock(descriptor: int) -> None:
+        """Lock an open file, or raise OSError at once."""
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def hold_lock(path: Path, busy: str) -> Iterator[None]:
+    """Hold the lock file `path`; raises SessionBusy with the text `busy` if another process holds it."""
+    try:
+        make_private_folder(path.parent)
+        descriptor = _open_locked(path, busy)
+    except OSError as cause:
+        raise LedgerUnavailable(
+            f"the lock file {path} cannot be made ({cause.strerror}); check the rights of its folder"
+        ) from cause
+    try:
+        yield
+    finally:
+        # Removed while it is still locked: a process that opened this file before sees another inode at the path and retries.
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _open_locked(path: Path, busy: str) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            take_lock(descriptor)
+        except OSError as cause:
+            os.close(descriptor)
+            raise SessionBusy(busy) from cause
+        try:
+            # The holder before us may have removed the file between our open and our lock: then the lock is on a file that nobody
+            # else can find, and protects nothing.
+            if os.fstat(descriptor).st_ino == path.stat().st_ino:
+                return descriptor
+        except FileNotFoundError:
+            pass
         os.close(descriptor)

@@ -15,9 +15,8 @@ from moothall.domain.safe_text import fix_surrogates
 from moothall.engine.events import EntryAdded, Event, EventQueue
 from moothall.engine.given_texts import prepare_search
 from moothall.engine.outside_answers import MAX_KEY_LENGTH, MAX_REASON_LENGTH, OutsideAnswers
-from moothall.engine.replay import Replay, ReplayResult, replay_records
 from moothall.engine.session_loop import ParticipantFactory, SessionRun
-from moothall.engine.snapshot import Snapshot
+from moothall.engine.snapshot import Replay, ReplayResult, Snapshot, replay_records
 
 MAX_INPUT_LENGTH = 20_000
 

@@ -68,7 +68,7 @@ class MemoryLedger:
         return StorageReport([], {name: head for name, head in heads.items() if session in {None, name}})
 
     async def copy_to(self, path: Path) -> None:
-        from moothall.ledgers.sqlite_upkeep import write_copy
+        from moothall.ledgers.sqlite_file import write_copy
 
         with write_copy(path) as add:
             for session, records in self._records.items():

@@ -13,7 +13,7 @@ from moothall.codec.chain import HEADS
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StorageReport, StoredRecord
 from moothall.errors import LedgerFull, LedgerUnavailable, SeqConflict
-from moothall.ledgers.sqlite_upkeep import write_copy
+from moothall.ledgers.sqlite_file import write_copy
 
 PAGE: Final = 1_000
 _INSERT: Final = "INSERT INTO moot_entries (session, seq, at, body, hash) VALUES ($1, $2, $3, $4, $5)"

@@ -23,11 +23,11 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeVar
 
 from moothall.codec.chain import EMPTY_REGISTER, HEADS, ChainEnd
-from moothall.disk.locks import hold_lock
+from moothall.disk.private import hold_lock
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moothall.errors import LedgerUnavailable, MootError
-from moothall.ledgers import append_checks, sqlite_file, sqlite_upkeep
+from moothall.ledgers import append_checks, sqlite_file
 from moothall.ledgers.migrations import load_queries
 from moothall.ledgers.sqlite_file import WriteTurns
 
@@ -239,7 +239,7 @@ class SqliteLedger:
             yield
 
     async def inspect(self, session: SessionId | None = None) -> StorageReport:
-        return await self._run_query(partial(sqlite_upkeep.inspect, session=session))
+        return await self._run_query(partial(sqlite_file.inspect, session=session))
 
     async def copy_to(self, path: Path) -> None:
         try:
@@ -250,16 +250,16 @@ class SqliteLedger:
     async def remove(self, sessions: Sequence[SessionId]) -> None:
         for session in sessions:
             self._heads.pop(session, None)
-        await self._run_change(partial(sqlite_upkeep.remove, sessions=sessions))
+        await self._run_change(partial(sqlite_file.remove, sessions=sessions))
 
     async def list_removed(self) -> list[SessionId]:
-        return await self._run_query(sqlite_upkeep.list_removed)
+        return await self._run_query(sqlite_file.list_removed)
 
     async def reserve(self, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
-        await self._run_change(partial(sqlite_upkeep.reserve, heads=heads))
+        await self._run_change(partial(sqlite_file.reserve, heads=heads))
 
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
-        await self._run_change(partial(sqlite_upkeep.put_back, session=session, records=records))
+        await self._run_change(partial(sqlite_file.put_back, session=session, records=records))
 
     async def _run_change(self, work: Callable[[sqlite3.Connection], None]) -> None:
         """Run a rare change on a connection of its own, so that it never meets the transaction of a commit."""

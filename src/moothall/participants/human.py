@@ -16,7 +16,7 @@ from moothall.domain.person import PersonAsk, PersonChoice, PersonCommand, Perso
 from moothall.domain.safe_text import fix_surrogates, quote_lines, strip_control
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import INTERVIEW, InterviewText
-from moothall.participants.local_user import name_local_door
+from moothall.participants.local_machine import name_local_door
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
 MAX_MEETINGS: Final = 256

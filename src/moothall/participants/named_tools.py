@@ -26,7 +26,7 @@ from moothall.domain.facts import Language
 from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
 from moothall.domain.topic import ContextFile
 from moothall.locale.catalogues import CONTEXT_FILES
-from moothall.participants.hosts import is_private_host, resolve_host
+from moothall.participants.local_machine import is_private_host, resolve_host
 from moothall.reports.given_tools import READ, SEARCH, OfferedTool, ToolResult, quote_returned, run_tool
 
 if TYPE_CHECKING:

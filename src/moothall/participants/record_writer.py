@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from moothall.codec.answers import read_answer
-from moothall.disk.locks import take_lock
-from moothall.disk.private import sync_folder, write_atomically
+from moothall.disk.private import sync_folder, take_lock, write_atomically
 from moothall.domain.consult import RecordFileRequest
 from moothall.domain.effects import Brief
 from moothall.ports.participant import Answer, NoAnswer, OnText

@@ -23,7 +23,7 @@ from threading import Lock
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from moothall.codec.answers import read_answer
-from moothall.disk.locks import hold_lock
+from moothall.disk.private import hold_lock
 from moothall.domain.effects import Brief, CompareTexts
 from moothall.errors import BadAnswer, MissingExtra, MootError, UnknownPlatform, describe_install
 from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity

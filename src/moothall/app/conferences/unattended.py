@@ -18,7 +18,7 @@ from moothall.app.conferences.project import ConferenceProject
 from moothall.app.conferences.status import ConferenceStatus
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
-from moothall.app.parking import run_through_outages
+from moothall.app.outages import run_through_outages
 from moothall.codec.answers import read_answer
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief

@@ -17,10 +17,11 @@ from urllib.parse import urlsplit
 import click
 
 from moothall.app.environment import resolve_home
-from moothall.app.owner_key import is_loopback, load_owner_key
+from moothall.app.owner_key import load_owner_key
 from moothall.disk.private import write_atomically
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, FolderUnwritable
+from moothall.participants.local_machine import is_loopback
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.invitations import settings_edit
 from moothall.surfaces.invitations.agent_clients import CLIENTS, NAME, AgentClient, Door, Scope, describe_server, render_yaml

@@ -1,5 +1,6 @@
 """`moot`: the commands together. A command's module is loaded when the command is called, so that the others cost nothing."""
 
+import gc
 import io
 import os
 import re
@@ -14,12 +15,12 @@ from typing import Any, Final
 
 import click
 
-from moothall.app.process import collect_garbage_rarely
 from moothall.app.version import VERSION
 from moothall.surfaces.cli.arguments import widen_arguments
 
-# Before the modules of a command are loaded: they are much of what it creates, and stay.
-collect_garbage_rarely()
+# Facts, states and prompts are freed when nobody refers to them; the search for cycles goes through all that sessions hold, over
+# and over, and finds next to nothing. Before the modules of a command are loaded: they are much of what it creates, and stay.
+gc.set_threshold(10_000, 20, 50)
 
 COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "bench": ("bench",),

@@ -87,7 +87,7 @@ def acp(model: str, page: str, sit: bool) -> None:
     secret = os.environ.get("MOOT_TOKEN", "")
 
     async def work() -> None:
-        from moothall.surfaces.acp.agent import serve_editor
+        from moothall.surfaces.acp import serve_editor
         from moothall.surfaces.api.methods import open_server_context
 
         logging.basicConfig(level="WARNING")
@@ -100,7 +100,7 @@ def acp(model: str, page: str, sit: bool) -> None:
 
 async def _find_caller(moot: Moot, secret: str) -> "Caller":
     """Who calls; asked at every call: a token can be revoked meanwhile."""
-    from moothall.participants.local_user import name_local_door
+    from moothall.participants.local_machine import name_local_door
     from moothall.surfaces.api.method import Caller
 
     return Caller.from_identity(await _identify(moot, secret)) if secret else Caller(user=name_local_door())

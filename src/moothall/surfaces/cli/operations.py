@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from moothall.app.moot import Moot
 from moothall.domain.ids import SessionId
 from moothall.errors import BadSetting
-from moothall.participants.local_user import name_local_door
+from moothall.participants.local_machine import name_local_door
 from moothall.ports.runner import Runner, RunnerStats
 from moothall.surfaces.api.method import ApiModel, Call, Caller, Method, ServerContext, explain_validation_error
 from moothall.surfaces.cli import output

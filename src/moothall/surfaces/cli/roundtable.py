@@ -23,7 +23,7 @@ from moothall.domain.safe_text import strip_control
 from moothall.errors import BadRoster, BadSetting, MootError
 from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, SESSION_COMMAND
 from moothall.locale.texts import list_languages
-from moothall.participants.local_user import name_local_door
+from moothall.participants.local_machine import name_local_door
 from moothall.protocols.roundtable.facts import MODERATOR
 from moothall.protocols.roundtable.files import MINUTES
 from moothall.protocols.roundtable.rules import RULES

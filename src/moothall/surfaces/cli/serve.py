@@ -17,13 +17,14 @@ import click
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
 from moothall.app.owner_key import NOTE as OWNER_NOTE
-from moothall.app.owner_key import adopt_owner_key, is_loopback
+from moothall.app.owner_key import adopt_owner_key
 from moothall.app.runner import RUNNER, is_run_by_workers
 from moothall.app.shared_runner import CONCURRENCY, LEASE_SECONDS, WorkerStatus, resolve_shared_ledger, run_worker
 from moothall.app.traces import open_tracer
 from moothall.errors import BadSetting, LedgerUnavailable, MootError, NotAllowed
 from moothall.ledgers.temporal_settings import NAMESPACE, TASK_QUEUE, TEMPORAL
 from moothall.memory.tokens import parse_token_id
+from moothall.participants.local_machine import is_loopback
 from moothall.ports.telemetry import Telemetry
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.invitations.agent_clients import build_login_link

@@ -20,7 +20,7 @@ from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadSetting, MootError, SessionClosed, UnknownAsk
 from moothall.locale.catalogues import SESSION_COMMAND, SessionCommandText
 from moothall.participants.human import PersonInterview
-from moothall.participants.local_user import name_local_door
+from moothall.participants.local_machine import name_local_door
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.output import CommandResult, Note, moot_command
 from moothall.surfaces.cli.person import PersonScreen, TerminalPrompt

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from moothall.app.environment import resolve_home, resolve_ledger_address
 from moothall.app.moot import Moot
+from moothall.app.outages import CHECK_SECONDS
 from moothall.app.panels import list_presets, load_panel, load_preset, parse_seat_word
-from moothall.app.parking import CHECK_SECONDS
 from moothall.app.plugins import load_plugins
 from moothall.app.seats import LOCAL_SERVERS, SEARCH, discover_platforms
 from moothall.app.version import VERSION

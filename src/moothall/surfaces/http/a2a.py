@@ -33,7 +33,7 @@ from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.api.sessions import AsksOut, SessionDecisionOut
 from moothall.surfaces.http.access_control import build_call, read_body
 from moothall.surfaces.http.chat import PING_SECONDS, STREAM_SECONDS, WAIT_SECONDS
-from moothall.surfaces.rpc.jsonrpc import Fault, decode_json
+from moothall.surfaces.rpc import Fault, decode_json
 
 log = logging.getLogger("moot")
 

@@ -12,17 +12,17 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from moothall.app.owner_key import is_loopback
 from moothall.errors import NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied, TokenStore
 from moothall.participants.a2a import CARD_PATH
+from moothall.participants.local_machine import is_loopback
 from moothall.surfaces.api.errors import CODES, TOO_MUCH, find_error_code
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, RateLimiter
 from moothall.surfaces.http.metrics import HEALTH, LIVE, READY
 from moothall.surfaces.http.page_files import is_page_path
 from moothall.surfaces.http.refusals import CHAT_PATHS, MAX_SECONDS, RefusalBrake, reshape_refusal
 from moothall.surfaces.http.server_settings import ServerSettings
-from moothall.surfaces.rpc.jsonrpc import build_refusal
+from moothall.surfaces.rpc import build_refusal
 
 OPEN_PATHS: Final = frozenset({HEALTH, LIVE, READY, CARD_PATH})
 LOGIN_PATHS: Final = frozenset({"/login", "/join", "/logout"})

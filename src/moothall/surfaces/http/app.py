@@ -17,8 +17,8 @@ from starlette.types import ASGIApp
 
 from moothall.app.moot import Moot
 from moothall.app.notices import serve_notices
+from moothall.app.outages import ReadinessProbe
 from moothall.app.owner_key import adopt_owner_key
-from moothall.app.readiness import ReadinessProbe
 from moothall.app.runner import is_run_by_workers
 from moothall.domain.ids import SessionId, parse_session_id
 from moothall.errors import MootError, NotAllowed, WorldError
@@ -37,7 +37,7 @@ from moothall.surfaces.http.page_files import PageFiles, accepts_gzip
 from moothall.surfaces.http.refusals import RefusalBrake
 from moothall.surfaces.http.server_settings import ServerSettings
 from moothall.surfaces.http.stream import MAX_SESSIONS, ViewHub
-from moothall.surfaces.rpc.jsonrpc import Dispatcher, build_document, build_refusal
+from moothall.surfaces.rpc import Dispatcher, build_document, build_refusal
 
 STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 MIN_ZIPPED: Final = 1_000
@@ -98,7 +98,7 @@ class ServerState:
             self.owner = parse_token_id(await adopt_owner_key(self.moot))
             self.moot.seating.limit_programs(self.settings.select_programs(is_local=self.is_local))
             self.moot.seating.list_servers(self.settings.providers, is_local=self.is_local)
-            self.readiness = ReadinessProbe(self.moot, self.context.runner)
+            self.readiness = ReadinessProbe(self.moot.ledger, self.moot.engine, self.context.runner)
             self.mcp_app = asyncio.get_running_loop().create_future()
             work = [
                 self.context.get_or_create(ViewHub).run(),

@@ -1,6 +1,9 @@
-"""Parked sessions: when to look again whether the seats that were out can be asked, and who still cannot."""
+"""What is out: when to look again whether the seats of a parked session can be asked, who still cannot, and whether a process
+that serves or runs sessions can do its work now.
+"""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from itertools import islice
@@ -12,6 +15,9 @@ from moothall.engine.engine import Engine
 from moothall.engine.outages import explain_unready
 from moothall.engine.session_loop import ParticipantFactory
 from moothall.engine.snapshot import Snapshot
+from moothall.errors import MootError, WorldError
+from moothall.ports.ledger import Ledger
+from moothall.ports.runner import CheckedRunner, Runner
 
 FIRST_SECONDS: Final = 5.0
 MAX_SECONDS: Final = 300.0
@@ -84,3 +90,61 @@ async def run_through_outages(
                 break
         else:
             return snapshot
+
+
+READY_SECONDS: Final = 2.0
+"""How long a ledger may take to answer before it counts as away."""
+NOBODY: Final = SessionId("readiness")
+"""A session that nobody opens: to look for it is one step into an index, however many there are."""
+
+log = logging.getLogger("moot")
+
+
+class ReadinessProbe:
+    """Looks whether the ledger answers, and what else the runner needs.
+
+    What it says is for anybody who can reach the port: the details, which may name hosts and users, go to the log.
+    """
+
+    def __init__(self, ledger: Ledger, engine: Engine, runner: Runner) -> None:
+        self._ledger = ledger
+        self._engine = engine
+        self._runner = runner
+        self._looks: set[asyncio.Task[str]] = set()
+        self._logged = ""
+
+    async def explain(self) -> str:
+        """Return why this process is not ready, in one sentence; empty if it is."""
+        look = asyncio.create_task(self._look())
+        self._looks.add(look)
+        look.add_done_callback(self._looks.discard)
+        done, _ = await asyncio.wait([look], timeout=READY_SECONDS)
+        if done:
+            return look.result()
+        # Not awaited: behind a cut cable a query is called off as slowly as it is answered.
+        look.cancel()
+        return self._tell("the ledger does not answer", f"no answer within {READY_SECONDS:g} s")
+
+    async def _look(self) -> str:
+        try:
+            await self._ledger.read(NOBODY, 0, 1)
+        except WorldError as error:
+            # Whoever else needs the ledger has perhaps said so already.
+            self._engine.tell_outage(error)
+            return "the ledger cannot be read"
+        except MootError as error:
+            return self._tell("the ledger cannot be read", str(error))
+        try:
+            if isinstance(self._runner, CheckedRunner):
+                await self._runner.check()
+        except MootError as error:
+            return self._tell("the tables of the workers cannot be read", str(error))
+        self._logged = ""
+        return ""
+
+    def _tell(self, reason: str, detail: str) -> str:
+        # Once for each outage: whoever asks does so every few seconds.
+        if self._logged != reason:
+            self._logged = reason
+            log.error("not ready: %s (%s)", reason, detail)
+        return reason

@@ -226,7 +226,7 @@ def _describe_method(method: Method[Any, Any]) -> dict[str, Any]:
 
 @cache
 def _load_examples() -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "examples.toml").read_text("utf-8"))
+    return tomllib.loads((files(__package__) / "rpc_examples.toml").read_text("utf-8"))
 
 
 def _build_examples(name: str, required: set[str], given: dict[str, Any]) -> list[dict[str, Any]]:
