@@ -19,10 +19,10 @@ from moothall.protocols.swarm.answers import (
     Collision,
     ConflictReview,
     DecisionReport,
-    FoundIdea,
     IdeaVote,
     Operation,
     RoundReport,
+    StatedIdea,
     SwarmBallot,
 )
 
@@ -106,7 +106,7 @@ class Explorer:
         held = self.held(told.board)
         return RoundReport(
             direction=direction,
-            findings=(FoundIdea(core_idea=held, perspective=self._name),),
+            findings=(StatedIdea(core_idea=held, perspective=self._name),),
             operations=(deposit, *self._signals(told)),
             decision_report=DecisionReport(
                 threshold=told.threshold,

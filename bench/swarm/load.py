@@ -12,9 +12,9 @@ from moothall.protocols.swarm.answers import (
     Collision,
     ConflictReview,
     DecisionReport,
-    FoundIdea,
     Operation,
     RoundReport,
+    StatedIdea,
     SwarmBallot,
 )
 from moothall.protocols.swarm.rules.ideas import compare_by_words
@@ -101,8 +101,8 @@ class Load:
             random_explore_forced=told.random,
         )
 
-    def _finding(self, brief: Brief) -> FoundIdea:
+    def _finding(self, brief: Brief) -> StatedIdea:
         self._made += 1
         number = self._made if self._amount.is_new else Random(f"{brief.ask.id}/{self._made}").randrange(KNOWN_IDEAS)
         idea = sentence(number, COMMON, 4) if self._amount.is_alike else sentence(number)
-        return FoundIdea(core_idea=idea, perspective=brief.ask.seat, details=sentence(-1 - number))
+        return StatedIdea(core_idea=idea, perspective=brief.ask.seat, details=sentence(-1 - number))

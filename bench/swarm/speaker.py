@@ -19,13 +19,13 @@ from moothall.domain.facts import Language
 from moothall.protocols.swarm.answers import (
     AnswerRating,
     Collision,
-    FoundIdea,
     IdeaJudgements,
     IdeaVote,
     Operation,
     PairJudgement,
     PairVerdict,
     RoundReport,
+    StatedIdea,
     SwarmBallot,
 )
 
@@ -84,7 +84,7 @@ class Speaker(Explorer):
             said,
             direction=self._spelled[direction],
             findings=tuple(
-                FoundIdea(core_idea=say(name, side, self._language, self._voice), perspective=self._name, details=details)
+                StatedIdea(core_idea=say(name, side, self._language, self._voice), perspective=self._name, details=details)
                 for name, side in ideas
             ),
             operations=tuple(self._rename(each) for each in said.operations),

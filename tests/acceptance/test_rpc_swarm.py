@@ -149,8 +149,8 @@ def test_an_agent_that_breaks_the_rules_is_degraded_and_terminated_at_fifteen_po
     ended = at_once([partial(takes_part, server.local, session, seat, CACHE) for seat in honest])
     assert set(ended) == {"ended"}
     text = client("moot.exportSession", sessionId=session)["text"]
-    assert f"violation: agent {outlaw}, violation reported operation not found" in text
-    assert f"an agent is ended: agent {outlaw}, reason broke the rules too often" in text
+    assert f"✗ {outlaw}: reported operation not found (major) op-999" in text
+    assert f"✗ {outlaw}: degraded → terminated (broke the rules too often)" in text
 
 
 def test_what_an_agent_may_not_say_is_refused(server: Server) -> None:

@@ -319,5 +319,5 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
     assert b"op-999" not in files["operation-log.json"]
     assert board["operations"]["requested"] == board["operations"]["processed"] + board["operations"]["failed"]
     text = files["final-research-report.md"].decode()
-    for told in ("PARTIAL REPORT", "agent removed: agent late", "agent removed: agent wrong"):
+    for told in ("PARTIAL REPORT", "✗ late: degraded → removed (timeout (3))", "✗ wrong: degraded → removed"):
         assert told in text, told

@@ -20,14 +20,14 @@ from moothall.errors import ProviderRefused, UnknownPlatform
 from moothall.participants.lookup import CACHE_SECONDS, RETRIES, SEARCH_SECONDS, Lookup, LookupParticipant, Queries
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.swarm.answer_table import FORMS
-from moothall.protocols.swarm.answers import FoundIdea, Operation, RoundReport, Validation
+from moothall.protocols.swarm.answers import Operation, RoundReport, StatedIdea, Validation
 from moothall_testkit.stub_server import Request, StubReply, StubServer
 
 T = TypeVar("T")
 PATIENCE = 120.0
 FAILED = NoAnswer(reason="error", detail="no network", usage=Usage(calls=1))
 REPORT = RoundReport(
-    findings=(FoundIdea(core_idea="Cache it.", confidence="high"), FoundIdea(core_idea="Buy it.", confidence="low")),
+    findings=(StatedIdea(core_idea="Cache it.", confidence="high"), StatedIdea(core_idea="Buy it.", confidence="low")),
     operations=(
         Operation(operation="update_finding", params={"coreIdea": "Drop it."}),
         Operation(operation="deposit_pheromone", params={"direction": "caching"}),

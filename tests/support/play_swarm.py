@@ -25,10 +25,10 @@ from moothall.protocols.swarm.answers import (
     Candidate,
     ConflictReview,
     DecisionReport,
-    FoundIdea,
     Operation,
     RoundReport,
     ShutdownReply,
+    StatedIdea,
     Validation,
 )
 from moothall.protocols.swarm.facts import SwarmSettings
@@ -80,7 +80,7 @@ def build_valid_report(
     )
     return RoundReport(
         direction=direction,
-        findings=tuple(FoundIdea(core_idea=idea, perspective=perspective or seat, agrees_with=agrees_with) for idea in ideas),
+        findings=tuple(StatedIdea(core_idea=idea, perspective=perspective or seat, agrees_with=agrees_with) for idea in ideas),
         operations=operations,
         decision_report=DecisionReport(
             threshold=agent.threshold, candidates=candidates, selected_direction=direction, selection_reason="It promises most."

@@ -27,10 +27,10 @@ from moothall.protocols.swarm.answers import (
     AnswerRating,
     Collision,
     FindingCheck,
-    FoundIdea,
     IdeaVote,
     Operation,
     RoundReport,
+    StatedIdea,
     SwarmBallot,
     Validation,
 )
@@ -68,7 +68,7 @@ def reader(favourite: str, *, rates: Callable[[str], float] | None = None) -> Sa
             at = (state.explorers.index(ask.seat) + state.round) % len(DIRECTIONS)
             direction = order.recommended if order.cover else DIRECTIONS[at]
             said = report(ask, state, direction, state_idea(direction))
-            return _with_findings(said, *said.findings, FoundIdea(core_idea=favourite, perspective=ask.seat))
+            return _with_findings(said, *said.findings, StatedIdea(core_idea=favourite, perspective=ask.seat))
         if ask.kind == "collide":
             return Collision(action="pass")
         if ask.kind == "ballot":
@@ -258,7 +258,7 @@ def test_a_challenged_reading_weighs_less_and_a_refuted_one_nothing() -> None:
         def answer(ask: Ask, brief: Brief, state: Swarm) -> object:
             if ask.kind == "explore":
                 at = DIRECTIONS[(state.explorers.index(ask.seat) + state.round) % 3]
-                finding = FoundIdea(core_idea=state_idea(at), perspective=ask.seat, needs_validation=True)
+                finding = StatedIdea(core_idea=state_idea(at), perspective=ask.seat, needs_validation=True)
                 return _with_findings(report(ask, state, at, "x"), finding)
             if ask.kind == "collide":
                 return Collision(action=action, content="Why?")  # type: ignore[arg-type]  # an action
@@ -290,7 +290,7 @@ def test_a_challenged_reading_weighs_less_and_a_refuted_one_nothing() -> None:
     ]
 
 
-def _with_findings(said: RoundReport, *findings: FoundIdea) -> RoundReport:
+def _with_findings(said: RoundReport, *findings: StatedIdea) -> RoundReport:
     return RoundReport(
         direction=said.direction,
         findings=findings,

@@ -17,7 +17,6 @@ from moothall.protocols.swarm.answers import (
     ConflictReview,
     DecisionReport,
     FindingCheck,
-    FoundIdea,
     IdeaJudgements,
     IdeaVote,
     Operation,
@@ -25,6 +24,7 @@ from moothall.protocols.swarm.answers import (
     RoundReport,
     ShutdownReply,
     SimilarityReport,
+    StatedIdea,
     SwarmBallot,
     Synthesis,
     Validation,
@@ -93,7 +93,7 @@ deposits = st.builds(
 )
 operations = deposits | st.builds(Operation, operation=st.sampled_from(NAMES), params=st.sampled_from(PARAMS))
 findings = st.builds(
-    FoundIdea,
+    StatedIdea,
     core_idea=st.sampled_from(IDEAS),
     perspective=st.sampled_from(("technical", "cost", "", "risk")),
     agrees_with=st.sampled_from(((), ("Buy more machines.",), ("idea-1",), ("finding-001", "nobody"))),

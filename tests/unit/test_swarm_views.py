@@ -21,9 +21,9 @@ from moothall.protocols.swarm.answers import (
     CheckVerdict,
     Collision,
     FindingCheck,
-    FoundIdea,
     IdeaVote,
     Operation,
+    StatedIdea,
     SwarmBallot,
     Synthesis,
     Validation,
@@ -92,7 +92,7 @@ def test_the_report_has_what_the_template_of_the_source_has() -> None:
         "## Convergence figures",
         "██` Ideas stay the same (β-stability) ✓",
         "## Consensus ideas (support ≥ 67 %)",
-        "## Who held the consensus ideas before reading them",
+        "| Held independently by | Joined after reading | Pheromone |",
         "## Unique ideas",
         "**TanWei (探微者)**: 只有我想到的。",
         "## Agents",
@@ -138,7 +138,7 @@ def restless_run(
         agrees = ("finding-001",) if at < 7 and state.round > 1 else ()
         said = build_valid_report(state, ask.seat, f"way {at}", words, agrees_with=agrees)
         found = [replace(each, details=f"{ask.seat} measured it.") for each in said.findings]
-        moving = [FoundIdea(core_idea=f"Aside: look into matter number {state.round}.")] if at == 2 else []
+        moving = [StatedIdea(core_idea=f"Aside: look into matter number {state.round}.")] if at == 2 else []
         return replace(said, findings=(*found, *moving))
 
     return SwarmRun(build_swarm_plan(8, seed=3, language=language, max_rounds=5, synthesis=rule)).play(says)
@@ -165,10 +165,10 @@ def test_a_run_that_does_not_converge_names_the_idea_with_most_support_first(lan
         words.against.format(number=1),
         "Word of XiLi.",
         "Who clears it when a price changes?",
+        f"## {words.consensus.format(threshold='67 %')}",
         f"## {words.all_ideas}",
         f"## {words.synthesis}",
         f"finding-999 ({words.no_such_finding})",
-        f"## {words.consensus.format(threshold='67 %')}",
         f"## {words.agent_table}",
     )
     places = [text.index(part) for part in parts]

@@ -1108,9 +1108,7 @@ class SwarmReportText(SharedReportText):
     no_consensus: str
     unique: str
     none: str
-    who: str
     quoted: str
-    who_line: str
     weak: str
     agent_table: str
     agent_heads: tuple[str, ...]

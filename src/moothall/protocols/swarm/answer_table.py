@@ -272,7 +272,7 @@ FORMS: Final = index_by_kind(
             "findings",
             is_needed=True,
             allow=lambda asked: schemas.allow_list(
-                schemas.build_table_schema(shapes.FoundIdea, FINDING, asked),
+                schemas.build_table_schema(shapes.StatedIdea, FINDING, asked),
                 MAX_CLASSIC_FINDINGS if asked.is_classic else shapes.MAX_FINDINGS,
             ),
             fill=lambda _: (),

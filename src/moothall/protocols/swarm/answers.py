@@ -40,7 +40,7 @@ _WIRE: Final[dict[str, Any]] = {"alias_generator": to_camel_case, "populate_by_n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundIdea:
+class StatedIdea:
     """One finding. `confidence`, `needs_validation` and `search_attempted` mark one that was made without looking things up."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
@@ -123,7 +123,7 @@ class RoundReport:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
     direction: Line = ""
-    findings: Annotated[tuple[FoundIdea, ...], MaxLen(MAX_FINDINGS)] = ()
+    findings: Annotated[tuple[StatedIdea, ...], MaxLen(MAX_FINDINGS)] = ()
     operations: Annotated[tuple[Operation, ...], MaxLen(MAX_OPERATIONS)] = ()
     decision_report: DecisionReport | None = None
     conflict_review: ConflictReview | None = None

@@ -74,7 +74,7 @@ class CollisionReview(answers.Collision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding(answers.FoundIdea):
+class Finding(answers.StatedIdea):
     """What an agent reported. `idea` is 0 until it is assigned, `also` are other ideas that it agrees with."""
 
     number: int

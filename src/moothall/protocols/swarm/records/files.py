@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import dump_json
 from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE, SwarmReportText
-from moothall.protocols.swarm.answers import FoundIdea
+from moothall.protocols.swarm.answers import StatedIdea
 from moothall.protocols.swarm.facts import ConvergenceMeasured
 from moothall.protocols.swarm.json_fields import format_agent_name, name_ideas, take_fields, to_camel_case, to_plain_json
 from moothall.protocols.swarm.prompts import build_agent_state
@@ -279,7 +279,7 @@ def _format_field(name: str, value: str, words: SwarmReportText) -> str:
     return f"**{name}**{words.colon}{value}"
 
 
-def _render_finding(finding: FoundIdea) -> list[str]:
+def _render_finding(finding: StatedIdea) -> list[str]:
     view = f" ({format_cell(finding.perspective)})" if finding.perspective else ""
     flags = {"needsValidation": finding.needs_validation, "searchAttempted": finding.search_attempted}
     marks = ", ".join(each for each in (finding.confidence or "", *(name for name in flags if flags[name])) if each)

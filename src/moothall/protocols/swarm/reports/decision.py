@@ -1,7 +1,7 @@
 """What a run decided, and what a synthesis cites, checked against the findings that there are (S-29, S-33)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,7 +15,7 @@ from moothall.protocols.swarm.answers import IdeaVote
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas, resolve_idea
 from moothall.protocols.swarm.state import Finding
-from moothall.reports.decision import Decision, Dissent, Obligation, SeatPosition, SourcedClaim, number_obligations
+from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim, number_obligations
 from moothall.reports.sections import start_decision
 from moothall.scoring.independence import count_minds
 
@@ -54,6 +54,9 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         claim = _build_claim(timeline, [choice.idea]) if choice.idea else SourcedClaim(text=choice.answer)
     # In the other modes a synthesis says what was found; what was decided is what the readings or the vote say.
     is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
+    decided = [choice.idea] if choice is not None else [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
+    votes = [each for idea in decided for each in list_votes(timeline, idea)] if is_over else []
+    conditions = [(seat, vote.reason, "", ()) for seat, vote in votes if vote.position == "conditional_support"]
     if is_synthesis:
         text = drop_choice(swarm.synthesis) or swarm.synthesis
         claim = SourcedClaim(text=check_citations(text, swarm.board.findings, timeline.words).text)
@@ -69,8 +72,9 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         turnout=first.turnout if first else None,
         reasons=_build_reasons(timeline, first) if claim is not None else (),
         positions=_build_positions(timeline, first),
-        dissent=_build_dissent(timeline, choice) if is_over else (),
-        obligations=_build_obligations(timeline, choice) if claim is not None else (),
+        dissent=tuple(Dissent(seat=seat, kind="oppose", text=vote.reason) for seat, vote in votes if vote.position == "oppose"),
+        # The conditions of those who support what was decided (D-22).
+        obligations=number_obligations(conditions, timeline.settled) if claim is not None else (),
         lost=list_lost_seats(swarm, swarm.helpers | {seat for seat, agent in swarm.agents.items() if agent.findings}),
         outcome_uncertain=_could_differ(timeline, choice) if choice is not None else bool(first and first.outcome_uncertain),
         choice=extract_choice(swarm.synthesis) if is_synthesis else _find_label(timeline, choice) if choice is not None else "",
@@ -78,7 +82,7 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         consensus_type=first.consensus_type if first else None,
         voters=first.voters if first else 0,
         effective=first.effective if first else None,
-        open_challenges=_collect_challenges(timeline, choice) if is_over else (),
+        open_challenges=_collect_challenges(timeline, decided) if is_over else (),
     )
 
 
@@ -131,12 +135,11 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
     weights = resolve_idea(swarm, first.idea).weights if first is not None else {}
     positions = []
     for name in swarm.explorers:
-        first_report = opening.get(name)
+        report, vote = opening.get(name), votes.get(name)
         position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, 0.0)
-        vote = votes.get(name)
-        if first_report is None and position is None:
+        if report is None and position is None:
             continue
-        before = "; ".join(each.core_idea for each in first_report.report.findings) if first_report is not None else ""
+        before = "; ".join(each.core_idea for each in report.report.findings) if report is not None else ""
         positions.append(
             SeatPosition(
                 seat=name,
@@ -145,8 +148,8 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
                 verdict=position,
                 confidence_after=confidence if position is not None else None,
                 weight=weights.get(name, 0.0),
-                # From the second round on it has read what others found.
-                choice_before=first_report.report.choice if first_report is not None and first_report.round == 1 else "",
+                # From the second round on it has read what others said.
+                choice_before=report.report.choice if report is not None and report.round == 1 else "",
                 via_before=timeline.find_first_door(name, "explore"),
                 via=timeline.find_door(name, "ballot"),
             )
@@ -154,33 +157,12 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
     return tuple(positions)
 
 
-def _build_dissent(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[Dissent, ...]:
-    """Every opposing vote; where readings decided, those on what was chosen."""
-    votes = _list_counted_votes(timeline, choice)
-    return tuple(Dissent(seat=seat, kind="oppose", text=vote.reason) for seat, vote in votes if vote.position == "oppose")
-
-
-def _build_obligations(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[Obligation, ...]:
-    """The conditions of those who support what was decided (D-22)."""
-    votes = _list_counted_votes(timeline, choice)
-    conditions = [(seat, vote.reason) for seat, vote in votes if vote.position == "conditional_support"]
-    return number_obligations(((seat, text, "", ()) for seat, text in conditions), timeline.settled)
-
-
-def _list_counted_votes(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> list[tuple[SeatId, IdeaVote]]:
-    swarm = timeline.state
-    voted = [choice.idea] if choice is not None else [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
-    return [each for idea in voted for each in list_votes(timeline, idea)]
-
-
-def _collect_challenges(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[SourcedClaim, ...]:
-    """Challenges of collisions against findings that back a consensus idea."""
-    swarm = timeline.state
-    backed = {choice.idea} if choice is not None else set(list_ballot_ideas(swarm)) & set(swarm.consensus)
+def _collect_challenges(timeline: SwarmTimeline, decided: Collection[int]) -> tuple[SourcedClaim, ...]:
+    """Challenges of collisions against findings that back what was decided on."""
     return tuple(
         SourcedClaim(text=f"{review.seat}: {review.content}", entries=(timeline.find_finding_line(each),))
-        for each in swarm.board.findings
-        if each.idea in backed
+        for each in timeline.state.board.findings
+        if each.idea in decided
         for review in each.reviews
         if review.action == "challenge" and review.content
     )

@@ -15,7 +15,7 @@ from moothall.protocols.swarm.json_fields import format_agent_name
 from moothall.protocols.swarm.reports import answer
 from moothall.protocols.swarm.reports.decision import build_decision, find_choice, list_votes
 from moothall.protocols.swarm.reports.standing import SwarmStanding, WhatIfResult, build_standing
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline, list_event_lines, translate_term
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline, translate_term
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Finding
 from moothall.reports import blocks
@@ -45,12 +45,12 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
         words,
         decision_blocks=(
             *answer.build_answer(standing, decision),
-            *_build_sections(standing, "what_decided", "figures", "who"),
+            *_build_sections(standing, *[*_SECTIONS][:FIRST]),
             *_build_lost_seats(timeline, decision),
             build_spent(decision, words),
         ),
         record=(
-            *_build_sections(standing, *_RECORD),
+            *_build_sections(standing, *[*_SECTIONS][FIRST:]),
             # While a round is sealed, nobody may know who failed in it.
             *(() if timeline.is_sealed else build_losses(timeline, words)),
         ),
@@ -61,9 +61,9 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
 
 def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
     """The titles of the report's sections in their order; a run that has nothing for one leaves it out."""
-    evidence, figures, who, *record = (_get_title(words, section) for section in _SECTIONS)
+    titles = [_get_title(words, section) for section in _SECTIONS]
     return (
-        *(words.conclusion, words.why, words.against, evidence, figures, who, words.lost, *record),
+        *(words.conclusion, words.why, words.against, *titles[:FIRST], words.lost, *titles[FIRST:]),
         *(words.losses_title, words.cost, words.answerers, words.mended),
     )
 
@@ -126,34 +126,23 @@ def _build_gauge(name: str, value: float, holds: bool, text: str) -> blocks.Bar:
     return blocks.Bar(name=name, value=value, text=f"{'✓' if holds else '✗'} {text}", tone="good" if holds else "bad")
 
 
-def _build_independence(standing: SwarmStanding) -> Iterable[blocks.Block]:
-    """Who held each consensus idea before it could be read, and who joined later."""
-    words = standing.words
-    items: list[blocks.Text] = []
-    for idea in standing.quorum_ideas:
-        joined = ", ".join(seat for seat in idea.backers if seat not in idea.independent) or "–"
-        who = words.who_line.format(own=", ".join(idea.independent) or "–", joined=joined)
-        items.append((blocks.Strong(idea.name), f" {words.quoted.format(text=one_line(idea.text))}{who}"))
-    return blocks.Bullets(tuple(items)), blocks.Line(words.weak if items else "", "dim")
-
-
 def _build_consensus(standing: SwarmStanding) -> Iterable[blocks.Block]:
-    """The ideas with a quorum, their backers and their strongest pheromone."""
-    words, last = standing.words, standing.last
-    if last is None:
-        return ()
+    """The ideas with a quorum: who held each before it could be read, who joined later (S-28), and their strongest pheromone."""
+    words = standing.words
     rows = [
         (
             idea.name,
             idea.text,
-            f"{len(idea.backers)}/{last.voices}",
+            f"{len(idea.backers)}/{idea.active}",
             format_percent(idea.share),
-            f"{len(idea.independent)}/{last.voices}",
+            ", ".join(idea.independent) or "–",
+            ", ".join(seat for seat in idea.backers if seat not in idea.independent) or "–",
             "–" if idea.pheromone is None else f"{idea.pheromone:.2f}",
         )
         for idea in standing.quorum_ideas
     ]
-    return (blocks.build_table(words.consensus_heads, rows) if rows else blocks.Line(words.no_consensus),)
+    note = blocks.Line(words.weak, "dim") if rows else blocks.Line(words.no_consensus if standing.last is not None else "")
+    return blocks.build_table(words.consensus_heads, rows), note
 
 
 def _build_unique_ideas(standing: SwarmStanding) -> Iterable[blocks.Block]:
@@ -316,8 +305,8 @@ def _build_insights(standing: SwarmStanding) -> Iterable[blocks.Block]:
 
 def _build_events(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """What happened, one line each; the newest where there is too much."""
-    lines = list_event_lines(standing.timeline.events, standing.words)
-    shown = tuple(lines[-MAX_EVENTS:])
+    lines = standing.timeline.event_lines
+    shown = tuple(f"[{number}] {line}" for number, line in lines[-MAX_EVENTS:])
     summary = standing.words.event_count.format(shown=len(shown), all=len(lines))
     return (blocks.Details(summary, (blocks.Bullets(shown),)),) if shown else ()
 
@@ -325,10 +314,9 @@ def _build_events(standing: SwarmStanding) -> Iterable[blocks.Block]:
 _SECTIONS: Final[dict[str, Callable[[SwarmStanding], Iterable[blocks.Block]]]] = {
     "what_decided": answer.build_evidence,
     "figures": _build_figures,
-    "who": _build_independence,
+    "consensus": _build_consensus,
     "all_ideas": answer.build_ideas,
     "synthesis": answer.build_synthesis,
-    "consensus": _build_consensus,
     "unique": _build_unique_ideas,
     "agent_table": _build_agents,
     "evolution": _build_role_evolution,
@@ -341,7 +329,8 @@ _SECTIONS: Final[dict[str, Callable[[SwarmStanding], Iterable[blocks.Block]]]] =
     "what_happened": _build_events,
 }
 """What the sections hold, in their order; each is called as the words are that are its title."""
-_RECORD: Final = tuple(_SECTIONS)[3:]
+FIRST: Final = 3
+"""So many of them stand with the answer; the others are the record."""
 
 
 def _build_sections(standing: SwarmStanding, *names: str) -> tuple[blocks.Block, ...]:

@@ -1,7 +1,8 @@
 """The whole run for people: every operation, event and figure. Grows with the run; each entry is described once.
 
-One table says what each recorded fact adds to the blackboard's events, and how it reads as it happens. What is described does not
-depend on who answered first: where many answer at once, it waits for the fact that takes them together.
+One table says what each recorded fact adds to the blackboard's events; how an event reads, as it happens and in the report, is
+said by the words for its type. What is described does not depend on who answered first: where many answer at once, it waits for
+the fact that takes them together.
 """
 
 import re
@@ -36,7 +37,7 @@ def translate_term(words: SwarmReportText, term: str) -> str:
     strikes = _STRIKES.fullmatch(term)
     if strikes is not None and strikes[1] in words.terms:
         return words.strikes.format(term=words.terms[strikes[1]], count=strikes[2])
-    return next((each[term] for each in (words.terms, words.events, words.verdicts, words.consensus_types) if term in each), term)
+    return next((each[term] for each in (words.terms, words.verdicts, words.consensus_types) if term in each), term)
 
 
 def translate_phrase(words: SwarmReportText, term: str) -> str:
@@ -57,14 +58,9 @@ class EventRow:
     list_events: Callable[[Swarm, Any], Iterable[dict[str, Any]]] = lambda before, fact: ()
     """The events of the fact in their order, by the state before it: each with its `type` and its fields."""
     list_lines: Callable[[SwarmReportText, Any], Iterable[str]] = lambda words, fact: ()
-    """What is said of it as it happens."""
-
-
-def describe_fact(words: SwarmReportText, fact: Fact) -> list[str]:
-    row = _EVENTS.get(type(fact))
-    if row is not None:
-        return list(row.list_lines(words, fact))
-    return [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
+    """What is said of it as it happens, before its events."""
+    is_quiet: bool = False
+    """Whether its events are not said one by one: a table has them."""
 
 
 def _take(kind: str, parts: Iterable[object], names: str, **given: Any) -> Iterator[dict[str, Any]]:
@@ -93,7 +89,9 @@ def _list_barrier(before: Swarm, fact: facts.BarrierPassed) -> Iterator[dict[str
 def _list_operations(_: Swarm, fact: facts.OperationsProcessed) -> Iterator[dict[str, Any]]:
     names = {"deposit_pheromone": "pheromone_deposited", "send_stop_signal": "pheromone_stopped"}
     for each in fact.results:
-        if each.before is not None and each.after is not None:
+        if not each.success:
+            yield from _take("operation_refused", [each], "agentId=seat operation error detail")
+        elif each.before is not None and each.after is not None:
             fields = "direction=target before after agentId=seat"
             yield from _take(names[each.operation], [each], fields, operation=f"op-{each.number}")
 
@@ -133,11 +131,6 @@ def _list_ends(_: Swarm, fact: facts.AgentsTerminated) -> Iterator[dict[str, Any
         yield {"type": kind, "agentId": seat, "reason": reason}
 
 
-def _describe_change(mark: str, change: facts.StatusChange | facts.RoleChange, words: SwarmReportText) -> str:
-    old, new, reason = (translate_term(words, each) for each in (change.old, change.new, change.reason))
-    return f"  {mark} {change.seat}: {old} → {new} ({reason})"
-
-
 def _describe_report(_: SwarmReportText, fact: facts.Reported) -> list[str]:
     return [f"{fact.seat}: {one_line(each.core_idea)}" for each in fact.said.findings] or [f"  {fact.seat}: –"]
 
@@ -150,53 +143,17 @@ def _describe_collision(words: SwarmReportText, fact: facts.Collided) -> list[st
     return [f"  ↯ {fact.seat} {what}: {one_line(said.content)[:160]}"]
 
 
-def _describe_barrier(words: SwarmReportText, fact: facts.BarrierPassed) -> list[str]:
-    broken = [
-        f"  ✗ {each.seat}: {translate_term(words, each.violation)} ({translate_term(words, each.severity)})"
-        for each in fact.violations
-    ]
-    return broken + [_describe_change("✗", each, words) for each in fact.changes]
-
-
-def _describe_operations(words: SwarmReportText, fact: facts.OperationsProcessed) -> list[str]:
-    lines = [
-        f"  · {translate_term(words, each.operation)} {each.seat} {one_line(each.target)} {each.before:.2f} → {each.after:.2f}"
-        for each in fact.results
-        if each.before is not None and each.after is not None
-    ]
-    for each in (each for each in fact.results if not each.success):
-        reasons = (translate_term(words, each.error or ""), translate_detail(words, each.detail))
-        reason = ", ".join(part for part in reasons if part)
-        lines.append(f"  ✗ {translate_term(words, each.operation)} {each.seat}: {reason}")
-    return lines
-
-
-def _describe_joins(words: SwarmReportText, fact: facts.IdeasSorted) -> list[str]:
-    return [
-        f"  ≈ {one_line(each.text)} = {one_line(each.similar_to)} ({translate_term(words, each.reason)}"
-        + (f" {each.likeness:.2f})" if each.likeness is not None else ")")
-        for each in fact.placed
-        if each.reason != "new"
-    ]
-
-
 def _describe_measurement(words: SwarmReportText, fact: facts.ConvergenceMeasured) -> list[str]:
     stable = "✓" if fact.stable else "✗"
-    line = (
+    return [
         f"  = {words.stability} {stable} · {words.quorum} {format_percent(fact.consensus_rate)} · "
         f"{words.diversity} {fact.diversity:.2f} · {words.convergence_reasons[fact.reason]}"
-    )
-    return [line, *(f"  ! {translate_term(words, name)}" for name in fact.warnings)]
+    ]
 
 
 def _describe_ends(words: SwarmReportText, fact: facts.AgentsTerminated) -> list[str]:
     counts = Counter(fact.ends.values())
     return ["  ■ " + ", ".join(f"{translate_term(words, reason)} × {count}" for reason, count in counts.items())]
-
-
-def _describe_end(words: SwarmReportText, fact: facts.SwarmClosed) -> list[str]:
-    fault = translate_detail(words, fact.fault)
-    return [f"  ■ {words.endings[fact.reason]}" + (f": {fault}" if fault else "")]
 
 
 _EVENTS: Final[Mapping[type[Fact], EventRow]] = {
@@ -206,13 +163,11 @@ _EVENTS: Final[Mapping[type[Fact], EventRow]] = {
         lambda words, fact: [f"── {words.round.format(number=fact.round)} · {words.crew.format(count=len(fact.orders))}"],
     ),
     facts.Reported: EventRow(list_lines=_describe_report),
-    facts.BarrierPassed: EventRow(_list_barrier, _describe_barrier),
-    facts.OperationsProcessed: EventRow(_list_operations, _describe_operations),
+    facts.BarrierPassed: EventRow(_list_barrier),
+    facts.OperationsProcessed: EventRow(_list_operations),
     facts.Collided: EventRow(list_lines=_describe_collision),
-    facts.IdeasSorted: EventRow(_list_ideas, _describe_joins),
-    facts.RoundSettled: EventRow(
-        _list_settlement, lambda words, fact: [_describe_change("⇄", each, words) for each in fact.roles]
-    ),
+    facts.IdeasSorted: EventRow(_list_ideas),
+    facts.RoundSettled: EventRow(_list_settlement),
     facts.ConvergenceMeasured: EventRow(_list_measurement, _describe_measurement),
     facts.Synthesized: EventRow(
         list_lines=lambda words, fact: [f"  ✎ {words.synthesis}, {fact.seat}: {extract_first_sentence(fact.said.content)}"]
@@ -220,32 +175,27 @@ _EVENTS: Final[Mapping[type[Fact], EventRow]] = {
     facts.SwarmCompleted: EventRow(lambda _, fact: _take("swarm_completed", [fact], "reason converged agents=synced")),
     facts.ShutdownNoticed: EventRow(lambda _, fact: _take("shutdown_imminent", [fact], "awaited")),
     facts.ShutdownAnswered: EventRow(lambda _, fact: _take("shutdown_request", [fact], "acknowledged")),
-    facts.AgentsTerminated: EventRow(_list_ends, _describe_ends),
-    facts.SwarmClosed: EventRow(
-        lambda _, fact: _take("fault", [fact] if fact.reason == "fault" else (), "detail=fault"), _describe_end
-    ),
+    facts.AgentsTerminated: EventRow(_list_ends, _describe_ends, is_quiet=True),
+    facts.SwarmClosed: EventRow(lambda _, fact: _take("fault", [fact] if fact.reason == "fault" else (), "detail=fault")),
 }
 
 
-def list_event_lines(events: Iterable[Mapping[str, object]], words: SwarmReportText) -> list[str]:
-    """What a reader needs to know of, the oldest first."""
-    return [_format_event(event, words) for event in events if event["type"] in words.events]
-
-
 def _format_event(event: Mapping[str, object], words: SwarmReportText) -> str:
-    fields = {name: _format_value(value, words) for name, value in event.items() if name not in {"id", "type", "round"}}
-    rest = ", ".join(f"{translate_term(words, name)} {value}" for name, value in fields.items() if value)
-    return one_line(f"[{event['round']}] {translate_term(words, str(event['type']))}" + (f": {rest}" if rest else ""))
+    """What a reader needs to know of; empty for any other event."""
+    text = words.events.get(str(event["type"]), "")
+    fields = {name: _format_value(value, words) for name, value in event.items()}
+    fields |= {name: translate_detail(words, value) for name, value in fields.items() if name in {"detail", "reason"}}
+    return one_line(text.format_map(fields))
 
 
 def _format_value(value: object, words: SwarmReportText) -> str:
     if isinstance(value, bool):
         return translate_term(words, str(value).lower())
-    if isinstance(value, float):
-        return f"{value:.4g}"
+    if value is None or isinstance(value, float):
+        return "" if value is None else f"{value:.4g}"
     if isinstance(value, list):
         return ", ".join(str(each) for each in value)
-    return translate_detail(words, translate_term(words, str(value)))
+    return translate_term(words, str(value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,6 +238,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
         super().__init__(session, RULES)
         self.lines: list[TimelineLine] = []
         self.events: list[dict[str, Any]] = []
+        self.event_lines: list[tuple[int, str]] = []
         self.operations: list[LoggedOperation] = []
         self.logged: dict[tuple[int, SeatId], list[LoggedOperation]] = {}
         self.reports: list[ReceivedReport] = []
@@ -321,17 +272,20 @@ class SwarmTimeline(TimelineBase[Swarm]):
             self._add_line(entry, finding.seat, finding.core_idea)
         # A fact that is not the next step changes nothing, and is not told.
         if before.stage != after.stage:
-            self._add_events(_EVENTS.get(type(fact), EventRow()).list_events(before, fact))
+            row = _EVENTS.get(type(fact), EventRow())
+            self._add_events(row.list_events(before, fact), is_quiet=row.is_quiet)
             self._collect(entry, before)
 
     def _add_line(self, entry: Entry, speaker: SeatId, text: str) -> None:
         self.lines.append(build_line(TimelineLine, entry, len(self.lines) + 1, speaker, text))
 
-    def _add_events(self, events: Iterable[dict[str, Any]]) -> None:
+    def _add_events(self, events: Iterable[dict[str, Any]], *, is_quiet: bool = False) -> None:
         number = self.state.round
-        self.events += [
-            {"id": at, "type": event["type"], "round": number, **event} for at, event in enumerate(events, len(self.events) + 1)
-        ]
+        for event in events:
+            self.events.append({"id": len(self.events) + 1, "type": event["type"], "round": number, **event})
+            line = "" if is_quiet else _format_event(event, self.words)
+            if line:
+                self.event_lines.append((number, line))
 
     def _collect(self, entry: Entry, before: Swarm) -> None:
         """Collect what reports need of a step as a whole."""
@@ -399,5 +353,10 @@ class SwarmTimeline(TimelineBase[Swarm]):
 
 def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
     """Add one more entry, and describe it in plain lines."""
+    known = len(timeline.event_lines)
     timeline.add(entry)
-    return describe_fact(timeline.words, entry.fact)
+    row = _EVENTS.get(type(entry.fact))
+    if row is None:
+        shared = describe_shared_event(timeline.words, entry.fact)
+        return [f"  {shared}"] if shared else []
+    return [*row.list_lines(timeline.words, entry.fact), *(f"  {line}" for _, line in timeline.event_lines[known:])]

@@ -19,7 +19,7 @@ from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.safe_text import one_line, strip_control
 from moothall.domain.topic import normalize_label
 from moothall.protocols.swarm import answers
-from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, Direction, FoundIdea, Operation, RoundReport
+from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, Direction, Operation, RoundReport, StatedIdea
 from moothall.protocols.swarm.facts import OperationResult, Role
 from moothall.protocols.swarm.json_fields import take_fields, to_camel_case
 from moothall.protocols.swarm.rules.evidence import direction_key
@@ -176,11 +176,11 @@ class BlackboardEditor:
         return OperationEffect(name)
 
     def _add_finding(self, agent: Agent, **said: Any) -> OperationEffect:
-        found = FoundIdea(**said)
-        if not normalize_idea(found.core_idea):
+        stated = StatedIdea(**said)
+        if not normalize_idea(stated.core_idea):
             raise OperationRefused("coreIdea must say something")
         place = {"number": len(self.board.findings) + 1, "round": self._state.round, "direction": agent.direction}
-        finding = copy_fields(Finding, found, seat=agent.seat, **place)
+        finding = copy_fields(Finding, stated, seat=agent.seat, **place)
         views = {normalize_label(finding.perspective)} if finding.perspective else set()
         self._change_board(findings=(*self.board.findings, finding), perspectives=self.board.perspectives | views)
         self._change_agent(agent, findings=agent.findings + 1)
@@ -243,7 +243,7 @@ OPERATIONS: Final = tuple(_HANDLERS)
 @cache
 def list_params(operation: str) -> dict[str, Parameter]:
     """Return the parameters of an operation as the protocol names them, with their types, limits and defaults."""
-    source: Callable[..., object] = FoundIdea if operation == "update_finding" else _HANDLERS[operation]
+    source: Callable[..., object] = StatedIdea if operation == "update_finding" else _HANDLERS[operation]
     return {to_camel_case(name): each for name, each in signature(source).parameters.items() if name not in {"self", "agent"}}
 
 
