@@ -40,7 +40,7 @@ from moothall.protocols.swarm.plugin import SWARM
 from moothall_testkit.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
 
 LASTING = settings(
-    max_examples=40,
+    max_examples=20,
     derandomize=True,
     deadline=None,
     database=None,

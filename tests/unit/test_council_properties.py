@@ -52,7 +52,7 @@ from moothall_testkit.rulebook_contract import (
 )
 
 LASTING = settings(
-    max_examples=30,
+    max_examples=20,
     derandomize=True,
     deadline=None,
     database=None,

@@ -37,7 +37,7 @@ from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
 from moothall_testkit.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
 
 LASTING = settings(
-    max_examples=150,
+    max_examples=75,
     derandomize=True,
     deadline=None,
     database=None,
@@ -145,7 +145,7 @@ def test_every_meeting_keeps_the_rulebook_contract(data: st.DataObject) -> None:
     _check_conclusion(played)
 
 
-@settings(LASTING, max_examples=50)
+@settings(LASTING, max_examples=30)
 @given(st.data())
 def test_every_meeting_can_be_told_at_any_time_and_read_back(data: st.DataObject) -> None:
     played = play_session(CONTRACT, data)

@@ -76,7 +76,7 @@ def figures(board: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 @settings(
-    max_examples=60,
+    max_examples=30,
     derandomize=True,
     deadline=None,
     database=None,

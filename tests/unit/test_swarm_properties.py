@@ -38,7 +38,7 @@ from moothall.protocols.swarm.state import Swarm
 from moothall_testkit.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
 
 LASTING = settings(
-    max_examples=60,
+    max_examples=30,
     derandomize=True,
     deadline=None,
     database=None,
