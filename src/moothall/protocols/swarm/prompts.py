@@ -5,7 +5,7 @@ bounded, however large the blackboard grows.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
@@ -27,7 +27,7 @@ from moothall.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
 from moothall.protocols.swarm.rules.ideas import build_comparison
 from moothall.protocols.swarm.rules.round_start import is_ping
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
-from moothall.protocols.swarm.state import Agent, Finding, Swarm
+from moothall.protocols.swarm.state import Agent, Board, Finding, Signal, Swarm
 from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition
 
 MAX_TASK_LENGTH: Final = 20_000
@@ -134,7 +134,8 @@ def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
         return task
     if ask.kind == "ballot" and state.by_evidence:
         # Without the concentrations and the backers: what counts is what each explorer read, not what is popular.
-        return "\n\n".join([task, "\n".join(_format_findings(state, words))])
+        findings = _format_section(words, words.findings, _list_findings(state), len(state.board.findings))
+        return "\n\n".join([task, "\n".join(findings)])
     if ask.kind == "explore" and state.settings.mode == "classic":
         return task
     parts = [task]
@@ -166,17 +167,9 @@ class _ShownBoard:
 @lru_cache(maxsize=32)
 def _render_board(shown: _ShownBoard, words: SwarmPromptText) -> str:
     state = shown.state
-    return "\n".join(
-        [
-            words.board.format(round=state.round),
-            *_format_pheromones(state, words),
-            *_format_signals(state, words),
-            *_format_claims(state, words),
-            *_format_ideas(state, words),
-            *_format_findings(state, words),
-            *_format_insights(state, words),
-        ]
-    )
+    sections = (_format_section(words, *section) for section in _list_sections(state, words))
+    lines = [words.board.format(round=state.round), *([] if state.board.pheromones else [words.no_pheromones])]
+    return "\n".join([*lines, *(line for section in sections for line in section)])
 
 
 def _format_section(words: SwarmPromptText, head: str, lines: Sequence[str], total: int) -> list[str]:
@@ -187,7 +180,25 @@ def _format_section(words: SwarmPromptText, head: str, lines: Sequence[str], tot
     return [head, *lines, *([words.more.format(count=rest)] if rest > 0 else [])]
 
 
-def _format_pheromones(state: Swarm, words: SwarmPromptText) -> list[str]:
+def _list_sections(state: Swarm, words: SwarmPromptText) -> Iterator[tuple[str, list[str], int]]:
+    """Yield the sections of the snapshot: the heading, the lines that are shown, and how many there are in all."""
+    board = state.board
+    yield words.pheromones, _list_pheromones(state), len(board.pheromones)
+    yield words.signals, [_format_signal(board, each) for each in reversed(board.signals[-MAX_SIGNALS:])], len(board.signals)
+    claims = [quote_lines(f"{each.id} {each.description} ({', '.join(each.claimed_by)})") for each in board.claims.values()]
+    yield words.claims, claims[-MAX_CLAIMS:][::-1], len(claims)
+    held = state.group_holders(state.agents)
+    ranked = sorted(held, key=lambda number: (-len(held[number]), number))
+    ideas = [board.ideas[number] for number in ranked[:MAX_IDEAS]]
+    yield words.ideas, [quote_lines(f"{idea.id} ({', '.join(held[idea.number])}) {idea.text}") for idea in ideas], len(ranked)
+    yield words.findings, _list_findings(state), len(board.findings)
+    # The newest insights of collisions (S-13).
+    reviews = ((finding, each) for finding in board.findings[-LOOKED_AT:] for each in finding.reviews)
+    insights = {text: f"{each.seat} → {finding.id}: {text}" for finding, each in reviews for text in each.new_insights}
+    yield words.insights, [quote_lines(_shorten_text(line)) for line in [*insights.values()][-MAX_INSIGHTS:]], len(insights)
+
+
+def _list_pheromones(state: Swarm) -> list[str]:
     settings, counts = state.settings, evidence.count_active_signals(state.board)
     ranked = sorted(state.board.pheromones.items(), key=lambda each: (-each[1].concentration, each[0]))
     lines = []
@@ -195,43 +206,17 @@ def _format_pheromones(state: Swarm, words: SwarmPromptText) -> list[str]:
         strength = compute_inhibition(counts[key], settings.signal_strength, settings.max_inhibition)
         left = f" ({compute_effective_concentration(each.concentration, strength):.4f})" if strength else ""
         lines.append(quote_lines(f"{each.concentration:.4f}{left} {each.direction}"))
-    return _format_section(words, words.pheromones, lines, len(ranked)) or [words.no_pheromones]
+    return lines
 
 
-def _format_signals(state: Swarm, words: SwarmPromptText) -> list[str]:
-    lines = []
-    for signal in reversed(state.board.signals[-MAX_SIGNALS:]):
-        pheromone = state.board.pheromones.get(signal.target)
-        target = pheromone.direction if pheromone is not None else signal.target
-        lines.append(quote_lines(f"{signal.id} {signal.sender} → {target}: {signal.reason}, {_shorten_text(signal.evidence)}"))
-    return _format_section(words, words.signals, lines, len(state.board.signals))
+def _format_signal(board: Board, signal: Signal) -> str:
+    pheromone = board.pheromones.get(signal.target)
+    target = pheromone.direction if pheromone is not None else signal.target
+    return quote_lines(f"{signal.id} {signal.sender} → {target}: {signal.reason}, {_shorten_text(signal.evidence)}")
 
 
-def _format_claims(state: Swarm, words: SwarmPromptText) -> list[str]:
-    claims = [*state.board.claims.values()][-MAX_CLAIMS:][::-1]
-    lines = [quote_lines(f"{each.id} {each.description} ({', '.join(each.claimed_by)})") for each in claims]
-    return _format_section(words, words.claims, lines, len(state.board.claims))
-
-
-def _format_ideas(state: Swarm, words: SwarmPromptText) -> list[str]:
-    held = state.group_holders(state.agents)
-    ranked = sorted(held, key=lambda number: (-len(held[number]), number))
-    ideas = [state.board.ideas[number] for number in ranked[:MAX_IDEAS]]
-    lines = [quote_lines(f"{idea.id} ({', '.join(held[idea.number])}) {idea.text}") for idea in ideas]
-    return _format_section(words, words.ideas, lines, len(ranked))
-
-
-def _format_findings(state: Swarm, words: SwarmPromptText) -> list[str]:
-    newest = state.board.findings[-MAX_FINDINGS:][::-1]
-    return _format_section(words, words.findings, [_format_finding(each) for each in newest], len(state.board.findings))
-
-
-def _format_insights(state: Swarm, words: SwarmPromptText) -> list[str]:
-    """Format the newest insights of collisions (S-13)."""
-    reviews = ((finding, each) for finding in state.board.findings[-LOOKED_AT:] for each in finding.reviews)
-    insights = {text: f"{each.seat} → {finding.id}: {text}" for finding, each in reviews for text in each.new_insights}
-    lines = [quote_lines(_shorten_text(line)) for line in [*insights.values()][-MAX_INSIGHTS:]]
-    return _format_section(words, words.insights, lines, len(insights))
+def _list_findings(state: Swarm) -> list[str]:
+    return [_format_finding(each) for each in state.board.findings[-MAX_FINDINGS:][::-1]]
 
 
 def _format_finding(finding: Finding) -> str:
