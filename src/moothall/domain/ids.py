@@ -75,6 +75,12 @@ def ask_id(turn: int, kind: str, seat: SeatId) -> AskId:
     return AskId(f"{turn}.{kind}.{seat}")
 
 
+def parse_ask_kind(ask: str) -> str:
+    """What an ask asks for; empty for what is no id of an ask."""
+    parts = ask.split(".", 2)
+    return parts[1] if len(parts) == 3 else ""
+
+
 def find_asked_seat(ask: AskId) -> SeatId:
     return SeatId(ask.split(".", 2)[2])
 

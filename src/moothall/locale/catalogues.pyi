@@ -354,7 +354,6 @@ class CouncilReportText(SharedReportText):
     challenges: str
     challenge_heads: tuple[str, ...]
     positions: str
-    position_heads: tuple[str, ...]
     changed: str
     lost: str
     did_not_vote: str

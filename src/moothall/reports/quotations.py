@@ -96,7 +96,7 @@ def count_by_seat(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> 
     counts: dict[SeatId, tuple[int, int]] = {}
     for line, checked in list_checked(timeline, files):
         origin = timeline.origins.get(line.seq)
-        if checked and not (origin and origin.via.startswith(OWNER_ORIGIN)):
+        if checked and not (origin and origin.origin.startswith(OWNER_ORIGIN)):
             count, held = counts.get(line.speaker, (0, 0))
             counts[line.speaker] = (count + len(checked), held + sum(each.holds for each in checked))
     return counts

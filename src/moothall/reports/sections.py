@@ -1,11 +1,11 @@
 """Parts of a report that all protocols share, and the report of a protocol that writes none of its own."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from moothall.domain import facts
-from moothall.domain.ids import USER, SeatId
+from moothall.domain.ids import USER, SeatId, parse_ask_kind
 from moothall.domain.protocol_state import list_lost_seats
 from moothall.domain.roster import MEASURE, Seat, parse_kind
 from moothall.domain.safe_text import one_line
@@ -23,7 +23,7 @@ from moothall.reports.quotations import (
     list_citing_entries,
     mark_faults,
 )
-from moothall.reports.timeline import ReplyOrigin, SessionTimeline, TimelineLine, format_time
+from moothall.reports.timeline import SessionTimeline, TimelineLine, format_time
 from moothall.reports.wording import explain_detail, format_mends, format_money, format_parking, format_percent
 from moothall.scoring.strength import Strength
 
@@ -46,60 +46,62 @@ def add_origins(timeline: SessionTimeline, record: Iterable[Block], words: Share
     # What was changed in an answer may quote it, and how many answered so far says who failed: sealed with the answers.
     if not timeline.origins or timeline.shared_state.is_sealed:
         return content
-    by_line = {line.id: timeline.origins[line.seq] for line in timeline.lines if line.seq in timeline.origins}
+    by_line = {line.id: line.seq for line in timeline.lines if line.seq in timeline.origins}
     noted: set[int] = set()
-    noted_blocks = tuple(_add_note(block, by_line, noted, words) for block in content)
+    noted_blocks = tuple(_add_note(timeline, block, by_line, noted, words) for block in content)
     return (*noted_blocks, *_build_answerers(timeline, words), *_build_mended(timeline, noted, words))
 
 
-def _add_note(block: Block, by_line: dict[int, ReplyOrigin], noted: set[int], words: SharedReportText) -> Block:
+def _add_note(
+    timeline: SessionTimeline, block: Block, by_line: Mapping[int, int], noted: set[int], words: SharedReportText
+) -> Block:
     """A card of a line with its note. A session gives every card of the timeline at the top of its record."""
-    origin = by_line.get(block.entry or 0) if isinstance(block, blocks.Card) and block.kind == "turn" else None
-    if origin is None or not isinstance(block, blocks.Card):
+    seq = by_line.get(block.entry or 0) if isinstance(block, blocks.Card) and block.kind == "turn" else None
+    if seq is None or not isinstance(block, blocks.Card):
         return block
-    noted.add(origin.seq)
-    came = " · ".join(part for part in (describe_door(origin.via, words) if origin.via else "", origin.model) if part)
-    is_owner = origin.via.startswith(facts.OWNER_ORIGIN)
-    as_read = words.as_read.format(mends=format_mends(words, origin.mends)) if origin.mends else ""
+    noted.add(seq)
+    reply = timeline.origins[seq]
+    came = " · ".join(part for part in (describe_door(reply.origin, words) if reply.origin else "", reply.model) if part)
+    is_owner = reply.origin.startswith(facts.OWNER_ORIGIN)
+    as_read = words.as_read.format(mends=format_mends(words, reply.corrections)) if reply.corrections else ""
     notes = (blocks.Line(came, "warn" if is_owner else "dim"), blocks.Line(as_read, "dim"))
     return replace(block, blocks=(*block.blocks, *notes))
 
 
 def _build_answerers(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """Each seat that another answered for: through which doors, by which models, and how often."""
-    seats: dict[SeatId, list[ReplyOrigin]] = {}
-    for origin in timeline.origins.values():
-        if origin.via or origin.model:
-            seats.setdefault(origin.seat, []).append(origin)
+    seats: dict[SeatId, list[facts.Reply]] = {}
+    for reply in timeline.origins.values():
+        if reply.origin or reply.model:
+            seats.setdefault(reply.seat, []).append(reply)
     rows = [
         (
             seat,
-            ", ".join(dict.fromkeys(describe_door(one.via, words) for one in origins if one.via)) or "–",
-            ", ".join(dict.fromkeys(one.model for one in origins if one.model)) or "–",
-            len(origins),
+            ", ".join(dict.fromkeys(describe_door(one.origin, words) for one in replies if one.origin)) or "–",
+            ", ".join(dict.fromkeys(one.model for one in replies if one.model)) or "–",
+            len(replies),
         )
-        for seat, origins in seats.items()
+        for seat, replies in seats.items()
     ]
     return build_section(words.answerers, (build_table(words.answerer_heads, rows),))
 
 
 def _build_mended(timeline: SessionTimeline, noted: set[int], words: SharedReportText) -> tuple[Block, ...]:
     """The answers that were changed to be read and have no card of their own: bids, votes, reports."""
-    rows = [
-        (one.seq, one.seat, words.asked_for.get(one.asked_for, one.asked_for), format_mends(words, one.mends))
-        for one in timeline.origins.values()
-        if one.mends and one.seq not in noted
-    ]
+    notes = {seq: reply.corrections for seq, reply in timeline.origins.items() if seq not in noted}
     # What was taken from a sentence is listed with the sentence, also where its line has a card.
-    worded = [
-        (one.seq, one.seat, words.asked_for.get(one.asked_for, one.asked_for), format_mends(words, notes))
-        for one in timeline.origins.values()
-        if (notes := facts.list_worded_choices(one.mends))
-    ]
-    return (
-        *build_section(words.mended, (build_table(words.mended_heads, rows),)),
-        *build_section(words.worded, (build_table(words.mended_heads, worded),)),
-    )
+    worded = {seq: facts.list_worded_choices(reply.corrections) for seq, reply in timeline.origins.items()}
+
+    def build_rows(listed: Mapping[int, Sequence[str]]) -> blocks.Table:
+        kinds = {seq: parse_ask_kind(timeline.origins[seq].ask) for seq in listed}
+        rows = [
+            (seq, timeline.origins[seq].seat, words.asked_for.get(kinds[seq], kinds[seq]), format_mends(words, mends))
+            for seq, mends in listed.items()
+            if mends
+        ]
+        return build_table(words.mended_heads, rows)
+
+    return (*build_section(words.mended, (build_rows(notes),)), *build_section(words.worded, (build_rows(worded),)))
 
 
 STRENGTH_TONES: Final[dict[Strength, blocks.Tone]] = {
@@ -399,8 +401,8 @@ def build_spent(decision: Decision, words: SharedReportText) -> Block:
     return blocks.Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}", "dim")
 
 
-def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
-    """Where each seat stood before and after."""
+def build_positions(decision: Decision, words: SharedReportText, *notes: Block) -> tuple[Block, ...]:
+    """Where each seat stood before and after; `notes` stand below the table."""
     rows = [
         (
             position.seat,
@@ -409,12 +411,12 @@ def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block,
             position.after or "–",
             words.verdicts.get(position.verdict or "", position.verdict or "–"),
             format_confidence(position.confidence_after, words, is_due=position.verdict is not None),
-            f"{position.weight:.2f}",
+            f"{position.weight:.2f}" if position.weight else "–",
             blocks.References((position.moved_by,)) if position.moved_by else "–",
         )
         for position in decision.positions
     ]
-    return build_section(words.positions, (build_table(words.position_heads, rows),))
+    return build_section(words.positions, (build_table(words.position_heads, rows), *notes))
 
 
 def format_confidence(stated: float | None, words: SharedReportText, *, is_due: bool) -> str:

@@ -12,7 +12,7 @@ from moothall.domain import facts
 from moothall.domain.budget import Spent
 from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Entry, Fact
-from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.ids import USER, SeatId, SessionId, parse_ask_kind
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.session_state import SessionState, apply, build_session_state
 from moothall.locale.catalogues import SHARED_REPORT
@@ -43,18 +43,6 @@ class TimelineLine:
     timestamp: str
     speaker: SeatId
     content: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyOrigin:
-    """How one answer came in: through which door, by which model, and what was changed to read it (see `Reply`)."""
-
-    seq: int
-    seat: SeatId
-    asked_for: str
-    via: str
-    model: str
-    mends: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +96,7 @@ class SessionTimeline:
     def __init__(self, session: SessionId) -> None:
         self.session = session
         self.losses: list[LossLine] = []
-        self.origins: dict[int, ReplyOrigin] = {}
+        self.origins: dict[int, facts.Reply] = {}
         self._doors: dict[tuple[SeatId, str], str] = {}
         self._first_doors: dict[tuple[SeatId, str], str] = {}
         self.costs = Costs()
@@ -199,19 +187,17 @@ class SessionTimeline:
         self.costs.add(fact)
         if isinstance(fact, facts.Reply):
             self._add_origin(entry.seq, fact)
-        if isinstance(fact, facts.SeatLost):
-            kind = fact.ask.split(".", 2)[1]
-            self.losses.append(LossLine(seq=entry.seq, seat=fact.seat, asked_for=kind, reason=fact.reason, detail=fact.detail))
-            self.lost_since = self.lost_since or entry.seq
-        if isinstance(fact, facts.Reply):
             self._is_answered = True
             self.answered_at[fact.seat] = entry.seq
-        # Further asks after an answer: the session went on in spite of the losses before.
-        if isinstance(fact, facts.AsksSent) and self._is_answered:
-            self.lost_since, self._is_answered = 0, False
+        if isinstance(fact, facts.SeatLost):
+            kind = parse_ask_kind(fact.ask)
+            self.losses.append(LossLine(seq=entry.seq, seat=fact.seat, asked_for=kind, reason=fact.reason, detail=fact.detail))
+            self.lost_since = self.lost_since or entry.seq
         if isinstance(fact, facts.AsksSent):
-            pending = self.session_state.pending
-            self.asked_at = {ask: self.asked_at.get(ask, entry.at) for ask in pending}
+            # Further asks after an answer: the session went on in spite of the losses before.
+            if self._is_answered:
+                self.lost_since, self._is_answered = 0, False
+            self.asked_at = {ask: self.asked_at.get(ask, entry.at) for ask in self.session_state.pending}
         if isinstance(fact, facts.SessionForked):
             self.forked = fact
         if isinstance(fact, facts.ToolUsed):
@@ -232,13 +218,11 @@ class SessionTimeline:
         return ()
 
     def _add_origin(self, seq: int, fact: facts.Reply) -> None:
-        kind = fact.ask.split(".", 2)[1]
+        kind = parse_ask_kind(fact.ask)
         self._doors[fact.seat, kind] = fact.origin
         self._first_doors.setdefault((fact.seat, kind), fact.origin)
         if fact.origin or fact.model or fact.corrections:
-            self.origins[seq] = ReplyOrigin(
-                seq=seq, seat=fact.seat, asked_for=kind, via=fact.origin, model=fact.model, mends=fact.corrections
-            )
+            self.origins[seq] = fact
 
 
 class TimelineBase(SessionTimeline, Generic[S]):

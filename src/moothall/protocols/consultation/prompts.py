@@ -17,7 +17,7 @@ from moothall.domain.roster import DIRECTOR
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text, strip_control
 from moothall.locale.catalogues import CONSULTATION_PERSON, CONSULTATION_PROMPT, ConsultationPromptText
 from moothall.protocols.consultation.facts import CONSULT, Advice
-from moothall.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState, strip_repeat_id
+from moothall.protocols.consultation.state import Consultation, ConsultingState, strip_repeat_id
 from moothall.reports.person_steps import WORDS, ask_words
 from moothall.reports.plain_text import quote_markdown
 from moothall.reports.timeline import format_time
@@ -87,7 +87,7 @@ def _render_reply(words: ConsultationPromptText, consultation: Consultation) -> 
     return lines
 
 
-def _describe_failure(words: ConsultationPromptText, failed: Consultation | ConsultationOutcome) -> str:
+def _describe_failure(words: ConsultationPromptText, failed: Consultation) -> str:
     reason = words.failures.get(failed.failure) or words.losses.get(failed.failure, failed.failure)
     return words.failed.format(to=failed.to, reason=reason)
 
@@ -247,7 +247,7 @@ def _build_own_prompt(state: ConsultingState, words: ConsultationPromptText, ask
     return "\n".join(lines)
 
 
-def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outcome: ConsultationOutcome) -> list[str]:
+def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outcome: Consultation) -> list[str]:
     language = state.opened.language
     lines = [words.asked_itself.format(question=f"\n{quote_lines(shorten_text(outcome.request.question, MAX_PART_LENGTH // 4))}")]
     if outcome.advice is None or outcome.failure:

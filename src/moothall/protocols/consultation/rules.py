@@ -14,20 +14,18 @@ from typing import Any, Final
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record, Rulebook
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
-from moothall.domain.ids import AskId, SeatId
+from moothall.domain.ids import AskId, SeatId, parse_ask_kind
 from moothall.domain.protocol_state import evolve_shared
-from moothall.domain.replace import copy_fields, fast_replace
+from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR
 from moothall.protocols.consultation import facts, prompts
 from moothall.protocols.consultation.state import (
     MAX_LEARNED,
     Consultation,
-    ConsultationOutcome,
     ConsultingState,
     PendingRequest,
     build_repeat_id,
     is_director_ask,
-    parse_ask_kind,
     strip_repeat_id,
     to_inner_entry,
 )
@@ -342,7 +340,6 @@ def _apply_begin(state: ConsultingState, fact: facts.ConsultationBegun) -> Consu
 
 def _apply_end(state: ConsultingState, current: Consultation, filed: facts.RecordLocation | None) -> ConsultingState:
     """End the consultation and hand its outcome to the asker."""
-    learned = copy_fields(ConsultationOutcome, current, filed=filed)
     before = state.learned.get(current.seat, ())
     # What nobody answered may be asked again; the limits count it all the same.
     is_open = current.advice is None or bool(current.failure)
@@ -352,7 +349,7 @@ def _apply_end(state: ConsultingState, current: Consultation, filed: facts.Recor
         current=None,
         asked=tuple(each for each in state.asked if each != own) if is_open else state.asked,
         again=_increment_count(state.again, current.ask),
-        learned={**state.learned, current.seat: (*before, learned)[-MAX_LEARNED:]},
+        learned={**state.learned, current.seat: (*before, replace(current, filed=filed))[-MAX_LEARNED:]},
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Entry, Fact, Reply, SeatLost
-from moothall.domain.ids import AskId, SeatId
+from moothall.domain.ids import AskId, SeatId, parse_ask_kind
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.roster import DIRECTOR
 from moothall.protocols.consultation.facts import CONSULT, KINDS, RECORD, Advice, ConsultationInsisted, RecordLocation, Refusal
@@ -26,11 +26,6 @@ def strip_repeat_id(ask: AskId) -> AskId:
     """Return the id by which the protocol knows an ask."""
     turn, dot, rest = ask.partition(".")
     return AskId(f"{turn.partition('~')[0]}{dot}{rest}") if "~" in turn else ask
-
-
-def parse_ask_kind(ask: AskId) -> str:
-    parts = ask.split(".", 2)
-    return parts[1] if len(parts) == 3 else ""
 
 
 def is_director_ask(ask: AskId) -> bool:
@@ -79,7 +74,7 @@ class PendingRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consultation:
-    """The running consultation: first the other seat is asked, then the record is written.
+    """A consultation: first the other seat is asked, then the record is written and `filed`, and the asker reads its outcome.
 
     `tries` and `filings` count failed attempts; `is_direct`: the consulted seat was asked to answer without asking further.
     """
@@ -97,6 +92,7 @@ class Consultation:
     advice: Advice | None = None
     failure: str = ""
     at: datetime | None = None
+    filed: RecordLocation | None = None
 
     @property
     def consult_ask(self) -> AskId:
@@ -105,17 +101,6 @@ class Consultation:
     @property
     def record_ask(self) -> AskId:
         return build_repeat_id(AskId(f"{self.number}.{RECORD}.{DIRECTOR.id}"), self.filings)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsultationOutcome:
-    """The outcome of a consultation, as the asker reads it."""
-
-    to: SeatId
-    request: ConsultRequest
-    advice: Advice | None
-    failure: str = ""
-    filed: RecordLocation | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +124,7 @@ class ConsultingState(ProtocolState):
     begun: int = 0
     counts: Mapping[SeatId, int] = field(default_factory=dict)
     asked: tuple[str, ...] = ()
-    learned: Mapping[SeatId, tuple[ConsultationOutcome, ...]] = field(default_factory=dict)
+    learned: Mapping[SeatId, tuple[Consultation, ...]] = field(default_factory=dict)
     refused: Mapping[AskId, Refusal] = field(default_factory=dict)
     insisting: tuple[tuple[AskId, SeatId], ...] = ()
     words: Mapping[SeatId, str] = field(default_factory=dict)

@@ -6,11 +6,11 @@ from typing import Any
 
 from moothall.domain.consult import DEMO_FOLDER, ConsultRequest
 from moothall.domain.facts import Entry, SeatLost
-from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.ids import SeatId, SessionId, parse_ask_kind
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import CONSULTATION_PROMPT, ConsultationPromptText
 from moothall.protocols.consultation import facts
-from moothall.protocols.consultation.state import parse_ask_kind, to_inner_entry
+from moothall.protocols.consultation.state import to_inner_entry
 from moothall.reports.timeline import SessionPhase, SessionTimeline
 from moothall.reports.wording import explain_detail
 

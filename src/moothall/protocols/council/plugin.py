@@ -1,6 +1,6 @@
 """Registers the protocols debate, advisory and consensus, which share one set of rules."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -54,10 +54,8 @@ def expect_calls(variant: CouncilVariant, opened: Opened) -> tuple[ExpectedCalls
     return tuple(expected)
 
 
-def build_council_plugin(
-    rules: CouncilRules, settings: type[CouncilSettings], *, wire_name: str, check: Callable[[CouncilOpened], None] | None = None
-) -> AnyPlugin:
-    """Build the plugin of a protocol that runs by these rules; `check` raises where an opening cannot work."""
+def build_council_plugin(rules: CouncilRules, settings: type[CouncilSettings], *, wire_name: str) -> AnyPlugin:
+    """Build the plugin of a protocol that runs by these rules."""
 
     def open_session(plan: Plan) -> CouncilOpened:
         """The opening of a deliberation; raises BadRoster or BadSetting."""
@@ -67,11 +65,7 @@ def build_council_plugin(
             seats=validate_seats(plan.seats, fewest=MIN_SEATS),
             settings=replace(plan.settings, order=_resolve_order(plan)),
         )
-        if opened.settings.panel == "adaptive" and (rules.name != "debate" or not opened.settings.blind):
-            raise BadSetting("panel = 'adaptive' needs the protocol debate and blind positions: nobody may have read the others")
-        _check_depth(rules.name, opened.settings)
-        if check is not None:
-            check(opened)
+        _validate_settings(rules, opened)
         return opened
 
     return ProtocolPlugin(
@@ -89,16 +83,24 @@ def build_council_plugin(
     )
 
 
-def _check_depth(protocol: str, settings: CouncilSettings) -> None:
-    """Raise BadSetting where a depth cannot be honoured."""
-    if settings.depth == "full":
-        return
-    if protocol != "debate" or not settings.blind:
+def _validate_settings(rules: CouncilRules, opened: CouncilOpened) -> None:
+    """Raise BadSetting where a setting cannot be honoured."""
+    settings, owner, seats = opened.settings, rules.variant.owner(opened), [seat.id for seat in opened.seats]
+    is_blind_debate = rules.name == "debate" and settings.blind
+    if settings.panel == "adaptive" and not is_blind_debate:
+        raise BadSetting("panel = 'adaptive' needs the protocol debate and blind positions: nobody may have read the others")
+    if settings.depth != "full" and not is_blind_debate:
         raise BadSetting(
             f"depth = {settings.depth!r} needs the protocol debate and blind positions: one mind decides for no other"
         )
-    if settings.panel == "adaptive" or (settings.depth == "auto" and settings.debate == "always"):
+    is_always = settings.depth == "auto" and settings.debate == "always"
+    if settings.depth != "full" and (settings.panel == "adaptive" or is_always):
         raise BadSetting("depth: panel = 'adaptive' and debate = 'always' say themselves how deep it goes; give one of them")
+    if owner is not None and owner not in seats:
+        raise BadSetting(f"owner = {owner!r} is not a seat; the seats are: {', '.join(seats)}")
+    quorum = settings.quorum if isinstance(settings, ConsensusSettings) else None
+    if quorum is not None and quorum > len(seats):
+        raise BadSetting(f"quorum = {quorum} is more than the {len(seats)} seats; expected 1 to {len(seats)}")
 
 
 def _resolve_order(plan: Plan) -> SpeakingOrder:
@@ -143,24 +145,16 @@ def find_owner(opened: CouncilOpened) -> SeatId:
     return opened.settings.owner or opened.seats[0].id
 
 
-def _resolve_advisory(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
-    return resolve_advisory(voices, owner=find_owner(state.opened), correlations=correlations)
-
-
-def _validate_owner(opened: CouncilOpened) -> None:
-    if find_owner(opened) not in {seat.id for seat in opened.seats}:
-        known = ", ".join(seat.id for seat in opened.seats)
-        raise BadSetting(f"owner = {find_owner(opened)!r} is not a seat; the seats are: {known}")
-
-
 ADVISORY_VARIANT: Final = CouncilVariant(
-    first=("propose", "argue", "decide"), again=(), resolve=_resolve_advisory, owner=find_owner
+    first=("propose", "argue", "decide"),
+    again=(),
+    resolve=lambda state, voices, correlations: resolve_advisory(
+        voices, owner=find_owner(state.opened), correlations=correlations
+    ),
+    owner=find_owner,
 )
 ADVISORY: Final = build_council_plugin(
-    CouncilRules("advisory", AdvisoryOpened, ADVISORY_VARIANT),
-    AdvisorySettings,
-    wire_name="advisory_panel",
-    check=_validate_owner,
+    CouncilRules("advisory", AdvisoryOpened, ADVISORY_VARIANT), AdvisorySettings, wire_name="advisory_panel"
 )
 
 
@@ -175,12 +169,6 @@ def _resolve_consensus(state: Council, voices: Sequence[SeatVote], correlations:
     return resolve_consensus(voices, threshold=settings.threshold, quorum=settings.quorum, correlations=correlations)
 
 
-def _validate_quorum(opened: CouncilOpened) -> None:
-    quorum = opened.settings.quorum if isinstance(opened.settings, ConsensusSettings) else None
-    if quorum is not None and quorum > len(opened.seats):
-        raise BadSetting(f"quorum = {quorum} is more than the {len(opened.seats)} seats; expected 1 to {len(opened.seats)}")
-
-
 CONSENSUS_VARIANT: Final = CouncilVariant(
     first=("propose", "argue", "answer", "synthesize", "vote"),
     again=("synthesize", "vote"),
@@ -188,8 +176,5 @@ CONSENSUS_VARIANT: Final = CouncilVariant(
     one_synthesis=True,
 )
 CONSENSUS: Final = build_council_plugin(
-    CouncilRules("consensus", ConsensusOpened, CONSENSUS_VARIANT),
-    ConsensusSettings,
-    wire_name="consensus",
-    check=_validate_quorum,
+    CouncilRules("consensus", ConsensusOpened, CONSENSUS_VARIANT), ConsensusSettings, wire_name="consensus"
 )

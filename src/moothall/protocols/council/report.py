@@ -7,14 +7,13 @@ from moothall.domain.facts import Language
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
-from moothall.protocols.council.facts import ConsensusSettings, CouncilBallot
+from moothall.protocols.council.facts import ConsensusSettings
 from moothall.protocols.council.motions import Challenge, list_challenges
 from moothall.protocols.council.report_timeline import TONES, build_line_details, build_timeline, format_phase
 from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import (
     CouncilTimeline,
     build_decision,
-    find_condition,
     has_changed_choice,
     list_missing_votes,
 )
@@ -245,15 +244,10 @@ def _build_missing(timeline: CouncilTimeline, decision: Decision, words: Council
     )
 
 
-def _list_counted_ballots(timeline: CouncilTimeline) -> tuple[CouncilBallot, ...]:
-    """Return the votes that were counted; empty if there was nothing to vote on."""
-    closed = timeline.resolution
-    return () if closed is None or closed.motion is None else closed.ballots
-
-
 def _build_votes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
     """Build the sides as a bar, each as wide as its weight, and who is on which side."""
-    ballots = _list_counted_ballots(timeline)
+    closed = timeline.resolution
+    ballots = () if closed is None or closed.motion is None else closed.ballots
     total = sum(ballot.weight for ballot in ballots)
     parts, rows = [], []
     for position, name in (*words.verdicts.items(), (None, words.no_vote)):
@@ -294,24 +288,10 @@ def _build_readable(timeline: CouncilTimeline, decision: Decision, words: Counci
 
 def _build_positions(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
     """Build each seat's position before it read the others, its vote, and what moved it."""
-    has_votes = bool(_list_counted_ballots(timeline))
-    rows = [
-        (
-            position.seat,
-            _join_texts(position.choice_before, position.before),
-            format_percent(position.confidence_before),
-            words.verdicts.get(position.verdict or "", NOTHING),
-            format_percent(position.confidence_after),
-            _join_texts(find_condition(timeline, position.seat), position.after),
-            f"{position.weight:.2f}" if has_votes else NOTHING,
-            blocks.References((position.moved_by,)) if position.moved_by else NOTHING,
-        )
-        for position in decision.positions
-    ]
     changed = tuple(_list_changed_choices(timeline, decision, words))
     title = blocks.Line(f"{words.changed}:" if changed else "", "dim")
     moved = blocks.Line(_describe_movements(decision, words), "dim")
-    return build_section(words.positions, (build_table(words.position_heads, rows), title, blocks.Bullets(changed), moved))
+    return sections.build_positions(decision, words, title, blocks.Bullets(changed), moved)
 
 
 def _describe_movements(decision: Decision, words: CouncilReportText) -> str:
@@ -321,10 +301,6 @@ def _describe_movements(decision: Decision, words: CouncilReportText) -> str:
     }
     texts = {kind: f"{len(seats)} ({', '.join(seats)})" if seats else "0" for kind, seats in names.items()}
     return words.moved_after.format(**texts) if any(names.values()) else ""
-
-
-def _join_texts(*texts: str | None) -> str:
-    return " – ".join(text for text in texts if text) or NOTHING
 
 
 def _list_changed_choices(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> Iterator[blocks.Text]:

@@ -269,12 +269,6 @@ def _is_declined(timeline: CouncilTimeline, challenge: Challenge) -> bool:
     return challenge.state == "answered" and timeline.rules.variant.owner(timeline.state.opened) is not None
 
 
-def find_condition(timeline: CouncilTimeline, seat: SeatId) -> str:
-    """Return the condition of a seat's vote on the motion; empty if it has none."""
-    vote = find_motion_votes(timeline).get(seat)
-    return vote.condition if vote is not None else ""
-
-
 def list_missing_votes(timeline: CouncilTimeline) -> tuple[SeatId, ...]:
     """Return the seats without a vote in the tally; none before the deliberation is closed."""
     closed = timeline.resolution

@@ -4,12 +4,16 @@ It grows with the meeting, and each entry is added once.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
+from annotated_types import MinLen
+
+from moothall.codec.schemas import get_adapter
 from moothall.domain.facts import Entry, Loss, SeatLost, SessionImported
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.limits import Share
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.protocols.persona import facts
@@ -20,6 +24,9 @@ from moothall.reports.decision import AnsweredInput, Decision, Dissent, Obligati
 from moothall.reports.sections import start_decision
 from moothall.reports.timeline import TimelineBase, TimelineLine, build_line
 from moothall.scoring.independence import count_minds
+
+T = TypeVar("T")
+Words = Annotated[str, MinLen(1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,94 +236,49 @@ def _build_obligations(timeline: PersonaTimeline) -> tuple[Obligation, ...]:
     return number_obligations(((seat, text, "", ()) for seat, text in conditions), timeline.settled)
 
 
-T = TypeVar("T")
-
-_DISSENT: Final[Mapping[str, Literal["oppose", "conditional", "reported", "challenge"]]] = {
-    "oppose": "oppose",
-    "conditional": "conditional",
-    "challenge": "challenge",
-}
-
-
 def apply_conclusion(decision: Decision, conclusion: str) -> Decision:
     """Return the decision with what an imported conclusion says: what was decided, who dissents, how it ended.
 
     The file comes from outside: what has the expected form is taken, everything else is left out.
     """
-    document = json.loads(conclusion)
-    if not isinstance(document, dict):
-        return replace(decision, decision=_parse_claim(document))
+    read = json.loads(conclusion)
+    document = read if isinstance(read, dict) else {"decision": read}
+
+    def read_each(name: str, shape: type[T], **usual: object) -> tuple[T, ...]:
+        listed = value if isinstance(value := document.get(name), list) else ()
+        return tuple(part for item in listed if (part := _read_part(shape, item, usual)) is not None)
+
     return replace(
         decision,
-        ended_by=_parse_text(document.get("ended_by")),
-        decision=_parse_claim(document.get("decision")),
-        author=_parse_seat(document.get("author")),
-        confidence=_parse_share(document.get("confidence")),
-        support=_parse_share(document.get("support")),
-        turnout=_parse_share(document.get("turnout")),
-        reasons=_parse_each(document.get("reasons"), _parse_claim),
-        dissent=_parse_each(document.get("dissent"), _parse_dissent),
-        obligations=_parse_each(document.get("obligations"), _parse_obligation),
-        open_questions=_parse_each(document.get("open_questions"), _parse_claim),
+        ended_by=_read_value(Words, document.get("ended_by")),
+        decision=_read_part(SourcedClaim, document.get("decision"), {}),
+        author=_read_value(Words, document.get("author")),
+        confidence=_read_value(Share, document.get("confidence")),
+        support=_read_value(Share, document.get("support")),
+        turnout=_read_value(Share, document.get("turnout")),
+        reasons=read_each("reasons", SourcedClaim),
+        dissent=read_each("dissent", Dissent, seat=None, kind="reported"),
+        obligations=read_each("obligations", Obligation),
+        open_questions=read_each("open_questions", SourcedClaim),
         overruled=document.get("overruled") is True,
-        answers=_parse_each(document.get("answers"), _parse_answer),
-        choice=(_parse_text(document.get("choice")) or "")[:MAX_LABEL_LENGTH],
+        answers=read_each("answers", AnsweredInput, answer=None),
+        choice=(_read_value(Words, document.get("choice")) or "")[:MAX_LABEL_LENGTH],
     )
 
 
-def _parse_text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _parse_seat(value: Any) -> SeatId | None:
-    name = _parse_text(value)
-    return None if name is None else SeatId(name)
-
-
-def _parse_share(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value <= 1 else None
-
-
-def _parse_entries(value: Any) -> tuple[int, ...]:
-    listed = value if isinstance(value, list) else []
-    return tuple(entry for entry in listed if isinstance(entry, int) and not isinstance(entry, bool) and entry > 0)
-
-
-def _parse_each(value: Any, parse: Callable[[Any], T | None]) -> tuple[T, ...]:
-    listed = value if isinstance(value, list) else []
-    return tuple(parsed for item in listed if (parsed := parse(item)) is not None)
-
-
-def _parse_claim(value: Any) -> SourcedClaim | None:
-    if isinstance(value, dict):
-        return SourcedClaim(text=str(value.get("text", "")), entries=_parse_entries(value.get("entries")))
-    return SourcedClaim(text=value) if isinstance(value, str) and value else None
-
-
-def _parse_dissent(value: Any) -> Dissent | None:
-    if isinstance(value, str):
-        return Dissent(seat=None, kind="reported", text=value)
-    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
+def _read_value(kind: Any, value: object) -> Any:
+    """Return a value of an imported file if it is of this type, else None."""
+    try:
+        # As JSON: then a dataclass may be given as an object, and nothing is converted.
+        return get_adapter(kind).validate_json(json.dumps(value), strict=True)
+    except ValueError:
         return None
-    kind = _DISSENT.get(str(value.get("kind")), "reported")
-    return Dissent(
-        seat=_parse_seat(value.get("seat")), kind=kind, text=value["text"], entries=_parse_entries(value.get("entries"))
-    )
 
 
-def _parse_obligation(value: Any) -> Obligation | None:
-    if not isinstance(value, dict) or (seat := _parse_seat(value.get("seat"))) is None or not _parse_text(value.get("text")):
-        return None
-    return Obligation(seat=seat, text=value["text"])
-
-
-def _parse_answer(value: Any) -> AnsweredInput | None:
-    if not isinstance(value, dict) or type(value.get("input")) is not int or not isinstance(value.get("asked"), str):
-        return None
-    return AnsweredInput(
-        input=value["input"],
-        asked=value["asked"],
-        answer=_parse_text(value.get("answer")),
-        entries=_parse_entries(value.get("entries")),
-    )
+def _read_part(kind: type[T], value: Any, usual: Mapping[str, object]) -> T | None:
+    """Return a part of a conclusion: an object, or its text alone; `usual` stands for fields that it lacks or cannot be read."""
+    fields = dict(value) if isinstance(value, dict) else {"text": value or None}
+    entries = fields.get("entries")
+    fields["entries"] = [each for each in entries if type(each) is int and each > 0] if isinstance(entries, list) else []
+    part: T | None = _read_value(kind, {**usual, **fields}) or _read_value(kind, {**fields, **usual})
+    return part

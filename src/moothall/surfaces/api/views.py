@@ -10,7 +10,7 @@ from moothall.app.moot import Moot
 from moothall.app.protocols import get_protocol
 from moothall.domain.claims import cut_text
 from moothall.domain.facts import Language, Opened
-from moothall.domain.ids import USER, SeatId, find_asked_seat, parse_session_id
+from moothall.domain.ids import USER, SeatId, find_asked_seat, parse_ask_kind, parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.engine.snapshot import Snapshot
 from moothall.memory.remembered_decision import RememberedObligation
@@ -232,7 +232,7 @@ def build_trace_lines(timeline: SessionTimeline) -> tuple[list[shapes.Contributi
         return page, following is not None
     page, size = [], 0
     for line in timeline.lines:
-        origin = timeline.origins.get(line.seq)
+        reply = timeline.origins.get(line.seq)
         size += len(line.content)
         if page and (size > MAX_PAGE_LENGTH or len(page) == PAGE):
             return page, True
@@ -246,9 +246,9 @@ def build_trace_lines(timeline: SessionTimeline) -> tuple[list[shapes.Contributi
                 text=cut_text(line.content, MAX_PAGE_LENGTH),
                 is_cut=len(line.content) > MAX_PAGE_LENGTH,
                 round=0,
-                phase="" if origin is None else origin.asked_for,
-                via=(origin.via or None) if origin is not None else None,
-                model=(origin.model or None) if origin is not None else None,
+                phase="" if reply is None else parse_ask_kind(reply.ask),
+                via=(reply.origin or None) if reply is not None else None,
+                model=(reply.model or None) if reply is not None else None,
             )
         )
     return page, False
