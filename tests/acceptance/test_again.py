@@ -55,13 +55,13 @@ def test_a_session_that_was_cut_short_goes_on_and_what_cannot_be_repeated_is_ref
     cli("run", QUESTION, *seat_words(write_answers(cli, "keep"), ("ada", "bob")), *OPEN)
     (cli.cwd / "minds.toml").unlink()
     assert "minds.toml" in cli("again", "q", code=2).err
-    assert [each["session"] for each in cli.json("list")] == ["q"]
+    assert [each["sessionId"] for each in cli.json("list")["sessions"]] == ["q"]
     cli("run", "Wait?", "--seat", "eve=mailbox", "--seat", "ada=mailbox", "--protocol", "debate", "--session", "w", code=3)
     assert "has not ended" in cli("again", "w", code=2).err
     cli("cancel", "w")
     assert cli("again", "w", code=3).out == ""
     assert cli("again", "w", code=3).out == ""
-    assert sorted(each["session"] for each in cli.json("list")) == ["q", "w", "w-again-1"]
+    assert sorted(each["sessionId"] for each in cli.json("list")["sessions"]) == ["q", "w", "w-again-1"]
     cli("cancel", "w-again-1")
     assert "no session is called 'gone'" in cli("again", "gone", code=2).err
     cli("demo", "debate", "--fast", "--session", "d")

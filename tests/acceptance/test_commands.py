@@ -138,8 +138,8 @@ def test_run_list_show_and_exit_codes_of_a_decided_meeting(cli: Cli) -> None:
     decided = cli.json("run", "裁员？", *SCENE, "--set", "summarizer=C", "--session", "s", "--seed", "7")
     assert decided["status"] == "concluded"
     assert cli.json("show", "s") == decided
-    (line,) = cli.json("list")
-    assert (line["session"], line["protocol"], line["topic"], line["status"]) == ("s", "persona", "裁员？", "concluded")
+    (line,) = cli.json("list")["sessions"]
+    assert (line["sessionId"], line["protocol"], line["topic"], line["status"]) == ("s", "persona", "裁员？", "concluded")
     assert "裁员？" in cli("list").out
     minutes = cli("show", "s").out
     assert minutes.startswith("# 会议纪要: ")
@@ -164,7 +164,7 @@ def test_a_dry_run_checks_everything_and_records_nothing(cli: Cli, quiet: str) -
     opened = cli.json("run", "Dry?", *seat_words(quiet, "AB"), "--dry-run")
     assert [seat["id"] for seat in opened["seats"]] == ["A", "B"]
     cli("run", "Dry?", *seat_words(quiet, "AZ"), "--dry-run", code=2)
-    assert cli.json("list") == []
+    assert cli.json("list")["sessions"] == []
 
 
 def test_a_dry_run_names_the_price_before_there_is_a_key(cli: Cli) -> None:
@@ -217,11 +217,11 @@ def test_a_second_process_is_told_that_the_session_is_busy(cli: Cli, held_up: Ru
 def test_an_input_from_another_process_is_the_newest_entry_and_the_next_perception(cli: Cli, held_up: Running) -> None:
     """P-7: given while the meeting runs; in the timeline at once, and in what the next seat is asked with."""
     taken = cli.json("input", "s", "We have six months of cash.", "--key", "k1")
-    assert taken["taken"] is True
+    assert taken["entry"] is not None
     assert timeline(cli("export", "s", "context").out)[-1]["content"] == "We have six months of cash."
-    (ask,) = cli.json("asks", "s")
-    assert "[#2 USER]\n| We have six months of cash." in ask["shared"]
-    assert cli.json("input", "s", "We have six months of cash.", "--key", "k1") == {"session": "s", "taken": False, "entry": None}
+    (ask,) = cli.json("asks", "s")["asks"]
+    assert "[#2 USER]\n| We have six months of cash." in ask["briefing"]
+    assert cli.json("input", "s", "We have six months of cash.", "--key", "k1") == {"sessionId": "s"}
     cli("answer", "s", "--seat", "eve", json.dumps(listens(0.4)))
     until(lambda: "2.intent.eve" in asked(cli))
     lines = timeline(cli("export", "s", "context").out)
@@ -282,7 +282,7 @@ def test_a_watcher_in_another_process_sees_every_entry_once_and_ends_with_the_se
 
 
 def test_a_dry_cancel_prints_json_too(cli: Cli, waiting: str) -> None:
-    assert cli.json("cancel", waiting, "--dry-run")["session"] == "s"
+    assert cli.json("cancel", waiting, "--dry-run")["sessionId"] == "s"
 
 
 def test_a_dry_cancel_refuses_what_cancel_refuses(cli: Cli, waiting: str) -> None:
@@ -295,10 +295,10 @@ def test_a_dry_cancel_refuses_what_cancel_refuses(cli: Cli, waiting: str) -> Non
 
 def test_a_mailbox_seat_is_asked_and_answers_from_other_processes(cli: Cli, waiting: str) -> None:
     """P-2, P-9, P-15: parks with code 3, takes answers, goes on, parks again, concludes."""
-    (ask,) = cli.json("asks", "s")
+    (ask,) = cli.json("asks", "s")["asks"]
     assert (ask["ask"], ask["seat"], ask["kind"], ask["form"]) == ("1.intent.eve", "eve", "intent", "json")
-    assert ask["schema"]["required"] == ["reaction_score", "intent_to_speak"]
-    assert "| Is anyone there?" in ask["shared"]
+    assert ask["answerSchema"]["required"] == ["reaction_score", "intent_to_speak"]
+    assert "| Is anyone there?" in ask["briefing"]
     assert "── 1.intent.eve (until " in cli("asks", "s").out
     shanghai = Cli(cli.home, cli.cwd, TZ="Asia/Shanghai").fresh("asks", "s").out
     assert re.search(r"1\.intent\.eve \(until [\d-]+ [\d:]+ CST\)", shanghai)
@@ -318,7 +318,7 @@ def test_a_mailbox_seat_is_asked_and_answers_from_other_processes(cli: Cli, wait
     line = timeline(cli("export", "s", "context").out)[1]
     assert (line["speaker"], line["platform"], line["content"], line["refers_to"]) == ("eve", "mailbox", "I am here.\nStill.", 1)
     assert cli("asks", "s").err == "no ask is open\n"
-    assert cli.json("asks", "s") == []
+    assert cli.json("asks", "s")["asks"] == []
 
 
 def test_a_session_that_only_waits_grows_by_nothing_however_often_it_is_resumed(cli: Cli, waiting: str) -> None:
@@ -557,7 +557,7 @@ def test_a_file_that_leaves_something_out_is_taken_in_whole(cli: Cli, more: dict
     """P-6: null for what is optional, and half a character, are no reason to refuse; what is recorded can be read again."""
     cli("import", "-", "--session", "s", stdin=json.dumps({**CONTEXT, **more}))
     assert timeline(cli("export", "s", "context").out) == [LINE]
-    assert cli.json("list")[0]["status"] == "thinking"
+    assert cli.json("list")["sessions"][0]["status"] == "thinking"
 
 
 # The rest.
@@ -651,7 +651,7 @@ def test_a_meeting_whose_reader_has_gone_does_not_end_without_a_word(cli: Cli, q
         process.process.stdout.close()
         process.process.stdout = None
         _, told = process.process.communicate(timeout=DEADLINE)
-    assert cli.json("list")[0]["status"] == "concluded" or b"moot resume s" in told
+    assert cli.json("list")["sessions"][0]["status"] == "concluded" or b"moot resume s" in told
     assert process.process.returncode in {0, 130}
 
 

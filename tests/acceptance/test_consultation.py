@@ -287,7 +287,7 @@ def test_a_wrong_call_is_refused_before_anything_is_recorded(cli: Cli) -> None:
     assert "no such folder" in cli(*words, "file", code=2).err
     (cli.cwd / "VERSION_MANIFEST").write_text('{"v": 1}')
     assert "not a manifest of Moot's" in cli(*words, ".", code=2).err
-    assert cli.json("list") == []
+    assert cli.json("list")["sessions"] == []
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -404,7 +404,7 @@ def test_a_pipeline_goes_on_from_another_folder(cli: Cli) -> None:
     (cli.cwd / "s.toml").write_text('[[work]]\ncontent = "done"\n')
     words = ("pipeline", "run", "p.toml", "--model", "script:s.toml", "--session", "one")
     assert cli.json(*words, "--dry-run")["seats"][0]["platform"] == f"script:{cli.cwd / 's.toml'}"
-    assert cli.json("list") == []
+    assert cli.json("list")["sessions"] == []
 
 
 def test_a_script_that_consults_needs_a_session_with_consultations(cli: Cli) -> None:
@@ -413,7 +413,7 @@ def test_a_script_that_consults_needs_a_session_with_consultations(cli: Cli) -> 
         (cli.cwd / "s.toml").write_text(f"[[{kind}\n")
         words = ("run", "Q?", "--protocol", "roundtable", "--seat", "a=script:s.toml", "--seat", "b=script:s.toml")
         assert "--consult opens it with them" in cli(*words, code=2).err
-    assert cli.json("list") == []
+    assert cli.json("list")["sessions"] == []
 
 
 def test_a_terminal_shows_consultations_as_they_happen(cli: Cli) -> None:

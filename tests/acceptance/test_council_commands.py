@@ -486,19 +486,19 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cl
     parked = cli("resume", "s", code=3).out
     assert "\nwaiting for eve by " in parked
     assert parked.endswith(": moot answer s --seat fay\nthen resume with: moot resume s\n")
-    first, second = cli.json("asks", "s")
+    first, second = cli.json("asks", "s")["asks"]
     assert [(each["ask"], each["kind"], each["form"]) for each in (first, second)] == [
         ("1.propose.eve", "propose", "json"),
         ("1.propose.fay", "propose", "json"),
     ]
-    assert "| Shall we?" in first["shared"]
+    assert "| Shall we?" in first["briefing"]
     assert "Ada's own idea." not in json.dumps([first, second])
     assert "── 1.propose.fay (until " in cli("asks", "s").out
     assert cli("answer", "s", "--seat", "eve", said("propose")).out == "recorded; continue with: moot resume s\n"
     cli("answer", "s", "--seat", "fay", said("propose", choice="later", text="Next year."))
     assert cli.json("resume", "s", code=3)["status"] == "thinking"
     assert asked(cli) == ["2.argue.eve", "2.argue.fay"]
-    assert "Ada's own idea." in cli.json("asks", "s")[0]["shared"]
+    assert "Ada's own idea." in cli.json("asks", "s")["asks"][0]["briefing"]
     cli("answer", "s", "--seat", "eve", said("support", refers_to=2, answers=[5]))
     cli("answer", "s", "--seat", "fay", said("pass"))
     cli("resume", "s", code=3)
@@ -620,13 +620,13 @@ def test_an_input_is_a_line_of_its_own_that_everyone_reads(cli: Cli, waiting: st
     taken = cli("input", "s", "There are six months of cash.", "--key", "k1")
     assert taken.out == "recorded as #3; continue with: moot resume s\n"
     assert cli("input", "s", "There are six months of cash.", "--key", "k1").out == "recorded before: nothing changed\n"
-    assert all("| There are six months of cash." in each["shared"] for each in cli.json("asks", "s"))
+    assert all("| There are six months of cash." in each["briefing"] for each in cli.json("asks", "s")["asks"])
     assert "#3 · **USER** · says" in cli("show", "s").out
 
 
 def test_a_deliberation_can_be_cancelled(cli: Cli, waiting: str) -> None:
     """D-6: the record stays, without a decision; nothing more is taken; memory does not keep it."""
-    assert cli.json("cancel", "s", "--dry-run")["would_cancel"] is True
+    assert cli.json("cancel", "s", "--dry-run")["wouldCancel"] is True
     assert "cancelled by entry 5" in cli("cancel", "s", "--reason", "asked the wrong question").out
     found = cli.json("show", "s")
     assert (found["status"], found["endedBy"], found["decision"]) == ("cancelled", "cancelled", None)
@@ -645,9 +645,9 @@ def test_the_list_tells_deliberations_apart(cli: Cli, decided: str) -> None:
     """D-5: protocol, status and topic of each; registers are none."""
     cli("run", "Later?", "--protocol", "advisory", "--seat", "eve=mailbox", "--seat", "fay=mailbox", "--session", "w", code=3)
     cli("invite", "w", "--seat", "eve")
-    assert [(line["session"], line["protocol"], line["status"], line["topic"]) for line in cli.json("list")] == [
-        ("s", "debate", "concluded", "Which database?"),
+    assert [(line["sessionId"], line["protocol"], line["status"], line["topic"]) for line in cli.json("list")["sessions"]] == [
         ("w", "advisory", "thinking", "Later?"),
+        ("s", "debate", "concluded", "Which database?"),
     ]
     assert "_memory" not in cli("list").out
     assert "_access" not in cli("list").out

@@ -200,7 +200,7 @@ def test_a_stopped_meeting_says_how_to_go_on_and_loses_nothing(cli: Cli, tmp_pat
     assert done.err.strip() == "Stopped. Nothing is lost; resume with: moot resume s"
     before = cli("export", "s", "jsonl").out
     assert [line["speaker"] for line in json.loads(cli("export", "s", "context").out)["timeline"]][:3] == ["USER", "ada", "bob"]
-    assert cli.json("list")[0]["status"] == "thinking"
+    assert cli.json("list")["sessions"][0]["status"] == "thinking"
     write_script(tmp_path / "talk.toml", round_robin(SEATS, TURNS))
     decision = cli.json("resume", "s")
     assert decision["decision"] == "So be it."

@@ -58,7 +58,7 @@ def test_a_pipe_gets_the_first_demo_at_once_and_lists_mark_it(cli: Cli) -> None:
     session = re.search(r"think_\d+_\d+", done.out)
     assert session is not None
     assert cli("list").out.split("\t")[1] == "persona (demo)"
-    assert cli.json("list")[0]["is_demo"] is True
+    assert cli.json("list")["sessions"][0]["isDemo"] is True
     assert cli.json("decisions") == {"decisions": []}
     assert cli("verify", session[0]).code == 0
     assert cli.json("demo", "advisory", "--language", "zh")["choice"] == "可以，先试二十元以下"

@@ -162,7 +162,7 @@ def test_what_cannot_be_read_is_refused_and_nothing_is_opened(cli: Cli, tmp_path
     os.mkfifo(tmp_path / "pipe")
     said = cli(*MEETING, "--file", word, code=2).err
     assert told in said
-    assert cli.json("list") == []
+    assert cli.json("list")["sessions"] == []
 
 
 def test_two_texts_of_one_name_are_refused_and_limits_hold() -> None:
@@ -229,7 +229,7 @@ def test_all_seats_are_told_of_a_quotation_that_is_not_there(cli: Cli) -> None:
     cli("resume", "q", code=3)
     asked = cli("asks", "q").out
     fault = "#2 ada: “The plan costs 4,000 euros.” from notes.md:1: not found in what was given or said"
-    assert asked.count(f"| {fault}") == len(cli.json("asks", "q")) >= 1
+    assert asked.count(f"| {fault}") == len(cli.json("asks", "q")["asks"]) >= 1
     shown = cli("show", "q").out
     assert "2 of 3 quotations and citations stand where they are said to." in shown
     assert "4,000 euros" in shown.partition("Quotations, checked by code")[2]

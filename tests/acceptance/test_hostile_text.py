@@ -231,15 +231,15 @@ def test_the_next_seat_reads_it_behind_the_fence(cli: Cli, words: list[str]) -> 
     """P-8: every line that mallory said begins with the mark of a quotation; only headings of Moot's own stand before them."""
     cli(*words, "--seat", "eve=mailbox", code=3)
     for _ in range(2):
-        (ask,) = cli.json("asks", "s")
+        (ask,) = cli.json("asks", "s")["asks"]
         answer = position("x") if ask["kind"] == "position" else listens()
         cli("answer", "s", "--seat", "eve", json.dumps(answer))
         cli("resume", "s", code=3)
-    (ask,) = cli.json("asks", "s")
+    (ask,) = cli.json("asks", "s")["asks"]
     assert ask["ask"] == "2.intent.eve"
-    prompt = ask["system"] + "\n" + ask["shared"] + "\n" + ask["own"]
-    check_plain(ask["shared"])
-    unfenced = [line for line in ask["shared"].split("\n") if not line.startswith("| ")]
+    prompt = ask["briefing"] + "\n" + ask["instructions"]
+    check_plain(ask["briefing"])
+    unfenced = [line for line in ask["briefing"].split("\n") if not line.startswith("| ")]
     assert unfenced == [
         "# The question",
         "",

@@ -101,10 +101,10 @@ def test_with_nothing_remembered_each_command_says_what_to_do(cli: Cli) -> None:
     done = cli("decisions", "search", "anything")
     assert (done.out, done.err) == ("", "nothing found\n")
     assert cli.json("decisions")["decisions"] == cli.json("decisions", "search", "anything")["decisions"] == []
-    assert cli.json("invite", "--list") == []
+    assert cli.json("invite", "--list") == {"tokens": []}
     assert cli.json("trust") == {"sources": [], "protocols": []}
     assert cli.json("breakers")["breakers"] == []
-    assert cli.json("list") == []
+    assert cli.json("list")["sessions"] == []
 
 
 # Decisions.
@@ -428,7 +428,7 @@ def test_an_agent_asks_records_and_is_refused_from_the_terminal(cli: Cli) -> Non
     assert (found["participants"], found["reviewers"]) == (["ada", "reviewer"], [])
     assert cli.json(*words, code=3) == found
     assert f"no reviewer with a record is known: invite one (moot invite {session} --seat reviewer)" in cli(*words, code=3).out
-    assert [each["seat"] for each in cli.json("asks", session)] == ["reviewer"]
+    assert [each["seat"] for each in cli.json("asks", session)["asks"]] == ["reviewer"]
     assert "in categories: none" in cli("breakers", "policy", "--no-categories").out
     assert cli("decisions", "record", "ada", "Open it?", "Open it", "--confidence", "0.8", "--category", "vault").out == (
         "alone.1: recorded\n"
@@ -494,20 +494,20 @@ def test_tokens_are_made_listed_and_revoked(cli: Cli, table: str) -> None:
     owner = cli.json("invite", "--owner", "--lasts", "30d")
     observer = cli.json("invite", "s", "--observer")
     assert (seat["session"], seat["seat"], owner["session"], observer["seat"]) == ("s", "eve", None, None)
-    listed = cli.json("invite", "--list")
-    assert [(each["role"], each["session"], each["seat"], each["note"]) for each in listed] == [
+    listed = cli.json("invite", "--list")["tokens"]
+    assert [(each["role"], each["sessionId"], each["seat"], each["note"]) for each in listed] == [
         ("seat", "s", "eve", "for eve"),
         ("owner", "", "", ""),
         ("observer", "s", "", ""),
     ]
-    lasts = [datetime.fromisoformat(each["expires"]) - datetime.fromisoformat(each["issued_at"]) for each in listed]
+    lasts = [datetime.fromisoformat(each["expires"]) - datetime.fromisoformat(each["issuedAt"]) for each in listed]
     assert [round(each / timedelta(days=1)) for each in lasts] == [7, 30, 7]
     assert not any(each["token"] in json.dumps(listed) for each in (seat, owner, observer))
     lines = cli("invite", "--list").out.splitlines()
     assert re.fullmatch(rf"{seat['id']}  seat  s eve  until [\d-]+ [\d:]+ \S+  for eve", lines[0])
     assert re.fullmatch(rf"{owner['id']}  owner  all sessions  until [\d-]+ [\d:]+ \S+", lines[1])
     assert cli("invite", "--revoke", seat["id"]).out == f"revoked {seat['id']}\n"
-    assert cli.json("invite", "--revoke", seat["id"])["revoked_at"] is not None
+    assert cli.json("invite", "--revoke", seat["id"])["tokens"][0]["revokedAt"]
     assert re.search(rf"{seat['id']}  seat  s eve  revoked [\d-]+ [\d:]+ \S+  for eve\n", cli("invite", "--list").out)
     assert held(_known(cli, [seat["token"], owner["token"], observer["token"], "moot_x_y"])) == [
         "revoked",
@@ -552,7 +552,7 @@ def test_an_invitation_that_makes_no_sense_is_refused_and_makes_no_token(library
     done = library("invite", *words, code=2)
     assert done.err.startswith(f"moot: {told}")
     assert (done.err.count("\n"), done.out) == (1, "")
-    assert library.json("invite", "--list") == []
+    assert library.json("invite", "--list") == {"tokens": []}
 
 
 def test_a_token_for_longer_than_the_calendar_is_refused_in_one_sentence(cli: Cli) -> None:
@@ -568,7 +568,7 @@ def test_verify_checks_the_registers_too_and_the_list_leaves_them_out(cli: Cli, 
     cli("decisions", "review", "db", "success")
     cli("invite", "--owner")
     assert {each["session"]: each["fault"] for each in cli.json("verify")} == {"_access": None, "_memory": None, "db": None}
-    assert [each["session"] for each in cli.json("list")] == ["db"]
+    assert [each["sessionId"] for each in cli.json("list")["sessions"]] == ["db"]
     with sqlite3.connect(cli.home / "ledger.db") as ledger:
         register = "(SELECT number FROM sessions WHERE id = '_memory')"
         ledger.execute(

@@ -53,7 +53,7 @@ def test_a_parked_session_says_so_wherever_it_is_shown_and_goes_on_with_other_pa
     shown = cli.json("show", "s")
     assert (shown["status"], shown["parked"], shown["decision"], shown["lost"]) == ("parked", "a: scripted", None, [])
     cli("input", "s", "Mind the cost.")
-    assert cli.json("list")[0]["status"] == "parked"
+    assert cli.json("list")["sessions"][0]["status"] == "parked"
     assert "no seat is called 'c'" in cli("resume", "s", "--swap", "c=mailbox", code=2).err
     assert "expected SEAT=PLATFORM" in cli("resume", "s", "--swap", "a", code=2).err
     swaps = [word for seat in "ab" for word in ("--swap", f"{seat}={spare}")]
@@ -68,7 +68,7 @@ def test_a_parked_session_can_be_cancelled(cli: Cli, tmp_path: Path) -> None:
     cli("run", "Ship?", *seat_words(write_outage(tmp_path), "ab"), "--session", "s", code=3)
     assert "would cancel s" in cli("cancel", "s", "--dry-run").out
     cli("cancel", "s")
-    assert cli.json("list")[0]["status"] == "cancelled"
+    assert cli.json("list")["sessions"][0]["status"] == "cancelled"
 
 
 def test_a_chinese_session_is_parked_in_chinese(cli: Cli, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_wait_resumes_by_itself_when_the_provider_is_back(cli: Cli) -> None:
             running = asyncio.create_task(called(cli, first, "run", "Ship?", *SEATS, "--session", "s", "--wait", "2m"))
             while len(first.asked) < 5:  # noqa: ASYNC110 - the server tells nobody
                 await asyncio.sleep(0.01)
-        while cli.json("list")[0]["status"] != "parked":  # noqa: ASYNC110 - another process
+        while cli.json("list")["sessions"][0]["status"] != "parked":  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.2)
         async with StubServer([mind], port=first.port):
             done = await running

@@ -82,13 +82,13 @@ def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(cli: 
 @pytest.mark.parametrize("typed", ["/leave\r", "\x04"])
 def test_leaving_keeps_the_seat_open(cli: Cli, debate: str, typed: str) -> None:
     """M-8: nothing is recorded for the seat, and the same ask waits."""
-    before = cli.json("asks", debate)
+    before = cli.json("asks", debate)["asks"]
     with Terminal(cli, "sit", debate, "--seat", "eve") as terminal:
         terminal.wait_for("eve>")
         terminal.type(typed)
         terminal.wait_for("You left. The seat stays open: moot sit d --seat eve")
         assert terminal.ended() == 3
-    assert cli.json("asks", debate) == before
+    assert cli.json("asks", debate)["asks"] == before
 
 
 def test_the_up_key_brings_back_what_was_said_in_an_earlier_sitting(cli: Cli, debate: str) -> None:
@@ -135,7 +135,7 @@ def test_a_person_sits_at_a_session_that_another_process_runs(cli: Cli) -> None:
     seats = ["--seat", f"ada={platform}", "--seat", f"bob={platform}", "--seat", "eve=mailbox"]
     with cli.start("run", "Lunch?", *seats, "--session", "s", "--turns", "1", "--wait") as running:
         running.wait_for("session s")
-        until(lambda: cli.json("asks", "s"))
+        until(lambda: cli.json("asks", "s")["asks"])
         with Terminal(cli, "sit", "s", "--seat", "eve") as terminal:
             terminal.wait_for("where do you stand on the question?")
             assert b"before the talk" not in terminal.raw
@@ -217,19 +217,11 @@ def test_a_whole_debate_by_mailbox_in_plain_text(cli: Cli, debate: str) -> None:
     cli("resume", debate, code=3)
     refused = cli("answer", debate, "--seat", "eve", "perhaps", code=2)
     assert "expected one of: Postgres | SQLite (a reason may follow: “Postgres: …”), or /abstain" in refused.err
-    first = cli.json(
-        "answer",
-        debate,
-        "--seat",
-        "eve",
-        "--ask",
-        cli.json("asks", debate)[0]["ask"],
-        "2: yes, if we have backups\n3: oppose\n4: abstain",
-    )
+    ask = cli.json("asks", debate)["asks"][0]["ask"]
+    words = ("answer", debate, "--seat", "eve", "--ask", ask, "2: yes, if we have backups\n3: oppose\n4: abstain")
+    first = cli.json(*words)
     cli("resume", debate, code=4)
-    again = cli.json(
-        "answer", debate, "--seat", "eve", "--ask", first["ask"], "2: yes, if we have backups\n3: oppose\n4: abstain"
-    )
+    again = cli.json(*words)
     assert again == first
     said = [fact for fact in map(json.dumps, list_facts(cli, debate)) if '"eve"' in fact]
     assert any("SQLite" in fact and "because it is small" in fact for fact in said)

@@ -172,7 +172,7 @@ def test_words_that_are_no_utf_8_do_not_break_the_ledger(cli: Cli) -> None:
     cli("run", "x\udcffy", "--seat", "A=mailbox", "--session", "s", code=3)
     cli("input", "s", "x\udcffy")
     assert [line["content"] for line in timeline(cli("export", "s", "context").out)] == ["x?y", "x?y"]
-    assert cli.json("list")[0]["entries"] == 3
+    assert cli.json("list")["sessions"][0]["entries"] == 3
     assert cli.json("verify")[0]["fault"] is None
 
 
@@ -326,7 +326,7 @@ def test_an_input_that_says_nothing_or_too_much_is_refused(cli: Cli, tmp_path: P
     """P-7: one sentence, nothing recorded."""
     cli("run", "Input?", "--seat", "eve=mailbox", "--session", "s", code=3)
     check_sentence(cli("input", "s", text, code=2), "the input ")
-    assert cli.json("list")[0]["entries"] == 2
+    assert cli.json("list")["sessions"][0]["entries"] == 2
 
 
 def test_a_person_who_has_no_terminal_any_more_is_told_to_resume_elsewhere(cli: Cli) -> None:
@@ -373,6 +373,6 @@ def test_a_full_disk_is_told_in_one_sentence_and_nothing_acknowledged_is_lost(cl
     assert retried.endswith("; trying again for 1 s")
     assert told.startswith("moot: ")
     assert "disk" in told
-    assert cli.json("list")[0]["status"] == "thinking"
+    assert cli.json("list")["sessions"][0]["status"] == "thinking"
     assert cli.json("verify", "s")[0]["fault"] is None
     assert cli.json("resume", "s")["status"] == "concluded"

@@ -132,7 +132,7 @@ def test_a_concluded_context_ledger_keeps_its_conclusion(cli: Cli, session: str,
     other = cli.elsewhere("other")
     other("import", str(tmp_path / "c.json"), "--session", "s")
     assert other("export", "s", "context").out == (tmp_path / "c.json").read_text(encoding="utf-8")
-    assert other.json("list")[0]["status"] == "concluded"
+    assert other.json("list")["sessions"][0]["status"] == "concluded"
 
 
 CHANGES = {
@@ -205,7 +205,7 @@ def test_a_changed_export_is_not_taken_in(cli: Cli, session: str, tmp_path: Path
     lines[0] = json.dumps({**json.loads(lines[0]), "entries": end["seq"], "hash": end["hash"]})
     (tmp_path / "s.jsonl").write_text("\n".join(lines), encoding="utf-8")
     assert "what was signed was changed afterwards" in other("import", str(tmp_path / "s.jsonl"), code=5).err
-    assert other.json("list") == []
+    assert other.json("list")["sessions"] == []
 
 
 def test_a_rulebook_that_would_have_decided_otherwise_is_distinct(cli: Cli, session: str, tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_rulebook_that_would_have_decided_otherwise_is_distinct(cli: Cli, sess
     (tmp_path / "forged.jsonl").write_text(text, encoding="utf-8")
     other = cli.elsewhere("other")
     told = other("import", str(tmp_path / "forged.jsonl"), code=5)
-    assert other.json("list") == []
+    assert other.json("list")["sessions"] == []
     assert told.err.startswith("moot: session 's', entry 24: the rulebook would have recorded FloorGiven(turn=3, seat='C'")
 
 
@@ -265,7 +265,7 @@ def test_a_fork_without_an_entry_goes_back_to_just_before_the_end(cli: Cli, tmp_
     platform = write_script(tmp_path / "s.toml", {"A": {"intent": [wants()], "speech": [speech("x")], "draft": [draft()]}})
     cli("run", "Fork?", "--seat", f"A={platform}", "--session", "s")
     assert cli.json("fork", "s", "--session", "f") == {"session": "f"}
-    assert cli.json("list")[1]["status"] == "thinking"
+    assert cli.json("list")["sessions"][0]["status"] == "thinking"
     decided = cli.json("resume", "f")
     assert (decided["decision"], decided["decisionEntries"]) == ("Yes.", [1])
 
@@ -286,4 +286,4 @@ def test_a_fork_that_cannot_be_made_is_refused(cli: Cli, session: str, words: li
     done = cli("fork", session, *words, code=2)
     assert done.err.startswith("moot: ")
     assert done.err.endswith(f"{sentence}\n")
-    assert [line["session"] for line in cli.json("list")] == ["s"]
+    assert [line["sessionId"] for line in cli.json("list")["sessions"]] == ["s"]

@@ -91,7 +91,7 @@ def test_what_cannot_be_reviewed_is_refused_in_one_sentence(cli: Cli) -> None:
         done = cli("review", *words, "--seat", "a=mailbox", code=2)
         assert told in done.err
         assert done.err.count("\n") == 1
-    assert json.loads(cli("list", "--json").out) == []
+    assert json.loads(cli("list", "--json").out)["sessions"] == []
 
 
 def test_a_range_of_commits_is_planned_before_the_shipped_panel(cli: Cli) -> None:
@@ -108,4 +108,4 @@ def test_a_range_of_commits_is_planned_before_the_shipped_panel(cli: Cli) -> Non
     assert plan["topic"] == "Is this change ready? a.py (+1 −1)"
     assert (plan["estimate"]["calls"]["least"], plan["estimate"]["calls"]["most"]) == (4, 12)
     assert "files: 1, lines: 2, parts: 1" in cli("review", *words).out
-    assert json.loads(cli("list", "--json").out) == []
+    assert json.loads(cli("list", "--json").out)["sessions"] == []

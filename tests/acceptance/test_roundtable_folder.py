@@ -124,7 +124,7 @@ def outside(tmp_path: Path) -> Path:
 
 def exported(cli: Cli) -> str:
     """Everything in the ledger."""
-    return "".join(cli("export", line["session"], "jsonl").out for line in cli.json("list"))
+    return "".join(cli("export", line["sessionId"], "jsonl").out for line in cli.json("list")["sessions"])
 
 
 @pytest.mark.parametrize("command", [("new", "c", "Which?", "--role", "a"), ("status",), ("status", "c"), ("check", "c")])

@@ -143,7 +143,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_recorded(cli
     """S-24."""
     (cli.cwd / "file").write_text("", encoding="utf-8")
     assert "cannot be written" in cli("swarm", TASK, *seats(), "--runs", "file/runs", code=1).err
-    assert cli.json("list") == []
+    assert cli.json("list")["sessions"] == []
 
 
 def test_a_swarm_that_is_killed_goes_on_where_it_stood(cli: Cli, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_what_cannot_work_is_refused_before_anything_is_recorded(cli: Cli, words
     done = cli("swarm", TASK, *words, code=2)
     assert told in done.err
     assert not (cli.cwd / "swarm-runs").exists()
-    assert cli.json("list") == []
+    assert cli.json("list")["sessions"] == []
 
 
 def test_a_hybrid_run_begins_with_the_users_directions(cli: Cli) -> None:
@@ -252,7 +252,7 @@ def test_a_dry_run_says_who_would_take_part_and_writes_nothing(cli: Cli) -> None
     lines = [line.split(":")[0].strip() for line in done.out.splitlines()[1:]]
     assert lines[:5] == ["TanWei", "SuYuan", "DongCha", "validator", "likeness"]
     assert lines[5] == "expected"
-    assert cli.json("list") == []
+    assert cli.json("list")["sessions"] == []
 
 
 def test_a_folder_that_cannot_be_written_is_told_and_the_session_stands(cli: Cli) -> None:
@@ -261,7 +261,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_the_session_stands(cli: Cli
     (cli.cwd / "swarm-runs").write_text("a file", encoding="utf-8")
     done = cli("resume", "one", code=1)
     assert "the run's folder cannot be written" in done.err
-    assert cli.json("list")[0]["status"] == "concluded"
+    assert cli.json("list")["sessions"][0]["status"] == "concluded"
 
 
 def test_a_hostile_task_stays_below_the_runs(cli: Cli) -> None:

@@ -193,7 +193,7 @@ def test_a_lost_machine_comes_back_from_a_backup(cli: Cli, tmp_path: Path) -> No
     assert not [path.name for path in other.home.iterdir() if path.name.startswith(".")]
     assert export(other, "one") == export(cli, "one")
     assert export(cli, "busy").startswith(export(other, "busy"))
-    assert other.json("input", "busy", "It goes on.")["taken"]
+    assert other.json("input", "busy", "It goes on.")["entry"]
     # What is not a whole backup is not restored.
     fresh = cli.elsewhere("fresh")
     assert "are not signed with the key" in fresh("ledger", "restore", str(file), "--key", "00" * 32, code=5).err
@@ -221,9 +221,9 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     assert "at least a day" in cli("ledger", "archive", "--older-than", "1h", code=2).err
     assert "--back FILE SESSION" in cli("ledger", "archive", "old-1", code=2).err
     assert cli("ledger", "archive", "-o", str(file)).out == f"went into {file}: sessions: 2, entries: 44\n"
-    assert [line["session"] for line in cli.json("list")] == ["new", "open"]
+    assert [line["sessionId"] for line in cli.json("list")["sessions"]] == ["open", "new"]
     assert "archived: 2 more" in cli("list").err
-    assert [(each["session"], each["file"]) for each in cli.json("list", "--archived")] == [
+    assert [(each["sessionId"], each["file"]) for each in cli.json("list", "--archived")] == [
         ("old-1", str(file)),
         ("old-2", str(file)),
     ]
@@ -250,7 +250,7 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     assert cli.json("ledger", "archive", "--back", str(file), "old-1")["sessions"] == ["old-1"]
     assert cli("export", "old-1", "jsonl").out == before["old-1"]
     assert cli.json("ledger", "archive", "--back", str(file))["sessions"] == ["old-2"]
-    assert [line["session"] for line in cli.json("list")] == ["old-1", "old-2", "new", "open"]
+    assert [line["sessionId"] for line in cli.json("list")["sessions"]] == ["open", "new", "old-2", "old-1"]
     assert list_faults(cli, code=0) == {}
     # What is damaged is not archived: that would hide it.
     edit(
@@ -360,7 +360,7 @@ def test_everything_that_reads_works_on_a_copy_that_may_only_be_read(cli: Cli, c
         assert codes == {**dict.fromkeys(("list", "show", "verify", "export", "replay", "ledger", "decisions"), 0), "input": 1}, (
             name
         )
-        assert json.loads(found[name, "list"][1])[0]["session"] == "s"
+        assert json.loads(found[name, "list"][1])["sessions"][0]["sessionId"] == "s"
         assert all(each["fault"] is None for each in json.loads(found[name, "verify"][1]))
         heads = json.loads(found[name, "ledger"][1])
         assert bool(heads["signature"]) == (name == "file")

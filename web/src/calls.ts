@@ -515,7 +515,7 @@ export interface ThreadFound {
 export interface Token {
   id: string;
   role: "owner" | "observer" | "seat" | "agent" | "operator" | "recorder";
-  session: string;
+  sessionId: string;
   seat: string;
   note: string;
   issuedAt: string;

@@ -22,7 +22,7 @@ from moothall.engine.engine import Engine
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadRoster, KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
-from moothall.ports.runner import MAX_WAIT_SECONDS
+from moothall.ports.runner import MAX_WAIT_SECONDS, PROGRESS_SECONDS
 from moothall.protocols.consultation.rules import ConsultingRulebook
 from moothall.protocols.council.answer_table import FORMS
 from moothall.protocols.council.ballots import find_candidate_ids, find_early_votes
@@ -32,7 +32,6 @@ from moothall.protocols.council.state import Council, CouncilLine, has_voted
 from moothall.protocols.council.validation import AllowedTypes, list_offered_types
 from moothall.scoring.independence import is_same_family
 
-PROGRESS_SECONDS: Final = 10.0
 ANSWER_SECONDS: Final = 0.1
 """How long the answers to those who took part in a session that has ended come before the memory of it."""
 _OTHER_TOOLS: Final = {"swarm": "swarm_round and swarm_report"}

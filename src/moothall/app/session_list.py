@@ -22,6 +22,7 @@ from moothall.disk.private import make_private_folder, write_private
 from moothall.domain.facts import Closed, Opened, SessionCancelled, SessionParked
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import LABELS, Head
+from moothall.domain.safe_text import encode_fields
 from moothall.domain.topic import validate_topic
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
 
@@ -78,6 +79,12 @@ class SessionLine:
     tags: tuple[str, ...] = ()
     is_away: bool = False
     """Whether it was put away: a list shows it to those who ask for it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The session as a server lists it that was asked for no words."""
+        encoded: dict[str, Any] = encode_fields(self)
+        del encoded["isHosted"]
+        return {**encoded, "said": ""}
 
 
 _NOT_STORED: Final = {"session", "opened_at", "last_at", "entries", "is_away"}

@@ -72,18 +72,19 @@ def dump_json(value: Any, *, indent: int | None = None, default: Callable[[Any],
 
 
 def encode_fields(value: Any) -> Any:
-    """A dataclass as JSON has it: names in camelCase, moments in ISO 8601; what is not there is left out."""
+    """A dataclass as JSON has it: names as `name_field` has them, moments in ISO 8601; what is not there is left out."""
     if is_dataclass(value) and not isinstance(value, type):
         return {
-            to_camel(each.name): encode_fields(inner)
+            name_field(each.name): encode_fields(inner)
             for each in fields(value)
             if (inner := getattr(value, each.name)) is not None
         }
     if isinstance(value, (tuple, list)):
         return [encode_fields(each) for each in value]
-    return value.isoformat() if isinstance(value, datetime) else value
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
 
 
-def to_camel(name: str) -> str:
+def name_field(name: str) -> str:
+    """Return what JSON calls a field: in camelCase, and `sessionId` what is `session` in Python."""
     first, *rest = name.split("_")
-    return first + "".join(map(str.capitalize, rest))
+    return "sessionId" if name == "session" else first + "".join(map(str.capitalize, rest))

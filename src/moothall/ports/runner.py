@@ -8,6 +8,8 @@ from moothall.domain.ids import SessionId
 
 MAX_WAIT_SECONDS: Final = 600.0
 """How long one call may wait for something to happen to a session."""
+PROGRESS_SECONDS: Final = 10.0
+"""A call that waits says so at least this often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -256,11 +256,8 @@ class Decision:
         `decision` is the text, None where there is no decision, and `decisionEntries` is what it rests on. Other fields that have
         no value are left out.
         """
-        encoded: dict[str, Any] = encode_fields(self)
-        del encoded["session"]
         return {
-            "sessionId": self.session,
-            **encoded,
+            **encode_fields(self),
             "choice": self.short_choice,
             "decision": None if self.decision is None else self.decision.text,
             "decisionEntries": [] if self.decision is None else list(self.decision.entries),

@@ -77,9 +77,9 @@ function Tokens() {
                     {each.role} {each.seat && <b>{each.seat}</b>}
                   </td>
                   <td data-name={say("session")}>
-                    {each.session ? (
-                      <a data-in href={buildPath("s", each.session)}>
-                        {each.session}
+                    {each.sessionId ? (
+                      <a data-in href={buildPath("s", each.sessionId)}>
+                        {each.sessionId}
                       </a>
                     ) : (
                       say("all_sessions")

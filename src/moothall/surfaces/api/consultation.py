@@ -12,10 +12,10 @@ from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
+from moothall.surfaces.api.asks import Wait, wait_until
 from moothall.surfaces.api.fields import IdempotencyKey, SeatRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import ConsultationParams, collect_options
-from moothall.surfaces.api.sessions import Wait, wait_until
 
 METHODS = Operations()
 

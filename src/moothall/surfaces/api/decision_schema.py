@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from moothall.domain.safe_text import dump_json, to_camel
+from moothall.domain.safe_text import dump_json, name_field
 from moothall.domain.topic import MAX_LABELS, normalize_label
 from moothall.reports.decision import Decision
 from moothall.surfaces.api.method import build_output_schema
@@ -25,11 +25,8 @@ _JSON_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
 def build_decision_schema() -> dict[str, Any]:
     """Return the schema of what `Decision.to_json` gives: `moot show --json`, the library's `to_json`, the chat endpoint."""
     shape: dict[str, Any] = build_output_schema(Decision)
-    fields = dict(shape["properties"])
-    del fields["session"]
     fields = {
-        "sessionId": {"type": "string"},
-        **fields,
+        **shape["properties"],
         "decision": {"type": ["string", "null"], "description": "What was decided; null where nothing was, or not yet."},
         "decisionEntries": {"type": "array", "items": {"type": "integer"}, "description": "The entries that it rests on."},
     }
@@ -70,7 +67,7 @@ class AnswerShape:
             return dump_json(given)
         chosen = {}
         for name, schema in self.wanted.items():
-            value = given.get(to_camel(name))
+            value = given.get(name_field(name))
             allowed = _list_allowed(schema)
             if allowed is not None:
                 known = {normalize_label(str(each)): each for each in allowed}
@@ -97,7 +94,7 @@ def parse_answer_shape(given: Any) -> AnswerShape | None:
         raise ValueError("expected the type text, json_object or json_schema with the properties of an object")
     known = build_decision_schema()["properties"]
     for name in fields:
-        if to_camel(str(name)) not in known:
+        if name_field(str(name)) not in known:
             raise ValueError(f"a decision has no field {str(name)[:60]!r}; it has: {', '.join(known)}")
     return AnswerShape(wanted={name: _resolve(each, schema.get("$defs")) for name, each in fields.items()})
 

@@ -12,10 +12,10 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model, model_validator
-from pydantic.alias_generators import to_camel, to_pascal
+from pydantic.alias_generators import to_pascal
 
 from moothall.domain.facts import TOKEN_ORIGIN
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import name_field, one_line
 from moothall.errors import BadSetting, NotAllowed, UnknownSession
 from moothall.memory.tokens import Identity
 
@@ -66,7 +66,7 @@ TRACE_HEADER: Final = "traceparent"
 
 
 JSON_CONFIG: Final = ConfigDict(
-    alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, from_attributes=True, defer_build=True
+    alias_generator=name_field, populate_by_name=True, extra="forbid", frozen=True, from_attributes=True, defer_build=True
 )
 """The one JSON dialect: camelCase names, nothing unknown let through; a dataclass inside of a model speaks it too."""
 
@@ -85,6 +85,10 @@ class ApiModel(BaseModel):
                     given[name] = getattr(source, name)
                     break
         return cls.model_validate(given)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same in the one JSON dialect, as a call answers with it and a command prints it."""
+        return encode_json(self)
 
     @model_validator(mode="before")
     @classmethod

@@ -10,6 +10,7 @@ from moothall.app.conferences.project import find_project_root
 from moothall.app.moot import Moot
 from moothall.app.runner import open_runner
 from moothall.surfaces.api import (
+    asks,
     breakers,
     consultation,
     decision_trace,
@@ -34,6 +35,7 @@ TABLE: Final[dict[str, Method[Any, Any]]] = {
     **pipelines.METHODS,
     **roundtable.METHODS,
     **sessions.METHODS,
+    **asks.METHODS,
     **swarm.METHODS,
     **page.METHODS,
     **person_seat.METHODS,

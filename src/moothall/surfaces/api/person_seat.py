@@ -15,9 +15,9 @@ from moothall.domain.safe_text import fix_surrogates, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadAnswer, BadSetting, MootError, UnknownAsk
 from moothall.locale.catalogues import PERSON_SEAT, PersonSeatText
+from moothall.surfaces.api.asks import AskOut, WrittenOut, answer_ask, build_ask_out, check_seat
 from moothall.surfaces.api.fields import IdempotencyKey, SeatRef, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations, ServerContext
-from moothall.surfaces.api.sessions import AskOut, WrittenOut, answer_ask, build_ask_out, check_seat
 
 MAX_SECONDS: Final = 3600.0
 """How long what a person said is waited for to be of use; who is asked later is asked on its page."""

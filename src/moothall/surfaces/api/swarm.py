@@ -15,10 +15,10 @@ from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode
 from moothall.protocols.swarm.records.files import build_board_json, build_convergence_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.scoring.stigmergy import QuorumOf
+from moothall.surfaces.api.asks import AskOut, WrittenOut, answer_ask, get_asks
 from moothall.surfaces.api.fields import AskRef, EntryNumber, IdempotencyKey, SeatRef, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import SwarmParams, collect_options
-from moothall.surfaces.api.sessions import AskOut, WrittenOut, answer_ask, get_asks
 
 METHODS = Operations()
 

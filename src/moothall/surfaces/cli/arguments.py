@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from moothall.app.session_list import SessionLine
 
 LAST: Final = "last"
-SESSIONS: Final = frozenset({"session", "sessions", "left", "right", "decision_id"})
+SESSIONS: Final = frozenset({"session", "session_id", "sessions", "left", "right", "decision_id"})
 """The arguments that name an existing session."""
 QUESTIONS: Final = frozenset({"topic", "task", "question"})
 """The arguments that are a text of the caller's."""
@@ -89,7 +89,7 @@ def _complete_seats(ctx: click.Context, incomplete: str) -> "list[CompletionItem
     from click.shell_completion import CompletionItem
 
     # The parser stops at an option without its value, and leaves the words as they are.
-    session = SessionName().convert(ctx.params.get("session") or "".join(ctx.args[:1]), None, ctx)
+    session = SessionName().convert(ctx.params.get("session") or ctx.params.get("session_id") or "".join(ctx.args[:1]), None, ctx)
 
     async def load(moot: "Moot") -> list[str]:
         return [str(seat.id) for seat in (await moot.engine.load_snapshot(parse_session_id(session))).session_state.seats]

@@ -139,10 +139,10 @@ async def invite(
     """
     if is_listing:
         tokens = await moot.access.tokens()
-        return CommandResult(json=tokens, lines=_list_tokens(tokens))
+        return CommandResult(json={"tokens": tokens}, lines=_list_tokens(tokens))
     if revoke is not None:
         token = await moot.access.revoke(revoke)
-        return CommandResult(json=token, lines=[f"revoked {token.id}"])
+        return CommandResult(json={"tokens": [token]}, lines=[f"revoked {token.id}"])
     if wanted["is_code"] and stdio:
         raise BadSetting("a code is for another machine; leave --stdio out")
     return await _create_token(moot, url="" if stdio else url, agent=agent, **wanted)

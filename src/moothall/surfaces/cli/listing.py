@@ -42,7 +42,9 @@ async def list_sessions(moot: Moot, *, query: str, is_open: bool, tag: str, is_a
     """
     archived = await moot.session_list.load_archived()
     if is_archived:
-        rows = [{"session": name, "file": each.file, "at": each.at, "entries": each.head.seq} for name, each in archived.items()]
+        rows = [
+            {"sessionId": name, "file": each.file, "at": each.at, "entries": each.head.seq} for name, each in archived.items()
+        ]
         where = [f"{name}  archived {each.at.astimezone():%Y-%m-%d} in {each.file}" for name, each in archived.items()]
         return CommandResult(json=rows, lines=where or [Note("no session is archived")])
     sessions = (await moot.session_list.search(query))[::-1] if query else await moot.sessions()
@@ -53,7 +55,7 @@ async def list_sessions(moot: Moot, *, query: str, is_open: bool, tag: str, is_a
         if (not is_open or line.status in {"thinking", "parked"}) and (not tag or tag in labelled[line.session].tags)
     ]
     away = [line for line in wanted if labelled[line.session].is_away]
-    notes = []
+    total, notes = len(wanted), []
     if is_away:
         wanted = away
     elif away and not query and not tag:
@@ -64,7 +66,7 @@ async def list_sessions(moot: Moot, *, query: str, is_open: bool, tag: str, is_a
     if archived and not is_filtered:
         notes.append(Note(f"archived: {len(archived)} more; moot list --archived says where"))
     lines = await moot.session_list.add_outcomes(wanted)
-    return CommandResult(json=lines, lines=_describe_sessions(lines, notes, is_filtered))
+    return CommandResult(json={"sessions": lines[::-1], "total": total}, lines=_describe_sessions(lines, notes, is_filtered))
 
 
 @click.command("label")

@@ -39,8 +39,9 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "roundtable": ("roundtable",),
     "run": ("run", "consult", "swarm", "resume", "again", "watch"),
     "serve": ("serve", "worker"),
-    "sessions": ("show", "input", "asks", "answer", "cancel"),
+    "sessions": ("input", "asks", "answer", "cancel"),
     "setup": ("panel", "setup", "doctor"),
+    "show": ("show",),
     "sit": ("sit",),
     "tools": ("tools",),
 }

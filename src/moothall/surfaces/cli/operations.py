@@ -5,6 +5,7 @@ Only what a person sees is written by hand: `show` turns a result into lines.
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from types import UnionType
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar, Union, get_args, get_origin
 
@@ -15,7 +16,8 @@ from pydantic.fields import FieldInfo
 
 from moothall.app.moot import Moot
 from moothall.domain.ids import SessionId
-from moothall.errors import BadSetting
+from moothall.domain.safe_text import fix_surrogates
+from moothall.errors import BadSetting, UnknownSession
 from moothall.participants.local_machine import name_local_door
 from moothall.ports.runner import Runner, RunnerStats
 from moothall.surfaces.api.method import ApiModel, Call, Caller, Method, ServerContext, explain_validation_error
@@ -45,8 +47,10 @@ class Command(Generic[P, R]):
     """How an operation looks as a command."""
 
     method: Method[P, R]
-    show: Callable[[R], Iterable[str]]
+    show: Callable[[R], Iterable[str]] = lambda result: ()
     """The lines that a person reads."""
+    describe: Callable[[Call, R], Awaitable[Iterable[str]]] | None = None
+    """Instead of `show`, where the lines need more than the result has."""
     examples: str
     help: str = ""
     """Instead of the operation's summary, where that speaks to programs."""
@@ -101,15 +105,15 @@ class Command(Generic[P, R]):
     def run(self, *, as_json: bool, **given: Any) -> None:
         params = {name: value for name, value in self.prepare(given).items() if value is not None and value != ()}
 
-        async def work() -> output.CommandResult:
-            try:
-                result = await call_here(lambda call: self.method.perform(call, params))
-            except ValidationError as error:
-                raise BadSetting(self._explain(error)) from error
-            encoded = self.method.encode(result) if as_json else None
-            return output.CommandResult(json=encoded, lines=self.show(result), code=self.exit_code(result))
+        async def work(call: Call) -> output.CommandResult:
+            result = await perform(self.method, call, params, self._explain)
+            code = self.exit_code(result)
+            if as_json:
+                return output.CommandResult(json=self.method.encode(result), code=code)
+            lines = self.show(result) if self.describe is None else await self.describe(call, result)
+            return output.CommandResult(json=None, lines=lines, code=code)
 
-        output.run_and_print(work, as_json=as_json)
+        output.run_and_print(lambda: call_here(work), as_json=as_json)
 
     def _explain(self, error: ValidationError) -> str:
         """What was wrong, by the name that the option has here."""
@@ -118,11 +122,15 @@ class Command(Generic[P, R]):
         return explain_validation_error(error).replace(given, self._find_flag(names.get(given, given)), 1)
 
     def _find_flag(self, name: str) -> str:
-        return name.upper() if name in self.arguments else {**FLAGS, **self.flags}.get(name, f"--{name.replace('_', '-')}")
+        if name in self.arguments:
+            return "SESSION" if name == "session_id" else name.upper()
+        return {**FLAGS, **self.flags}.get(name, f"--{name.replace('_', '-')}")
 
     def _build_argument(self, name: str, info: FieldInfo) -> click.Argument:
         kind, is_many = _find_type(info)
-        return click.Argument([name], type=kind, nargs=-1 if is_many else 1, required=info.is_required() or name in self.required)
+        is_required = info.is_required() or name in self.required
+        metavar = self._find_flag(name) if name == "session_id" else None
+        return click.Argument([name], type=kind, nargs=-1 if is_many else 1, required=is_required, metavar=metavar)
 
     def _build_option(self, name: str, info: FieldInfo) -> click.Option:
         kind, is_many = _find_type(info)
@@ -181,12 +189,33 @@ async def call_here(work: Callable[[Call], Awaitable[T]]) -> T:
     """Make calls on the ledger of this MOOT_HOME, as the person at this terminal."""
     runner: Runner = IdleRunner()
     async with Moot() as moot:
-        return await work(Call(context=ServerContext(moot, runner), caller=Caller(user=name_local_door())))
+        try:
+            return await work(Call(context=ServerContext(moot, runner), caller=Caller(user=name_local_door())))
+        except UnknownSession as error:
+            # At a terminal the command that lists the sessions is named, not some of them.
+            raise error.__cause__ if isinstance(error.__cause__, UnknownSession) else error from None
 
 
-async def perform(method: Method[Any, T], call: Call, params: Mapping[str, Any]) -> T:
+def call_command(work: Callable[..., Awaitable[output.CommandResult]]) -> Callable[..., None]:
+    """Make an async function that takes a call, and what was given, a command with `--json`."""
+
+    @wraps(work)
+    async def work_here(**given: Any) -> output.CommandResult:
+        return await call_here(lambda call: work(call, **given))
+
+    return output.json_command(work_here)
+
+
+async def perform(
+    method: Method[Any, T],
+    call: Call,
+    params: Mapping[str, Any],
+    explain: Callable[[ValidationError], str] = explain_validation_error,
+) -> T:
     """Make a call; raises BadSetting, which says what was wrong with the parameters."""
+    # A shell passes bytes that are no UTF-8 on as lone surrogates.
+    given = {name: fix_surrogates(value) if isinstance(value, str) else value for name, value in params.items()}
     try:
-        return await method.perform(call, params)
+        return await method.perform(call, given)
     except ValidationError as error:
-        raise BadSetting(explain_validation_error(error)) from error
+        raise BadSetting(explain(error)) from error

@@ -12,14 +12,14 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from datetime import datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from moothall.domain.safe_text import dump_json
+from moothall.domain.safe_text import dump_json, encode_fields
 from moothall.errors import CallerError, FolderUnwritable, LedgerDamaged, MootError, ReplayDiffers
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class CommandResult:
     """What a command prints, and how it ends."""
 
     json: Any
-    """The result for programs."""
+    """The result for programs: plain, or what `print_json` encodes."""
     lines: Iterable[str] = ()
     """The same for people."""
     code: int = DONE
@@ -125,11 +125,9 @@ def print_json(value: Any, indent: int | None = 2) -> None:
 
 
 def _to_plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return str(value)
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    return encode_fields(value) if is_dataclass(value) or isinstance(value, datetime) else str(value)
 
 
 def fail(error: MootError, *, as_json: bool = False) -> NoReturn:

@@ -1,117 +1,68 @@
-"""Commands on sessions: show, input, asks, answer, cancel."""
+"""Commands by which people speak in a session, and end it: input, asks, answer, cancel."""
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
 
 from moothall.app.moot import Moot
-from moothall.codec.answers import as_json
 from moothall.codec.person_asks import UnsaidWords, build_person_ask, find_unsaid_words
-from moothall.codec.schemas import build_brief_schema
 from moothall.domain.effects import Ask
-from moothall.domain.facts import list_worded_choices
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.person import PersonStep
-from moothall.domain.safe_text import one_line, strip_control
+from moothall.domain.safe_text import strip_control
 from moothall.engine.outside_answers import OutstandingAsk
-from moothall.errors import BadSetting, MootError, SessionClosed, UnknownAsk
+from moothall.errors import MootError, SessionClosed, UnknownAsk
 from moothall.locale.catalogues import SESSION_COMMAND, SessionCommandText
 from moothall.participants.human import PersonInterview
-from moothall.participants.local_machine import name_local_door
+from moothall.surfaces.api.asks import METHODS, AnswerPreviewOut, AsksOut, WrittenOut
+from moothall.surfaces.api.method import Call
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.output import CommandResult, Note, moot_command
+from moothall.surfaces.cli.operations import Command, call_command, perform
+from moothall.surfaces.cli.output import CommandResult, Note
 from moothall.surfaces.cli.person import PersonScreen, TerminalPrompt
-from moothall.surfaces.cli.render import show_report
-from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
 
 
-@click.command()
-@click.argument("session")
-@click.option("--report", "as_report", is_flag=True, help="Print the whole report as terminal lines instead of Markdown.")
-@require_option
-@output.json_option
-def show(session: str, as_report: bool, required: tuple[str, ...], as_json: bool) -> None:
-    """Show a session: its decision and the whole record behind it.
-
-    \b
-    moot show think_20261115_001
-    moot show think_20261115_001 --report
-    moot show think_20261115_001 --require approve
-    """
-
-    async def work() -> int:
-        if as_report and as_json:
-            raise BadSetting("--report and --json are two forms of the same; give one of them")
-        check_required(required)
-        async with Moot() as moot:
-            await _print_session(moot, session, as_report=as_report, as_json=as_json)
-            if not required:
-                return output.DONE
-            snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-            judgement = judge_decision(await moot.decision(session), required, snapshot.session_state.opened.language)
-        output.print_note(judgement.reason)
-        return judgement.code
-
-    raise SystemExit(output.run(work, as_json=as_json))
+def prepare_input(given: dict[str, Any]) -> dict[str, Any]:
+    return {**given, "text": sys.stdin.read() if given["text"] == "-" else given["text"]}
 
 
-async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: bool) -> None:
-    if as_json:
-        output.print_json((await moot.decision(session)).to_json())
-        return
-    decision = await (await moot.recall()).get(session)
-    if decision is not None and decision.review is not None:
-        note = f" ({one_line(decision.review.note)})" if decision.review.note else ""
-        words = await _load_words(moot, session)
-        output.print_note(words.turned_out.format(outcome=decision.review.outcome, note=note))
-    console = output.build_console()
-    if as_report:
-        plugin = await moot.load_plugin(session)
-        show_report(console, plugin.report(await moot.load_timeline(session)))
-    elif not console.is_terminal:
-        await output.print_parts(output.localize_times(part) async for part in moot.stream_export(session, "minutes"))
-    else:
-        from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
-
-        output.print_paged(console, Markdown(output.localize_times(await moot.export(session, "minutes")), hyperlinks=False))
+async def describe_input(call: Call, written: WrittenOut) -> Iterable[str]:
+    words = await _load_words(call.moot, written.session_id)
+    if written.entry is None:
+        return [words.recorded_before]
+    timeline = await call.moot.load_timeline(written.session_id)
+    number = next((line.id for line in timeline.lines if line.seq == written.entry), None)
+    return [words.recorded_as.format(number=number, hint=await _find_hint(call.moot, written.session_id))]
 
 
-@click.command("input")
-@click.argument("session")
-@click.argument("text")
-@click.option("--key", default="", help="Idempotency key: an input with a recorded key is ignored.")
-@moot_command
-async def give_input(moot: Moot, session: str, text: str, key: str) -> CommandResult:
-    """Add an input of yours to a running meeting. TEXT `-` reads standard input.
-
-    \b
-    moot input think_20261115_001 "We have six months of cash."
-    """
-    entry = await moot.give_input(session, sys.stdin.read() if text == "-" else text, key)
-    timeline, words = await moot.load_timeline(session), await _load_words(moot, session)
-    number = next((line.id for line in timeline.lines if entry is not None and line.seq == entry.seq), None)
-    line = words.recorded_before
-    if entry is not None:
-        line = words.recorded_as.format(number=number, hint=await _find_hint(moot, session))
-    result = {"session": session, "taken": entry is not None, "entry": entry.seq if entry else None}
-    return CommandResult(json=result, lines=[line])
+give_input = Command(
+    method=METHODS["moot.giveInput"],
+    describe=describe_input,
+    help="Add an input of yours to a running meeting. TEXT `-` reads standard input.",
+    examples='moot input think_20261115_001 "We have six months of cash."',
+    arguments=["session_id", "text"],
+    prepare=prepare_input,
+).build("input")
 
 
-@click.command()
-@click.argument("session")
-@moot_command
-async def asks(moot: Moot, session: str) -> CommandResult:
-    """Show the open asks of mailbox seats, with everything that the seat may see.
+async def describe_asks(call: Call, result: AsksOut) -> Iterable[str]:
+    shown, words = {each.ask for each in result.asks}, await _load_words(call.moot, result.session_id)
+    outstanding = [each for each in await call.moot.asks(result.session_id) if each.ask.id in shown]
+    lines = [line for each in outstanding for line in _describe_ask(each, result.session_id, words)]
+    return lines or [Note(words.no_ask)]
 
-    \b
-    moot asks think_20261115_001
-    """
-    outstanding, words = await moot.asks(session), await _load_words(moot, session)
-    lines = [line for each in outstanding for line in _describe_ask(each, session, words)]
-    return CommandResult(json=[_build_ask_json(each) for each in outstanding], lines=lines or [Note(words.no_ask)])
+
+asks = Command(
+    method=METHODS["moot.getAsks"],
+    describe=describe_asks,
+    help="Show the open asks of mailbox seats, with everything that the seat may see.",
+    examples="moot asks think_20261115_001\nmoot asks think_20261115_001 --seat eve",
+    arguments=["session_id"],
+    hidden=["timeout_seconds"],
+).build("asks")
 
 
 def _describe_ask(each: OutstandingAsk, session: str, words: SessionCommandText) -> Iterator[str]:
@@ -135,8 +86,8 @@ def _describe_step(step: PersonStep) -> str:
 @click.option("--seat", required=True, help="The seat that answers.")
 @click.option("--ask", "ask_id", help="The ask's id. Default: the one that waits for this seat.")
 @click.option("--preview", is_flag=True, help="Say what would be understood, and record nothing.")
-@moot_command
-async def answer(moot: Moot, session: str, text: str | None, seat: str, ask_id: str | None, *, preview: bool) -> CommandResult:
+@call_command
+async def answer(call: Call, session: str, text: str | None, seat: str, ask_id: str | None, *, preview: bool) -> CommandResult:
     """Answer for a mailbox seat in plain words, or with the fields of the answer as JSON.
 
     `moot asks --json` prints the fields. TEXT `-`, or none in a pipe, reads standard input. Without TEXT at a terminal you
@@ -148,6 +99,7 @@ async def answer(moot: Moot, session: str, text: str | None, seat: str, ask_id: 
     moot answer think_20261115_001 --seat eve "Yes, if the tests pass."
     moot answer think_20261115_001 --seat eve '{"reaction_score": 0.9, "intent_to_speak": true}'
     """
+    moot = call.moot
     asked = None if ask_id is not None else await _find_ask(moot, session, seat)
     chosen = ask_id if asked is None else asked.ask.id
     assert chosen is not None
@@ -159,65 +111,66 @@ async def answer(moot: Moot, session: str, text: str | None, seat: str, ask_id: 
         prompt = TerminalPrompt(PersonScreen(session, asked.pending.deadline))
         words = await interview.ask_for_answer(prompt, asked.brief)
         if words is None:
-            return await _record_nothing(moot, session, chosen)
+            return await _record_nothing(moot, session)
     elif text is None or text == "-":
         words = sys.stdin.read()
-    understood = await _describe_reading(moot, session, seat, words, is_needed=preview) if isinstance(words, str) else ""
+    given = {"sessionId": session, "seat": seat, "answer": words}
     if preview:
-        return CommandResult(json={"session": session, "ask": chosen, "understood": understood}, lines=[understood])
+        read: AnswerPreviewOut = await perform(METHODS["moot.previewAnswer"], call, given)
+        return CommandResult(json=read, lines=[await _describe_reading(moot, read)])
+    understood = await _find_understood(call, given) if isinstance(words, str) else ""
     if understood and sys.stdin.isatty() and not click.confirm(understood, default=True):
-        return await _record_nothing(moot, session, chosen)
-    via = await moot.access.mark_owner(session, seat, name_local_door())
-    entry = await moot.answer(session, chosen, words, via=via)
+        return await _record_nothing(moot, session)
+    written = await perform(METHODS["moot.answer"], call, {**given, "ask": chosen})
     if asked is not None:
         further = interview.find_unsaid_words(asked.brief) or find_unsaid_words(asked.brief, words)
         await _say_unsaid_words(moot, session, asked.ask, further)
     if (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
         await moot.remembering.remember(session)
     line = (await _load_words(moot, session)).recorded.format(hint=await _find_hint(moot, session))
-    lines = [understood, line] if understood else [line]
-    return CommandResult(json={"session": session, "ask": chosen, "entry": entry.seq}, lines=lines)
+    return CommandResult(json=written, lines=[understood, line] if understood else [line])
 
 
-async def _record_nothing(moot: Moot, session: str, ask: str) -> CommandResult:
+async def _record_nothing(moot: Moot, session: str) -> CommandResult:
     nothing = (await _load_words(moot, session)).nothing_recorded
-    return CommandResult(json={"session": session, "ask": ask, "entry": None}, lines=[Note(nothing)])
+    return CommandResult(json=WrittenOut(session_id=session), lines=[Note(nothing)])
 
 
-async def _describe_reading(moot: Moot, session: str, seat: str, words: str, *, is_needed: bool) -> str:
-    """Return what words are read as; empty where no choice is taken from a sentence, unless it is needed."""
+async def _find_understood(call: Call, given: dict[str, Any]) -> str:
+    """Return what words are read as; empty where no choice is taken from a sentence."""
     try:
-        read = await moot.engine.preview_answer(parse_session_id(session), parse_seat_id(seat), words)
+        read = await perform(METHODS["moot.previewAnswer"], call, given)
     except MootError:
         # A repeated answer is found again though nothing is asked now; any other fault is raised when it is recorded.
-        if is_needed:
-            raise
         return ""
-    fields = json.dumps(as_json(read.said), ensure_ascii=False)
-    is_shown = is_needed or bool(list_worded_choices(read.mends))
-    return (await _load_words(moot, session)).understood.format(answer=fields) if is_shown else ""
+    return await _describe_reading(call.moot, read) if read.from_words else ""
+
+
+async def _describe_reading(moot: Moot, read: AnswerPreviewOut) -> str:
+    fields = json.dumps(read.fields, ensure_ascii=False)
+    return (await _load_words(moot, read.session_id)).understood.format(answer=fields)
 
 
 @click.command()
 @click.argument("session")
 @click.option("--reason", default="", help="Stored with the record.")
 @click.option("--dry-run", is_flag=True, help="Print what would happen; change nothing.")
-@moot_command
-async def cancel(moot: Moot, session: str, reason: str, dry_run: bool) -> CommandResult:
+@call_command
+async def cancel(call: Call, session: str, reason: str, dry_run: bool) -> CommandResult:
     """End a session without a decision. Its record stays.
 
     \b
     moot cancel think_20261115_001 --reason "asked the wrong question"
     """
-    words = await _load_words(moot, session)
+    words = await _load_words(call.moot, session)
     if not dry_run:
-        entry = await moot.cancel(session, reason)
-        return CommandResult(json={"session": session, "entry": entry.seq}, lines=[words.cancelled.format(entry=entry.seq)])
-    decision = await moot.decision(session)
+        written = await perform(METHODS["moot.cancelSession"], call, {"sessionId": session, "reason": reason})
+        return CommandResult(json=written, lines=[words.cancelled.format(entry=written.entry)])
+    decision = await call.moot.decision(session)
     if decision.status in {"concluded", "cancelled"}:
         raise SessionClosed(f"session {session!r} has ended; there is nothing to cancel")
     line = words.would_cancel.format(session=session, turns=decision.turns)
-    return CommandResult(json={"session": session, "would_cancel": True, "turns": decision.turns}, lines=[line])
+    return CommandResult(json={"sessionId": session, "wouldCancel": True, "turns": decision.turns}, lines=[line])
 
 
 async def _find_hint(moot: Moot, session: str) -> str:
@@ -254,17 +207,3 @@ def _find_waiting(outstanding: list[OutstandingAsk], seat: str) -> OutstandingAs
         others = ", ".join(each.ask.seat for each in outstanding) or "nobody"
         raise UnknownAsk(f"no ask is open for {seat!r}; waiting for: {others}")
     return mine[0]
-
-
-def _build_ask_json(each: OutstandingAsk) -> dict[str, Any]:
-    return {
-        "ask": each.ask.id,
-        "seat": each.ask.seat,
-        "kind": each.ask.kind,
-        "deadline": each.pending.deadline,
-        "form": each.brief.form.form,
-        "schema": build_brief_schema(each.brief),
-        "system": each.brief.system,
-        "shared": each.brief.shared,
-        "own": each.brief.own,
-    }

@@ -26,11 +26,12 @@ from moothall.domain.safe_text import dump_json
 from moothall.errors import MissingExtra, MootError, NotAllowed, SessionClosed, UnknownSession, describe_install
 from moothall.participants.a2a import CARD_PATH
 from moothall.surfaces.api import errors
+from moothall.surfaces.api.asks import AsksOut
 from moothall.surfaces.api.chat import EventReader, MeetingTeller
 from moothall.surfaces.api.chat_request import DEFAULT_PANEL, list_models
 from moothall.surfaces.api.method import Call, explain_validation_error
 from moothall.surfaces.api.methods import TABLE
-from moothall.surfaces.api.sessions import AsksOut, SessionDecisionOut
+from moothall.surfaces.api.sessions import SessionDecisionOut
 from moothall.surfaces.http.access_control import build_call, read_body
 from moothall.surfaces.http.chat import PING_SECONDS, STREAM_SECONDS, WAIT_SECONDS
 from moothall.surfaces.rpc import Fault, decode_json

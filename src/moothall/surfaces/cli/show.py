@@ -1,0 +1,63 @@
+"""`moot show`: a session's decision, and the whole record behind it."""
+
+import click
+
+from moothall.app.moot import Moot
+from moothall.domain.ids import parse_session_id
+from moothall.domain.safe_text import one_line
+from moothall.errors import BadSetting
+from moothall.locale.catalogues import SESSION_COMMAND
+from moothall.surfaces.cli import output
+from moothall.surfaces.cli.render import show_report
+from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
+
+
+@click.command()
+@click.argument("session")
+@click.option("--report", "as_report", is_flag=True, help="Print the whole report as terminal lines instead of Markdown.")
+@require_option
+@output.json_option
+def show(session: str, as_report: bool, required: tuple[str, ...], as_json: bool) -> None:
+    """Show a session: its decision and the whole record behind it.
+
+    \b
+    moot show think_20261115_001
+    moot show think_20261115_001 --report
+    moot show think_20261115_001 --require approve
+    """
+
+    async def work() -> int:
+        if as_report and as_json:
+            raise BadSetting("--report and --json are two forms of the same; give one of them")
+        check_required(required)
+        async with Moot() as moot:
+            await _print_session(moot, session, as_report=as_report, as_json=as_json)
+            if not required:
+                return output.DONE
+            snapshot = await moot.engine.load_snapshot(parse_session_id(session))
+            judgement = judge_decision(await moot.decision(session), required, snapshot.session_state.opened.language)
+        output.print_note(judgement.reason)
+        return judgement.code
+
+    raise SystemExit(output.run(work, as_json=as_json))
+
+
+async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: bool) -> None:
+    if as_json:
+        output.print_json((await moot.decision(session)).to_json())
+        return
+    decision = await (await moot.recall()).get(session)
+    if decision is not None and decision.review is not None:
+        note = f" ({one_line(decision.review.note)})" if decision.review.note else ""
+        language = (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.language
+        output.print_note(SESSION_COMMAND[language].turned_out.format(outcome=decision.review.outcome, note=note))
+    console = output.build_console()
+    if as_report:
+        plugin = await moot.load_plugin(session)
+        show_report(console, plugin.report(await moot.load_timeline(session)))
+    elif not console.is_terminal:
+        await output.print_parts(output.localize_times(part) async for part in moot.stream_export(session, "minutes"))
+    else:
+        from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
+
+        output.print_paged(console, Markdown(output.localize_times(await moot.export(session, "minutes")), hyperlinks=False))

@@ -1,0 +1,90 @@
+"""A command that is the twin of a call prints with `--json` what the call answers, in one JSON dialect."""
+
+import asyncio
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from moothall.surfaces.api.methods import TABLE
+from moothall.surfaces.cli.main import main
+from moothall.surfaces.cli.operations import call_here
+
+SHIP = Path("docs/examples/ship.toml").absolute()
+S = {"sessionId": "open"}
+TWINS: list[tuple[str, str, dict[str, Any]]] = [
+    ("list", "moot.listSessions", {}),
+    ("list --tag old", "moot.listSessions", {"tag": "old"}),
+    ("label open --tag new --away", "moot.labelSession", {**S, "tags": ["new"], "isAway": True}),
+    ("asks open", "moot.getAsks", S),
+    ("asks open --seat bob", "moot.getAsks", {**S, "seat": "bob"}),
+    ("input open Hear!", "moot.giveInput", {**S, "text": "Hear!"}),
+    ("answer open --seat bob Wait.", "moot.answer", {**S, "seat": "bob", "answer": "Wait."}),
+    ("answer open --seat bob --preview Wait.", "moot.previewAnswer", {**S, "seat": "bob", "answer": "Wait."}),
+    ("invite --list", "moot.listTokens", {}),
+    ("cancel open --reason late", "moot.cancelSession", {**S, "reason": "late"}),
+]
+ALONE = ["list --archived", "cancel open --dry-run"]
+"""Commands without a call."""
+FIXED = {"answerSchema", "fields"}
+"""What is within these has the names that the source documents give the fields of an answer."""
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a session that waits and one that has ended."""
+    folder = tmp_path_factory.mktemp("stage")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MOOT_HOME", str(folder / "home"))
+        patch.setenv("MOOT_CONFIG", str(folder / "none.toml"))
+        run("run Ship? --seat", f"ada=script:{SHIP}", "--session ended --tag old -q")
+        run("run Wait? --protocol debate --seat ada=mailbox --seat bob=mailbox --session open -q", code=3)
+        run("invite open --observer")
+    return folder
+
+
+def run(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(main, [each for word in words for each in word.split(" ")])
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+def enter_copy(stage: Path, folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Work on a copy of the stage, which is in the same state for the command and for its call."""
+    shutil.copytree(stage, folder)
+    patch.setenv("MOOT_HOME", str(folder / "home"))
+    patch.setenv("MOOT_CONFIG", str(folder / "none.toml"))
+    patch.chdir(folder)
+
+
+def list_snake_case(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from (name for name in value if re.search(r"[a-z]_[a-z]", name) or name == "session")
+        value = [inner for name, inner in value.items() if name not in FIXED]
+    for each in value if isinstance(value, list) else ():
+        yield from list_snake_case(each)
+
+
+@pytest.mark.parametrize(("command", "name", "params"), TWINS, ids=[f"{command}" for command, *_ in TWINS])
+def test_a_command_prints_what_its_call_answers(
+    stage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str, params: dict[str, Any]
+) -> None:
+    """Field by field, on the same ledger."""
+    enter_copy(stage, tmp_path / "a", monkeypatch)
+    printed = json.loads(run(f"{command} --json"))
+    enter_copy(stage, tmp_path / "b", monkeypatch)
+    assert printed == asyncio.run(call_here(lambda call: TABLE[name].invoke(call, params)))
+    assert list(list_snake_case(printed)) == []
+
+
+@pytest.mark.parametrize("command", ALONE)
+def test_a_command_without_a_call_speaks_the_same_dialect(
+    stage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    enter_copy(stage, tmp_path / "a", monkeypatch)
+    assert list(list_snake_case(json.loads(run(f"{command} --json")))) == []
