@@ -60,8 +60,8 @@ def narrow_schema(shape: type, required: Iterable[str], optional: Iterable[str] 
 
     A field that may be null is described by what it is otherwise: an answer without it leaves it out.
     """
-    known, needed = build_schema(shape)["properties"], [*required]
-    properties = {name: changes.get(name) or _drop_null(known[name]) for name in (*needed, *optional)}
+    known, needed = _build_properties(shape), [*required]
+    properties = {name: changes.get(name) or known[name] for name in (*needed, *optional)}
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
@@ -98,6 +98,11 @@ def allow_line(longest: int) -> dict[str, Any]:
 def allow_text(longest: int) -> dict[str, Any]:
     """Return the schema of a text that says something."""
     return {"type": "string", "minLength": 1, "maxLength": longest, "pattern": r"\S"}
+
+
+@cache
+def _build_properties(shape: type) -> dict[str, Schema]:
+    return {name: _drop_null(schema) for name, schema in build_schema(shape)["properties"].items()}
 
 
 def _drop_null(schema: Schema) -> Schema:

@@ -8,7 +8,7 @@ for that.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, fields
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
@@ -41,22 +41,12 @@ class StateAsk(Generic[S]):
         return self.state.opened.subject.options
 
 
-def start_brief(state: ProtocolState, ask: Ask, rules: AnswerRules, system: str) -> Brief:
-    """Return what every brief of a seat begins with: how its answer is read, and the question; use `replace` for the prompt."""
+def fill_brief(state: ProtocolState, ask: Ask, rules: AnswerRules, *, perception: Perception | None = None, **own: Any) -> Brief:
+    """Return the brief of a seat: how its answer is read, the question, and what the protocol says itself (`own`)."""
     opened = state.opened
-    return copy_fields(
-        Brief,
-        rules,
-        ask=ask,
-        seat=state.seat(ask.seat),
-        language=opened.language,
-        seed=opened.seed,
-        nth=1,
-        perception=Perception(goal=opened.topic, memory=ContextWindow(window=1)),
-        system=system,
-        shared="",
-        own="",
-    )
+    seen = perception or Perception(goal=opened.topic, memory=ContextWindow(window=1))
+    same = {"ask": ask, "seat": state.seat(ask.seat), "language": opened.language, "seed": opened.seed, "nth": 1}
+    return copy_fields(Brief, rules, **{**same, "perception": seen, **own})
 
 
 # Without slots: a generic dataclass with slots cannot be called by its parametrized name.

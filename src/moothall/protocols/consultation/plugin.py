@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 from annotated_types import MaxLen
 
-from moothall.domain.answer_table import start_brief
+from moothall.domain.answer_table import fill_brief
 from moothall.domain.budget import ExpectedCalls
 from moothall.domain.consult import ConsultKind, ConsultRequest
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
@@ -97,8 +97,11 @@ class QuestionRules:
         words = CONSULTATION_PROMPT[state.opened.language]
         question = state.opened.request.question
         person = partial(build_conclusion_ask, state.opened.language)
-        return replace(
-            start_brief(state, ask, AnswerRules(form=self.forms[facts.QUESTION], person=person), words.system),
+        return fill_brief(
+            state,
+            ask,
+            AnswerRules(form=self.forms[facts.QUESTION], person=person),
+            system=words.system,
             shared=f"{words.topic}\n{quote_lines(question)}",
             own=words.you.format(seat=one_line(ask.seat)),
             subject=question,

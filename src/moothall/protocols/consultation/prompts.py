@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.answer_table import start_brief
+from moothall.domain.answer_table import fill_brief
 from moothall.domain.consult import ConsultRequest, RecordFileRequest
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, no_fault
@@ -192,8 +192,11 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
         fault=_wrap_validator(no_fault, words.direct if current.is_direct else None),
         person=partial(build_consulted_ask, language, current.seat, current.request),
     )
-    return replace(
-        start_brief(state, ask, rules, words.system),
+    return fill_brief(
+        state,
+        ask,
+        rules,
+        system=words.system,
         nth=max(1, state.extra.get(f"{CONSULT}.{seat.id}", 1)),
         perception=Perception(goal=current.request.question, memory=memory, own_words=last),
         shared=f"{words.topic}\n{quote_lines(shorten_text(state.opened.topic, MAX_PART_LENGTH))}",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
 
-from moothall.domain.answer_table import ask_person, start_brief
+from moothall.domain.answer_table import ask_person, fill_brief
 from moothall.domain.context import ContextWindow, Perception, Utterance, clip_utterance, extract_first_sentence
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
@@ -53,8 +53,11 @@ def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
     own_words = next((line.said.text for line in reversed(state.lines) if line.seat == seat.id), "")
-    return replace(
-        start_brief(state, ask, build_answer_rules(variant, state, ask), words.system),
+    return fill_brief(
+        state,
+        ask,
+        build_answer_rules(variant, state, ask),
+        system=words.system,
         nth=state.round,
         perception=Perception(goal=state.opened.topic, memory=_build_memory(lines), own_words=own_words),
         shared=build_shared_prompt(state.opened.language, state.opened.topic, state.opened.subject.options, lines),

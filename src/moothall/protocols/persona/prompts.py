@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import TypeVar
 
 from moothall.codec.schemas import build_table_schema
-from moothall.domain.answer_table import start_brief
+from moothall.domain.answer_table import fill_brief
 from moothall.domain.claims import cut_text, extract_claim
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
@@ -100,8 +100,11 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
     table = () if ask.kind == "position" else tuple((other.id, other.stance) for other in state.seats)
     before = state.positions.get(seat.id)
     own_words = state.own_words.get(seat.id, "" if before is None else before.position)
-    return replace(
-        start_brief(state, ask, build_answer_rules(state, ask), words.system),
+    return fill_brief(
+        state,
+        ask,
+        build_answer_rules(state, ask),
+        system=words.system,
         nth=_count_ask(state, ask),
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own_words),
         shared=build_shared_prompt(state.opened.language, state.opened.topic, table, memory),

@@ -1,10 +1,9 @@
 """The prompts of a pipeline, pure functions of bounded length, and its answers: the work of a step, or a verdict on it."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind, start_brief
+from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, fill_brief, index_by_kind
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
@@ -85,8 +84,11 @@ def build_brief(state: Pipeline, ask: Ask) -> Brief:
     for number, made in enumerate(state.list_inputs(step), 1):
         memory = memory.add(Utterance(id=number, speaker=made.seat, text=made.text), 0.5)
     own = next((made.text for made in reversed(tuple(state.made.values())) if made.seat == ask.seat), "")
-    return replace(
-        start_brief(state, ask, build_answer_rules(state, ask), words.system),
+    return fill_brief(
+        state,
+        ask,
+        build_answer_rules(state, ask),
+        system=words.system,
         nth=state.counts.get(f"{ask.kind}.{ask.seat}", 0) + 1,
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
         shared=_build_shared_prompt(state, words),

@@ -1,12 +1,11 @@
 """The prompts of a review, and how its answers are read: pure functions of bounded length."""
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final, get_args
 
 from moothall.codec.schemas import allow_list, allow_values, narrow_schema
-from moothall.domain.answer_table import start_brief
+from moothall.domain.answer_table import fill_brief
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
 from moothall.domain.person import WHY, Answers, PersonAsk, PersonStep, build_key
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text
@@ -48,8 +47,11 @@ def build_answer_rules(state: Review, ask: Ask) -> AnswerRules:
 def build_brief(state: Review, ask: Ask) -> Brief:
     """Build the brief of an ask: a part of the change, or the findings that the seat is to weigh."""
     words = REVIEW_PROMPT[state.opened.language]
-    return replace(
-        start_brief(state, ask, build_answer_rules(state, ask), words.system),
+    return fill_brief(
+        state,
+        ask,
+        build_answer_rules(state, ask),
+        system=words.system,
         nth=ask.turn if ask.kind == facts.INSPECT else 1,
         shared=_build_shared_prompt(state, words),
         own=_build_own_prompt(state, words, ask),

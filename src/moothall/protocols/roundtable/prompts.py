@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind, start_brief
+from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, fill_brief, index_by_kind
 from moothall.domain.context import ContextWindow, Perception, Utterance, clip_utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
 from moothall.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
@@ -96,8 +96,11 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
         memory = memory.add(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5)
     own_prompt = _build_own_prompt(state, words, ask)
     own = next((speech.said.content for speech in reversed(state.speeches) if speech.seat == ask.seat), "")
-    return replace(
-        start_brief(state, ask, build_answer_rules(state, ask), words.system),
+    return fill_brief(
+        state,
+        ask,
+        build_answer_rules(state, ask),
+        system=words.system,
         nth=state.round if ask.kind == "speech" else 1 if state.returned is None else 2,
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
         shared=_build_shared_prompt(state, words) if ask.kind == "speech" else _build_record(state, words, own_prompt),

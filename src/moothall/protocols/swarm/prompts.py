@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
 
-from moothall.domain.answer_table import start_brief
+from moothall.domain.answer_table import fill_brief
 from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, CompareTexts, Normalized
@@ -67,8 +67,11 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
     system = words.measure if ask.kind == "judge" else systems.get(ask.seat, words.system)
     # Where there are options, the form lists them; on a ballot an answer is one of its numbers, not words.
     hidden = {*words.hints} if ask.kind == "ballot" else {"choice"} if state.opened.subject.options else set()
-    return replace(
-        start_brief(state, ask, _build_rules(state, ask, compared), system),
+    return fill_brief(
+        state,
+        ask,
+        _build_rules(state, ask, compared),
+        system=system,
         nth=_count_ask(state, ask, agent),
         perception=Perception(goal=state.opened.topic, memory=_build_memory(state), own_words=last.core_idea if last else ""),
         shared=_build_shared_prompt(state, words, ask),

@@ -213,9 +213,9 @@ def _cut_contribution(line: shapes.ContributionOut, room: int) -> shapes.Contrib
     few = slice(0, MAX_SHORTENED)
     return line.model_copy(
         update={
-            "text": cut_text(line.text, max(room // 2, 1)),
-            "condition": cut_text(line.condition, max(room // 8, 1)),
-            "evidence": [cut_text(each, max(room // 32, 1)) for each in line.evidence[few]],
+            "text": cut_text(line.text, room // 2),
+            "condition": cut_text(line.condition, room // 8),
+            "evidence": [cut_text(each, room // 32) for each in line.evidence[few]],
             "answers": line.answers[few],
             "accepts": line.accepts[few],
             "taken": [shapes.TakenIn(entry=each.entry, how=each.how) for each in line.taken[few]],
