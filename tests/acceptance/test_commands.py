@@ -620,12 +620,22 @@ def test_a_panel_file_seats_its_scripts_from_beside_it(cli: Cli, tmp_path: Path)
     ]
 
 
+def test_a_list_shows_the_sessions_of_a_tag_and_those_that_were_put_away_apart(cli: Cli, waiting: str) -> None:
+    assert cli("label", "s", "--tag", "budget").out == "s: budget\n"
+    assert (cli("list", "--tag", "budget").out[:2], cli("list", "--tag", "other").out) == ("s\t", "")
+    assert cli("label", "s", "--away").out == "s: budget, put away\n"
+    assert (cli("list").out, cli("list", "--away").out[:2]) == ("", "s\t")
+    assert "give one of them" in cli("label", "s", "--tag", "x", "--no-tags", code=2).err
+
+
 def test_the_doctor_says_what_is_there_and_checks_a_seat(cli: Cli, quiet: str) -> None:
     """P-2: nothing is spent; a seat that would not answer is told with its reason, code 1."""
     found = {check["what"]: check for check in json.loads(cli("doctor", "--seat", f"A={quiet}", "--json", code=1).out)}
     assert found["ledger"]["ok"] is True
     assert found[f"A={quiet}"] == {"what": f"A={quiet}", "ok": True, "result": "ready"}
     assert found["minds"]["ok"] is False
+    assert found["search"]["ok"] is None
+    assert found["search"]["result"].startswith("none; ")
     gone = {check["what"]: check for check in json.loads(cli("doctor", "--seat", "B=script:gone.toml", "--json", code=1).out)}
     assert gone["B=script:gone.toml"]["ok"] is False
     assert gone["B=script:gone.toml"]["result"].endswith("gone.toml cannot be read: No such file or directory")

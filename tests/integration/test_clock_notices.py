@@ -74,7 +74,7 @@ def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: 
                         protocol="debate",
                         topic="Ship?",
                         text="Ship.",
-                        category="release",
+                        category="release.2027",
                         opened_at=now,
                         closed_at=now,
                         obligations=obligations,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.play_persona import MeetingRun, build_seat
 
 from moothall.app.demos import Demo, build_demo_options, list_demos, load_demo
 from moothall.app.moot import Moot
@@ -227,6 +228,23 @@ async def test_a_skip_brings_what_comes_next_and_no_more() -> None:
     assert order == ["soon", "late"]
     pacer.skip()
     assert await pacer.sleep(0) is False
+
+
+async def test_seats_that_are_asked_at_once_answer_in_the_order_of_the_script() -> None:
+    """Each waits as long as those before it take to read, and then as long as its own words take."""
+    waited: list[float] = []
+
+    class NotedPacer(Pacer):
+        async def sleep(self, seconds: float) -> bool:
+            waited.append(seconds)
+            return True
+
+    names = list(load_demo("persona", "en").seats)
+    table = MeetingRun(*map(build_seat, names))
+    for name in names:
+        await make_demo("persona.en", SeatId(name), NotedPacer()).respond(table.brief(name), lambda text: None)
+    assert waited == sorted(set(waited))
+    assert len(waited) == len(names)
 
 
 @pytest.mark.parametrize("platform", ["demo:persona.en", "demo:persona.zh@fast"])

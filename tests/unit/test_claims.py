@@ -46,6 +46,15 @@ def test_a_sentence_that_is_too_long_gives_its_clauses() -> None:
     assert "we must keep the 12 engineers" in extract_claim(f"Well, {filler}we must keep the 12 engineers, {filler}and so on.")
 
 
+def test_a_sentence_of_more_than_half_the_room_gives_its_clauses_too() -> None:
+    """P-8: one long sentence does not take the room of all others."""
+    filler = "as everyone at this table has known for a long time, "
+    long = f"Well, {filler}and as I said before, {filler * 3}we must keep the 12 engineers."
+    claim = extract_claim(f"{long} {POLITE}I oppose the move to 5 offices. {POLITE}")
+    assert "we must keep the 12 engineers" in claim
+    assert "I oppose the move to 5 offices." in claim
+
+
 @settings(derandomize=True, max_examples=300, deadline=None, database=None)
 @given(st.text(alphabet=st.sampled_from("ab 1.,;。，！？…不应因为5%\n\"')"), max_size=2_000))
 def test_a_claim_is_one_short_line_of_the_texts_own_words(text: str) -> None:

@@ -126,6 +126,7 @@ def test_a_person_is_asked_for_the_option_too(mailbox: str, syntheses: tuple[str
     )
     assert [command.word for command in person.commands] == ["/abstain"]
     assert (condition.is_needed, why.name, sure.name) == (False, "why", "confidence")
+    assert "moved_by" in {step.name for step in person.steps}, "a mind that was made up before can have been changed"
     said = read_answer(
         table.brief("eve"), person.build({"choice": "SQLite", "condition": "with backups", "why": "One file."})
     ).said

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat, state_family
 from moothall.scoring.independence import (
     OTHER_FAMILY,
     SAME_FAMILY,
@@ -101,3 +103,11 @@ def test_erring_together_more_is_worth_less(weights: list[float], one: float, tw
 @given(st.integers(1, 200))
 def test_more_of_one_family_never_reach_two_votes(count: int) -> None:
     assert count_effective_votes([1.0] * count, lambda _i, _j: SAME_FAMILY) < 1 / SAME_FAMILY
+
+
+def test_a_family_that_an_agent_states_is_that_of_its_own_seat_alone() -> None:
+    """D-20: neither another outside seat nor one that Moot fills gets it."""
+    platforms = {"ada": "mailbox", "bob": "mailbox", "cy": "x:y"}
+    seats = tuple(Seat(id=SeatId(name), platform=platform) for name, platform in platforms.items())
+    assert [seat.family for seat in state_family(seats, SeatId("ada"), "gpt")] == ["gpt", "", ""]
+    assert state_family(seats, SeatId("cy"), "gpt") == seats

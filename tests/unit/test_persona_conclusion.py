@@ -128,6 +128,13 @@ def test_a_turn_in_which_every_seat_was_lost_is_never_taken_for_agreement() -> N
     assert _ended(table.bids(ada=None, bob=None)) == "seats_lost"
 
 
+def test_two_quiet_seats_of_five_are_not_half_of_them() -> None:
+    """P-14: the silence of the few who were reached ends the talk as a loss, not as agreement."""
+    table = MeetingRun(*map(build_seat, ("ada", "bob", "cy", "dee", "eve"))).turn("ada", "Yes.")
+    bids = {"ada": bid_silence(0.1), "bob": bid_silence(0.1), "cy": None, "dee": None, "eve": None}
+    assert _ended(table.bids(**bids).bids(**bids)) == "seats_lost"
+
+
 @pytest.mark.parametrize("stance", sorted(DECIDERS))
 def test_the_decider_can_find_that_enough_was_said(stance: str) -> None:
     """P-14"""

@@ -6,7 +6,9 @@ import pytest
 
 from moothall.app.pipelines import build_pipeline_options, list_shipped, load_pipeline, parse_pipeline
 from moothall.app.session_options import Options
+from moothall.codec.schemas import get_adapter
 from moothall.errors import BadSetting
+from moothall.protocols.pipeline.facts import Step
 
 AGENT = '[[agent]]\nid = "ada"\nplatform = "mailbox"\n'
 STEP = '[[step]]\nname = "plan"\nagent = "ada"\ntask = "Plan it."\n'
@@ -46,8 +48,10 @@ def test_a_file_that_is_not_toml_is_refused() -> None:
 
 def test_a_valid_file_gives_its_agents_steps_and_limits() -> None:
     head = '[pipeline]\ntask = " Do it. "\npatience = 5\nconsult_limit = 0\nconsult_total = 1000\n'
-    pipeline = parse_pipeline(head + AGENT + STEP, "plan.toml", Path())
+    pipeline = parse_pipeline(head + AGENT + STEP + "max_rejections = 0\n", "plan.toml", Path())
     assert pipeline.task == "Do it."
+    step = get_adapter(Step).validate_python(pipeline.settings["steps"][0])
+    assert step.max_rejections == 0, "the first rejection may be the last"
     assert [agent.id for agent in pipeline.agents] == ["ada"]
     assert pipeline.settings["patience"] == 5
     assert [step["name"] for step in pipeline.settings["steps"]] == ["plan"]
