@@ -96,6 +96,8 @@ class Checker:
     language: Language
     themes: list[Theme] = field(default_factory=lambda: ["light", "dark"])
     """The one that is shown, and the other."""
+    lenses: set[str] = field(default_factory=set)
+    """Those that were looked at in a session before: every protocol draws them with the same parts."""
 
     def check(self, where: str, within: str = "html") -> None:
         """No serious fault in either theme, and no word of another language."""
@@ -155,7 +157,10 @@ def check_session(checker: Checker, path: str) -> None:
     checker.check(path)
     checker.check_narrow(path)
     for address in visit_lenses(page):
-        checker.check(address, ".panel")
+        lens = address.partition("?")[2]
+        if not lens or lens not in checker.lenses:
+            checker.check(address, ".panel")
+        checker.lenses.add(lens)
     page.locator(".seats .seat").first.click()
     checker.check(f"{path}: a seat", ".panel")
     # A consultation is one call: its timeline has no numbered entries.

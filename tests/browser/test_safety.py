@@ -45,8 +45,8 @@ ANCHORS = (
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\u061c\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
-INSPECT = """() => {
-  const app = document.getElementById("app");
+INSPECT = """(within) => {
+  const app = document.querySelector(within);
   const found = [];
   const add = (what, element) => found.push(`${what}: ${element.outerHTML.slice(0, 200)}`);
   for (const each of app.querySelectorAll("script,style,iframe,frame,object,embed,base,meta,link,img,video,audio,math,template,portal")) add("element", each);
@@ -61,7 +61,7 @@ INSPECT = """() => {
     if (each.id || each.hasAttribute("style") || /^(button|input|form|select|textarea|svg|h\\d|details|summary)$/i.test(each.localName)) add("in a quote", each);
     if (each.localName === "a" && each.hasAttribute("href") && (each.target !== "_blank" || !each.rel.includes("noopener") || each.dataset.in !== undefined)) add("link", each);
   }
-  const ids = [...app.querySelectorAll("[id]")].map((each) => each.id);
+  const ids = [...document.querySelectorAll("#app [id]")].map((each) => each.id);
   if (new Set(ids).size !== ids.length) found.push(`ids: ${ids}`);
   return {
     found,
@@ -143,9 +143,9 @@ def fill_decisions(client: Client) -> list[str]:
     return [decision for decision, _ in found[:LISTED]]
 
 
-def inspect(page: Page, where: str) -> str:
+def inspect(page: Page, where: str, within: str = "#app") -> str:
     """The words of the page, once nothing in it is or does what a participant made up."""
-    found = page.evaluate(INSPECT)
+    found = page.evaluate(INSPECT, within)
     assert found["trap"] == 0, where
     assert found["found"] == [], where
     assert UNSAFE.search(found["words"]) is None, (where, UNSAFE.findall(found["words"])[:5])
@@ -170,17 +170,20 @@ def guard(page: Page, faults: list[str]) -> None:
 
 
 def look_through(page: Page, where: str) -> str:
-    """Every entry and every lens of a session on a wide screen; all words that were shown."""
+    """Every entry and every lens of a session on a wide screen; all words that were shown.
+
+    The page is looked at whole before and after; what is opened on the way fills its panel.
+    """
     wait_until_shown(page)
     words = [read_timeline(page), inspect(page, where)]
     for address in visit_lenses(page):
-        words.append(inspect(page, f"{where} {address}"))
+        words.append(inspect(page, f"{where} {address}", ".panel"))
         check_width(page, f"{where} {address}")
         assert page.evaluate(CONTROLS, [".top", ".brand", ".tabs", ".scrubber input"]) == [], (where, address)
     for selector in (".seats .seat", ".timeline .number"):
         for each in page.locator(selector).all()[:3]:
             each.evaluate("element => element.click()")
-            words.append(inspect(page, f"{where} {selector}"))
+            words.append(inspect(page, f"{where} {selector}", ".panel"))
             check_width(page, f"{where} {selector}")
     for figure in visit_figures(page):
         words.append(inspect(page, f"{where} {figure}"))

@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from playwright.sync_api import Page, expect
 from tests.acceptance.server import STEPS, Server
@@ -33,6 +34,14 @@ def wait_for_streams(server: Server, count: int) -> None:
     while count_streams(server) != count:
         assert time.monotonic() < ends, count_streams(server)
         time.sleep(0.1)
+
+
+def visit_by_own_clock(visit: Visit, server: Server, session: str, **options: Any) -> Page:
+    """A page at a session whose clock, and that of all tabs of its browser, a test can put forward."""
+    page = visit(server, "/login", **options)
+    page.context.clock.install()
+    page.goto(f"http://{server.address}/s/{session}")
+    return page
 
 
 def read_state(page: Page) -> str:
@@ -78,17 +87,19 @@ def test_live_is_not_said_of_a_line_on_which_nothing_comes(own_server: Server, v
     """W-9, W-2: a server that is asleep, or a network that swallows everything, is told within half a minute; nothing is lost."""
     server = own_server
     session = server.local.opened()
-    one = visit(server, f"/s/{session}", forgiven=BROKEN)
+    one = visit_by_own_clock(visit, server, session, forgiven=BROKEN)
     two = visit(server, f"/s/{session}", context=one.context, forgiven=BROKEN)
     for page in (one, two):
         expect(page.locator(".state-word")).to_have_text("waiting")
     with stopped(server):
+        one.clock.fast_forward(30_000)
         for page in (one, two):
-            expect(page.locator(".state-word")).to_have_text("offline", timeout=35_000)
+            expect(page.locator(".state-word")).to_have_text("offline", timeout=20_000)
             expect(page.get_by_text(LOST)).to_be_visible()
         # It stays true however long it lasts.
-        one.wait_for_timeout(15_000)
-        assert [read_state(page) for page in (one, two)] == ["offline", "offline"]
+        for _ in range(3):
+            one.clock.fast_forward(15_000)
+            assert [read_state(page) for page in (one, two)] == ["offline", "offline"]
     seat, words = STEPS[0]
     server.local("cstp.contribute", deliberationId=session, participant=seat, **words)
     for page in (one, two):
@@ -100,7 +111,7 @@ def test_a_tab_in_front_reads_the_stream_itself_when_the_one_that_did_sleeps(own
     """W-9: a browser puts tabs in the background to sleep, and with one of them the stream of all."""
     server = own_server
     session = server.local.opened()
-    leader = visit(server, f"/s/{session}")
+    leader = visit_by_own_clock(visit, server, session)
     expect(leader.locator(".state-word")).to_have_text("waiting")
     page = visit(server, f"/s/{session}", context=leader.context)
     expect(page.locator(".state-word")).to_have_text("waiting")
@@ -108,7 +119,8 @@ def test_a_tab_in_front_reads_the_stream_itself_when_the_one_that_did_sleeps(own
     leader.evaluate("BroadcastChannel.prototype.postMessage = () => undefined")
     leader.evaluate("EventSource.prototype.close = () => undefined")
     server.local("moot.giveInput", sessionId=session, text="Said while the other slept.")
-    expect(timeline(page)).to_contain_text("Said while the other slept.", timeout=50_000)
+    page.clock.fast_forward(30_000)
+    expect(timeline(page)).to_contain_text("Said while the other slept.")
     expect(page.locator(".state-word")).to_have_text("waiting")
 
 
@@ -116,13 +128,13 @@ def test_without_locks_a_hidden_tab_gives_its_line_back_and_catches_up(own_serve
     """W-9: each tab has a line of its own there, which the browser's event for a lost network renews as well."""
     server = own_server
     session = server.local.opened()
-    page = visit(server, "/login", forgiven=BROKEN)
+    page = visit_by_own_clock(visit, server, session, forgiven=BROKEN)
     page.context.add_init_script(WITHOUT_LOCKS)
-    page.goto(f"http://{server.address}/s/{session}")
+    page.reload()
     expect(page.locator(".state-word")).to_have_text("waiting")
     page.evaluate(SHOWN, False)
-    page.wait_for_timeout(12_000)
-    assert count_streams(server) == 0
+    page.clock.fast_forward(12_000)
+    wait_for_streams(server, 0)
     server.local("moot.giveInput", sessionId=session, text="Said behind its back.")
     assert "behind its back" not in timeline(page).inner_text()
     page.evaluate(SHOWN, True)

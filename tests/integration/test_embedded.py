@@ -29,8 +29,11 @@ def environ(model_folder: Path, tmp_path: Path) -> Mapping[str, str]:
     return {"MOOT_HOME": str(tmp_path)}
 
 
-def test_a_meeting_of_embedded_seats_comes_to_a_decision_that_names_its_sources(environ: Mapping[str, str]) -> None:
+def test_a_meeting_of_embedded_seats_comes_to_a_decision_that_names_its_sources(
+    environ: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P-2, P-15: a local model with no key and no network sits in a meeting like any other."""
+    monkeypatch.setattr(embedded, "MAX_TOKENS", 32)
 
     async def meeting() -> None:
         async with Moot(environ=environ) as moot:
@@ -133,8 +136,8 @@ def test_the_embedded_model_sits_in_every_protocol_and_loses_nothing_to_shape(
     environ: Mapping[str, str], protocol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """M-1: its words are poor, its shapes are right, also where they are cut off."""
-    # A tenth of what it may write: how long it speaks says nothing of the shapes, and each word takes a while.
-    monkeypatch.setattr(embedded, "MAX_TOKENS", 16)
+    # A small part of what it may write: how long it speaks says nothing of the shapes, and each word takes a while.
+    monkeypatch.setattr(embedded, "MAX_TOKENS", 6)
     settings = {"swarm": {"max_rounds": 1, "collisions": 0}, "roundtable": {"max_rounds": 1}}.get(protocol, {})
     seats = {"ada": "embedded", "bob": "embedded"} | ({"moderator": "embedded"} if protocol == "roundtable" else {})
 
