@@ -148,7 +148,7 @@ def test_connected_twice_it_goes_back_to_what_was_there_before_the_first_time(ho
 @pytest.mark.parametrize(
     ("client", "text", "told"),
     [
-        ("claude", '{"a": }', "it is not valid JSON: line 1: expected a value"),
+        ("claude", '{"a": }', "it is not valid JSON: line 1: expecting value"),
         ("claude", "[]", "it is not a JSON object"),
         ("cursor", '{"mcpServers": 3}', "'mcpServers' is not an object there"),
         ("codex", "a = ", "it is not valid TOML"),

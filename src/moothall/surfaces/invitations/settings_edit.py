@@ -12,12 +12,14 @@ from typing import Any, Final
 
 from moothall.errors import BadSetting
 
-_SPACE = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_SCALAR = re.compile(r"[-+.\w]+")
+_SPACE = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\n]*|/\*.*?\*/)*+", re.DOTALL)
+# A comma right after a bracket is a fault: it is matched to stay one.
+_TOKEN = re.compile(
+    rf'[{{\[]{_SPACE.pattern},|"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|\A\ufeff|,(?={_SPACE.pattern}[}}\]])', re.DOTALL
+)
 _LINE_END = re.compile(r"[ \t]*(?://[^\n]*|/\*[^\n]*?\*/[ \t]*)?(?=\r?\n|$)")
 INDENT: Final = "  "
-DEEPEST: Final = 100
+_DECODER: Final = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,6 @@ class _Node:
     def find(self, key: str) -> _Member | None:
         # Of a key that stands twice the last one counts, as with every parser.
         return next((each for each in reversed(self.members or ()) if each.key == key), None)
-
-
-class _Fault(Exception):
-    def __init__(self, at: int, expected: str) -> None:
-        super().__init__(expected)
-        self.at = at
 
 
 def parse_json(text: str) -> Any:
@@ -138,77 +134,42 @@ def _toml_header(line: str) -> list[str] | None:
 
 
 def _parse(text: str) -> tuple[_Node, Any]:
+    """The places in the text, and the value."""
+    clean = _TOKEN.sub(_blank_comment, text)
     try:
-        node, value = _read_value(text, _skip(text, 0), 0)
-        end = _skip(text, node.end)
-        if end != len(text):
-            raise _Fault(end, "the end of the file")
-    except _Fault as fault:
-        line = text.count("\n", 0, fault.at) + 1
-        raise BadSetting(f"it is not valid JSON: line {line}: expected {fault}") from None
-    if node.members is None:
-        raise BadSetting("it is not a JSON object: expected { … }")
-    return node, value
+        value = json.loads(clean)
+        if not isinstance(value, dict):
+            raise BadSetting("it is not a JSON object: expected { … }")
+        return _find_members(clean, clean.index("{")), value
+    except json.JSONDecodeError as cause:
+        raise BadSetting(f"it is not valid JSON: line {cause.lineno}: {cause.msg.lower()}") from cause
+    except RecursionError:
+        raise BadSetting("it is not valid JSON: objects within objects, too deep") from None
+
+
+def _blank_comment(token: re.Match[str]) -> str:
+    """A string as it is; of a comment and of a comma before a bracket only the room, so that every place stays."""
+    return token[0] if token[0][0] in '"{[' else re.sub(r"[^\n]", " ", token[0])
+
+
+def _find_members(clean: str, start: int) -> _Node:
+    """The place of an object and of all in it; `clean` is valid JSON."""
+    members, at = [], _skip(clean, start + 1)
+    while clean[at] == '"':
+        key, end = _DECODER.raw_decode(clean, at)
+        first = _skip(clean, clean.index(":", end) + 1)
+        is_object = clean[first] == "{"
+        node = _find_members(clean, first) if is_object else _Node(first, _DECODER.raw_decode(clean, first)[1])
+        members.append(_Member(key, at, node))
+        at = _skip(clean, node.end)
+        at = _skip(clean, at + 1) if clean[at] == "," else at
+    return _Node(start, at + 1, tuple(members))
 
 
 def _skip(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     assert match is not None, "the pattern takes also nothing"
     return match.end()
-
-
-def _read_value(text: str, at: int, depth: int) -> tuple[_Node, Any]:
-    first = text[at : at + 1]
-    if depth > DEEPEST:
-        raise _Fault(at, f"at most {DEEPEST} levels")
-    if first == "{":
-        return _read_object(text, at, depth)
-    if first == "[":
-        return _read_array(text, at, depth)
-    match = (_STRING if first == '"' else _SCALAR).match(text, at)
-    if match is None:
-        raise _Fault(at, "a value")
-    try:
-        return _Node(at, match.end()), json.loads(match[0])
-    except ValueError:
-        raise _Fault(at, "a value") from None
-
-
-def _read_object(text: str, at: int, depth: int) -> tuple[_Node, dict[str, Any]]:
-    start, members, values = at, [], {}
-    at = _skip(text, at + 1)
-    while text[at : at + 1] != "}":
-        match = _STRING.match(text, at)
-        if match is None:
-            raise _Fault(at, 'a name in quotes, or "}"')
-        colon = _skip(text, match.end())
-        if text[colon : colon + 1] != ":":
-            raise _Fault(colon, '":"')
-        node, value = _read_value(text, _skip(text, colon + 1), depth + 1)
-        key = json.loads(match[0])
-        members.append(_Member(key, at, node))
-        values[key] = value
-        at = _read_separator(text, node.end, "}")
-    return _Node(start, at + 1, tuple(members)), values
-
-
-def _read_array(text: str, at: int, depth: int) -> tuple[_Node, list[Any]]:
-    start, values = at, []
-    at = _skip(text, at + 1)
-    while text[at : at + 1] != "]":
-        node, value = _read_value(text, at, depth + 1)
-        values.append(value)
-        at = _read_separator(text, node.end, "]")
-    return _Node(start, at + 1), values
-
-
-def _read_separator(text: str, at: int, closing: str) -> int:
-    at = _skip(text, at)
-    if text[at : at + 1] == ",":
-        return _skip(text, at + 1)
-    if text[at : at + 1] != closing:
-        raise _Fault(at, f'"," or "{closing}"')
-    return at
 
 
 def _set(text: str, node: _Node, path: list[str], value: Any) -> str:
