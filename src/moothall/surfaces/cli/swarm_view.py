@@ -9,8 +9,8 @@ from rich.text import Text
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line
 from moothall.protocols.swarm.json_fields import format_agent_name
+from moothall.protocols.swarm.reports.report import build_gauges
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, translate_term
-from moothall.reports.wording import format_percent
 from moothall.surfaces.cli.live_views import COLORS, SeatsView, format_foot, render_bar
 
 MAX_DIRECTIONS: Final = 8
@@ -69,22 +69,10 @@ class SwarmView(SeatsView):
         return one_line(direction)[:40] if kind is None else f"… {words.asked_for.get(kind, kind)}"
 
     def _render_figures(self) -> RenderableType:
-        if not self._timeline.measures:
-            return Text("")
-        words, last, settings = self._timeline.words, self._timeline.measures[-1], self._timeline.state.settings
         table = Table.grid(padding=(0, 1))
-        rows = (
-            (words.stability, float(last.stable), last.stable, f"β = {settings.beta}"),
-            (
-                words.quorum,
-                last.consensus_rate,
-                last.has_quorum,
-                f"{format_percent(last.consensus_rate)} / {format_percent(settings.quorum_threshold)}",
-            ),
-            (words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
-        )
-        for name, value, holds, text in rows:
-            table.add_row(Text(name), render_bar(value, "green" if holds else "yellow"), Text(f"{'✓' if holds else '✗'} {text}"))
+        for gauge in build_gauges(self._timeline.words, self._timeline.state.settings, self._timeline.measures):
+            bar = render_bar(gauge.value, "green" if gauge.tone == "good" else "yellow")
+            table.add_row(Text(gauge.name), bar, Text(str(gauge.text)))
         return table
 
     def _render_foot(self) -> Text:

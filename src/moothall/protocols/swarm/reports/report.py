@@ -3,18 +3,18 @@
 Both take the names of joins to undo; their figures are then those that the run would have had without these joins.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
-from moothall.protocols.swarm.facts import VALIDATOR
+from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured, SwarmSettings
 from moothall.protocols.swarm.json_fields import format_agent_name
 from moothall.protocols.swarm.reports import answer
 from moothall.protocols.swarm.reports.decision import build_decision, find_choice, list_votes
-from moothall.protocols.swarm.reports.standing import SwarmStanding, WhatIfResult, build_standing
+from moothall.protocols.swarm.reports.standing import SwarmStanding, build_standing
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, translate_term
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Finding
@@ -102,24 +102,26 @@ def _build_lost_seats(timeline: SwarmTimeline, decision: Decision) -> tuple[bloc
 
 def _build_figures(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """The three figures that must hold, as bars."""
-    words, settings, last = standing.words, standing.swarm.settings, standing.last
-    if last is None:
+    gauges = build_gauges(standing.words, standing.swarm.settings, standing.what_if.rounds)
+    return (blocks.Card(blocks=(blocks.Bars(gauges),)),) if gauges else ()
+
+
+def build_gauges(
+    words: SwarmReportText, settings: SwarmSettings, rounds: Sequence[ConvergenceMeasured]
+) -> tuple[blocks.Bar, ...]:
+    """How far the last round is from convergence; nothing before the first was measured."""
+    if not rounds:
         return ()
-    stable = _count_stable_rounds(standing.what_if, settings.beta)
+    last, held = rounds[-1], rounds[-1].ideas
+    # For how many rounds up to the last the same ideas were held.
+    same = sum(1 for _ in takewhile(lambda each: each.ideas == held, reversed(rounds))) if held else 0
+    stable = min(same, settings.beta)
     support = f"{format_percent(last.consensus_rate)} / {format_percent(settings.quorum_threshold)}"
-    bars = (
+    return (
         _build_gauge(words.stability, stable / settings.beta, last.stable, f"{stable}/{settings.beta}"),
         _build_gauge(words.quorum, last.consensus_rate, last.has_quorum, support),
         _build_gauge(words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
     )
-    return (blocks.Card(blocks=(blocks.Bars(bars),)),)
-
-
-def _count_stable_rounds(what_if: WhatIfResult, most: int) -> int:
-    """For how many rounds up to the last the same ideas were held; at most `most`."""
-    held = what_if.rounds[-1].ideas
-    same = takewhile(lambda each: each.ideas == held, reversed(what_if.rounds))
-    return min(sum(1 for _ in same), most) if held else 0
 
 
 def _build_gauge(name: str, value: float, holds: bool, text: str) -> blocks.Bar:
