@@ -326,7 +326,7 @@ def test_what_consultations_cost_counts_for_seats_and_session() -> None:
         paid = replace(fact, usage=usage) if isinstance(fact, Reply) and fact.seat != DIRECTOR.id else fact
         lines += plugin.describe(timeline, Entry(seq=at, at=START, fact=paid))
     assert plugin.decision(timeline).spent.calls == 3
-    assert {seat: spent.calls for seat, spent in timeline.within.costs.seats.items() if spent.calls} == {ADA: 2, BOB: 1}
+    assert {seat: spent.calls for seat, spent in timeline.within.spent_by_seat.items() if spent.calls} == {ADA: 2, BOB: 1}
     assert lines == [
         "USER: Which cache?",
         "  ? ada → bob: What does it cost?",

@@ -547,5 +547,5 @@ def test_what_was_spent_is_added_up_seat_by_seat() -> None:
     table.put(SeatLost(ask=AskId("1.intent.bob"), seat=SeatId("bob"), reason="malformed", usage=usage))
     timeline = table.speaks("ada", "Yes.", usage=usage).timeline
     assert (timeline.spent.tokens, timeline.spent.cost, timeline.spent.calls) == (36, 15, 3)
-    assert {name: spent.tokens for name, spent in timeline.costs.seats.items()} == {"ada": 24, "bob": 12}
+    assert {name: spent.tokens for name, spent in timeline.spent_by_seat.items()} == {"ada": 24, "bob": 12}
     assert timedelta(seconds=timeline.spent.seconds) == timeline.last_at - timeline.opened_at

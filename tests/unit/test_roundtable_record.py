@@ -91,13 +91,13 @@ def test_speeches_fit_into_any_room(said: list[tuple[str, str]], room: int, lang
     numbers = [each.number for each in fitted.shown]
     assert numbers == sorted(set(numbers))
     whole = {each.number: each.text for each in fitted.shown if each.how == "whole"}
-    assert all(text == quote_lines(speeches[number - 1].content) for number, text in whole.items())
+    assert all(text == quote_lines(speeches[number - 1].text) for number, text in whole.items())
 
 
 def test_a_digest_that_fits_exactly_is_shown() -> None:
     """R-9: no digest is left out for want of room that is there."""
     speeches = [SpeechText(1, "ada", SPEECH.format(number=1, filler="x" * 400)), SpeechText(2, "ada", "Yes." * 25)]
-    digest, last = build_digest(speeches[0].content, "en"), speeches[1].content
+    digest, last = build_digest(speeches[0].text, "en"), speeches[1].text
     room = len(digest) + 10 + len(last) + 10
     shown = fit_speeches(speeches, room, 10, "en").shown
     assert [(each.how, each.text) for each in shown] == [("digest", digest), ("whole", last)]

@@ -457,7 +457,7 @@ def build_seats(seats: Iterable[Seat], words: SharedReportText) -> tuple[Block, 
 def _build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     rows: list[tuple[str | int, ...]] = []
     for seat in timeline.session_state.seats:
-        spent = timeline.costs.seats.get(seat.id)
+        spent = timeline.spent_by_seat.get(seat.id)
         if spent is not None:
             rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, format_money(words, spent)))
     total = timeline.spent

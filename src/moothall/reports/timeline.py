@@ -4,14 +4,14 @@ A timeline grows with its session, unlike the state that a rulebook folds: it ke
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
 from moothall.domain import facts
 from moothall.domain.budget import Spent
 from moothall.domain.effects import Rulebook
-from moothall.domain.facts import Entry, Fact
+from moothall.domain.facts import Entry
 from moothall.domain.ids import USER, SeatId, SessionId, parse_ask_kind
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.session_state import SessionState, apply, build_session_state
@@ -67,17 +67,6 @@ def mark_phases(names: Iterable[str], now: int) -> list[SessionPhase]:
     return [SessionPhase(name, "done" if at < now else "now" if at == now else "ahead") for at, name in enumerate(names)]
 
 
-@dataclass(slots=True)
-class Costs:
-    """Adds up usage as facts come in."""
-
-    seats: dict[SeatId, Spent] = field(default_factory=dict)
-
-    def add(self, fact: Fact) -> None:
-        if isinstance(fact, facts.Reply | facts.SeatLost):
-            self.seats[fact.seat] = self.seats.get(fact.seat, Spent()).plus(fact.usage)
-
-
 class SessionTimeline:
     """What all protocols share: what is spent, who was lost, who spoke how, when it was. Entries come in order.
 
@@ -99,7 +88,7 @@ class SessionTimeline:
         self.origins: dict[int, facts.Reply] = {}
         self._doors: dict[tuple[SeatId, str], str] = {}
         self._first_doors: dict[tuple[SeatId, str], str] = {}
-        self.costs = Costs()
+        self.spent_by_seat: dict[SeatId, Spent] = {}
         self.tool_uses: list[ToolLine] = []
         self.settled: Mapping[int, ObligationState] = {}
         self.track_record: TrackShare | None = None
@@ -184,7 +173,8 @@ class SessionTimeline:
             self._opened_at = entry.at
             return
         self._session_state = apply(self.session_state, entry)
-        self.costs.add(fact)
+        if isinstance(fact, facts.Reply | facts.SeatLost):
+            self.spent_by_seat[fact.seat] = self.spent_by_seat.get(fact.seat, Spent()).plus(fact.usage)
         if isinstance(fact, facts.Reply):
             self._add_origin(entry.seq, fact)
             self._is_answered = True

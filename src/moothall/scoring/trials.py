@@ -70,13 +70,14 @@ class PairedDifference:
 def sum_up(trials: Sequence[Trial]) -> WayFigures:
     """Return the figures of a way: the same whatever the order in which the answers came."""
     stated = [(each.confidence, each.right) for each in trials if each.confidence is not None and each.said]
+    off = [abs(sure - right / count) * count for sure, count, right in list_bins(trials)]
     costs = [each.cost for each in trials]
     return WayFigures(
         asked=len(trials),
         answered=sum(bool(each.said) for each in trials),
         right=sum(each.right for each in trials),
         brier=math.fsum((sure - right) ** 2 for sure, right in stated) / len(stated) if len(stated) > 1 else None,
-        calibration=_measure_calibration(stated) if len(stated) > 1 else None,
+        calibration=math.fsum(off) / len(stated) if len(stated) > 1 else None,
         calls=sum(each.calls for each in trials),
         tokens=sum(each.tokens for each in trials),
         cost=None if None in costs else sum(cost for cost in costs if cost is not None),
@@ -92,11 +93,6 @@ def list_bins(trials: Sequence[Trial]) -> list[tuple[float, int, int]]:
         (math.fsum(sure for sure, _ in each) / len(each), len(each), sum(right for _, right in each))
         for each in filter(None, bins)
     ]
-
-
-def _measure_calibration(stated: Sequence[tuple[float, bool]]) -> float:
-    trials = [Trial(said="-", right=right, confidence=sure) for sure, right in stated]
-    return math.fsum(abs(sure - right / count) * count for sure, count, right in list_bins(trials)) / len(stated)
 
 
 def compare_pairs(one: Mapping[str, Trial], other: Mapping[str, Trial]) -> PairedDifference:

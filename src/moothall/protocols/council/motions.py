@@ -89,11 +89,13 @@ def list_challenges(state: Council) -> list[Challenge]:
             if challenge is None or challenge.seat == line.seat or line.id <= number:
                 continue
             if number in line.said.accepts or any(taken.entry == number and taken.how != "declined" for taken in line.said.taken):
-                # `setdefault` keeps the first line; an acceptance outranks an answer, see `_build_challenge`.
+                # `setdefault` keeps the first line; an acceptance outranks an answer, see below.
                 accepted.setdefault(number, line.id)
             else:
                 answered.setdefault(number, line.id)
-    return [_build_challenge(line, answered.get(number), accepted.get(number)) for number, line in raised.items()]
+    states: dict[int, ChallengeState] = {**dict.fromkeys(answered, "answered"), **dict.fromkeys(accepted, "accepted")}
+    met_by = {**answered, **accepted}
+    return [Challenge(line=line, state=states.get(at, "open"), by=met_by.get(at)) for at, line in raised.items()]
 
 
 def _list_answered_lines(said: Contribution) -> set[int]:
@@ -102,12 +104,6 @@ def _list_answered_lines(said: Contribution) -> set[int]:
     # Advice that is declined without a reason has not been answered.
     taken = {each.entry for each in said.taken if each.how != "declined" or each.why.strip()}
     return spoken_to | set(said.answers) | set(said.accepts) | taken
-
-
-def _build_challenge(line: CouncilLine, answered: int | None, accepted: int | None) -> Challenge:
-    if accepted is not None:
-        return Challenge(line=line, state="accepted", by=accepted)
-    return Challenge(line=line, state="open" if answered is None else "answered", by=answered)
 
 
 def find_blind_positions(state: Council) -> Mapping[SeatId, CouncilLine]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from moothall.domain.budget import Budget
 from moothall.domain.facts import ImportSource, SessionCancelled, SessionImported
-from moothall.domain.ids import USER, SeatId, parse_seat_id
+from moothall.domain.ids import USER, parse_seat_id
 from moothall.domain.language import detect_language
 from moothall.domain.roster import Seat, validate_seats
 from moothall.domain.safe_text import dump_json, fix_surrogates
@@ -95,7 +95,8 @@ class ContextLedger:
 
     def _parse_fields(self, document: dict[str, Any], seats: tuple[Seat, ...], budget: Budget | None) -> None:
         self.session = str(document["session_id"])
-        self.conclusion = _dump_conclusion(document)
+        is_open = document["status"] == "thinking"
+        self.conclusion = None if is_open else json.dumps(document.get("conclusion"), ensure_ascii=False)
         topic = _read_text(document, "topic")
         timeline = _parse_timeline(document)
         try:
@@ -148,12 +149,6 @@ def _read_optional_text(holder: dict[str, Any], key: str, missing: str = "") -> 
     return value or missing
 
 
-def _dump_conclusion(document: dict[str, Any]) -> str | None:
-    if document["status"] == "thinking":
-        return None
-    return json.dumps(document.get("conclusion"), ensure_ascii=False)
-
-
 def _read_text(document: dict[str, Any], key: str) -> str:
     value = document[key]
     if not isinstance(value, str) or not value.strip():
@@ -165,23 +160,29 @@ def _parse_timeline(document: dict[str, Any]) -> tuple[ImportedTurn, ...]:
     lines = document["timeline"]
     if not isinstance(lines, list) or not lines:
         raise BadImport("'timeline' must be a list with at least one entry")
-    return tuple(_parse_turn(line, number) for number, line in enumerate(lines, 1))
+    turns = []
+    for number, line in enumerate(lines, 1):
+        try:
+            turns.append(_parse_turn(line, number))
+        except MootError as cause:
+            raise BadImport(f"timeline entry {number}: {cause}") from cause
+    return tuple(turns)
 
 
 def _parse_turn(line: Any, number: int) -> ImportedTurn:
     if not isinstance(line, dict) or line.get("id") != number:
-        raise BadImport(f"timeline entry {number}: its id must be {number}; ids count from 1 without gaps")
+        raise BadImport(f"its id must be {number}; ids count from 1 without gaps")
     speaker, content = line.get("speaker"), line.get("content")
     if not isinstance(speaker, str) or not isinstance(content, str):
-        raise BadImport(f"timeline entry {number}: 'speaker' and 'content' must be texts")
+        raise BadImport("'speaker' and 'content' must be texts")
     if not isinstance(line.get("timestamp"), str) or not _STAMP.fullmatch(line["timestamp"]):
-        raise BadImport(f"timeline entry {number}: timestamp is {line.get('timestamp')!r}; expected such as 2026-11-15T10:00:01Z")
+        raise BadImport(f"timestamp is {line.get('timestamp')!r}; expected such as 2026-11-15T10:00:01Z")
     score = line.get("relevance_score")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1):
-        raise BadImport(f"timeline entry {number}: relevance_score is {score!r}; expected 0 to 1")
+        raise BadImport(f"relevance_score is {score!r}; expected 0 to 1")
     return ImportedTurn(
         timestamp=line["timestamp"],
-        speaker=USER if speaker == USER else _parse_seat_id(speaker, number),
+        speaker=USER if speaker == USER else parse_seat_id(speaker),
         content=content,
         platform=_read_optional_text(line, "platform"),
         type=_read_optional_text(line, "type"),
@@ -195,7 +196,7 @@ def _parse_earlier(line: dict[str, Any], key: str, number: int) -> int | None:
     """Return the id of an earlier entry that a line names; raises BadImport for any other."""
     entry = line.get(key)
     if entry is not None and (isinstance(entry, bool) or not isinstance(entry, int) or not 1 <= entry < number):
-        raise BadImport(f"timeline entry {number}: {key} is {entry!r}; expected the id of an earlier entry")
+        raise BadImport(f"{key} is {entry!r}; expected the id of an earlier entry")
     return entry
 
 
@@ -213,13 +214,6 @@ def _parse_views(document: dict[str, Any], entries: int) -> tuple[ImportedView, 
                 raise BadImport(f"current_consensus.{key}: each point names an 'entry' of the timeline and 'by' whom")
             views += [ImportedView(entry=entry, seat=parse_seat_id(str(seat)), view=view) for seat in seats]
     return tuple(views)
-
-
-def _parse_seat_id(speaker: str, number: int) -> SeatId:
-    try:
-        return parse_seat_id(speaker)
-    except MootError as cause:
-        raise BadImport(f"timeline entry {number}: {cause}") from cause
 
 
 def _parse_seats(document: dict[str, Any], timeline: tuple[ImportedTurn, ...]) -> list[Seat]:

@@ -83,18 +83,14 @@ class Review(ProtocolState):
             return tuple(seat.id for seat in self.seats if self.list_questions(seat.id))
         return self.reviewers if self.kind else ()
 
-    def count_stands(self, number: int) -> tuple[int, int]:
-        """How many reviewers confirm a finding, and how many dispute it."""
-        stands = [each.stand for seat, each in self.stands.get(number, {}).items() if seat != facts.AUTHOR]
-        return stands.count("confirm"), stands.count("dispute")
-
     def is_disputed(self, number: int) -> bool:
         """Whether a seat disputes a finding; what the author says against it is weighed by the reviewers."""
         return any(each.stand == "dispute" for each in self.stands.get(number, {}).values())
 
     def rate_finding(self, finding: facts.MergedFinding) -> FindingState:
         """What became of a finding: each seat counts once, and one without evidence in the change counts for nothing."""
-        confirmed, disputed = self.count_stands(finding.number)
+        stands = [each.stand for seat, each in self.stands.get(finding.number, {}).items() if seat != facts.AUTHOR]
+        confirmed, disputed = stands.count("confirm"), stands.count("dispute")
         if not finding.is_quoted:
             return "unquoted"
         return "open" if confirmed == disputed else "upheld" if confirmed > disputed else "dropped"

@@ -16,7 +16,7 @@ from moothall.domain.replace import fast_replace
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable import facts
 from moothall.protocols.roundtable.prompts import FORMS, build_answer_rules, build_brief, build_next_prompt
-from moothall.protocols.roundtable.sections import MinutesSection, find_missing_minutes
+from moothall.protocols.roundtable.sections import find_missing_minutes
 from moothall.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
 
 MAX_TRIES: Final = 2
@@ -44,9 +44,14 @@ class RoundtableRules:
             case facts.SpeechGiven(ask=ask, seat=seat, said=facts.RoundtableSpeech() as said):
                 return _apply_speech(state, entry, seat, said) if _is_asked(state, ask, "speech", seat) else state
             case facts.MinutesWritten(ask=ask, seat=seat, said=facts.Minutes() as said):
-                return _apply_minutes(state, seat, said) if _is_asked(state, ask, "minutes", seat) else state
+                if not _is_asked(state, ask, "minutes", seat):
+                    return state
+                lacking = find_missing_minutes(said.content) if state.opened.returns_minutes else ()
+                return fast_replace(state, minutes=said, author=seat, missing=lacking)
             case facts.MinutesReturned(seat=seat, missing=missing):
-                return _return_minutes(state, seat, missing)
+                # Its author is asked once more; its words stay, in case that nothing better comes.
+                again = fast_replace(state, minutes=None, author=None, turn=state.turn + 1, failed=0)
+                return fast_replace(again, returned=state.minutes, returned_to=seat, missing=missing)
             case SeatLost():
                 return _apply_loss(state, fact)
             case facts.SpeakerSkipped(seat=seat, reason=reason):
@@ -117,18 +122,6 @@ def _apply_speech(state: Conference, entry: Entry, seat: SeatId, said: facts.Rou
     agreeing = state.agreeing | {seat} if said.consensus or read.consensus else state.agreeing - {seat}
     after = _advance_turn(fast_replace(state, speeches=(*state.speeches, speech), agreeing=agreeing))
     return fast_replace(after, prompt=said.prompt or read.prompt or build_next_prompt(after, speech))
-
-
-def _apply_minutes(state: Conference, seat: SeatId, said: facts.Minutes) -> Conference:
-    missing = find_missing_minutes(said.content) if state.opened.returns_minutes else ()
-    return fast_replace(state, minutes=said, author=seat, missing=missing)
-
-
-def _return_minutes(state: Conference, seat: SeatId, missing: tuple[MinutesSection, ...]) -> Conference:
-    """Ask the author once more; its words stay, in case that nothing better comes."""
-    return fast_replace(
-        state, minutes=None, author=None, returned=state.minutes, returned_to=seat, missing=missing, turn=state.turn + 1, failed=0
-    )
 
 
 def _advance_turn(state: Conference) -> Conference:

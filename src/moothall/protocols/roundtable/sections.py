@@ -6,7 +6,7 @@ minutes count as complete.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from moothall.domain.context import MAX_DIGEST_LENGTH, extract_first_sentence
@@ -125,13 +125,6 @@ _MARKUP: Final = "-*•># \t"
 
 @dataclass(frozen=True, slots=True)
 class SpeechText:
-    number: int
-    seat: str
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSpeech:
     """A speech as it is shown: whole, cut off, or as a digest."""
 
     number: int
@@ -144,7 +137,7 @@ class ShownSpeech:
 class FittedSpeeches:
     """The speeches that fit, by number; so many are `left_out`, as a rule the oldest."""
 
-    shown: tuple[ShownSpeech, ...]
+    shown: tuple[SpeechText, ...]
     left_out: int = 0
 
 
@@ -153,8 +146,8 @@ def fit_speeches(
 ) -> FittedSpeeches:
     """Fit speeches into so many characters, each with `head_room` for the line above it; `render` makes what is shown."""
     # The plain lengths first: the texts of a long conference are not rendered only to learn that they do not fit.
-    if sum(len(each.content) + head_room for each in speeches) <= room:
-        whole = [ShownSpeech(each.number, each.seat, render(each.content)) for each in speeches]
+    if sum(len(each.text) + head_room for each in speeches) <= room:
+        whole = [replace(each, text=render(each.text)) for each in speeches]
         if sum(len(each.text) + head_room for each in whole) <= room:
             return FittedSpeeches(tuple(whole))
     last = {each.seat: each for each in speeches}
@@ -164,41 +157,41 @@ def fit_speeches(
     whole_room -= sum(len(each.text) + head_room for each in shown)
     older = [each for each in reversed(speeches) if last[each.seat] is not each]
     while older and (text := _render_within(older[0], whole_room - head_room, render)) is not None:
-        shown.append(ShownSpeech(older[0].number, older[0].seat, text))
+        shown.append(replace(older[0], text=text))
         whole_room -= len(text) + head_room
         older = older[1:]
     left = room - sum(len(each.text) + head_room for each in shown)
     for each in older:
-        text = render(build_digest(each.content, language))
+        text = render(build_digest(each.text, language))
         left -= len(text) + head_room
         if left < 0:
             break
-        shown.append(ShownSpeech(each.number, each.seat, text, "digest"))
+        shown.append(replace(each, text=text, how="digest"))
     return FittedSpeeches(tuple(sorted(shown, key=lambda each: each.number)), len(speeches) - len(shown))
 
 
-def _share_room(speeches: list[SpeechText], room: int, head_room: int, render: Callable[[str], str]) -> list[ShownSpeech]:
+def _share_room(speeches: list[SpeechText], room: int, head_room: int, render: Callable[[str], str]) -> list[SpeechText]:
     """Share the room equally; what a short speech leaves over goes to the longer ones, which are cut to their share."""
-    shown: list[ShownSpeech] = []
-    waiting = sorted(speeches, key=lambda each: len(each.content))
+    shown: list[SpeechText] = []
+    waiting = sorted(speeches, key=lambda each: len(each.text))
     for at, each in enumerate(waiting):
         share = room // (len(waiting) - at) - head_room
         if share < MIN_SHARE:
             break
         # Rendering may add characters, never remove many: twice the share is enough to fill it.
-        text = render(each.content[: 2 * share + 1])
-        is_whole = len(each.content) <= 2 * share + 1 and len(text) <= share
+        text = render(each.text[: 2 * share + 1])
+        is_whole = len(each.text) <= 2 * share + 1 and len(text) <= share
         text = text if is_whole else f"{text[: share - 1]}…"
-        shown.append(ShownSpeech(each.number, each.seat, text, "whole" if is_whole else "cut"))
+        shown.append(replace(each, text=text, how="whole" if is_whole else "cut"))
         room -= len(text) + head_room
     return shown
 
 
 def _render_within(speech: SpeechText, room: int, render: Callable[[str], str]) -> str | None:
     """Return the rendered text; None if it does not fit."""
-    if len(speech.content) > room:
+    if len(speech.text) > room:
         return None
-    text = render(speech.content)
+    text = render(speech.text)
     return text if len(text) <= room else None
 
 
