@@ -49,10 +49,16 @@ def without_costs(decision: Decision) -> Decision:
     return replace(decision, spent=Spent())
 
 
+UNDISTURBED: dict[str, tuple[Decision, list[str]]] = {}
+"""How each scene ends without an outage, and what is asked in it: held once."""
+
+
 async def hold_undisturbed(scene: Scene, home: Path) -> tuple[Decision, list[str]]:
-    board = Switchboard()
-    async with open_moot(home, board.seat_all(scene.build_scripts(home))) as moot:
-        return await hold(moot, scene), board.answered
+    if scene.name not in UNDISTURBED:
+        board = Switchboard()
+        async with open_moot(home, board.seat_all(scene.build_scripts(home))) as moot:
+            UNDISTURBED[scene.name] = await hold(moot, scene), board.answered
+    return UNDISTURBED[scene.name]
 
 
 async def check_parked(moot: Moot, decision: Decision, *, lost: int | None = 0) -> None:
