@@ -99,7 +99,7 @@ class Meetings:
         """The entries, the faults of the whole ledger, and the outcome; raises if the rules do not lead to the record."""
         async with self._open_moot() as moot:
             found = await LedgerVerifier(moot.ledger, moot.clock).verify_all()
-            faults = [*found.faults, *(f"{each.session}: {each.fault}" for each in found.sessions if each.fault)]
+            faults = [*found.faults, *(f"{each.session_id}: {each.fault}" for each in found.sessions if each.fault)]
             await moot.replay(session)
             decision = await moot.decision(session)
             outcome = (decision.status, decision.choice, decision.decision and decision.decision.text)

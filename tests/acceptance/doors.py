@@ -96,6 +96,12 @@ class Cli:
         """What the command prints with --json."""
         return json.loads(self(*words, "--json", code=code).out)
 
+    def verify(self, *words: str, code: int = 0) -> dict[str, Any]:
+        """What `verify` says is wrong, by session; None where nothing is, and the ledger's own fault under no name."""
+        found = self.json("verify", *words, code=code)
+        whole = {"": "; ".join(found["faults"])} if found.get("faults") else {}
+        return {**whole, **{each["sessionId"]: each.get("fault") for each in found.get("sessions", [found])}}
+
     def start(self, *words: str) -> "Running":
         """Run beside the test."""
         return Running(self.spawn(words))

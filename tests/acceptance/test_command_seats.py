@@ -161,7 +161,7 @@ def test_an_agent_takes_part_in_a_meeting(cli: Cli, tmp_path: Path) -> None:
     assert decided["spent"]["calls"] == decided["spent"]["unpriced"] == len(told) == 6
     assert all("| Shall we build it?" in prompt for prompt in told)
     assert "| bob before the talk" not in "".join(told[:1])
-    assert cli.json("verify", "s")[0]["fault"] is None
+    assert cli.verify("s") == {"s": None}
     cli("replay", "s")
     assert len(prompts(cli)) == len(told)
 
@@ -277,7 +277,7 @@ def test_an_agent_that_fails_is_lost_and_the_meeting_goes_on(cli: Cli, tmp_path:
     assert decided["decision"] == "So be it."
     (ada,) = decided["lost"]
     assert (ada["seat"], ada["times"], ada["last"], ada["didNotVote"]) == ("ada", 2, reason, True)
-    assert cli.json("verify", "s")[0]["fault"] is None
+    assert cli.verify("s") == {"s": None}
 
 
 def test_an_agent_that_fails_in_a_debate_is_lost_and_the_debate_goes_on(cli: Cli, tmp_path: Path) -> None:

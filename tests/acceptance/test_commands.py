@@ -34,6 +34,7 @@ from tests.acceptance.doors import (
 from moothall.domain.effects import Brief
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.persona.facts import Draft, DraftClaim, Intent, PersonaSpeech, Stand
+from moothall.surfaces.cli.output import localize_times
 
 COMMANDS = (
     "run",
@@ -486,9 +487,9 @@ def test_an_export_is_written_as_a_whole(cli: Cli, waiting: str, tmp_path: Path)
 def test_an_export_as_json_holds_the_text_or_names_its_file(cli: Cli, waiting: str, tmp_path: Path) -> None:
     """P-6: never both: a text that went into a file is not printed a second time."""
     plain, target = cli("export", "s", "minutes").out, tmp_path / "m.md"
-    assert cli.json("export", "s", "minutes") == {"session": "s", "form": "minutes", "file": None, "text": plain}
+    assert localize_times(cli.json("export", "s", "minutes")["text"]) == plain
     named = cli.json("export", "s", "minutes", "-o", str(target))
-    assert named == {"session": "s", "form": "minutes", "file": str(target), "text": None}
+    assert named == {"sessionId": "s", "form": "minutes", "file": str(target)}
     assert target.read_text(encoding="utf-8") == plain
 
 
@@ -565,8 +566,9 @@ def test_a_file_that_leaves_something_out_is_taken_in_whole(cli: Cli, more: dict
 
 def test_verify_and_replay_of_sessions_that_are_whole(cli: Cli, waiting: str) -> None:
     """P-3: also of one that goes on."""
-    (found,) = cli.json("verify")
-    assert (found["session"], found["fault"], len(found["head"])) == ("s", None, 64)
+    found = cli.json("verify", "s")
+    assert (found["sessionId"], found.get("fault"), len(found["head"])) == ("s", None, 64)
+    assert cli.json("verify") == {"faults": [], "sessions": [found], "notes": []}
     assert cli("verify", "s").out == f"s: intact, head {found['head'][:16]}…\n"
     assert cli.json("replay", "s")["answers"] == 1
 
@@ -674,4 +676,4 @@ def test_inputs_from_many_processes_at_once_are_all_taken_one_after_the_other(cl
     lines = timeline(cli("export", "s", "context").out)
     assert [line["id"] for line in lines] == list(range(1, 7))
     assert {line["content"] for line in lines[1:]} == {f"word {number}" for number in range(5)}
-    assert cli.json("verify", "s")[0]["fault"] is None
+    assert cli.verify("s") == {"s": None}

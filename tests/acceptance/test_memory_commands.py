@@ -172,7 +172,7 @@ def test_a_decision_is_shown_with_who_stood_where_and_how_it_turned_out(cli: Cli
     ]
     assert re.fullmatch(r"  \d{4}-\d\d-\d\d failure: locked up at noon\n", told[6])
     found = cli.json("decisions", "show", "db")
-    assert (found["head"], found["outcome"]) == (cli.json("verify", "db")[0]["head"], "failure")
+    assert (found["head"], found["outcome"]) == (cli.json("verify", "db")["head"], "failure")
     assert [(each["outcome"], each["choice"], each["by"]) for each in found["reviews"]] == [("failure", "Postgres", "local")]
     assert found["chain"]["builtOn"] == found["chain"]["basisOf"] == []
 
@@ -414,7 +414,7 @@ def test_failures_open_circuits_and_a_reset_closes_one_by_hand(cli: Cli, db: str
 def test_an_agent_asks_records_and_is_refused_from_the_terminal(cli: Cli) -> None:
     """D-17: asking records nothing; what is refused opens a debate; the rules by category are shown and removed again."""
     assert cli("breakers", "check", "ada", "--confidence", "0.8").out == "ada may decide this alone\n"
-    assert cli.json("verify") == []
+    assert cli.verify() == {}
     cli("breakers", "policy", "--category", "Vault", "--category-confidence", "pay=ments=0.9", "--key", "p")
     shown = cli("breakers", "policy").out
     assert "in categories: Vault; confidence: at high stakes not below 0.6; in pay=ments not below 0.9\n" in shown
@@ -456,7 +456,7 @@ def test_a_scope_or_rule_that_is_none_is_refused(cli: Cli, words: list[str], tol
     done = cli("breakers", *words, code=2)
     assert done.err.startswith(f"moot: {told}")
     assert (done.err.count("\n"), done.out) == (1, "")
-    assert cli.json("verify") == []
+    assert cli.verify() == {}
 
 
 @pytest.mark.parametrize("words", [["--failures", "0"], ["--window", "soon"], ["--probe", "0"], ["--min-confidence", "2"]])
@@ -567,7 +567,7 @@ def test_verify_checks_the_registers_too_and_the_list_leaves_them_out(cli: Cli, 
     """D-13: what was remembered, reviewed or issued is in the chain; a changed review is found."""
     cli("decisions", "review", "db", "success")
     cli("invite", "--owner")
-    assert {each["session"]: each["fault"] for each in cli.json("verify")} == {"_access": None, "_memory": None, "db": None}
+    assert cli.verify() == {"_access": None, "_memory": None, "db": None}
     assert [each["sessionId"] for each in cli.json("list")["sessions"]] == ["db"]
     with sqlite3.connect(cli.home / "ledger.db") as ledger:
         register = "(SELECT number FROM sessions WHERE id = '_memory')"
@@ -576,7 +576,7 @@ def test_verify_checks_the_registers_too_and_the_list_leaves_them_out(cli: Cli, 
             f"WHERE session = {register} AND seq = 2"
         )
     ledger.close()
-    faults: dict[str, Any] = {each["session"]: each["fault"] for each in cli.json("verify", code=5)}
+    faults: dict[str, Any] = cli.verify(code=5)
     assert (faults["_access"], faults["db"]) == (None, None)
     assert "entry 2 was changed" in faults["_memory"]
     assert f"_memory: {faults['_memory']}\n" in cli("verify", code=5).out
@@ -592,4 +592,4 @@ def test_a_register_is_no_session(library: Cli, words: list[str]) -> None:
 
 def test_a_register_can_be_verified_by_its_name(library: Cli) -> None:
     """D-13: as `verify` names it."""
-    assert library.json("verify", "_memory")[0]["fault"] is None
+    assert library.verify("_memory") == {"_memory": None}

@@ -74,7 +74,7 @@ def test_a_replay_asks_nobody_and_changes_nothing(cli: Cli, session: str) -> Non
     one = cli.json("replay", session)
     two = cli.json("replay", session)
     assert one == two
-    assert one["model_calls"] == 0
+    assert one["modelCalls"] == 0
     assert one["answers"] == 21
     assert one["entries"] == len(facts(before["jsonl"]))
     assert exports(cli, session) == before
@@ -86,7 +86,7 @@ def test_an_exported_ledger_is_the_same_session_elsewhere(cli: Cli, session: str
     before, state = exports(cli, session), cli.json("replay", session)
     cli("export", session, "jsonl", "-o", str(tmp_path / "s.jsonl"))
     other = cli.elsewhere("other")
-    assert other.json("import", str(tmp_path / "s.jsonl")) == {"session": session}
+    assert other.json("import", str(tmp_path / "s.jsonl")) == {"sessionId": session}
     assert strip_signature(exports(other, session)) == strip_signature(before)
     assert other.json("replay", session) == state
     assert other.json("verify", "s") == cli.json("verify", "s")
@@ -118,7 +118,7 @@ def test_a_context_ledger_becomes_a_session_that_goes_on(cli: Cli, session: str,
     platform = write_script(tmp_path / "next.toml", talk)
     other = cli.elsewhere("other")
     words = seat_words(platform, "XY")
-    assert other.json("import", str(tmp_path / "context_ledger.json"), "--session", "next", *words) == {"session": "next"}
+    assert other.json("import", str(tmp_path / "context_ledger.json"), "--session", "next", *words) == {"sessionId": "next"}
     decided = other.json("resume", "next")
     assert (decided["decision"], decided["decisionEntries"]) == ("再议。", [4, 5])
     now = timeline(other("export", "next", "context").out)
@@ -149,9 +149,9 @@ def test_a_changed_ledger_is_found_out_by_verify(cli: Cli, session: str, change:
     statement, entry = CHANGES[change]
     tamper(cli, statement)
     assert f"entry {entry} " in cli("verify", session, code=5).out
-    (found,) = [line for line in cli.json("verify", code=5) if line["fault"]]
-    assert found["session"] == session
-    assert f"entry {entry} " in found["fault"]
+    (found,) = [each for each in cli.verify(code=5).items() if each[1]]
+    assert found[0] == session
+    assert f"entry {entry} " in found[1]
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -246,8 +246,8 @@ def test_a_fork_goes_on_with_another_seat_and_leaves_its_source_alone(cli: Cli, 
     assert [line["content"] for line in timeline(cli("export", "f", "context").out)] == ["Fork?", "first", "the new B"]
     assert [voice["text"] for voice in decision["dissent"]] == ["No."]
     assert exports(cli, "s") == source
-    assert cli.json("replay", "f")["model_calls"] == 0
-    assert [line["fault"] for line in cli.json("verify") if not line["session"].startswith("_")] == [None, None]
+    assert cli.json("replay", "f")["modelCalls"] == 0
+    assert [fault for name, fault in cli.verify().items() if not name.startswith("_")] == [None, None]
 
     difference = cli.json("diff", "s", "f")
     assert difference["shared"] == at
@@ -264,7 +264,7 @@ def test_a_fork_without_an_entry_goes_back_to_just_before_the_end(cli: Cli, tmp_
     """P-15: the last word is taken again, all the rest is copied."""
     platform = write_script(tmp_path / "s.toml", {"A": {"intent": [wants()], "speech": [speech("x")], "draft": [draft()]}})
     cli("run", "Fork?", "--seat", f"A={platform}", "--session", "s")
-    assert cli.json("fork", "s", "--session", "f") == {"session": "f"}
+    assert cli.json("fork", "s", "--session", "f") == {"sessionId": "f"}
     assert cli.json("list")["sessions"][0]["status"] == "thinking"
     decided = cli.json("resume", "f")
     assert (decided["decision"], decided["decisionEntries"]) == ("Yes.", [1])

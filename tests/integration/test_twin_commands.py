@@ -27,12 +27,23 @@ TWINS: list[tuple[str, str, dict[str, Any]]] = [
     ("answer open --seat bob Wait.", "moot.answer", {**S, "seat": "bob", "answer": "Wait."}),
     ("answer open --seat bob --preview Wait.", "moot.previewAnswer", {**S, "seat": "bob", "answer": "Wait."}),
     ("invite --list", "moot.listTokens", {}),
+    ("export ended minutes", "moot.exportSession", {"sessionId": "ended"}),
+    ("verify ended", "moot.verifySession", {"sessionId": "ended"}),
+    ("fork ended", "moot.forkSession", {"sessionId": "ended"}),
     ("cancel open --reason late", "moot.cancelSession", {**S, "reason": "late"}),
 ]
-ALONE = ["list --archived", "cancel open --dry-run"]
+ALONE = [
+    "list --archived",
+    "cancel open --dry-run",
+    "replay ended",
+    "verify",
+    "diff ended open",
+    "ledger archive --dry-run",
+    "panel",
+]
 """Commands without a call."""
-FIXED = {"answerSchema", "fields"}
-"""What is within these has the names that the source documents give the fields of an answer."""
+FIXED = {"answerSchema", "fields", "what"}
+"""What is within these has the names that the source documents give the fields of an answer, or a stored fact has."""
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def list_faults(path: Path, *given: RegisteredHead) -> dict[str, str]:
         found = run_with_deadline(verify(path, *given))
     except MootError as error:
         return {"": str(error)}
-    return {each.session: each.fault for each in found.sessions if each.fault} | dict.fromkeys(found.faults, "the ledger")
+    return {each.session_id: each.fault for each in found.sessions if each.fault} | dict.fromkeys(found.faults, "the ledger")
 
 
 @dataclass(frozen=True)
@@ -359,7 +359,7 @@ def test_a_postgresql_ledger_proves_itself_and_goes_into_a_backup_and_back(
         async with Moot(environ=environ) as moot:
             found = await LedgerVerifier(moot.ledger, moot.clock).verify_all()
             assert found.faults == []
-            return {each.session: each.fault for each in found.sessions if each.fault}
+            return {each.session_id: each.fault for each in found.sessions if each.fault}
 
     async def work() -> None:
         assert (await restore(str(path), environ)).sessions == 6

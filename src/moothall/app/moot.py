@@ -207,11 +207,7 @@ class Moot(Resources):
         """Return what is wrong with a session: its hash chain, or entries that the register of heads has; None if nothing is."""
         from moothall.app.verification import LedgerVerifier
 
-        name = parse_session_id(session)
-        verified = await LedgerVerifier(self.ledger, self.clock).verify_session(name)
-        if verified is None:
-            raise await self.engine.build_unknown(name)
-        return verified.fault
+        return (await LedgerVerifier(self.ledger, self.clock).verify_named(self.engine, parse_session_id(session))).fault
 
     async def fork(
         self, session: str, *, at: int | None = None, swaps: Mapping[str, str] | None = None, name: str | None = None

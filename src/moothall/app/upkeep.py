@@ -55,7 +55,7 @@ async def check_ledger(ledger: Ledger, what: str, trusted: frozenset[str] = froz
     """Verify a whole ledger; raises LedgerDamaged with its first fault."""
     verified = await LedgerVerifier(ledger, SystemClock(), trusted=trusted).verify_all()
     if not verified.is_intact:
-        faults = [*verified.faults, *(f"{each.session}: {each.fault}" for each in verified.sessions if each.fault)]
+        faults = verified.list_faults()
         raise LedgerDamaged(f"{what} has faults ({len(faults)}), the first: {faults[0]}")
 
 

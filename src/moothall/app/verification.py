@@ -26,6 +26,8 @@ from moothall.ports.ledger import Clock, Ledger, LedgerUpkeep
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    from moothall.engine.engine import Engine
+
 PAGE: Final = 1_000
 MEMORY: Final = SessionId("_memory")
 _DAMAGE: Final = (LedgerDamaged, LedgerUnavailable, TypeError, ValueError, OverflowError, AttributeError)
@@ -50,9 +52,9 @@ class KnownHead(NamedTuple):
 class VerifiedSession:
     """The result for one session or register; `head` is the hash of its last record, None if it has a fault."""
 
-    session: SessionId
-    fault: str | None
-    head: str | None
+    session_id: SessionId
+    fault: str | None = None
+    head: str | None = None
     entries: int
 
 
@@ -66,7 +68,11 @@ class LedgerVerification:
 
     @property
     def is_intact(self) -> bool:
-        return not self.faults and all(each.fault is None for each in self.sessions)
+        return not self.list_faults()
+
+    def list_faults(self) -> list[str]:
+        """Return what is wrong with the storage, and with which session."""
+        return [*self.faults, *(f"{each.session_id}: {each.fault}" for each in self.sessions if each.fault)]
 
 
 class LedgerVerifier:
@@ -118,6 +124,12 @@ class LedgerVerifier:
         await self._collect_known(session)
         verified = await self._verify_stream(session)
         return None if verified is not None and not verified.entries and verified.fault is None else verified
+
+    async def verify_named(self, engine: "Engine", session: SessionId) -> VerifiedSession:
+        """Verify one session, or a register; raises UnknownSession, which says where an archived one is."""
+        if (verified := await self.verify_session(session)) is None:
+            raise await engine.build_unknown(session)
+        return verified
 
     async def _collect_known(self, session: SessionId | None) -> None:
         """Ask all who know how far sessions went; only for one, if it is named."""
@@ -204,7 +216,7 @@ class LedgerVerifier:
         if fault is None and before is not None:
             fault = _compare(entries, before.hex(), ends)
         head = None if fault is not None or before is None else before.hex()
-        return VerifiedSession(session=session, fault=fault, head=head, entries=entries)
+        return VerifiedSession(session_id=session, fault=fault, head=head, entries=entries)
 
     async def _explain_absence(self, session: SessionId, wanted: dict[int, list[KnownHead]]) -> VerifiedSession | None:
         if session not in self._book.archived:
@@ -220,7 +232,7 @@ class LedgerVerifier:
             return None
         seq = max(wanted)
         fault = f"it is missing: {wanted[seq][0].source} has it" + (f" with {seq} entries" if seq else "")
-        return VerifiedSession(session=session, fault=fault, head=None, entries=0)
+        return VerifiedSession(session_id=session, fault=fault, head=None, entries=0)
 
     def _add_notes(self, held: Collection[SessionId]) -> None:
         notes, book = self._result.notes, self._book
@@ -254,7 +266,7 @@ async def _find_archive_faults(path: Path, heads: Sequence[RegisteredHead], cloc
             verified = await LedgerVerifier(ledger, clock, heads).verify_all()
     except MootError as error:
         return [f"its sessions ({len(heads)}) cannot be read: {error}; if it is rightly elsewhere: moot verify --no-archives"]
-    return [*verified.faults, *(f"{each.session}: {each.fault}" for each in verified.sessions if each.fault)]
+    return verified.list_faults()
 
 
 def _check_name(name: object) -> SessionId:

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 
 from moothall.app.protocols import load_protocols
 from moothall.app.session_list import SessionLine, Standing
+from moothall.app.verification import LedgerVerifier, VerifiedSession
 from moothall.domain.ids import SessionId, find_asked_seat
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import NotAllowed
@@ -79,13 +80,6 @@ class ExportOut(ApiModel):
     session_id: str
     form: str
     text: str
-
-
-class VerifyOut(ApiModel):
-    session_id: str
-    fault: str | None = None
-    head: str
-    entries: int
 
 
 class ProtocolsOut(ApiModel):
@@ -237,11 +231,9 @@ async def export_session(call: Call, session_id: fields.SessionRef, form: fields
 
 
 @METHODS.add("moot.verifySession", "read")
-async def verify_session(call: Call, session_id: fields.SessionRef) -> VerifyOut:
-    """Verify a session's hash chain."""
-    records = await call.moot.engine.records(session_id)
-    fault = await call.moot.verify(session_id)
-    return VerifyOut(session_id=session_id, fault=fault, head=records[-1].hash.hex(), entries=len(records))
+async def verify_session(call: Call, session_id: fields.SessionRef) -> VerifiedSession:
+    """Verify a session's hash chain, and that nothing is missing; `head` is its last hash where there is no fault."""
+    return await LedgerVerifier(call.moot.ledger, call.moot.clock).verify_named(call.moot.engine, session_id)
 
 
 @METHODS.add("moot.listProtocols", "read")
