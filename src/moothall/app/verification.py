@@ -263,10 +263,9 @@ async def _find_archive_faults(path: Path, heads: Sequence[RegisteredHead], cloc
 
     try:
         async with SqliteLedger(path, read_only=True) as ledger:
-            verified = await LedgerVerifier(ledger, clock, heads).verify_all()
+            return (await LedgerVerifier(ledger, clock, heads).verify_all()).list_faults()
     except MootError as error:
         return [f"its sessions ({len(heads)}) cannot be read: {error}; if it is rightly elsewhere: moot verify --no-archives"]
-    return verified.list_faults()
 
 
 def _check_name(name: object) -> SessionId:
