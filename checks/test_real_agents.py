@@ -301,6 +301,6 @@ def test_agents_that_may_write_commit_their_files_themselves(path: str, tmp_path
         assert model.asked[1][1].splitlines()[0].endswith(f"Your instructions are: {prompt}")
         assert sorted(each.name for each in folder.glob("*.md")) == ["001_ada.md", "002_bob.md", "AGENDA.md", "MINUTES.md"]
         assert await stage.moot("roundtable", "check", "ship") == "no faults found\n"
-        assert "seat_lost" not in await stage.moot("export", found["session"], "jsonl")
+        assert "seat_lost" not in await stage.moot("export", found["sessionId"], "jsonl")
 
     held(tmp_path, path, model, work)

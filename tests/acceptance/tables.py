@@ -87,7 +87,7 @@ class Table(Files):
         return self.json("status", code=code)
 
     def session(self) -> str:
-        return str(self.status()["session"])
+        return str(self.status()["sessionId"])
 
     def damage(self) -> list[tuple[str, int, str]]:
         """What `check` finds: file, line, kind."""
@@ -98,8 +98,8 @@ class Table(Files):
         """Nothing is wrong, the ledger holds, and both say the same."""
         assert self("check").out in {"no faults found\n", "没有发现问题\n"}
         found = self.status()
-        self.cli("verify", found["session"])
-        is_at_one(self, found["turns_taken"])
+        self.cli("verify", found["sessionId"])
+        is_at_one(self, found["turnsTaken"])
         assert self.turn() == {**found["turn"], "speaker_order": list(found["turn"]["speaker_order"])}
 
     def go_on(self) -> None:

@@ -39,7 +39,7 @@ def opened(cli: Cli, protocol: str, session: str) -> tuple[str, list[str]]:
     if protocol == "conference":
         roles = ["--role", "ada", "--role", "bob"]
         found = cli.json("roundtable", "new", session, "Ship on Friday?", *roles, "--rounds", "1")
-        return str(found["session"]), ["ada", "bob", "moderator"]
+        return str(found["sessionId"]), ["ada", "bob", "moderator"]
     seats = ["ada", "bob", "moderator"] if protocol == "roundtable" else ["ada", "bob"]
     words = [word for seat in seats for word in ("--seat", f"{seat}=mailbox")]
     cli("run", "Ship on Friday?", *words, *RUNS[protocol], "--session", session, "--language", "en", code=3)
@@ -190,7 +190,7 @@ def test_an_invitation_says_of_which_family_the_agent_is(cli: Cli) -> None:
     words = ("--seat", "ada=mailbox", "--seat", "bob=mailbox", "--protocol", "debate", "--session", "kin")
     cli("run", "Ship?", *words, code=3)
     issued = cli.json("invite", "kin", "--seat", "ada", "--family", "claude-opus-4")
-    assert [(each["id"], each["family"]) for each in cli.json("invite", "--list")] == [(issued["id"], "claude-opus-4")]
+    assert [(each["id"], each["family"]) for each in cli.json("invite", "--list")["tokens"]] == [(issued["id"], "claude-opus-4")]
     assert "claude-opus-4" in cli("invite", "--list").out
     assert "has no model family" in cli("invite", "--owner", "--family", "claude", code=2).err
     assert "printable" in cli("invite", "kin", "--seat", "ada", "--family", "a\nb", code=2).err

@@ -435,7 +435,7 @@ def test_an_agent_asks_records_and_is_refused_from_the_terminal(cli: Cli) -> Non
     )
     assert cli("breakers", "policy", "--category-confidence", "x", code=2).err.count("security=0.8") == 1
     token = cli.json("invite", "--agent", "ada")
-    assert (token["seat"], token["session"]) == ("ada", None)
+    assert (token["seat"], token["sessionId"]) == ("ada", None)
     assert re.search(r"agent  all sessions ada  until", cli("invite", "--list").out)
     assert cli("invite", session, "--agent", "ada", code=2).err.startswith("moot: an agent's token is for all sessions")
 
@@ -493,7 +493,7 @@ def test_tokens_are_made_listed_and_revoked(cli: Cli, table: str) -> None:
     seat = cli.json("invite", "s", "--seat", "eve", "--note", "for eve")
     owner = cli.json("invite", "--owner", "--lasts", "30d")
     observer = cli.json("invite", "s", "--observer")
-    assert (seat["session"], seat["seat"], owner["session"], observer["seat"]) == ("s", "eve", None, None)
+    assert (seat["sessionId"], seat["seat"], owner["sessionId"], observer["seat"]) == ("s", "eve", None, None)
     listed = cli.json("invite", "--list")["tokens"]
     assert [(each["role"], each["sessionId"], each["seat"], each["note"]) for each in listed] == [
         ("seat", "s", "eve", "for eve"),

@@ -200,7 +200,7 @@ def test_declared_consensus_is_shown_by_the_commands(cli: Cli, topic: str, told:
     assert told in table.say("a", f"{speech('a')}[CONSENSUS]\n").out
     assert told in table("status").out
     assert told in table("join", "--as", "b").out
-    assert table.json("status")["consensus_declared"] == ["a"]
+    assert table.json("status")["consensusDeclared"] == ["a"]
     table.say("b")
     assert told in table("status").out
     table.say("a", speech("a", "no longer"))
@@ -238,9 +238,9 @@ def test_minutes_given_with_a_command_come_back_once(cli: Cli) -> None:
     told = table.say("moderator", INCOMPLETE, code=3).err
     assert "The minutes lack ## Disagreements left open, ## Action items and came back" in told
     assert (table.folder / "aside" / "moderator_1.md").read_text() == INCOMPLETE
-    assert table.json("status")["minutes_lack"] == ["disagreements", "actions"]
+    assert table.json("status")["missingSections"] == ["disagreements", "actions"]
     table.say("moderator", MINUTES_TEXT)
-    assert table.json("minutes")["minutes_lack"] == []
+    assert table.json("minutes")["missingSections"] == []
     table.is_sound()
 
 
@@ -308,7 +308,7 @@ def test_an_input_is_a_file_that_everyone_is_told_to_read(desk: Desk) -> None:
 def test_an_input_by_its_session_is_seen_by_the_next_join(cli: Cli) -> None:
     """R-13: `moot input SESSION` knows no folder; whoever joins next finds the file all the same."""
     table = Table(cli)
-    session = table.new("a", "b")["session"]
+    session = table.new("a", "b")["sessionId"]
     table("join", "--as", "a")
     cli("input", session, "Half the money.")
     assert "Half the money." in table("join", "--as", "a").out

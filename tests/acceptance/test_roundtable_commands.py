@@ -97,7 +97,7 @@ def test_skipping_and_minutes_answer_in_json(cli: Cli) -> None:
     table = Table(cli)
     table.new("a", "b", rounds=1)
     assert json.loads(table("skip", "--as", "a", "--why", "ill", "--json").out)["skipped"][0]["detail"] == "ill"
-    nothing: object = {"conference": "cache", "status": "open", "minutes": None, "minutes_lack": []}
+    nothing: object = {"conference": "cache", "status": "open", "minutes": None, "missingSections": []}
     assert json.loads(table("minutes", "--json", code=3).out) == nothing
     refused = json.loads(table("minutes", "--write", "-", "--json", stdin=MINUTES_TEXT, code=3).out)
     assert refused["error"]["kept"] == "aside/moderator_1.md"
@@ -175,8 +175,8 @@ def test_the_same_call_again_is_one_speech(cli: Cli) -> None:
     """R-6"""
     table = Table(cli)
     table.new()
-    assert table.json("say", "--as", "architect", stdin=speech("a"))["repeated"] is False
-    assert table.json("say", "--as", "architect", stdin=speech("a"))["repeated"] is True
+    assert table.json("say", "--as", "architect", stdin=speech("a"))["isRepeated"] is False
+    assert table.json("say", "--as", "architect", stdin=speech("a"))["isRepeated"] is True
     assert table.speeches() == ["001_architect.md"]
     assert not (table.folder / "aside").exists()
 
@@ -378,11 +378,11 @@ def test_answers_for_programs_are_json(cli: Cli) -> None:
     table = Table(cli)
     found = table.new("a", "b")
     assert set(found) == {
-        *("conference", "folder", "session", "turn", "turns_taken", "skipped", "roles", "descriptions", "writing", "damage"),
-        *("consensus_declared", "inputs", "minutes_lack"),
+        *("conference", "folder", "sessionId", "turn", "turnsTaken", "skipped", "roles", "descriptions", "writing", "damage"),
+        *("consensusDeclared", "inputs", "missingSections"),
     }
     assert table.json("say", "--as", "b", code=3, stdin="x")["error"]["kept"] == "aside/b_1.md"
-    assert table.json("join", "--as", "b", code=3)["is_turn"] is False
+    assert table.json("join", "--as", "b", code=3)["isTurn"] is False
     assert table.json("check") == []
     assert table.json("repair") == []
     assert json.loads(cli("roundtable", "status", "--json", "--dir", str(cli.cwd)).out)[0]["conference"] == "cache"

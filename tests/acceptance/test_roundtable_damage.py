@@ -454,5 +454,5 @@ def test_an_apology_in_a_file_is_a_refusal_and_no_speech(cli: Cli, words: str) -
     assert (status["next"] if "next" in status else status["turn"]["current_speaker"]) == "bob"
     assert "(refused)" in (folder / "001_ada.md").read_text()
     assert cli("roundtable", "check", "cache").out
-    lost = [json.loads(line) for line in cli("export", status["session"], "jsonl").out.splitlines() if "refused" in line]
+    lost = [json.loads(line) for line in cli("export", status["sessionId"], "jsonl").out.splitlines() if "refused" in line]
     assert any(words in each["body"] for each in lost), "the words are in the record"

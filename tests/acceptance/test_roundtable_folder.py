@@ -269,7 +269,7 @@ def test_a_conference_made_by_hand_is_taken_in(cli: Cli) -> None:
     table = Table(cli)
     by_hand(table.folder, ["a", "b", "c"], 4, 3, agenda="# Which cache?\n\nBackground.\n")
     found = table.status()
-    assert found["turns_taken"] == 4
+    assert found["turnsTaken"] == 4
     assert table.turn()["current_speaker"] == "b"
     assert table.json("join", "--as", "b")["speeches"][-1][1] == speech("a", "number 4")
     table.go_on()
@@ -358,7 +358,7 @@ def test_a_clone_goes_its_own_way(cli: Cli) -> None:
         subprocess.run([*git, *words], check=True, timeout=DEADLINE, capture_output=True)
     clone = Table(cli, root=cli.cwd / "clone")
     assert not (clone.folder / ".moot").exists()
-    assert clone.status()["turns_taken"] == 1
+    assert clone.status()["turnsTaken"] == 1
     assert clone.session() != table.session()
     clone.say("b", speech("b", "in the clone"))
     assert table.speeches() == ["001_a.md"]
@@ -451,7 +451,7 @@ def test_joining_reads_no_more_at_the_end_than_at_the_beginning(cli: Cli) -> Non
     for speeches in (10, 200):
         table = Table(cli, f"c{speeches}")
         by_hand(table.folder, ["a", "b", "c"], speeches, 100)
-        assert table.status()["turns_taken"] == speeches
+        assert table.status()["turnsTaken"] == speeches
         log = cli.cwd / f"{speeches}.log"
         words = ("roundtable", "join", table.name, "--as", "abc"[speeches % 3], "--json", "--dir", str(cli.cwd))
         program = cli.spawn_program(Path(__file__).with_name("opened.py"), str(log), *words)

@@ -158,7 +158,7 @@ def test_agents_carry_a_conference_with_files_alone(cli: Cli, language: str) -> 
         by_hand_agent(cli, program, word, "cache", table.turn()["current_speaker"])
     assert table.turn()["status"] == "closed"
     assert by_hand_agent(cli, "plain_agent.py", "--join", "cache", "ada") == "The conference is over; please read MINUTES.md."
-    assert table.status()["turns_taken"] == 4
+    assert table.status()["turnsTaken"] == 4
     is_over(table)
     over = "The conference is over; please read MINUTES.md." if language == "en" else "会议已结束，请查阅 MINUTES.md"
     assert table("join", "--as", "ada", code=4).out.strip() == over
@@ -183,7 +183,7 @@ def test_an_agent_finishes_what_another_left_half_done(cli: Cli) -> None:
     assert by_hand_agent(cli, "plain_agent.py", "--join", "cache", "ada") == (
         "[Conference blocked] It is bob's turn to speak; please schedule that agent."
     )
-    assert table.status()["turns_taken"] == 1
+    assert table.status()["turnsTaken"] == 1
     table.go_on()
 
 

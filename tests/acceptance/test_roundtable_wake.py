@@ -43,7 +43,7 @@ def test_a_woken_program_is_told_all_that_it_needs_to_speak(cli: Cli, recipes: P
     moderator = agent(recipes, "moderator", way, MINUTES).partition("=")[2]
     words = ["--role", ada, "--role", bob, "--moderator", moderator, "--rounds", "2", "--language", "en"]
     new = cli.json("roundtable", "new", "ship", TRICKS, *words)
-    cli("input", new["session"], "The budget is halved.")
+    cli("input", new["sessionId"], "The budget is halved.")
     found = cli.json("roundtable", "relay", "ship")
     assert (found["turn"]["status"], found["skipped"], found["damage"]) == ("closed", [], [])
     assert files(cli) == ["001_ada.md", "002_bob.md", "003_ada.md", "004_bob.md", "AGENDA.md", "INPUT_001.md", "MINUTES.md"]

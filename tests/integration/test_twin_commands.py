@@ -40,10 +40,14 @@ ALONE = [
     "diff ended open",
     "ledger archive --dry-run",
     "panel",
+    "roundtable status cache",
+    "roundtable join cache --as ada",
+    "notify list",
+    "invite open --seat bob",
 ]
 """Commands without a call."""
-FIXED = {"answerSchema", "fields", "what"}
-"""What is within these has the names that the source documents give the fields of an answer, or a stored fact has."""
+FIXED = {"agents", "answerSchema", "fields", "turn", "what"}
+"""What is within these has the names of other programs, of answers and turn.json in the sources, or of a stored fact."""
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +60,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run("run Ship? --seat", f"ada=script:{SHIP}", "--session ended --tag old -q")
         run("run Wait? --protocol debate --seat ada=mailbox --seat bob=mailbox --session open -q", code=3)
         run("invite open --observer")
+        patch.chdir(folder)
+        run("roundtable new cache Cache? --role ada --role bob")
     return folder
 
 

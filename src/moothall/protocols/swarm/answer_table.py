@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from moothall.codec import schemas
 from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
@@ -121,8 +121,10 @@ def _define_list(
 
 
 def _allow_operations(asked: SwarmAsk) -> Schema:
-    # The reason of a stop signal, which has fixed values, stands for that of a role.
-    kinds = {name: each.annotation for operation in reversed(OFFERED) for name, each in list_params(operation).items()}
+    kinds: dict[str, Any] = {}
+    for name, each in (named for operation in OFFERED for named in list_params(operation).items()):
+        # The reason of a stop signal, which has fixed values, stands for that of a role.
+        kinds.setdefault(name, each.annotation)
     limits = {name: schemas.build_schema(kind).items() for name, kind in kinds.items()}
     # What is empty is refused by the blackboard, and not asked for once more.
     params: dict[str, Schema] = {name: {key: each for key, each in of if key != "minLength"} for name, of in limits.items()}

@@ -186,8 +186,8 @@ async def preview_answer(
 async def give_input(
     call: Call,
     session_id: fields.SessionRef,
-    # Its length is checked by the engine, which says in words what is wrong with it.
-    text: Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_INPUT_LENGTH})],
+    # Its length is checked by the engine, which says in words what is wrong with it; a limit of 0 has its characters checked here.
+    text: Annotated[str, Field(min_length=0, json_schema_extra={"minLength": 1, "maxLength": MAX_INPUT_LENGTH})],
     idempotency_key: fields.IdempotencyKey = "",
 ) -> WrittenOut:
     """Add an input of the user's."""

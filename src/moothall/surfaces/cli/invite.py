@@ -190,7 +190,7 @@ async def _create_token(
     result = {
         "id": issued.id,
         "token": issued.secret,
-        "session": session,
+        "sessionId": session,
         "seat": named or seat,
         "url": url or None,
         "serving": await agents.is_serving(url) if url else None,
@@ -210,7 +210,7 @@ async def _create_code(moot: Moot, token: str, url: str, session: str | None, se
     line = f"moot join {code} --url {url}"
     notes = [Note(f"the code works once, within {life.total_seconds() / 60:.0f} minutes; in a browser it is taken at /login")]
     return CommandResult(
-        json={"id": token, "code": code, "session": session, "seat": seat, "url": url, "command": line},
+        json={"id": token, "code": code, "sessionId": session, "seat": seat, "url": url, "command": line},
         lines=[code, line, *notes, Note(await agents.describe_server(url))],
     )
 

@@ -4,7 +4,7 @@ import base64
 import os
 import secrets
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, get_args
 
@@ -26,6 +26,7 @@ from moothall.app.notice_hooks import (
     parse_receiver,
 )
 from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.domain.safe_text import encode_fields
 from moothall.errors import BadSetting, ProviderRefused
 from moothall.locale.catalogues import NOTICES
 from moothall.memory.register import open_notice_register
@@ -97,12 +98,12 @@ async def list_receivers(moot: Moot) -> CommandResult:
     """
     book = await open_notice_register(moot.ledger, moot.clock).state()
     rows = [
-        _describe(hook) | {"delivered": book[hook.id].delivered, "given_up": book[hook.id].lost}
+        _describe(hook) | {"delivered": book[hook.id].delivered, "givenUp": book[hook.id].lost}
         for hook in load_hooks(resolve_home(os.environ))
     ]
     lines = [
-        f"{row['id']}  {row['place']}  {row['session'] or 'all sessions'}  {row['seat'] or 'all seats'}  "
-        f"{', '.join(row['events']) or 'all events'}  {row['delivered']} delivered, {row['given_up']} given up"
+        f"{row['id']}  {row['place']}  {row['sessionId'] or 'all sessions'}  {row['seat'] or 'all seats'}  "
+        f"{', '.join(row['events']) or 'all events'}  {row['delivered']} delivered, {row['givenUp']} given up"
         for row in rows
     ]
     return CommandResult(json=rows, lines=lines or [Note("no receivers yet; add one: moot notify add URL")])
@@ -143,4 +144,4 @@ async def remove(*, receiver: str) -> CommandResult:
 
 def _describe(hook: Hook) -> dict[str, Any]:
     """A receiver without its secrets."""
-    return {"place": hook.place, **asdict(replace(hook, url="", secret=""))}
+    return {"place": hook.place, **encode_fields(replace(hook, url="", secret=""))}

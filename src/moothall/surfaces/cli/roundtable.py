@@ -19,7 +19,7 @@ from moothall.app.session_options import Options
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import MAILBOX, Seat
-from moothall.domain.safe_text import strip_control
+from moothall.domain.safe_text import encode_fields, strip_control
 from moothall.errors import BadRoster, BadSetting, MootError
 from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, SESSION_COMMAND
 from moothall.locale.texts import list_languages
@@ -212,7 +212,7 @@ async def join(project: ConferenceProject, name: str, role: str) -> CommandResul
     briefing = await project.join(name, role)
     waiting = output.UNDECIDED if briefing.turn.status == "closed" else output.WAITING
     return CommandResult(
-        json=asdict(briefing),
+        json={**encode_fields(briefing), "turn": asdict(briefing.turn)},
         lines=[strip_control(shown.format_briefing(briefing, role))],
         code=output.DONE if briefing.is_turn else waiting,
     )
@@ -238,7 +238,7 @@ async def say(project: ConferenceProject, *, name: str, file: Any, role: str, ke
         given = await project.say(name, role, text, key, via=name_local_door())
     except Blocked as blocked:
         return shown.describe_blocked(blocked)
-    result = {"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated, "returned": given.returned}
+    result = {"file": given.file, "turn": asdict(given.turn), "isRepeated": given.is_repeated, "missingSections": given.returned}
     if given.returned:
         return CommandResult(json=result, lines=[shown.note_returned(given)], code=output.WAITING)
     missing = find_missing_sections(text, given.language) if role != MODERATOR else ()
@@ -362,7 +362,7 @@ async def minutes(project: ConferenceProject, name: str, write: Any) -> CommandR
         returned = [shown.note_returned(given)] if given.returned else []
     text, status = await project.minutes(name), await project.status(name)
     lacking = list(status.conference.missing)
-    result = {"conference": name, "status": status.turn.status, "minutes": text, "minutes_lack": lacking}
+    result = {"conference": name, "status": status.turn.status, "minutes": text, "missingSections": lacking}
     if text is None:
         none = f"{ROUNDTABLE_PROMPT[status.conference.opened.language].no_minutes} ({shown.format_standing(status)})"
         return CommandResult(json=result, lines=returned or [Note(none)], code=output.WAITING)
@@ -386,7 +386,7 @@ async def give_input(project: ConferenceProject, *, name: str, text: str, key: s
     line = f"{name}/{file}"
     if not file:
         line = SESSION_COMMAND[(await project.status(name)).conference.opened.language].recorded_before
-    return CommandResult(json={"conference": name, "file": file or None, "taken": bool(file)}, lines=[line])
+    return CommandResult(json={"conference": name, "file": file or None, "isRepeated": not file}, lines=[line])
 
 
 @roundtable.command()
