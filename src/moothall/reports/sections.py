@@ -401,14 +401,16 @@ def build_spent(decision: Decision, words: SharedReportText) -> Block:
     return blocks.Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}", "dim")
 
 
-def build_positions(decision: Decision, words: SharedReportText, *notes: Block) -> tuple[Block, ...]:
-    """Where each seat stood before and after; `notes` stand below the table."""
+def build_positions(
+    decision: Decision, words: SharedReportText, *notes: Block, conditions: Mapping[SeatId, str] | None = None
+) -> tuple[Block, ...]:
+    """Where each seat stood before and after, and on which condition; `notes` stand below the table."""
     rows = [
         (
             position.seat,
             " – ".join(text for text in (position.choice_before, position.before) if text) or "–",
             format_confidence(position.confidence_before, words, is_due=position.before is not None),
-            position.after or "–",
+            " – ".join(text for text in ((conditions or {}).get(position.seat), position.after) if text) or "–",
             words.verdicts.get(position.verdict or "", position.verdict or "–"),
             format_confidence(position.confidence_after, words, is_due=position.verdict is not None),
             f"{position.weight:.2f}" if position.weight else "–",

@@ -14,6 +14,7 @@ from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import (
     CouncilTimeline,
     build_decision,
+    find_motion_votes,
     has_changed_choice,
     list_missing_votes,
 )
@@ -291,7 +292,8 @@ def _build_positions(timeline: CouncilTimeline, decision: Decision, words: Counc
     changed = tuple(_list_changed_choices(timeline, decision, words))
     title = blocks.Line(f"{words.changed}:" if changed else "", "dim")
     moved = blocks.Line(_describe_movements(decision, words), "dim")
-    return sections.build_positions(decision, words, title, blocks.Bullets(changed), moved)
+    conditions = {seat: vote.condition for seat, vote in find_motion_votes(timeline).items()}
+    return sections.build_positions(decision, words, title, blocks.Bullets(changed), moved, conditions=conditions)
 
 
 def _describe_movements(decision: Decision, words: CouncilReportText) -> str:
