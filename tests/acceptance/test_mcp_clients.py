@@ -636,7 +636,7 @@ def test_an_invitation_is_narrowed_to_one_agent_or_printed_as_json(server: Serve
         assert parts(text).keys() == {title, "then", "or"}
         assert text.splitlines()[0].rpartition(" ")[2] in parts(text)[title]
     made = server.cli.json("invite", session, "--seat", "bob", "--url", server.url)
-    assert {name: made[name] for name in ("session", "seat", "url")} == {"session": session, "seat": "bob", "url": server.url}
+    assert {name: made[name] for name in ("sessionId", "seat", "url")} == {"sessionId": session, "seat": "bob", "url": server.url}
     assert httpx2.get(f"{server.url}/metrics", headers={"authorization": f"Bearer {made['token']}"}).status_code == 200
     for words, expected in (
         ((session, "--seat", "eve"), "free seats: ada, bob"),
