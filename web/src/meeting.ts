@@ -64,7 +64,8 @@ export class Meeting {
         listen({
           load: () => void this.load(),
           view: (change) => change.sessionId === id && this.change(change),
-          gone: (gone) => gone.sessionId === id && (this.error.value = gone.why),
+          // What the view's own call said stays: it is written for people.
+          gone: (gone) => gone.sessionId === id && (this.error.value ||= gone.why),
           text: (piece) => piece.sessionId === id && this.addText(piece),
         }),
       );
