@@ -384,8 +384,7 @@ def write_copy(path: Path) -> Iterator[AddRecords]:
     def add(session: SessionId, records: Sequence[StoredRecord]) -> None:
         if session not in numbers:
             numbers[session] = connection.execute("INSERT INTO sessions (id) VALUES (?)", (session,)).lastrowid
-        insert = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
-        connection.executemany(insert, [(numbers[session], *record) for record in records])
+        connection.executemany(_INSERT, [(numbers[session], *record) for record in records])
         move = "UPDATE sessions SET head = ?, head_hash = ? WHERE number = ?"
         connection.execute(move, (records[-1].seq, records[-1].hash, numbers[session]))
 
