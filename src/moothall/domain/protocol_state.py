@@ -80,7 +80,11 @@ class ProtocolState:
         return 0
 
     def seat(self, name: str) -> Seat:
-        return next(seat for seat in self.seats if seat.id == name)
+        # A loop: several times in every turn, and a generator costs as much as the rest.
+        for seat in self.seats:
+            if seat.id == name:
+                return seat
+        raise LookupError(f"no seat is called {name!r}")
 
 
 P = TypeVar("P", bound=ProtocolState)

@@ -155,7 +155,7 @@ class SessionState(ProtocolState):
         return is_waiting_outside(self.pending)
 
     def seat(self, name: str) -> Seat:
-        return next(seat for seat in (*self.seats, DIRECTOR) if seat.id == name)
+        return DIRECTOR if name == DIRECTOR.id else super().seat(name)
 
 
 def build_session_state(entry: Entry, opened: facts.Opened) -> SessionState:

@@ -6,6 +6,7 @@ A person speaks or listens; the bid that the rules need follows from that.
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Final, get_args
 
 from moothall.codec.choice_rule import fold_text, is_plain_name, is_silent, split_clauses
@@ -87,7 +88,7 @@ _ENTRY = re.compile(r"[#＃](\d{1,9})")
 
 
 class MeetingAsk(StateAsk[Meeting]):
-    @property
+    @cached_property
     def seats(self) -> tuple[Seat, ...]:
         """Who answers: several seats of one mind where their bids are asked for together."""
         groups = list_joint_bidders(self.state) if self.ask.kind == "bids" else ()
