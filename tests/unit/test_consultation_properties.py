@@ -19,7 +19,6 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.protocols.consultation.facts import (
     Advice,
-    AskerConclusion,
     ConsultationAnswered,
     ConsultationBegun,
     ConsultationFailed,
@@ -28,7 +27,7 @@ from moothall.protocols.consultation.facts import (
     QuestionOpened,
     RecordLocation,
 )
-from moothall.protocols.consultation.plugin import QUESTION_RULES
+from moothall.protocols.consultation.plugin import CONSULTATION
 from moothall.protocols.consultation.rules import ConsultingRulebook
 from moothall.protocols.consultation.state import to_inner_entry
 from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE
@@ -78,7 +77,8 @@ def consulting(said: dict[str, st.SearchStrategy[object]]) -> dict[str, st.Searc
 
 
 def contract(inner: Rulebook[Any], openings: st.SearchStrategy[Opened], said: dict[str, Any]) -> RulebookContract[Any]:
-    rules = ConsultingRulebook(inner, frozenset({"validate", "review"}))
+    is_wrapped = isinstance(inner, ConsultingRulebook)
+    rules = inner if is_wrapped else ConsultingRulebook(inner, frozenset({"validate", "review"}))
     opened = st.builds(lambda opening, consult: replace(opening, consult=consult), openings, RULES)
     return RulebookContract(rules=rules, openings=opened, happens=build_fact_source(rules, consulting(said)))
 
@@ -128,7 +128,7 @@ CONTRACTS = {
             "review": VERDICTS,
         },
     ),
-    "consultation": contract(QUESTION_RULES, QUESTIONS, {"question": st.just(AskerConclusion(content="So be it."))}),
+    "consultation": contract(CONSULTATION.rules, QUESTIONS, {}),
 }
 
 

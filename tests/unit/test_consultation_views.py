@@ -16,7 +16,7 @@ from moothall.domain.roster import Seat
 from moothall.ports.plugin import Plan
 from moothall.protocols.consultation.facts import Advice, ConsultationRequested
 from moothall.protocols.consultation.plugin import CONSULTATION, ConsultationSettings, open_session, wrap_with_consultations
-from moothall.protocols.consultation.rules import ConsultingRulebook
+from moothall.protocols.consultation.rules import QuestionRulebook, QuestionRules
 from moothall.protocols.consultation.timeline import ConsultingTimeline
 from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.reports.plain_text import render_decision_lines
@@ -25,7 +25,7 @@ from moothall_testkit.snapshots import check_snapshot
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 QUESTION = wrap_with_consultations(CONSULTATION)
 CONFERENCE = wrap_with_consultations(ROUNDTABLE)
-RULES = ConsultingRulebook(CONSULTATION.rules)
+RULES = QuestionRulebook(QuestionRules())
 ADVICE = Advice(
     answer="Two of them:\n\n- ARIMA\n- smoothing, for *short* series",
     notes="Check for stationarity first.",

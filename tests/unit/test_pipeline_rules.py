@@ -96,7 +96,7 @@ def test_steps_are_done_in_order_and_artefacts_are_passed_on() -> None:
     line.judges("APPROVED")
     assert (line.ask.seat, line.ask.kind) == ("cy", "work")
     line.makes("The paper.")
-    assert line.last == PipelineClosed(outcome="completed", step="paper")
+    assert line.last == PipelineClosed(reason="completed", step="paper")
     assert RULES.decide(line.state) == ()
 
 
@@ -109,7 +109,7 @@ def test_a_rejection_leads_back_with_its_reasons_and_stops_when_it_is_one_too_ma
     line.makes("y = x + 1").judges("REJECTED")
     assert line.facts[-2:] == [
         StepRejected(step="check", times=2, then="stop"),
-        PipelineClosed(outcome="rejected", step="check"),
+        PipelineClosed(reason="rejected", step="check"),
     ]
 
 
@@ -125,7 +125,7 @@ def test_every_ask_has_a_turn_and_an_id_of_its_own() -> None:
 
 def test_a_rejection_may_stop_at_once() -> None:
     line = Line(MODEL, replace(CHECK, on_reject="stop")).makes("y").judges("REJECTED")
-    assert line.last == PipelineClosed(outcome="rejected", step="check")
+    assert line.last == PipelineClosed(reason="rejected", step="check")
 
 
 def test_a_rejection_may_lead_to_a_consultation_and_a_second_look() -> None:
@@ -141,14 +141,14 @@ def test_a_rejection_may_lead_to_a_consultation_and_a_second_look() -> None:
     )
     assert approved.ask.seat == "cy"
     rejected = line.judges("REJECTED")
-    assert rejected.facts[-1] == PipelineClosed(outcome="rejected", step="check")
+    assert rejected.facts[-1] == PipelineClosed(reason="rejected", step="check")
 
 
 def test_an_agent_that_fails_twice_ends_the_pipeline_by_name() -> None:
     line = Line(MODEL).loses()
     assert line.ask.seat == "ada"
     line.loses()
-    assert line.last == PipelineClosed(outcome="failed", step="model", agent=SeatId("ada"))
+    assert line.last == PipelineClosed(reason="failed", step="model", agent=SeatId("ada"))
 
 
 def test_another_agent_that_takes_over_in_a_fork_starts_afresh() -> None:
@@ -159,7 +159,7 @@ def test_another_agent_that_takes_over_in_a_fork_starts_afresh() -> None:
     assert line.ask.seat == "ada"
     line.makes("y")
     assert isinstance(line.last, PipelineClosed)
-    assert line.last.outcome == "completed"
+    assert line.last.reason == "completed"
 
 
 def test_a_gate_is_one_in_its_second_look_too() -> None:
@@ -171,7 +171,7 @@ def test_the_owner_may_end_it_and_a_word_of_the_user_reaches_the_next_agent() ->
     line = Line(MODEL, CHECK).put(InputGiven(text="Mind the cost."))
     assert "| Mind the cost." in line.own
     line.put(CloseCalled())
-    assert line.last == PipelineClosed(outcome="called", step="model")
+    assert line.last == PipelineClosed(reason="called", step="model")
 
 
 @pytest.mark.parametrize(

@@ -73,12 +73,15 @@ def _load_others() -> dict[str, AnyPlugin]:
 
 
 def find_kinds(wanted: str | type[Fact]) -> Mapping[str, type[Fact]]:
-    """Return the stored facts of the protocol that has a stored kind or a class of facts, with their names."""
+    """Return the stored facts of the protocol that has a stored kind or a class of facts, with their names.
+
+    Consultations inside of other protocols are those of the consultation.
+    """
     if isinstance(wanted, str):
         name = wanted.partition(".")[0]
         own = _OWNERS.get(name, name)
         if own in _PLACES:
-            return _collect_kinds(_load_own(own))
+            return _load_own(own).rules.kinds
     else:
         # Who has an instance of a fact has most often loaded its protocol.
         for plugin in list(_loaded.values()):
@@ -88,16 +91,7 @@ def find_kinds(wanted: str | type[Fact]) -> Mapping[str, type[Fact]]:
 
 
 def collect_kinds() -> dict[str, type[Fact]]:
-    return {kind: fact for plugin in load_protocols().values() for kind, fact in _collect_kinds(plugin).items()}
-
-
-def _collect_kinds(plugin: AnyPlugin) -> Mapping[str, type[Fact]]:
-    """Return the stored facts of a protocol; consultations inside of other protocols are those of the consultation."""
-    if plugin.name != "consultation":
-        return plugin.rules.kinds
-    from moothall.protocols.consultation.facts import KINDS
-
-    return {**plugin.rules.kinds, **KINDS}
+    return {kind: fact for plugin in load_protocols().values() for kind, fact in plugin.rules.kinds.items()}
 
 
 @cache

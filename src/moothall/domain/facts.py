@@ -122,7 +122,12 @@ def list_worded_choices(corrections: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed(Fact):
-    """The last fact of a session."""
+    """The last fact of a session; that of a protocol says in its `reason` what ended it."""
+
+    @property
+    def ended_by(self) -> str | None:
+        """What ended the session, by a name of the protocol; None where nothing says so."""
+        return getattr(self, "reason", None)
 
 
 @add_kind(CORE_KINDS, "asks_sent")
@@ -247,6 +252,10 @@ class SessionCancelled(Closed):
     """The session was ended before it reached a conclusion."""
 
     reason: str = ""
+
+    @property
+    def ended_by(self) -> str:
+        return "cancelled"
 
 
 @add_kind(CORE_KINDS, "session_imported")

@@ -66,7 +66,6 @@ class ConsultationPersonText(Texts):
     background: str
     understanding: str
     answer: str
-    conclude: str
     may_ask: str
 
 CONSULTATION_PERSON: Catalogue[ConsultationPersonText]

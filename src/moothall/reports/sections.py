@@ -125,7 +125,7 @@ def start_decision(timeline: SessionTimeline) -> Decision:
         topic=timeline.session_state.opened.topic,
         status=timeline.status,
         parked=timeline.parked,
-        ended_by="cancelled" if isinstance(timeline.closed, facts.SessionCancelled) else None,
+        ended_by=timeline.closed.ended_by if timeline.closed else None,
         lost=list_lost_seats(timeline.shared_state, {line.speaker for line in timeline.lines}),
         turns=sum(line.speaker != USER for line in timeline.lines),
         spent=timeline.spent,

@@ -19,6 +19,7 @@ Outcome = Literal["answered", "unknown", "failed", "refused", "called", "tokens"
 CONSULT: Final = "consult"
 RECORD: Final = "record"
 QUESTION: Final = "question"
+"""What a question on its own waits for; nobody is asked it: the director is."""
 MAX_HEAD_LENGTH: Final = 2_000
 """How many characters of an answer are checked for "I do not know"."""
 
@@ -145,32 +146,13 @@ class QuestionOpened(Opened):
     request: ConsultRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskerConclusion:
-    """What the one who asked makes of it, where it is asked itself."""
-
-    content: Annotated[str, MinLen(1), MaxLen(20_000)]
-
-    @classmethod
-    def from_text(cls, text: str) -> Self:
-        return cls(content=text.strip())
-
-
-@add_kind(QUESTION_KINDS, "consultation.question_answered")
-class QuestionAnswered(Reply):
-    said: AskerConclusion
-
-
 @add_kind(QUESTION_KINDS, "consultation.question_closed")
 class QuestionClosed(Closed):
-    outcome: Outcome
+    reason: Outcome
 
 
 INSTEAD: Final = Alternative(field="consult", reply=ConsultationRequested, shape=ConsultRequest)
 FORMS: dict[str, AnswerForm] = {
     CONSULT: AnswerForm(kind=CONSULT, reply=ConsultationAnswered, shape=Advice, form="text", max_tokens=900, instead=INSTEAD),
     RECORD: AnswerForm(kind=RECORD, reply=ConsultationFiled, shape=RecordLocation, form="json", max_tokens=1),
-}
-QUESTION_FORMS: dict[str, AnswerForm] = {
-    QUESTION: AnswerForm(kind=QUESTION, reply=QuestionAnswered, shape=AskerConclusion, form="text", max_tokens=900)
 }

@@ -120,13 +120,6 @@ def build_consulted_ask(language: Language, asker: SeatId, request: ConsultReque
     return PersonAsk(steps=(step,), about="\n".join(lines), build=lambda answers: answers[WORDS])
 
 
-def build_conclusion_ask(language: Language) -> PersonAsk:
-    """Build what the person is asked who put the question, once it has the answer."""
-    words = CONSULTATION_PERSON[language]
-    step = ask_words(words.conclude)
-    return PersonAsk(steps=(step,), build=lambda answers: answers[WORDS])
-
-
 MAX_PART_LENGTH: Final = 4_000
 """The most characters of one text that a prompt shows; the ledger and the record keep the whole text."""
 MAX_STANCE_LENGTH: Final = 120

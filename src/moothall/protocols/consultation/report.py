@@ -1,5 +1,6 @@
 """The consultations of a session in its report."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -7,22 +8,20 @@ from moothall.domain.consult import ConsultRequest
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import ConsultationPromptText
-from moothall.protocols.consultation.facts import Advice, QuestionOpened
+from moothall.protocols.consultation.facts import Advice
 from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
 from moothall.reports.blocks import Block, Card, Cell, Line, Mark, Muted, Quote, Report, Strong, Tone, build_section, build_table
 
 _TONES: Final[dict[str, Tone]] = {"answered": "good", "unknown": "warn", "failed": "bad", "refused": "bad"}
 
 
-def add_consultations(report: Report, timeline: ConsultingTimeline) -> Report:
-    """The report of a session, with the consultations that its seats had."""
+def add_consultations(report: Report, timeline: ConsultingTimeline, shown: Iterable[ConsultationSummary]) -> Report:
+    """The report of a session, with the consultations that its seats had, and a card for each that is `shown`."""
     if not timeline.consultations and not timeline.refusals:
         return report
     words = timeline.words
     entries = (*timeline.consultations, *timeline.refusals)
-    # The report of a question on its own has the question and its answer already.
-    is_question = isinstance(timeline.session_state.opened, QuestionOpened)
-    cards = [_build_card(line, words) for line in (timeline.refusals if is_question else entries)]
+    cards = [_build_card(line, words) for line in shown]
     table = build_table(words.columns, [_build_row(line, words) for line in entries])
     section = build_section(words.consultations, (table, *cards))
     return replace(

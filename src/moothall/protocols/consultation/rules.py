@@ -14,8 +14,8 @@ from typing import Any, Final
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record, Rulebook
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
-from moothall.domain.ids import AskId, SeatId, parse_ask_kind
-from moothall.domain.protocol_state import evolve_shared
+from moothall.domain.ids import AskId, SeatId, ask_id, parse_ask_kind
+from moothall.domain.protocol_state import ProtocolState, evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR
 from moothall.protocols.consultation import facts, prompts
@@ -61,9 +61,6 @@ class ConsultingRulebook:
             return state
         after = self._apply_entry(evolve_shared(state, entry), entry)
         inner = to_inner_entry(entry)
-        # A standalone question has no protocol of its own: its rulebook needs the consultation facts themselves.
-        if inner is None and isinstance(state.opened, facts.QuestionOpened):
-            inner = entry
         if inner is not None:
             after = _with_last_words(fast_replace(after, inner=self.inner.evolve(after.inner, inner)), inner.fact)
         return after
@@ -75,7 +72,7 @@ class ConsultingRulebook:
         if state.insisting:
             ask, seat = state.insisting[0]
             return (Record(fact=facts.ConsultationInsisted(ask=ask, seat=seat)),)
-        effects = self.inner.decide(state.inner)
+        effects = self.decide_inner(state)
         records = tuple(effect for effect in effects if isinstance(effect, Record))
         is_ending = any(isinstance(record.fact, Closed) for record in records)
         # The wrapped protocol's facts come first, except its closing: a running consultation is filed before the session ends.
@@ -83,6 +80,10 @@ class ConsultingRulebook:
             return records
         asks = () if records else tuple(effect for effect in effects if isinstance(effect, Ask))
         return self._build_effects(state, asks)
+
+    def decide_inner(self, state: ConsultingState) -> tuple[Effect, ...]:
+        """Return what the wrapped protocol wants done."""
+        return self.inner.decide(state.inner)
 
     def brief(self, state: ConsultingState, ask: Ask) -> Brief:
         current = state.current
@@ -220,7 +221,7 @@ class ConsultingRulebook:
             nested = PendingRequest(ask=fact.ask, seat=fact.seat, request=fact.said)
             # Scripted participants answer by count: the request used up one of their answers.
             return fast_replace(state, nested=nested, extra=_increment_count(state.extra, f"{facts.CONSULT}.{fact.seat}"))
-        asks = [effect for effect in self.inner.decide(state.inner) if isinstance(effect, Ask)]
+        asks = [effect for effect in self.decide_inner(state) if isinstance(effect, Ask)]
         settled = next((ask for ask in asks if _to_outer_ask(state, ask).id == fact.ask and ask.seat == fact.seat), None)
         if settled is None or settled.id in {current.ask if current else None, *(each.ask for each in state.waiting)}:
             return state
@@ -231,6 +232,49 @@ class ConsultingRulebook:
         return fast_replace(
             state, waiting=(*state.waiting, waiting), extra=_increment_count(state.extra, f"{settled.kind}.{settled.seat}")
         )
+
+
+class QuestionRules:
+    """Implements `Rulebook[ProtocolState]` for what a question on its own wraps: nothing happens in it."""
+
+    name = "consultation"
+    kinds: Mapping[str, type[Fact]] = facts.QUESTION_KINDS
+    forms: Mapping[str, AnswerForm] = {}
+
+    def initial(self, opened: Opened) -> ProtocolState:
+        return ProtocolState(opened=opened, seats=opened.seats)
+
+    def evolve(self, state: ProtocolState, entry: Entry) -> ProtocolState:
+        return evolve_shared(state, entry)
+
+    def decide(self, state: ProtocolState) -> tuple[Effect, ...]:
+        return ()
+
+    def brief(self, state: ProtocolState, ask: Ask) -> Brief:
+        raise LookupError(f"nobody is asked {ask.id}: the director is")
+
+
+class QuestionRulebook(ConsultingRulebook):
+    """The director on its own: it puts the question of the opening to the other seat, and ends."""
+
+    def decide_inner(self, state: ConsultingState) -> tuple[Effect, ...]:
+        opened = state.opened
+        assert isinstance(opened, facts.QuestionOpened)
+        ask = ask_id(1, facts.QUESTION, opened.asker)
+        outcome = _find_outcome(state, ask, opened.asker)
+        if outcome is not None:
+            return (Record(fact=facts.QuestionClosed(reason=outcome)),)
+        patience = state.rules.patience
+        return (Ask(id=ask, seat=opened.asker, kind=facts.QUESTION, turn=1, patience=patience, first=opened.request),)
+
+
+def _find_outcome(state: ConsultingState, ask: AskId, asker: SeatId) -> facts.Outcome | None:
+    """Return what became of the question of an opening; None as long as its record is not written."""
+    if state.stop is not None or ask in state.refused:
+        return state.stop or "refused"
+    for ended in state.learned.get(asker, ()):
+        return "failed" if ended.advice is None else "unknown" if ended.advice.is_unknown else "answered"
+    return None
 
 
 _ASK_FACTS = (Reply, SeatLost, AsksSent, AsksWithdrawn, SessionForked)

@@ -62,6 +62,12 @@ class ConsultingTimeline(SessionTimeline):
     def words(self) -> ConsultationPromptText:
         return CONSULTATION_PROMPT[self.session_state.opened.language]
 
+    @property
+    def advice(self) -> facts.Advice | None:
+        """The last reply; None where it was not recorded."""
+        last = self.consultations[-1] if self.consultations else None
+        return None if last is None or last.failure else last.advice
+
     def add(self, entry: Entry) -> None:
         self.add_consultation_entry(entry)
         inner = to_inner_entry(entry)

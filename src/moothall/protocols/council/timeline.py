@@ -110,7 +110,6 @@ def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: Delib
         Decision,
         decision,
         closed,
-        ended_by=closed.reason,
         open_challenges=decision.open_challenges,
         minds=count_minds(seat for seat in timeline.state.seats if seat.id in siding),
         dissent=build_dissent(timeline),

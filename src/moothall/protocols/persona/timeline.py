@@ -147,7 +147,6 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         Decision,
         shared,
         concluded,
-        ended_by=concluded.reason,
         decision=_build_claim(draft.decision, timeline) if draft else None,
         choice=draft.choice if draft else "",
         confidence_from="blind" if concluded.confidence is not None else None,

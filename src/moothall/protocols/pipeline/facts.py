@@ -155,6 +155,6 @@ class StepRejected(Fact):
 class PipelineClosed(Closed):
     """The end of a pipeline. `step` is where it ended; `agent` who failed there, if anyone did."""
 
-    outcome: Outcome
+    reason: Outcome
     step: str = ""
     agent: SeatId | None = None

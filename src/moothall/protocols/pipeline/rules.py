@@ -60,15 +60,15 @@ class PipelineRules:
             return ()
         step = state.step
         if step is None:
-            return (Record(fact=facts.PipelineClosed(outcome="completed", step=state.steps[-1].name if state.steps else "")),)
+            return (Record(fact=facts.PipelineClosed(reason="completed", step=state.steps[-1].name if state.steps else "")),)
         if state.ended_by is not None:
-            return (Record(fact=facts.PipelineClosed(outcome=state.ended_by, step=step.name)),)
+            return (Record(fact=facts.PipelineClosed(reason=state.ended_by, step=step.name)),)
         # A rejection is recorded as a fact of its own before anything else happens, so that the ledger shows why work is
         # repeated.
         if state.verdict is not None:
             return (Record(fact=_build_rejection(state, step)),)
         if state.failed >= MAX_TRIES:
-            return (Record(fact=facts.PipelineClosed(outcome="failed", step=step.name, agent=SeatId(step.agent))),)
+            return (Record(fact=facts.PipelineClosed(reason="failed", step=step.name, agent=SeatId(step.agent))),)
         kind = state.kind
         # The maker is consulted once per review: a retry after a loss does not ask again.
         first = build_consult_request(state, step) if kind == facts.REVIEW and state.failed == 0 else None

@@ -97,14 +97,12 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
     """The result of the pipeline: its last artefact, if it was completed."""
     pipeline = timeline.state
     closed = timeline.closed if isinstance(timeline.closed, PipelineClosed) else None
-    is_done = closed is not None and closed.outcome == "completed" and bool(pipeline.made)
+    is_done = closed is not None and closed.reason == "completed" and bool(pipeline.made)
     last = max(pipeline.made.values(), key=lambda made: made.seq, default=None)
     rejected = [line for line in timeline.lines if line.verdict == "REJECTED"]
-    is_rejected = closed is not None and closed.outcome == "rejected"
-    start = sections.start_decision(timeline)
+    is_rejected = closed is not None and closed.reason == "rejected"
     return replace(
-        start,
-        ended_by=closed.outcome if closed else start.ended_by,
+        sections.start_decision(timeline),
         decision=SourcedClaim(text=last.text) if is_done and last else None,
         author=last.seat if is_done and last else None,
         # Whoever made the result, and every gate that approved on the way to it.
@@ -157,7 +155,7 @@ def _build_outcome(timeline: PipelineTimeline, decision: Decision, words: Pipeli
         step = timeline.state.step
         at = (blocks.Fields(((words.at_step, f"{step.name} ({step.agent})"),)),) if step is not None else ()
         return (*sections.explain_no_decision(timeline, decision, words), *at)
-    rows: list[tuple[str, blocks.Cell]] = [(words.ended_by, words.endings[closed.outcome])]
+    rows: list[tuple[str, blocks.Cell]] = [(words.ended_by, words.endings[closed.reason])]
     if decision.decision is None:
         return (
             blocks.Line(words.no_decision, "bad"),
@@ -219,8 +217,8 @@ def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str
     match entry.fact:
         case StepRejected(step=step, times=times, then=then, to=to):
             lines.append(f"  ✗ {step}: {words.verdicts['REJECTED']} ({times}) → {words.then[then].format(to=to)}")
-        case PipelineClosed(outcome=outcome):
-            lines.append(f"  ■ {words.endings[outcome]}")
+        case PipelineClosed(reason=reason):
+            lines.append(f"  ■ {words.endings[reason]}")
         case fact:
             lines += [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
     return lines

@@ -82,7 +82,7 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
     start, findings = sections.start_decision(timeline), list_findings(state)
     closed = timeline.closed if isinstance(timeline.closed, ReviewClosed) else None
     if closed is None or closed.verdict is None:
-        return replace(start, findings=findings, ended_by=closed.reason if closed else start.ended_by)
+        return replace(start, findings=findings)
     counts = {rated: sum(each.state == rated for each in findings) for rated in ("upheld", "dropped", "open", "unquoted")}
     severe = {each.number for each in state.findings or () if state.blocks(each.severity)}
     blocking = [each for each in findings if each.number in severe and each.state == "upheld"]
@@ -100,7 +100,6 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
     return replace(
         start,
         findings=findings,
-        ended_by=closed.reason,
         choice=closed.verdict,
         decision=SourcedClaim(text=words.verdicts[closed.verdict].format(blocking=len(blocking), **counts)),
         reasons=tuple(

@@ -91,10 +91,8 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     elif agreed and _NOTHING.fullmatch(agreed):
         agreed = choice
     spoken = sum(conference.seat(seat).weight for seat in conference.speakers)
-    start = sections.start_decision(timeline)
     return replace(
-        start,
-        ended_by=closed.reason if closed else start.ended_by,
+        sections.start_decision(timeline),
         decision=SourcedClaim(text=agreed or minutes) if minutes else None,
         author=closed.author if closed else None,
         choice=choice,

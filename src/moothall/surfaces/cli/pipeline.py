@@ -149,7 +149,7 @@ def build_status_json(timeline: PipelineTimeline, consulted: ConsultingTimeline 
     return {
         "session": timeline.session,
         "running": is_running,
-        "ended_by": getattr(timeline.closed, "outcome", None) if timeline.closed is not None else None,
+        "ended_by": timeline.closed.ended_by if timeline.closed is not None else None,
         "steps": list_step_lines(timeline),
         "consultations": [
             {

@@ -62,7 +62,6 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         claim = SourcedClaim(text=check_citations(text, swarm.board.findings, timeline.words).text)
     return replace(
         started,
-        ended_by=closed.reason if isinstance(closed, facts.SwarmClosed) else started.ended_by,
         decision=claim,
         author=swarm.author if is_synthesis else None,
         confidence=choice.sureness if choice is not None else first.confidence if first else None,
