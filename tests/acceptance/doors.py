@@ -542,6 +542,27 @@ def held(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(within())
 
 
+def record(cli: Cli, session: str = "s") -> str:
+    """The session's ledger, record for record."""
+
+    async def work() -> str:
+        async with cli.moot() as moot:
+            return await moot.export(session, "jsonl")
+
+    return held(work())
+
+
+def asked(cli: Cli, session: str = "s") -> list[str]:
+    """The asks that are outstanding; none for a session that is not there yet."""
+
+    async def work() -> list[str]:
+        async with cli.moot() as moot:
+            known = {line.session for line in await moot.sessions()}
+            return [each.ask.id for each in await moot.asks(session)] if session in known else []
+
+    return held(work())
+
+
 def timeline(text: str) -> list[dict[str, Any]]:
     """A context ledger's timeline."""
     found = json.loads(text)["timeline"]

@@ -16,10 +16,12 @@ from tests.acceptance.doors import (
     Guest,
     Running,
     Terminal,
+    asked,
     draft,
     facts,
     held,
     listens,
+    record,
     round_robin,
     seat_words,
     speech,
@@ -74,27 +76,6 @@ def waiting(cli: Cli, quiet: str) -> str:
     assert "waiting for eve by " in done.out
     assert done.out.endswith("moot answer s --seat eve\nthen resume with: moot resume s\n")
     return "s"
-
-
-def record(cli: Cli, session: str = "s") -> str:
-    """The session's ledger, record for record."""
-
-    async def work() -> str:
-        async with cli.moot() as moot:
-            return await moot.export(session, "jsonl")
-
-    return held(work())
-
-
-def asked(cli: Cli, session: str = "s") -> list[str]:
-    """The asks that are outstanding; none for a session that is not there yet."""
-
-    async def work() -> list[str]:
-        async with cli.moot() as moot:
-            known = {line.session for line in await moot.sessions()}
-            return [each.ask.id for each in await moot.asks(session)] if session in known else []
-
-    return held(work())
 
 
 def test_the_help_lists_every_command_and_the_exit_codes(cli: Cli) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.doors import SCENES, Cli, Terminal, facts, held, seat_words, until, write_script
+from tests.acceptance.doors import SCENES, Cli, Terminal, asked, facts, held, record, seat_words, until, write_script
 
 SEATS = ("ada", "bob", "cem")
 
@@ -29,27 +29,6 @@ def said(kind: str, **more: Any) -> str:
         "pass": {"type": "pass"},
     }
     return json.dumps({**fields[kind], **more})
-
-
-def record(cli: Cli, session: str = "s") -> str:
-    """The session's ledger, record for record."""
-
-    async def work() -> str:
-        async with cli.moot() as moot:
-            return await moot.export(session, "jsonl")
-
-    return held(work())
-
-
-def asked(cli: Cli, session: str = "s") -> list[str]:
-    """The asks that are outstanding; none for a session that is not there yet."""
-
-    async def work() -> list[str]:
-        async with cli.moot() as moot:
-            known = {line.session for line in await moot.sessions()}
-            return [each.ask.id for each in await moot.asks(session)] if session in known else []
-
-    return held(work())
 
 
 def streams(cli: Cli) -> int:

@@ -9,6 +9,7 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
+from tests.support.receiver import read_body
 
 from moothall import Moot
 from moothall.app import chat_messages, notices
@@ -106,9 +107,7 @@ def test_a_chat_that_redirects_or_hangs_has_not_taken_the_message(monkeypatch: p
     script = ["redirect", "ok", "hang"]
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
-        bodies.append((await reader.readexactly(length)).decode())
+        bodies.append((await read_body(reader)).decode())
         word = script.pop(0)
         if word == "hang":
             await asyncio.sleep(3_600)

@@ -1,12 +1,12 @@
 """Notices that no entry of a session causes: obligations that come due, and breakers that open and close."""
 
 import asyncio
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.receiver import receive_notices
 
 from moothall import Moot
 from moothall.app import notices
@@ -39,28 +39,18 @@ def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: 
     """G-2: an obligation that is overdue, a breaker that opens and closes; after a restart nothing is sent again."""
     monkeypatch.setattr(notices, "CLOCK_SECONDS", 0.1)
     monkeypatch.setattr(notices, "LOOK_SECONDS", 0.05)
-    received: list[dict[str, Any]] = []
 
-    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
-        received.append(json.loads(await reader.readexactly(length)))
-        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
-        writer.close()
+    async def work(url: str, received: list[dict[str, Any]]) -> None:
+        async def until(count: int) -> list[str]:
+            async with asyncio.timeout(60):
+                while len(received) < count:  # noqa: ASYNC110 - another task fills it
+                    await asyncio.sleep(0.02)
+            # Time for what would be too many.
+            await asyncio.sleep(0.5)
+            return [each["event"] for each in received]
 
-    async def until(count: int) -> list[str]:
-        async with asyncio.timeout(60):
-            while len(received) < count:  # noqa: ASYNC110 - another task fills it
-                await asyncio.sleep(0.02)
-        # Time for what would be too many.
-        await asyncio.sleep(0.5)
-        return [each["event"] for each in received]
-
-    async def work() -> None:
-        server = await asyncio.start_server(receive, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
         now = datetime.now(UTC)
-        hook = Hook(id="h", url=f"http://127.0.0.1:{port}/", secret="whsec_AAAA", since=now, page="http://x", is_private=True)
+        hook = Hook(id="h", url=url, secret="whsec_AAAA", since=now, page="http://x", is_private=True)
         change_hooks(tmp_path / "home", lambda hooks: [hook])
         environ = {"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
         async with Moot(environ=environ) as moot:
@@ -102,6 +92,9 @@ def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: 
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         assert len(received) == count
-        server.close()
 
-    asyncio.run(work())
+    async def run() -> None:
+        async with receive_notices() as receiver:
+            await work(*receiver)
+
+    asyncio.run(run())

@@ -2,7 +2,6 @@
 news."""
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import PostgresServer
+from tests.support.receiver import receive_notices
 
 from moothall import Moot
 from moothall.app import notices
@@ -51,18 +51,8 @@ async def serve(environ: dict[str, str]) -> AsyncIterator[Moot]:
 def test_two_servers_on_a_ledger_deliver_each_notice_once(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """G-2, G-5: in the order of each session, also on PostgreSQL; a demo is marked, and only another answer is news."""
     monkeypatch.setattr(notices, "LOOK_SECONDS", 0.05)
-    received: list[dict[str, Any]] = []
 
-    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
-        received.append(json.loads(await reader.readexactly(length)))
-        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
-        writer.close()
-
-    async def work() -> None:
-        listener = await asyncio.start_server(receive, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/"
+    async def work(url: str, received: list[dict[str, Any]]) -> None:
         hook = Hook(id="h", url=url, secret="whsec_AAAA", since=datetime.now(UTC), page="http://x", is_private=True)
         change_hooks(tmp_path / "home", lambda hooks: [hook])
         environ = {"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "MOOT_LEDGER": address}
@@ -83,7 +73,6 @@ def test_two_servers_on_a_ledger_deliver_each_notice_once(address: str, tmp_path
                     await asyncio.sleep(0.02)
             # Time for what would be too many.
             await asyncio.sleep(0.5)
-        listener.close()
         assert max(Counter(each["id"] for each in received).values()) == 1
         by_session = {name: [each for each in received if each["session"] == name] for name in (waits, demo, "q", "q-again-2")}
         assert [each["event"] for each in by_session[waits]] == ["turn", "turn", "decided"]
@@ -96,4 +85,9 @@ def test_two_servers_on_a_ledger_deliver_each_notice_once(address: str, tmp_path
         assert {each["session"] for each in received} == {waits, demo, "q", "q-again-2"}
 
     SAID[0] = "keep"
-    asyncio.run(asyncio.wait_for(work(), 120))
+
+    async def run() -> None:
+        async with receive_notices() as receiver:
+            await asyncio.wait_for(work(*receiver), 120)
+
+    asyncio.run(run())

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_seat
+from tests.support.receiver import read_body
 
 from moothall.domain.effects import Brief
 from moothall.participants.model import ModelParticipant
@@ -25,9 +26,7 @@ async def messages_server() -> AsyncIterator[tuple[str, list[dict[str, Any]]]]:
     bodies: list[dict[str, Any]] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-        length = int(head.partition("content-length:")[2].split("\r\n")[0])
-        bodies.append(json.loads(await reader.readexactly(length)))
+        bodies.append(json.loads(await read_body(reader)))
         message = {
             "id": "msg_1",
             "type": "message",

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tests.support.exported_page import EVIL_HTML, SeenPage
 from tests.support.play_council import (
     PASS,
     SESSION,
@@ -152,27 +152,6 @@ def _upto(held: DeliberationRun, entries: int) -> CouncilTimeline:
     return timeline
 
 
-class _Seen(HTMLParser):
-    """What a browser would make of a page."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str]] = []
-        self.open: list[str] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_minutes_and_page_read_as_they_did(name: str, language: Language) -> None:
@@ -192,7 +171,7 @@ def test_there_are_minutes_and_a_sound_page_at_every_moment(name: str) -> None:
     for entries in range(1, len(held.entries) + 1):
         timeline = _upto(held, entries)
         assert render_minutes(timeline).startswith(f"# Minutes: {timeline.session_state.opened.topic}\n\n{SESSION} · ")
-        seen = _Seen(render_page(timeline))
+        seen = SeenPage(render_page(timeline))
         assert not seen.open
         targets = {value for name, value in seen.attributes if name == "id"}
         assert {value for name, value in seen.attributes if name == "href"} <= {f"#{target}" for target in targets}
@@ -417,23 +396,12 @@ def _everywhere(words: str, against: float = 1.0) -> DeliberationRun:
     return held.says("cid", vote("oppose", text=words))
 
 
-EVIL_HTML = [
-    "<script>alert(1)</script>",
-    '"><img src=http://evil.example/x onerror=alert(1)>',
-    "'><a href='javascript:alert(1)'>x</a>",
-    "</style><link rel=stylesheet href=//evil.example>",
-    "</title><meta http-equiv=refresh content='0;url=http://evil.example'>",
-    "&lt;script&gt; &amp; <!-- --> ]]>",
-    "{line} {seat} {0}",
-]
-
-
 @pytest.mark.parametrize("evil", EVIL_HTML)
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     """The same deliberation with as many harmless characters has the very same tags and attributes."""
     seen, harmless = (
-        _Seen(render_page(_everywhere(evil).timeline)),
-        _Seen(render_page(_everywhere("x" * len(evil)).timeline)),
+        SeenPage(render_page(_everywhere(evil).timeline)),
+        SeenPage(render_page(_everywhere("x" * len(evil)).timeline)),
     )
     assert seen.tags == harmless.tags
     assert seen.attributes == harmless.attributes
@@ -494,7 +462,7 @@ def test_a_name_is_as_harmless_as_a_text() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_page_loads_nothing_from_elsewhere(name: str, language: Language) -> None:
     html = render_page(EXAMPLES[name](language).timeline)
-    seen = _Seen(html)
+    seen = SeenPage(html)
     assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert not [
         value for name, value in seen.attributes if name in {"src", "srcset", "action", "background"} or name.startswith("on")

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tests.support.exported_page import EVIL_HTML, SeenPage
 from tests.support.play_roundtable import ConferenceRun, build_seat
 
 from moothall.domain.budget import Usage
@@ -78,31 +78,6 @@ def _page(timeline: RoundtableTimeline) -> str:
 EXAMPLES: dict[str, Callable[[Language], ConferenceRun]] = {"thinking": _talked, "concluded": _concluded, "cancelled": _cancelled}
 
 
-class _Seen(HTMLParser):
-    """What a browser would make of a page."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str]] = []
-        self.open: list[str] = []
-        self.text = ""
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_page_and_minutes_read_as_they_did(name: str, language: Language) -> None:
@@ -119,7 +94,7 @@ def test_page_and_minutes_read_as_they_did(name: str, language: Language) -> Non
 def test_there_is_a_sound_page_at_every_moment(name: str) -> None:
     held = EXAMPLES[name]("en")
     for entries in range(1, len(held.entries) + 1):
-        seen = _Seen(_page(held.story_at(entries)))
+        seen = SeenPage(_page(held.story_at(entries)))
         assert not seen.open
         targets = {value for name, value in seen.attributes if name == "id"}
         assert {value for name, value in seen.attributes if name == "href"} <= {f"#{target}" for target in targets}
@@ -315,21 +290,11 @@ def _everywhere(words: str) -> ConferenceRun:
     return held.write_minutes(f"## Summary\n{words}\n## Disagreements left open\n{words}")
 
 
-EVIL = [
-    "<script>alert(1)</script>",
-    '"><img src=http://evil.example/x onerror=alert(1)>',
-    "'><a href='javascript:alert(1)'>x</a>",
-    "</style><link rel=stylesheet href=//evil.example>",
-    "</title><meta http-equiv=refresh content='0;url=http://evil.example'>",
-    "&lt;script&gt; &amp; <!-- --> ]]>",
-]
-
-
-@pytest.mark.parametrize("evil", EVIL)
+@pytest.mark.parametrize("evil", EVIL_HTML)
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     """The same conference with harmless words has the very same tags and attributes."""
     harmless = "x" * len(evil)
-    seen, other = _Seen(_page(_everywhere(evil).timeline)), _Seen(_page(_everywhere(harmless).timeline))
+    seen, other = SeenPage(_page(_everywhere(evil).timeline)), SeenPage(_page(_everywhere(harmless).timeline))
     assert seen.tags == other.tags
     assert seen.attributes == other.attributes
     # Title, topic; the headline; what was left open, minutes twice; agenda, name, opening; input, prompt, speech; detail; stance,
@@ -342,7 +307,7 @@ def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
 def test_markdown_of_a_speaker_loads_nothing_and_runs_nothing() -> None:
     """R-9: an image is not shown, a script is no link, a heading is none of the page's own."""
     evil = "[x](javascript:alert(1)) ![i](http://evil.example/i.png)\n\n# Decision\n\n- item"
-    seen, other = _Seen(_page(_everywhere(evil).timeline)), _Seen(_page(_everywhere("x" * len(evil)).timeline))
+    seen, other = SeenPage(_page(_everywhere(evil).timeline)), SeenPage(_page(_everywhere("x" * len(evil)).timeline))
     assert "img" not in seen.tags
     assert not [value for name, value in seen.attributes if name == "href" and value.startswith("javascript")]
     assert not [name for name, _ in seen.attributes if name in {"src", "onerror"}]
@@ -358,7 +323,7 @@ def test_a_cancellations_reason_is_escaped() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
     html = _page(_concluded(language).timeline)
-    seen = _Seen(html)
+    seen = SeenPage(html)
     assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert all(value.startswith("#") for name, value in seen.attributes if name == "href")
     assert not re.search(r"url\(|@import|https?:", html)
@@ -368,6 +333,6 @@ def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
 
 def test_a_chinese_page_has_no_english_in_between() -> None:
     html = _page(_concluded("zh").timeline)
-    text = _Seen(re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)).text
+    text = SeenPage(re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)).text
     known = r"think_20240520_001|architect|security|reviewer|moderator|script|openai:gpt-5|Redis|USER|HTTP 503 \| busy"
     assert re.findall(r"[A-Za-z]{2,}", re.sub(known, "", text)) == []

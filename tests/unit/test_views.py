@@ -2,11 +2,11 @@
 
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.exported_page import EVIL_HTML, SeenPage
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_draft, build_seat, build_stand
 
 from moothall.domain.budget import Budget, Spent, Usage
@@ -376,26 +376,6 @@ def test_the_page_tells_why_everyone_was_silent_in_a_turn() -> None:
     assert "I wait for bob." in PERSONA.export(held.timeline, "html")
 
 
-class _Seen(HTMLParser):
-    """What a browser would make of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-
-def _seen(html: str) -> _Seen:
-    seen = _Seen()
-    seen.feed(html)
-    seen.close()
-    return seen
-
-
 def _everywhere(words: str) -> MeetingRun:
     """A meeting in which everyone says just this, wherever they can."""
     held = MeetingRun(
@@ -417,22 +397,12 @@ def _everywhere(words: str) -> MeetingRun:
     return held.drafts("ada", said).stands(bob=build_stand("conditional", 1.0, words, condition=words))
 
 
-EVIL = [
-    "<script>alert(1)</script>",
-    '"><img src=http://evil.example/x onerror=alert(1)>',
-    "'><a href='javascript:alert(1)'>x</a>",
-    "</style><link rel=stylesheet href=//evil.example>",
-    "</title><meta http-equiv=refresh content='0;url=http://evil.example'>",
-    "&lt;script&gt; &amp; <!-- --> ]]>",
-]
-
-
-@pytest.mark.parametrize("evil", EVIL)
+@pytest.mark.parametrize("evil", EVIL_HTML)
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     """The same meeting with harmless words has the very same tags and attributes."""
     seen, harmless = (
-        _seen(PERSONA.export(_everywhere(evil).timeline, "html")),
-        _seen(PERSONA.export(_everywhere("x" * len(evil)).timeline, "html")),
+        SeenPage(PERSONA.export(_everywhere(evil).timeline, "html")),
+        SeenPage(PERSONA.export(_everywhere("x" * len(evil)).timeline, "html")),
     )
     assert seen.tags == harmless.tags
     assert seen.attributes == harmless.attributes
@@ -455,7 +425,7 @@ def test_a_timestamp_has_one_line() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
     html = PERSONA.export(_concluded(language).timeline, "html")
-    seen = _seen(html)
+    seen = SeenPage(html)
     assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert not [
         value for name, value in seen.attributes if name in {"src", "srcset", "action", "background"} or name.startswith("on")
@@ -468,7 +438,7 @@ def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
 
 def test_every_reference_in_the_page_leads_somewhere() -> None:
     """P-15"""
-    seen = _seen(PERSONA.export(_concluded("en").timeline, "html"))
+    seen = SeenPage(PERSONA.export(_concluded("en").timeline, "html"))
     targets = {value for name, value in seen.attributes if name == "id"}
     assert {value[1:] for name, value in seen.attributes if name == "href"} <= targets
 
