@@ -23,7 +23,6 @@ from moothall.protocols.consultation.facts import (
     ConsultationBegun,
     ConsultationFailed,
     ConsultationFiled,
-    ConsultationInsisted,
     ConsultationRefused,
     ConsultationRequested,
     RecordLocation,
@@ -191,17 +190,16 @@ def test_whoever_is_consulted_may_not_consult() -> None:
     assert room.facts[-2] == ConsultationRefused(ask=AskId("1.consult.bob"), seat=BOB, to="cy", reason="nested")
     assert room.ask.id == "1~1.consult.bob"
     assert "may not consult others" in room.own
-    insisting = Room().put().requests(asks_for()).requests(asks_for("cy")).requests(asks_for("cy"))
-    assert ConsultationFailed(consultation=1, reason="insisted") in insisting.facts
-    assert insisting.files().ask.id == "1~1.speech.ada"
-    assert "failed: whoever was asked would consult others" in insisting.own
+    assert room.rules.brief(room.state, room.ask).fault(asks_for("cy")), "no other answer than a direct one is taken"
     assert room.advises().files().ask.id == "1~1.speech.ada"
 
 
 def test_a_seat_that_asks_on_after_a_refusal_is_lost_for_its_protocol() -> None:
     """No loop."""
-    room = Room().put().requests(asks_for("nobody")).requests(asks_for("bob"))
-    assert ConsultationInsisted(ask=SPEECH, seat=ADA) in room.facts
+    room = Room().put().requests(asks_for("nobody"))
+    fault = room.rules.brief(room.state, room.ask).fault(asks_for("bob"))
+    assert fault
+    room.put(SeatLost(ask=room.ask.id, seat=ADA, reason="malformed", detail=fault))
     assert room.state.inner.losses[ADA].times == 1
     assert room.ask.id == "2.speech.ada", "the conference asks once more, as for any loss"
 
@@ -326,7 +324,7 @@ def test_what_consultations_cost_counts_for_seats_and_session() -> None:
         paid = replace(fact, usage=usage) if isinstance(fact, Reply) and fact.seat != DIRECTOR.id else fact
         lines += plugin.describe(timeline, Entry(seq=at, at=START, fact=paid))
     assert plugin.decision(timeline).spent.calls == 3
-    assert {seat: spent.calls for seat, spent in timeline.within.spent_by_seat.items() if spent.calls} == {ADA: 2, BOB: 1}
+    assert {seat: spent.calls for seat, spent in timeline.spent_by_seat.items() if spent.calls} == {ADA: 2, BOB: 1}
     assert lines == [
         "USER: Which cache?",
         "  ? ada → bob: What does it cost?",

@@ -17,9 +17,9 @@ from moothall.ports.plugin import Plan
 from moothall.protocols.consultation.facts import Advice, ConsultationRequested
 from moothall.protocols.consultation.plugin import CONSULTATION, ConsultationSettings, open_session, wrap_with_consultations
 from moothall.protocols.consultation.rules import QuestionRulebook, QuestionRules
-from moothall.protocols.consultation.timeline import ConsultingTimeline
 from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.reports.plain_text import render_decision_lines
+from moothall.reports.timeline import SessionTimeline
 from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -105,10 +105,10 @@ def _conference() -> Room:
     return room.put(_lose(room)).files(8).speaks()
 
 
-def _tell(room: Room, language: Language = "en", entries: int | None = None) -> ConsultingTimeline:
+def _tell(room: Room, language: Language = "en", entries: int | None = None) -> SessionTimeline:
     """The session after so many entries; all of them unless said otherwise."""
     timeline = (QUESTION if isinstance(room, Question) else CONFERENCE).timeline(SessionId("s"))
-    assert isinstance(timeline, ConsultingTimeline)
+    assert isinstance(timeline, SessionTimeline)
     for at, fact in enumerate([replace(room.opened, language=language), *room.facts][:entries]):
         timeline.add(Entry(seq=at + 1, at=START + timedelta(seconds=at), fact=fact))
     return timeline

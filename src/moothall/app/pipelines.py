@@ -207,10 +207,9 @@ async def write_artefacts(moot: "Moot", session: str) -> Path | None:
     None for a session of another protocol, for a demo, and where nothing was made. Raises FolderUnwritable.
     """
     from moothall.disk.private import write_atomically
-    from moothall.protocols.consultation.timeline import unwrap_timeline
     from moothall.protocols.pipeline.timeline import PipelineTimeline
 
-    timeline = unwrap_timeline(await moot.load_timeline(session))
+    timeline = await moot.load_timeline(session)
     opened = timeline.session_state.opened
     if not isinstance(timeline, PipelineTimeline) or opened.consult is None or opened.demo or not timeline.state.made:
         return None

@@ -66,16 +66,14 @@ async def read_session(resources: Resources, session: str) -> ReadSession:
 async def add_memory(memory: DecisionMemory, plugin: AnyPlugin, timeline: Any) -> None:
     """Add what memory knows and the session does not: what became of a decision's obligations, how decisions like it fared."""
     from moothall.memory.remembered_decision import list_obligations
-    from moothall.protocols.consultation.timeline import unwrap_timeline
 
     if timeline.closed is None or (decided := plugin.decision(timeline)).decision is None:
         return
-    inner = unwrap_timeline(timeline)
     if decided.confidence is not None and not timeline.session_state.opened.demo:
         agreement = name_agreement(decided.agreement, decided.consensus_type)
-        inner.track_record = (await memory.reliability()).count_alike(plugin.name, agreement)
-    decision = await memory.get(inner.session) if decided.obligations else None
-    inner.settled = {} if decision is None else {each.number: each.state for each in list_obligations(decision)}
+        timeline.track_record = (await memory.reliability()).count_alike(plugin.name, agreement)
+    decision = await memory.get(timeline.session) if decided.obligations else None
+    timeline.settled = {} if decision is None else {each.number: each.state for each in list_obligations(decision)}
 
 
 async def find_fork_entry(resources: Resources, session: SessionId) -> int:

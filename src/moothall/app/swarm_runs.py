@@ -21,7 +21,6 @@ from moothall.domain.ids import parse_session_id
 from moothall.engine.events import EntryAdded
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.ports.plugin import AnyPlugin
-from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.swarm.facts import ConvergenceMeasured
 from moothall.protocols.swarm.records.files import (
     CONFIG,
@@ -148,7 +147,7 @@ def _replace_file(path: Path, text: str) -> None:
 
 
 async def _load_swarm(moot: Moot, session: str) -> SwarmTimeline:
-    timeline = unwrap_timeline(await moot.load_timeline(session))
+    timeline = await moot.load_timeline(session)
     if not isinstance(timeline, SwarmTimeline):
         raise BadSetting(f"{session!r} is not a swarm; use `moot show {session}`")
     return timeline
@@ -185,7 +184,7 @@ async def keep_run_folder(
     keeper = asyncio.create_task(_write_rounds(moot, plugin, session, folder))
     try:
         yield folder
-        timeline = unwrap_timeline(await moot.load_timeline(session))
+        timeline = await moot.load_timeline(session)
         await asyncio.to_thread(folder.write, timeline)
         await asyncio.to_thread(folder.write_template, timeline.language)
     finally:
@@ -197,8 +196,6 @@ async def keep_run_folder(
 async def _write_rounds(moot: Moot, plugin: AnyPlugin, session: str, folder: RunFolder) -> None:
     """Write after every round. A failure is retried with the next round, and reported at the end."""
     timeline = plugin.timeline(parse_session_id(session))
-    # Entries go to the outer timeline, which hides consultations from the swarm's own.
-    own = unwrap_timeline(timeline)
     async for event in moot.watch(session):
         if not isinstance(event, EntryAdded):
             continue
@@ -207,6 +204,6 @@ async def _write_rounds(moot: Moot, plugin: AnyPlugin, session: str, folder: Run
             return
         if isinstance(event.entry.fact, ConvergenceMeasured):
             try:
-                await asyncio.to_thread(folder.write_round, own)
+                await asyncio.to_thread(folder.write_round, timeline)
             except FolderUnwritable as error:
                 log.warning("%s", error)

@@ -6,7 +6,7 @@ A timeline grows with its session, unlike the state that a rulebook folds: it ke
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from moothall.domain import facts
 from moothall.domain.budget import Spent
@@ -67,6 +67,13 @@ def mark_phases(names: Iterable[str], now: int) -> list[SessionPhase]:
     return [SessionPhase(name, "done" if at < now else "now" if at == now else "ahead") for at, name in enumerate(names)]
 
 
+class EntryFilter(Protocol):
+    """Takes entries out that the protocol of a session does not see: those of its director."""
+
+    def take(self, entry: Entry) -> Entry | None:
+        """Return the entry as the protocol sees it; None if it does not concern it."""
+
+
 class SessionTimeline:
     """What all protocols share: what is spent, who was lost, who spoke how, when it was. Entries come in order.
 
@@ -81,6 +88,8 @@ class SessionTimeline:
     """Whether its lines leave out what is sealed. If not, a live view waits until it may be read."""
     checks_evidence: bool = False
     """Whether the protocol itself checks what is quoted of the given files, and says so."""
+    director: EntryFilter | None = None
+    """Who takes the entries first, in a session with consultations."""
 
     def __init__(self, session: SessionId) -> None:
         self.session = session
@@ -114,6 +123,12 @@ class SessionTimeline:
     def add(self, entry: Entry) -> None:
         """Take in one more entry."""
         self.apply_shared(entry)
+        seen = entry if self.director is None else self.director.take(entry)
+        if seen is not None:
+            self.apply_own(seen)
+
+    def apply_own(self, entry: Entry) -> None:
+        """Take in an entry as the protocol sees it."""
 
     @property
     def session_state(self) -> SessionState:
@@ -234,8 +249,7 @@ class TimelineBase(SessionTimeline, Generic[S]):
         # A seat that failed to advise another has not failed the protocol: its own state does not know that loss.
         return self.state if isinstance(self.state, ProtocolState) else self.session_state
 
-    def add(self, entry: Entry) -> None:
-        self.apply_shared(entry)
+    def apply_own(self, entry: Entry) -> None:
         if isinstance(entry.fact, facts.Opened):
             self._state = self._rules.initial(entry.fact)
             self.begin(entry)

@@ -144,19 +144,25 @@ def play_session(contract: RulebookContract[S], data: st.DataObject) -> PlayedSe
         if snapshot.is_closed:
             break
         assert batch.asks, f"a session that is not closed asks for nothing: {snapshot.state}"
-        arrived = _draw_arrivals(contract, data, batch.asks, entries, may_interrupt=interruptions < MAX_INTERRUPTIONS)
+        arrived = _draw_arrivals(contract, data, snapshot, batch.asks, entries, may_interrupt=interruptions < MAX_INTERRUPTIONS)
         interruptions += sum(not isinstance(fact, Reply | SeatLost) for fact in arrived)
     return PlayedSession(entries, snapshot)
 
 
 def _draw_arrivals(
-    contract: RulebookContract[S], data: st.DataObject, asks: tuple[Ask, ...], before: Sequence[Entry], *, may_interrupt: bool
+    contract: RulebookContract[S],
+    data: st.DataObject,
+    snapshot: Snapshot,
+    asks: tuple[Ask, ...],
+    before: Sequence[Entry],
+    *,
+    may_interrupt: bool,
 ) -> list[Fact]:
     """What comes in before the next step: one fact or some, among them such as nobody waits for."""
     arrived: list[Fact] = []
     for _ in range(data.draw(st.sampled_from((1, 1, 2, 3)))):
         ask = data.draw(st.sampled_from(asks))
-        fact = contract.happens(data, ask)
+        fact = _refuse_alternative(contract, snapshot, ask, contract.happens(data, ask))
         if isinstance(fact, Reply | SeatLost) or may_interrupt:
             arrived.append(fact)
     if data.draw(st.integers(0, 7)) == 7:
@@ -168,6 +174,15 @@ def _draw_arrivals(
         swaps = (Swap(seat=asks[0].seat, platform="script:other"), Swap(seat=GHOST, platform="script:other"))
         arrived.append(SessionForked(source=_SESSION, entry=len(before), swaps=swaps))
     return arrived or [SeatLost(ask=asks[0].id, seat=asks[0].seat, reason="timeout")]
+
+
+def _refuse_alternative(contract: RulebookContract[S], snapshot: Snapshot, ask: Ask, fact: Fact) -> Fact:
+    """What is given in place of an answer is a loss where the brief does not take it, as the engine has it."""
+    instead = contract.rules.forms[ask.kind].instead
+    if instead is None or not isinstance(fact, instead.reply):
+        return fact
+    fault = contract.rules.brief(snapshot.state, ask).fault(fact.said)
+    return fact if fault is None else SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=fault)
 
 
 def _build_ghost_loss() -> SeatLost:

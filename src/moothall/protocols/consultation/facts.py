@@ -13,7 +13,7 @@ from moothall.domain.ids import AskId, SeatId
 
 LongText = Annotated[str, MaxLen(20_000)]
 Refusal = Literal["nested", "gate", "self", "unknown", "repeated", "seat_limit", "session_limit", "withdrawn", "budget"]
-Failure = Literal["withdrawn", "insisted", "unrecorded"]
+Failure = Literal["withdrawn", "unrecorded"]
 Outcome = Literal["answered", "unknown", "failed", "refused", "called", "tokens", "money", "time"]
 
 CONSULT: Final = "consult"
@@ -121,14 +121,6 @@ class ConsultationFailed(Fact):
 
     consultation: int
     reason: Failure
-
-
-@add_kind(KINDS, "consultation.insisted")
-class ConsultationInsisted(Fact):
-    """A refused seat asked for a consultation again: for its protocol it is lost for this ask."""
-
-    ask: AskId
-    seat: SeatId
 
 
 @add_kind(KINDS, "consultation.filed")

@@ -10,16 +10,16 @@ from annotated_types import MaxLen
 from moothall.domain.budget import ExpectedCalls
 from moothall.domain.consult import ConsultKind, ConsultRequest
 from moothall.domain.facts import Entry
-from moothall.domain.ids import parse_seat_id
+from moothall.domain.ids import SessionId, parse_seat_id
 from moothall.domain.replace import copy_fields
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
-from moothall.locale.catalogues import CONSULTATION_REPORT
+from moothall.locale.catalogues import CONSULTATION_PROMPT, CONSULTATION_REPORT
 from moothall.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
 from moothall.protocols.consultation import facts
 from moothall.protocols.consultation.report import add_consultations, build_advice, build_request
 from moothall.protocols.consultation.rules import ConsultingRulebook, QuestionRulebook, QuestionRules
-from moothall.protocols.consultation.timeline import ConsultingTimeline, add_and_describe_consultation
+from moothall.protocols.consultation.timeline import ConsultationLog, add_and_describe_consultation, get_consultations
 from moothall.reports import sections
 from moothall.reports.blocks import Card, Report, Strong, build_section
 from moothall.reports.decision import Decision, SourcedClaim
@@ -32,21 +32,24 @@ def wrap_with_consultations(plugin: AnyPlugin) -> AnyPlugin:
     """The plugin of a protocol for sessions with consultations."""
     if isinstance(plugin.rules, ConsultingRulebook):
         return plugin
+
+    def build_report(timeline: SessionTimeline) -> Report:
+        log = get_consultations(timeline)
+        return add_consultations(plugin.report(timeline), log, (*log.consultations, *log.refusals))
+
     return replace(
         plugin,
         rules=ConsultingRulebook(plugin.rules, plugin.gates),
-        timeline=lambda session: ConsultingTimeline(session, plugin.timeline(session)),
-        decision=lambda timeline: plugin.decision(timeline.within),
+        timeline=partial(_build_timeline, plugin.timeline),
         describe=partial(add_and_describe_consultation, plugin.describe),
-        report=lambda timeline: add_consultations(
-            plugin.report(timeline.within), timeline, (*timeline.consultations, *timeline.refusals)
-        ),
-        exports={form: partial(_export_inner, export) for form, export in plugin.exports.items()},
+        report=build_report,
     )
 
 
-def _export_inner(export: Callable[[Any], str], timeline: ConsultingTimeline) -> str:
-    return export(timeline.within)
+def _build_timeline(build: Callable[[SessionId], Any], session: SessionId) -> Any:
+    timeline = build(session)
+    timeline.director = ConsultationLog()
+    return timeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +81,9 @@ def open_session(plan: Plan) -> facts.QuestionOpened:
     return plan.opening(facts.QuestionOpened, seats=seats, asker=parse_seat_id(asker), request=request)
 
 
-def build_decision(timeline: ConsultingTimeline) -> Decision:
+def build_decision(timeline: SessionTimeline) -> Decision:
     """What was answered; nothing where it failed."""
-    advice, opened = timeline.advice, timeline.session_state.opened
+    advice, opened = get_consultations(timeline).advice, timeline.session_state.opened
     assert isinstance(opened, facts.QuestionOpened)
     decision = sections.start_decision(timeline)
     if advice is None:
@@ -92,11 +95,12 @@ def build_decision(timeline: ConsultingTimeline) -> Decision:
     return replace(decision, decision=answer, author=author, open_questions=doubts, turns=1)
 
 
-def build_question_report(timeline: ConsultingTimeline) -> Report:
+def build_question_report(timeline: SessionTimeline) -> Report:
     """A consultation on its own: the answer, then the question, and what the director refused."""
-    decision, opened, advice = build_decision(timeline), timeline.session_state.opened, timeline.advice
+    decision, opened, log = build_decision(timeline), timeline.session_state.opened, get_consultations(timeline)
     assert isinstance(opened, facts.QuestionOpened)
-    words, texts, to = CONSULTATION_REPORT[timeline.language], timeline.words, parse_seat_id(opened.request.to)
+    words, texts = CONSULTATION_REPORT[timeline.language], CONSULTATION_PROMPT[timeline.language]
+    to, advice = parse_seat_id(opened.request.to), log.advice
     answer = Card(blocks=sections.explain_no_decision(timeline, decision, words), kind="decision")
     if decision.decision is not None and advice is not None:
         answer = Card(blocks=build_advice(advice, to, texts, "strong"), head=(Strong(to),), kind="decision")
@@ -114,7 +118,7 @@ def build_question_report(timeline: ConsultingTimeline) -> Report:
         reply = Card(blocks=build_advice(advice, to, texts), head=(Strong(f"{to} → {opened.asker}"),), seat=to, kind="turn")
         report = replace(report, replies=(reply,))
     # The question and its answer have cards already.
-    return add_consultations(report, timeline, timeline.refusals)
+    return add_consultations(report, log, log.refusals)
 
 
 def _add_entry(timeline: SessionTimeline, entry: Entry) -> list[str]:
@@ -128,7 +132,7 @@ CONSULTATION: Final = ProtocolPlugin(
     rules=QuestionRulebook(QuestionRules()),
     settings=ConsultationSettings,
     open=open_session,
-    timeline=lambda session: ConsultingTimeline(session, SessionTimeline(session)),
+    timeline=partial(_build_timeline, SessionTimeline),
     decision=build_decision,
     describe=partial(add_and_describe_consultation, _add_entry),
     report=build_question_report,

@@ -7,39 +7,39 @@ from typing import Final
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line
-from moothall.locale.catalogues import ConsultationPromptText
+from moothall.locale.catalogues import CONSULTATION_PROMPT, ConsultationPromptText
 from moothall.protocols.consultation.facts import Advice
-from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
+from moothall.protocols.consultation.timeline import ConsultationLog, ConsultationSummary
 from moothall.reports.blocks import Block, Card, Cell, Line, Mark, Muted, Quote, Report, Strong, Tone, build_section, build_table
 
 _TONES: Final[dict[str, Tone]] = {"answered": "good", "unknown": "warn", "failed": "bad", "refused": "bad"}
 
 
-def add_consultations(report: Report, timeline: ConsultingTimeline, shown: Iterable[ConsultationSummary]) -> Report:
+def add_consultations(report: Report, log: ConsultationLog, shown: Iterable[ConsultationSummary]) -> Report:
     """The report of a session, with the consultations that its seats had, and a card for each that is `shown`."""
-    if not timeline.consultations and not timeline.refusals:
+    entries = (*log.consultations, *log.refusals)
+    if not entries:
         return report
-    words = timeline.words
-    entries = (*timeline.consultations, *timeline.refusals)
+    words = CONSULTATION_PROMPT[report.language]
     cards = [_build_card(line, words) for line in shown]
     table = build_table(words.columns, [_build_row(line, words) for line in entries])
     section = build_section(words.consultations, (table, *cards))
     return replace(
         report,
-        decision=(*report.decision, Line(_summarize(timeline, words), "dim")),
+        decision=(*report.decision, Line(_summarize(log, words), "dim")),
         record=(*report.record, *section),
         names={**report.names, words.consultations: "consultations"},
     )
 
 
-def _summarize(timeline: ConsultingTimeline, words: ConsultationPromptText) -> str:
+def _summarize(log: ConsultationLog, words: ConsultationPromptText) -> str:
     """How many consultations there were, why some came to nothing, and where the records are."""
-    failed = [line for line in timeline.consultations if line.status == "failed"]
-    text = f"{words.consultations}: {len(timeline.consultations)}"
-    for name, lines in ((words.told_failed, failed), (words.told_refused, timeline.refusals)):
+    failed = [line for line in log.consultations if line.status == "failed"]
+    text = f"{words.consultations}: {len(log.consultations)}"
+    for name, lines in ((words.told_failed, failed), (words.told_refused, log.refusals)):
         reasons = ", ".join(dict.fromkeys(_explain(line, words) for line in lines))
         text += f", {name}: {len(lines)} ({reasons})" if lines else ""
-    paths = [line.filed.path for line in timeline.consultations if line.filed is not None]
+    paths = [line.filed.path for line in log.consultations if line.filed is not None]
     return f"{text} · {one_line(', '.join(paths))}" if paths else text
 
 

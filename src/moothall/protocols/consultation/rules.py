@@ -2,7 +2,7 @@
 
 One at a time: while a consultation runs, further requests wait in the order of their entries. The seat that asked is paused (the
 request settled its ask) and asked again when the record of the consultation is written. A refused request leads to a demand for a
-direct answer; a seat that requests again is lost for that ask.
+direct answer: no other is accepted then, so that a seat that requests again is lost for that ask.
 """
 
 import unicodedata
@@ -68,10 +68,6 @@ class ConsultingRulebook:
     def decide(self, state: ConsultingState) -> tuple[Effect, ...]:
         if state.is_closed:
             return ()
-        # First of all: the wrapped protocol waits for this ask, and only the recorded loss releases it.
-        if state.insisting:
-            ask, seat = state.insisting[0]
-            return (Record(fact=facts.ConsultationInsisted(ask=ask, seat=seat)),)
         effects = self.decide_inner(state)
         records = tuple(effect for effect in effects if isinstance(effect, Record))
         is_ending = any(isinstance(record.fact, Closed) for record in records)
@@ -200,8 +196,6 @@ class ConsultingRulebook:
                 return fast_replace(after, current=replace(current, status="filing", failure=reason, at=entry.at))
             case SeatLost(ask=ask) if current is not None and ask in {current.consult_ask, current.record_ask}:
                 return _apply_loss(after, current, fact, entry)
-            case facts.ConsultationInsisted(ask=ask):
-                return _apply_settled_ask(after, ask)
             case SessionForked():
                 # A fork needs a token of its own: its consultations must not overwrite the records of its source.
                 origin = f"{state.token}\x1f{fact.source}\x1f{fact.entry}\x1f{entry.at.isoformat()}"
@@ -216,8 +210,6 @@ class ConsultingRulebook:
         current = state.current
         # The consulted seat itself asks for a consultation: nesting is refused once, then it must answer directly.
         if current is not None and current.status == "asking" and (fact.ask, fact.seat) == (current.consult_ask, current.to):
-            if current.is_direct:
-                return fast_replace(state, current=replace(current, has_insisted=True))
             nested = PendingRequest(ask=fact.ask, seat=fact.seat, request=fact.said)
             # Scripted participants answer by count: the request used up one of their answers.
             return fast_replace(state, nested=nested, extra=_increment_count(state.extra, f"{facts.CONSULT}.{fact.seat}"))
@@ -225,9 +217,6 @@ class ConsultingRulebook:
         settled = next((ask for ask in asks if _to_outer_ask(state, ask).id == fact.ask and ask.seat == fact.seat), None)
         if settled is None or settled.id in {current.ask if current else None, *(each.ask for each in state.waiting)}:
             return state
-        # Refused before and requested again: the second refusal would only repeat the first, so the seat is lost for this ask.
-        if settled.id in state.refused:
-            return fast_replace(state, insisting=(*state.insisting, (settled.id, settled.seat)))
         waiting = PendingRequest(ask=settled.id, seat=settled.seat, request=fact.said)
         return fast_replace(
             state, waiting=(*state.waiting, waiting), extra=_increment_count(state.extra, f"{settled.kind}.{settled.seat}")
@@ -323,8 +312,6 @@ def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping
     if current.status == "filing":
         is_over = current.filings >= MAX_FILINGS
         return facts.ConsultationFailed(consultation=current.number, reason="unrecorded") if is_over else None
-    if current.has_insisted:
-        return facts.ConsultationFailed(consultation=current.number, reason="insisted")
     # The protocol no longer waits for the asker, so nobody needs the answer.
     return None if current.ask in asks else facts.ConsultationFailed(consultation=current.number, reason="withdrawn")
 
@@ -408,16 +395,12 @@ def _apply_loss(state: ConsultingState, current: Consultation, fact: SeatLost, e
 def _apply_settled_ask(state: ConsultingState, ask: AskId) -> ConsultingState:
     """Forget what is needed to repeat an ask of the protocol, once that ask is settled."""
     plain = strip_repeat_id(ask)
-    is_insisting = plain in {each for each, _ in state.insisting}
-    if is_director_ask(ask) or (ask != build_repeat_id(plain, state.again.get(plain, 0)) and not is_insisting):
-        return state
-    if plain not in state.again and not is_insisting:
+    if is_director_ask(ask) or plain not in state.again or ask != build_repeat_id(plain, state.again[plain]):
         return state
     return fast_replace(
         state,
         again={key: value for key, value in state.again.items() if key != plain},
         refused={key: value for key, value in state.refused.items() if key != plain},
-        insisting=tuple(each for each in state.insisting if each[0] != plain),
     )
 
 

@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Entry, Fact, Reply, SeatLost
 from moothall.domain.ids import AskId, SeatId, parse_ask_kind
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.roster import DIRECTOR
-from moothall.protocols.consultation.facts import CONSULT, KINDS, RECORD, Advice, ConsultationInsisted, RecordLocation, Refusal
+from moothall.protocols.consultation.facts import CONSULT, KINDS, RECORD, Advice, RecordLocation, Refusal
 
-INSISTED: Final = "it asked for a consultation again after one was refused"
 _CONSULTATION_FACTS = tuple(KINDS.values())
 
 
@@ -52,8 +51,6 @@ def _to_inner_fact(fact: Fact) -> Fact | None:
             if own == asks:
                 return fact
             return replace(fact, asks=own) if own else None
-        case ConsultationInsisted(ask=ask, seat=seat):
-            return SeatLost(ask=strip_repeat_id(ask), seat=seat, reason="malformed", detail=INSISTED)
         case _:
             return None if isinstance(fact, _CONSULTATION_FACTS) else fact
 
@@ -88,7 +85,6 @@ class Consultation:
     tries: int = 0
     filings: int = 0
     is_direct: bool = False
-    has_insisted: bool = False
     advice: Advice | None = None
     failure: str = ""
     at: datetime | None = None
@@ -108,8 +104,7 @@ class ConsultingState(ProtocolState):
     """The state. It has no slots, for `fast_replace`. `inner` is the state of the wrapped protocol.
 
     `put` are the open asks; `again` counts how often an ask of the protocol was repeated; `extra` how many answers of a kind a
-    seat has given beside those that the protocol counts. `insisting` are seats that request again after a refusal; `words` holds
-    the last text of each seat.
+    seat has given beside those that the protocol counts. `words` holds the last text of each seat.
     """
 
     inner: Any
@@ -126,7 +121,6 @@ class ConsultingState(ProtocolState):
     asked: tuple[str, ...] = ()
     learned: Mapping[SeatId, tuple[Consultation, ...]] = field(default_factory=dict)
     refused: Mapping[AskId, Refusal] = field(default_factory=dict)
-    insisting: tuple[tuple[AskId, SeatId], ...] = ()
     words: Mapping[SeatId, str] = field(default_factory=dict)
 
     @property

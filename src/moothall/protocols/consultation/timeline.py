@@ -1,17 +1,17 @@
-"""The consultations of a session for reports, beside its own timeline. Each entry is added once."""
+"""The consultations of a session for reports, beside what its own protocol says."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from moothall.domain.consult import DEMO_FOLDER, ConsultRequest
-from moothall.domain.facts import Entry, SeatLost
-from moothall.domain.ids import SeatId, SessionId, parse_ask_kind
+from moothall.domain.facts import Entry, Fact, Opened, SeatLost
+from moothall.domain.ids import SeatId, parse_ask_kind
 from moothall.domain.safe_text import one_line
-from moothall.locale.catalogues import CONSULTATION_PROMPT, ConsultationPromptText
+from moothall.locale.catalogues import CONSULTATION_PROMPT
 from moothall.protocols.consultation import facts
-from moothall.protocols.consultation.state import to_inner_entry
-from moothall.reports.timeline import SessionPhase, SessionTimeline
+from moothall.protocols.consultation.state import is_director_ask, to_inner_entry
+from moothall.reports.timeline import SessionTimeline
 from moothall.reports.wording import explain_detail
 
 
@@ -39,28 +39,14 @@ class ConsultationSummary:
         return "unknown" if self.advice.is_unknown else "answered"
 
 
-def unwrap_timeline(timeline: Any) -> Any:
-    """Return the timeline of the protocol itself, with or without consultations around it."""
-    return timeline.within if isinstance(timeline, ConsultingTimeline) else timeline
+class ConsultationLog:
+    """The consultations of a session and its refused requests: the `director` of its timeline."""
 
-
-class ConsultingTimeline(SessionTimeline):
-    """A timeline with consultations. `within` is the timeline of the protocol, which does not see the consultations."""
-
-    def __init__(self, session: SessionId, timeline: Any) -> None:
-        super().__init__(session)
-        assert isinstance(timeline, SessionTimeline)
-        self.within: Any = timeline
-        self._inner: SessionTimeline = timeline
-        # The same list object: it grows as the protocol's timeline adds lines to it.
-        self.lines = timeline.lines
+    def __init__(self) -> None:
         self.consultations: list[ConsultationSummary] = []
         self.refusals: list[ConsultationSummary] = []
         self._requests: list[facts.ConsultationRequested] = []
-
-    @property
-    def words(self) -> ConsultationPromptText:
-        return CONSULTATION_PROMPT[self.session_state.opened.language]
+        self._home = ""
 
     @property
     def advice(self) -> facts.Advice | None:
@@ -68,30 +54,13 @@ class ConsultingTimeline(SessionTimeline):
         last = self.consultations[-1] if self.consultations else None
         return None if last is None or last.failure else last.advice
 
-    def add(self, entry: Entry) -> None:
-        self.add_consultation_entry(entry)
-        inner = to_inner_entry(entry)
-        if inner is not None:
-            self.within.add(inner)
-
-    def list_phases(self) -> Sequence[SessionPhase]:
-        return self._inner.list_phases()
-
-    def list_silences(self) -> Mapping[SeatId, str]:
-        return self._inner.list_silences()
-
-    def list_breaks(self) -> Sequence[tuple[int, str]]:
-        return self._inner.list_breaks()
-
-    def add_consultation_entry(self, entry: Entry) -> None:
-        """Add one entry, except to the timeline of the protocol."""
-        self.apply_shared(entry)
-        if to_inner_entry(entry) is None:
-            # Its cost and its time count in every report of the session.
-            self.within.apply_shared(entry)
+    def take(self, entry: Entry) -> Entry | None:
         match entry.fact:
-            case facts.ConsultationRequested():
-                self._requests.append(entry.fact)
+            case Opened(demo=demo) if demo:
+                # The records of a demo are in Moot's own folder: nobody must look for them in the current one.
+                self._home = f"MOOT_HOME/{DEMO_FOLDER}/"
+            case facts.ConsultationRequested() as fact:
+                self._requests.append(fact)
             case facts.ConsultationRefused() as fact:
                 request = self._take_request(fact.seat, fact.request)
                 self.refusals.append(
@@ -100,18 +69,15 @@ class ConsultingTimeline(SessionTimeline):
             case facts.ConsultationBegun() as fact:
                 request = self._take_request(fact.seat, fact.request)
                 self.consultations.append(ConsultationSummary(seq=entry.seq, seat=fact.seat, to=fact.to, request=request))
-            case facts.ConsultationInsisted(seat=seat):
-                self._take_request(seat, None)
             case facts.ConsultationAnswered(said=advice):
                 self._update_last(advice=advice)
             case facts.ConsultationFiled(said=filed):
-                # The records of a demo are in Moot's own folder: nobody must look for them in the current one.
-                home = f"MOOT_HOME/{DEMO_FOLDER}/" if self.session_state.opened.demo else ""
-                self._update_last(filed=replace(filed, path=home + filed.path))
+                self._update_last(filed=replace(filed, path=self._home + filed.path))
             case facts.ConsultationFailed(reason=reason):
                 self._update_last(failure=reason)
             case SeatLost(ask=ask, reason=reason) if parse_ask_kind(ask) == facts.CONSULT:
                 self._update_last(failure=reason)
+        return to_inner_entry(entry)
 
     def _take_request(self, seat: SeatId, given: ConsultRequest | None) -> ConsultRequest | None:
         if given is not None:
@@ -128,16 +94,23 @@ class ConsultingTimeline(SessionTimeline):
             self.consultations[-1] = replace(self.consultations[-1], **changes)
 
 
-def add_and_describe_consultation(
-    lines: Callable[[Any, Entry], list[str]], timeline: ConsultingTimeline, entry: Entry
-) -> list[str]:
+def get_consultations(timeline: SessionTimeline) -> ConsultationLog:
+    """Return the consultations of a session; an empty log for one that has no director."""
+    return timeline.director if isinstance(timeline.director, ConsultationLog) else ConsultationLog()
+
+
+def add_and_describe_consultation(lines: Callable[[Any, Entry], list[str]], timeline: SessionTimeline, entry: Entry) -> list[str]:
     """Add one entry and return lines that describe it: the protocol's, or the director's."""
-    timeline.add_consultation_entry(entry)
-    inner = to_inner_entry(entry)
-    if inner is not None:
-        return lines(timeline.within, inner)
-    words = timeline.words
-    match entry.fact:
+    if to_inner_entry(entry) is not None:
+        return lines(timeline, entry)
+    timeline.add(entry)
+    return describe_consultation(timeline, entry.fact)
+
+
+def describe_consultation(timeline: SessionTimeline, fact: Fact) -> list[str]:
+    """Return lines that describe what the director did; nothing for any other fact."""
+    words, done = CONSULTATION_PROMPT[timeline.language], get_consultations(timeline).consultations
+    match fact:
         case facts.ConsultationRequested(seat=seat, said=request):
             return [f"  ? {seat} → {one_line(request.to)}: {one_line(request.question)}"]
         case facts.ConsultationBegun(seat=seat, to=to, request=ConsultRequest() as request):
@@ -149,10 +122,10 @@ def add_and_describe_consultation(
             return [f"  ! {seat}: {one_line(advice.answer)}{mark}"]
         case facts.ConsultationFailed(reason=reason):
             return [f"  ✗ {words.told_failed}: {words.failures[reason]}"]
-        case facts.ConsultationFiled() if timeline.consultations and (filed := timeline.consultations[-1].filed):
+        case facts.ConsultationFiled() if done and (filed := done[-1].filed):
             return [f"  ▤ {words.told_filed}: {one_line(filed.path)}"]
-        case SeatLost(seat=seat, reason=reason, detail=detail):
-            cause = one_line(explain_detail(detail, reason, timeline.session_state.opened.language))
+        case SeatLost(ask=ask, seat=seat, reason=reason, detail=detail) if is_director_ask(ask):
+            cause = one_line(explain_detail(detail, reason, timeline.language))
             suffix = f" ({cause})" if cause else ""
             return [f"  ✗ {words.told_failed}: {seat}: {words.losses[reason]}{suffix}"]
         case _:

@@ -11,7 +11,7 @@ from moothall.domain.ids import MAX_SEAT_LENGTH, SeatId, SessionId, parse_seat_i
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
-from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
+from moothall.protocols.consultation.timeline import ConsultationSummary, get_consultations
 from moothall.surfaces.api.asks import Wait, wait_until
 from moothall.surfaces.api.fields import IdempotencyKey, SeatRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
@@ -128,9 +128,8 @@ async def load_consultation(call: Call, session: SessionId) -> ConsultOut:
 
 
 async def _find_line(call: Call, session: SessionId, seat: SeatId | None, after: int) -> ConsultationSummary | None:
-    timeline = await call.moot.load_timeline(session)
-    assert isinstance(timeline, ConsultingTimeline)
-    lines = sorted((*timeline.consultations, *timeline.refusals), key=lambda line: line.seq)
+    log = get_consultations(await call.moot.load_timeline(session))
+    lines = sorted((*log.consultations, *log.refusals), key=lambda line: line.seq)
     return next((line for line in lines if seat in {None, line.seat} and line.seq > after), None)
 
 

@@ -11,7 +11,6 @@ from moothall.memory.facts import RequiredName
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.memory.threads import EventCount, ThreadEvent, ThreadView
 from moothall.memory.track_records import Lineage
-from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.surfaces.api.deliberation import build_session_standing
 from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey
@@ -69,10 +68,9 @@ async def _build_trace(call: Call, remembered: RememberedDecision) -> dict[str, 
         plugin, timeline = await call.moot.load_plugin(remembered.decision), await call.moot.load_timeline(remembered.decision)
     except UnknownSession:
         return {}
-    inner = unwrap_timeline(timeline)
-    lines, more = build_trace_lines(inner)
-    trace = {"contributions": lines, "more": more, "participant_votes": build_votes(plugin.decision(timeline), inner)}
-    result = build_result(inner) if isinstance(inner, CouncilTimeline) else None
+    lines, more = build_trace_lines(timeline)
+    trace = {"contributions": lines, "more": more, "participant_votes": build_votes(plugin.decision(timeline), timeline)}
+    result = build_result(timeline) if isinstance(timeline, CouncilTimeline) else None
     if result is not None:
         place = await call.deliberations.load_state(remembered.decision)
         trace |= {"candidates": build_candidates(place, None), "motion": find_motion_id(place)}

@@ -21,7 +21,6 @@ from moothall.errors import BadRoster, NotAllowed, SessionClosed, WorldError
 from moothall.memory.commands import KeyedCall
 from moothall.ports.plugin import AnyPlugin
 from moothall.ports.runner import MAX_WAIT_SECONDS
-from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.motions import list_challenges
 from moothall.reports.timeline import format_time
 from moothall.scoring.independence import is_same_family
@@ -157,12 +156,12 @@ async def get_deliberation(
     seat = _find_reader(call.caller, participant)
     if at is not None:
         folded = await call.context.folded.load_at(deliberation_id, at)
-        timeline, place = unwrap_timeline(folded.timeline), build_deliberation_state(folded.snapshot)
+        timeline, place = folded.timeline, build_deliberation_state(folded.snapshot)
     else:
-        timeline = await _load_timeline(call, deliberation_id) if since == 0 else None
+        timeline = await call.moot.load_timeline(deliberation_id) if since == 0 else None
         place = await call.deliberations.load_state(deliberation_id)
         if timeline is None and place.snapshot.is_closed:
-            timeline = await _load_timeline(call, deliberation_id)
+            timeline = await call.moot.load_timeline(deliberation_id)
     # Before the next await: a timeline of an earlier entry may be folded on for somebody else.
     result = views.build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
     silences = [] if timeline is None else views.collect_silences(timeline)
@@ -368,11 +367,6 @@ async def _has_seat(call: Call, session: str, participant: str) -> bool:
     return participant in {seat.id for seat in place.council.seats}
 
 
-async def _load_timeline(call: Call, session: str) -> Any:
-    """The deliberation as its own protocol tells it."""
-    return unwrap_timeline(await call.moot.load_timeline(session))
-
-
 async def find_result(call: Call, session: str) -> shapes.ResultOut | None:
     """The result of a deliberation that has ended; None while it goes on, or if it was cancelled."""
     return await call.context.get_or_create(_Results).find(parse_session_id(session))
@@ -387,7 +381,7 @@ class _Results:
 
     async def find(self, session: SessionId) -> shapes.ResultOut | None:
         folded = await self._folded.load(session)
-        timeline = unwrap_timeline(folded.timeline)
+        timeline = folded.timeline
         # What became of its obligations, and of decisions like it, is not in the session: memory has it.
         version = (folded.seq, dict(timeline.settled), timeline.track_record)
         if session not in self._built or self._built[session][0] != version:

@@ -15,7 +15,6 @@ from moothall.errors import LedgerDamaged, LedgerNewer
 from moothall.memory.search import Document, SearchIndex, find_snippet
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.state import ConsultingState
-from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.facts import DeliberationClosed, PhaseBegun
 from moothall.protocols.council.state import Council
 from moothall.surfaces.api.method import ServerContext
@@ -95,8 +94,7 @@ class SealedEvents:
         return held
 
     def _is_sealed(self) -> bool:
-        inner = unwrap_timeline(self._timeline)
-        return not inner.hides_sealed and is_sealed(getattr(inner, "state", None))
+        return not self._timeline.hides_sealed and is_sealed(getattr(self._timeline, "state", None))
 
     def _is_hidden(self, event: Event) -> bool:
         if not self._is_sealed():

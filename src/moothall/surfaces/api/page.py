@@ -13,7 +13,6 @@ from moothall.app.session_reader import FoldedSession
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, NotAllowed
-from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.reports.json_blocks import Json, clean, render_quote
 from moothall.reports.outline import TimelineItem
@@ -258,7 +257,7 @@ async def get_text(
 ) -> TextOut:
     """The whole of a text that was cut in a view."""
     folded = await call.context.get_or_create(ViewStore).folded.load(session_id)
-    timeline = unwrap_timeline(folded.timeline)
+    timeline = folded.timeline
     line = next((line for line in timeline.lines if line.id == entry), None)
     if line is None:
         raise BadSetting(f"entry: #{entry} does not exist in {session_id!r}; it has #1 to #{len(timeline.lines)}")

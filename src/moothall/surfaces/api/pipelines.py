@@ -12,7 +12,7 @@ from moothall.domain.facts import Language
 from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import BadSetting
-from moothall.protocols.consultation.timeline import ConsultingTimeline
+from moothall.protocols.consultation.timeline import get_consultations
 from moothall.protocols.pipeline.timeline import PipelineTimeline, StepLine, build_decision, list_step_lines
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn, SessionRef
@@ -91,12 +91,10 @@ def _check_platforms(call: Call, pipeline: PipelineFile, *, is_filled: bool) -> 
 @METHODS.add("moot.getPipeline", "read", tool="get_pipeline")
 async def get_pipeline(call: Call, session_id: SessionRef) -> PipelineOut:
     """The state of a pipeline: its steps, the agent at work, the consultations, and the result once all steps are done."""
-    loaded = await call.moot.load_timeline(session_id)
-    timeline = loaded.within if isinstance(loaded, ConsultingTimeline) else loaded
+    timeline = await call.moot.load_timeline(session_id)
     if not isinstance(timeline, PipelineTimeline):
         raise BadSetting(f"session {session_id!r} is not a pipeline; use get_session for it")
     decision = build_decision(timeline)
-    lines = loaded.consultations if isinstance(loaded, ConsultingTimeline) else []
     return PipelineOut(
         session_id=session_id,
         status=decision.status,
@@ -109,7 +107,7 @@ async def get_pipeline(call: Call, session_id: SessionRef) -> PipelineOut:
                 answer=line.advice.answer if line.advice and line.filed else "",
                 record=line.filed.path if line.filed else "",
             )
-            for line in lines
+            for line in get_consultations(timeline).consultations
         ],
         result=decision.decision.text if decision.decision else None,
         cursor=timeline.seq,

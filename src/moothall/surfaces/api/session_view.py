@@ -18,7 +18,6 @@ from moothall.domain.facts import Opened
 from moothall.domain.roster import MAILBOX, Seat, parse_kind
 from moothall.engine.snapshot import Snapshot
 from moothall.locale.catalogues import SESSION_VIEW, SHARED_REPORT
-from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.reports.blocks import Block, Fields, Line, Report
 from moothall.reports.decision import Decision
 from moothall.reports.json_blocks import Json, clean, encode_block, encode_blocks
@@ -58,7 +57,7 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
     timeline, snapshot = folded.timeline, folded.snapshot
     state, opened = snapshot.session_state, snapshot.session_state.opened
     report, decision = report or folded.plugin.report(timeline), folded.plugin.decision(timeline)
-    outline = build_outline(report, unwrap_timeline(timeline), folded.outline)
+    outline = build_outline(report, timeline, folded.outline)
     is_closed_to_readers = has_sealed_words(snapshot.state) and state.closed is None
     fields: Json = {
         "sessionId": snapshot.session,

@@ -10,7 +10,6 @@ from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
-from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode
 from moothall.protocols.swarm.records.files import build_board_json, build_convergence_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
@@ -96,7 +95,7 @@ async def get_swarm_status(
     await _check_swarm(call, session_id)
     sessions = call.context.folded
     folded = await sessions.load(session_id) if at is None else await sessions.load_at(session_id, at)
-    timeline, decision = unwrap_timeline(folded.timeline), folded.plugin.decision(folded.timeline)
+    timeline, decision = folded.timeline, folded.plugin.decision(folded.timeline)
     swarm, board = timeline.state, build_board_json(timeline)
     if not whole:
         shown = {name: value for name, value in board.items() if name not in {"events", "config"}}

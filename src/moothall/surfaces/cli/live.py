@@ -14,7 +14,7 @@ from moothall.engine.events import EntryAdded, TextDelta
 from moothall.locale.catalogues import PERSONA_REPORT, SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.state import to_inner_entry
-from moothall.protocols.consultation.timeline import ConsultingTimeline, add_and_describe_consultation
+from moothall.protocols.consultation.timeline import describe_consultation
 from moothall.protocols.persona import facts
 from moothall.protocols.persona.report import format_line_marks
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
@@ -28,25 +28,19 @@ def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
     """How a session is shown here; the view adds entries to the timeline."""
     if not console.is_terminal:
         return PlainView(plugin, timeline, console)
-    consulted = timeline if isinstance(timeline, ConsultingTimeline) else None
-    if plugin.name == "swarm" and consulted is None:
+    if plugin.name == "swarm":
         # Imported here: only a swarm needs what it brings with it.
         from moothall.surfaces.cli.swarm_view import SwarmView
 
         return SwarmView(plugin, timeline, console)
-    within = timeline if consulted is None else consulted.within
-    # The plugin of a session with consultations describes the timeline that has them, not the one within.
-    return (
-        MeetingView(within, console, consulted) if isinstance(within, PersonaTimeline) else SeatsView(plugin, timeline, console)
-    )
+    return MeetingView(timeline, console) if isinstance(timeline, PersonaTimeline) else SeatsView(plugin, timeline, console)
 
 
 class MeetingView(MovingView):
     """A persona meeting: the finished contributions scroll by; below them, the listeners and the words of the speaker."""
 
-    def __init__(self, timeline: PersonaTimeline, console: Console, consulted: ConsultingTimeline | None = None) -> None:
+    def __init__(self, timeline: PersonaTimeline, console: Console) -> None:
         self._timeline = timeline
-        self._consulted = consulted
         self._status: dict[SeatId, str] = {}
         self._score: dict[SeatId, float] = {}
         self._words = ""
@@ -60,15 +54,12 @@ class MeetingView(MovingView):
             self._words += event.text
             return
         before = len(self._timeline.lines)
-        if self._consulted is None:
-            self._timeline.add(event.entry)
-            self._track_status(event.entry)
-        else:
-            for text in add_and_describe_consultation(_add_entry, self._consulted, event.entry):
-                self._console.print(Text(text, style="red" if text.startswith("  ✗") else "dim"))
-            seen = to_inner_entry(event.entry)
-            if seen is not None:
-                self._track_status(seen)
+        self._timeline.add(event.entry)
+        for text in describe_consultation(self._timeline, event.entry.fact):
+            self._console.print(Text(text, style="red" if text.startswith("  ✗") else "dim"))
+        seen = to_inner_entry(event.entry)
+        if seen is not None:
+            self._track_status(seen)
         for line in self._timeline.lines[before:]:
             self._console.print(self._render_contribution(line))
         for text in describe_shared(self._timeline, event.entry.fact):
@@ -142,11 +133,6 @@ class MeetingView(MovingView):
             parts += render_spoken(self._console, self._speaker, self._words, self._choose_color(self._speaker), room)
         parts += [table, Text(_format_consensus(self._timeline), style="dim"), Text(_format_footer(self._timeline), style="dim")]
         return Group(*parts)
-
-
-def _add_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
-    timeline.add(entry)
-    return []
 
 
 def _format_consensus(timeline: PersonaTimeline) -> str:

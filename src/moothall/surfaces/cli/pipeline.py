@@ -12,8 +12,9 @@ from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
+from moothall.locale.catalogues import CONSULTATION_PROMPT
 from moothall.locale.texts import list_languages
-from moothall.protocols.consultation.timeline import ConsultingTimeline
+from moothall.protocols.consultation.timeline import get_consultations
 from moothall.protocols.pipeline.facts import PipelineOpened
 from moothall.protocols.pipeline.timeline import PipelineTimeline, list_step_lines
 from moothall.surfaces.cli import output
@@ -98,24 +99,24 @@ async def pipeline_status(moot: Moot, session: str) -> CommandResult:
     \b
     moot pipeline status think_20261115_001
     """
-    timeline, consulted = await load_pipeline_timeline(moot, session)
+    timeline = await load_pipeline_timeline(moot, session)
     is_running = await moot.is_running(session)
-    lines = list(_describe_status(timeline, consulted))
+    lines = list(_describe_status(timeline))
     if timeline.closed is None and not is_running:
         lines.append(Note(f"No process runs it; resume it with: moot pipeline resume {session}"))
-    return CommandResult(json=build_status_json(timeline, consulted, is_running=is_running), lines=lines)
+    return CommandResult(json=build_status_json(timeline, is_running=is_running), lines=lines)
 
 
-def _describe_status(timeline: PipelineTimeline, consulted: ConsultingTimeline | None) -> Iterator[str]:
+def _describe_status(timeline: PipelineTimeline) -> Iterator[str]:
     for line in list_step_lines(timeline):
         mark = "▶" if line.state == "current" else " "
         kind = " [gate]" if line.gate else ""
         done = f" × {line.done}" if line.done > 1 else ""
         yield f"{mark} {line.number:>2}. {line.name}{kind}: {line.agent}, {timeline.words.states[line.state]}{done}"
-    for each in consulted.consultations if consulted is not None else ():
+    statuses = CONSULTATION_PROMPT[timeline.language].statuses
+    for each in get_consultations(timeline).consultations:
         path = each.filed.path if each.filed is not None else ""
-        status = "" if consulted is None else consulted.words.statuses[each.status]
-        yield f"   {each.seat} → {one_line(each.to)}: {status} {path}".rstrip()
+        yield f"   {each.seat} → {one_line(each.to)}: {statuses[each.status]} {path}".rstrip()
 
 
 @pipeline.command(name="show")
@@ -134,18 +135,15 @@ def show_pipeline(name: str | None, language: Language) -> None:
     output.print_line("\n".join(lines))
 
 
-async def load_pipeline_timeline(moot: Moot, session: str) -> tuple[PipelineTimeline, ConsultingTimeline | None]:
-    """A pipeline and its consultations; raises BadSetting for a session of another kind."""
+async def load_pipeline_timeline(moot: Moot, session: str) -> PipelineTimeline:
+    """A pipeline; raises BadSetting for a session of another kind."""
     timeline = await moot.load_timeline(parse_session_id(session))
-    consulted = timeline if isinstance(timeline, ConsultingTimeline) else None
-    within = consulted.within if consulted is not None else timeline
-    if not isinstance(within, PipelineTimeline):
+    if not isinstance(timeline, PipelineTimeline):
         raise BadSetting(f"session {session!r} is not a pipeline; `moot show {session}` shows it")
-    return within, consulted
+    return timeline
 
 
-def build_status_json(timeline: PipelineTimeline, consulted: ConsultingTimeline | None, *, is_running: bool) -> dict[str, Any]:
-    lines = [] if consulted is None else consulted.consultations
+def build_status_json(timeline: PipelineTimeline, *, is_running: bool) -> dict[str, Any]:
     return {
         "session": timeline.session,
         "running": is_running,
@@ -159,6 +157,6 @@ def build_status_json(timeline: PipelineTimeline, consulted: ConsultingTimeline 
                 "number": None if each.filed is None else each.filed.number,
                 "record": None if each.filed is None else each.filed.path,
             }
-            for each in lines
+            for each in get_consultations(timeline).consultations
         ],
     }
