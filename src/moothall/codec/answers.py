@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from moothall.codec.choice_rule import build_choices, is_sentence, split_clauses
 from moothall.codec.field_values import is_pass, show_value
@@ -203,7 +203,7 @@ def build_reply(form: AnswerForm, ask: str, seat: str, said: object, usage: obje
 
 def as_json(value: object) -> object:
     """Return the plain JSON form of a value, without the fields that have their default."""
-    return TypeAdapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
+    return get_adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)  # type: ignore[arg-type]  # is hashable
 
 
 def _check_fills(raw: Mapping[str, object], fills: Mapping[str, object]) -> None:

@@ -9,9 +9,8 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter
-
 from moothall.codec.chain import check_follows, compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
+from moothall.codec.schemas import get_adapter
 from moothall.codec.stored import FactCodec
 from moothall.domain.effects import AnswerRules, Ask, Brief, Record, Rulebook
 from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, Opened, Reply
@@ -204,7 +203,7 @@ class Replay:
     def finish(self) -> ReplayResult:
         assert self._snapshot is not None, "a replay begins with the opening"
         state = self._snapshot.state
-        digest = sha256(TypeAdapter(type(state)).dump_json(state)).hexdigest()
+        digest = sha256(get_adapter(type(state)).dump_json(state)).hexdigest()  # type: ignore[arg-type]  # is hashable
         return ReplayResult(self._snapshot, self._snapshot.seq, self._answers, self._computed, digest)
 
 

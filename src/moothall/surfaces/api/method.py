@@ -461,9 +461,9 @@ def _check_size(params: object) -> None:
     level, count = [params], 0
     while level:
         lists = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
-        level = [value for values in lists for value in values]
-        if (count := count + len(level)) > MAX_VALUES:
+        if (count := count + sum(map(len, lists))) > MAX_VALUES:
             raise BadSetting(f"the parameters have more than {MAX_VALUES:,} values; expected fewer in one call")
+        level = [value for values in lists for value in values]
 
 
 def explain_validation_error(cause: ValidationError) -> str:

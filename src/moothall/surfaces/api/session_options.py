@@ -51,9 +51,8 @@ class OpenerParams(ApiModel):
     def refuse_options(cls, given: Any) -> Any:
         """Raise BadSetting, with the reason, when an option is given that only other openers honour."""
         for name in list_public_options() if isinstance(given, dict) else ():
-            reason = find_refusal(name, cls.opener, is_server=True)
             spelled = next((each for each in (to_camel(name), name) if given.get(each) not in (None, "")), "")
-            if reason and spelled and name not in cls.model_fields:
+            if spelled and name not in cls.model_fields and (reason := find_refusal(name, cls.opener, is_server=True)):
                 raise BadSetting(f"{spelled}: {reason}")
         return given
 
