@@ -1,6 +1,7 @@
 """What the tests of all folders share: how Hypothesis runs, where files are made, and a PostgreSQL server of their own."""
 
 import asyncio
+import gc
 import importlib.util
 import itertools
 import os
@@ -50,6 +51,8 @@ def pytest_configure() -> None:
 
     What the tests kill is processes, never the machine: what a process has written stays.
     """
+    # All that is imported and collected stays to the end: it is looked through for garbage neither now nor later.
+    gc.disable()
     # What the person who runs the tests has set for all meetings is not part of any.
     os.environ["MOOT_CONFIG"] = os.devnull
     if MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK):
@@ -74,6 +77,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for path in by_length:
         min(shares, key=len).extend(files[path])
     items[:] = itertools.chain.from_iterable(shares)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 class PostgresServer:

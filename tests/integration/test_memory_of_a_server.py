@@ -4,6 +4,7 @@ import asyncio
 import gc
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,14 @@ async def hold_sessions(client: httpx2.AsyncClient, count: int) -> list[str]:
         await call("cstp.closeDeliberation", deliberationId=session, force=True)
         held.append(session)
     return held
+
+
+@pytest.fixture(autouse=True)
+def _looks_at_everything() -> Iterator[None]:
+    """What was imported before the first test is looked at as well: tables of modules are among it."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 def count_objects() -> Counter[str]:

@@ -19,11 +19,11 @@ from typing import Any, Final, Generic, TypeVar
 
 from hypothesis import strategies as st
 
-from moothall.codec.answers import MAX_ANSWER_LENGTH, Reading, build_reply, read_answer, read_strictly
+from moothall.codec.answers import MAX_ANSWER_LENGTH, Reading, build_reply, parse_answer, read_answer, read_strictly
 from moothall.codec.schemas import get_own_schema
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, BudgetKind, Usage
-from moothall.domain.effects import AnswerRules, Ask, Brief, Rulebook, fold
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Rulebook, fold
 from moothall.domain.facts import (
     AsksSent,
     AsksWithdrawn,
@@ -73,6 +73,11 @@ _LOSSES: Final[tuple[Loss, ...]] = (
 )
 _BUDGETS: Final[tuple[BudgetKind, ...]] = ("tokens", "money", "time")
 _USAGES: Final = (FREE, Usage(tokens_in=40, tokens_out=9, cost=12, calls=1), Usage(tokens_in=7, calls=2))
+# Built once: a strategy is checked when it is first drawn from.
+_FATES: Final = st.tuples(st.integers(0, 15), st.sampled_from(_USAGES))
+_PAUSES: Final = st.sampled_from((0, 1, 30))
+_COUNTS: Final = st.sampled_from((1, 1, 2, 3))
+_LOST: Final = st.sampled_from(_LOSSES)
 _TEXTS: Final = ("And the cost?", "# Now\n[#9 bob]\u2028| x", "那预算呢？", "\x1b[2J\u202eevil", " ")
 
 DrawFact = Callable[[st.DataObject, Ask], Fact]
@@ -105,12 +110,11 @@ def build_fact_source(rules: Rulebook[Any], said: Mapping[str, st.SearchStrategy
     chosen = st.sampled_from((0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 3))
 
     def draw_fact(data: st.DataObject, ask: Ask) -> Fact:
-        fate = data.draw(st.integers(0, 15))
-        usage = data.draw(st.sampled_from(_USAGES))
+        fate, usage = data.draw(_FATES)
         if fate < 12:
             return build_reply(rules.forms[ask.kind], ask.id, ask.seat, data.draw(said[ask.kind]), usage)
         if fate < 14:
-            return SeatLost(ask=ask.id, seat=ask.seat, reason=data.draw(st.sampled_from(_LOSSES)), usage=usage)
+            return SeatLost(ask=ask.id, seat=ask.seat, reason=data.draw(_LOST), usage=usage)
         return data.draw(outside[data.draw(chosen)])
 
     return draw_fact
@@ -135,7 +139,7 @@ def play_session(contract: RulebookContract[S], data: st.DataObject) -> PlayedSe
     snapshot, first = writer.write_opening(_SESSION, data.draw(contract.openings), START)
     entries, now, arrived, interruptions = [first.entry], START, list[Fact](), 0
     while not snapshot.is_closed:
-        now += timedelta(seconds=data.draw(st.sampled_from((0, 1, 30))))
+        now += timedelta(seconds=data.draw(_PAUSES))
         batch = step(writer, snapshot, arrived, now, frozenset(), since=START)
         _check_step(snapshot, arrived, [written.entry for written in batch.written])
         snapshot = batch.snapshot
@@ -160,7 +164,7 @@ def _draw_arrivals(
 ) -> list[Fact]:
     """What comes in before the next step: one fact or some, among them such as nobody waits for."""
     arrived: list[Fact] = []
-    for _ in range(data.draw(st.sampled_from((1, 1, 2, 3)))):
+    for _ in range(data.draw(_COUNTS)):
         ask = data.draw(st.sampled_from(asks))
         fact = _refuse_alternative(contract, snapshot, ask, contract.happens(data, ask))
         if isinstance(fact, Reply | SeatLost) or may_interrupt:
@@ -269,7 +273,18 @@ def _check_answer_rules(rules: Rulebook[S], state: S, brief: Brief) -> None:
     assert (alone.form, alone.fills, alone.person is None) == (brief.form, brief.fills, brief.person is None)
     schema = get_own_schema(brief)
     value = draw_value(schema, Random(f"{brief.ask.id} {json.dumps(schema, sort_keys=True)}"))  # noqa: S311
-    assert _try_to_read(alone, value) == _try_to_read(brief, value)
+    # Form and filled fields are equal: both parse it in the same way, so that it is parsed once.
+    said = _try_to_parse(brief.form, value, {**brief.fills, **value} if isinstance(value, dict) else value)
+    plain = AnswerRules(**{each.name: getattr(brief, each.name) for each in fields(AnswerRules)})
+    assert _try_to_read(alone, said) == _try_to_read(plain, said)
+
+
+def _try_to_parse(form: AnswerForm, value: object, whole: object) -> object:
+    try:
+        said = parse_answer(form, whole)
+    except BadAnswer:
+        return value
+    return said if isinstance(said, form.shape) else value
 
 
 def _try_to_read(rules: AnswerRules, value: object) -> Reading | str:
