@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import errno
 import fcntl
 import json
 import os
@@ -149,19 +150,48 @@ class _Warm:
     """Runs commands in forks of one process that has loaded Moot; see warm.py."""
 
     def __init__(self) -> None:
-        self._link, other = socket.socketpair()
-        os.set_inheritable(other.fileno(), True)
-        environ = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8"}
-        program = Path(__file__).with_name("warm.py")
-        self._process = subprocess.Popen(
-            [sys.executable, str(program), str(other.fileno())], env=environ, pass_fds=[other.fileno()]
-        )
-        other.close()
+        self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self._close)
         # Loading all of Moot is a minute's work on a busy machine, and no part of any command.
-        self._link.settimeout(STARTING_SECONDS)
-        assert self._link.recv(6) == b"ready\n"
+        end = time.monotonic() + STARTING_SECONDS
+        while not self._connect():
+            assert time.monotonic() < end, "the process that runs commands does not start"
+            time.sleep(0.02)
         self._link.settimeout(DEADLINE)
+
+    def _connect(self) -> bool:
+        """Whether it is reached: all workers of a run have one, which the first of them starts and the last one's end ends."""
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"of-{os.getpid()}")
+        path = Path(tempfile.gettempdir()) / f"moot-warm-{run}"
+        self._link = socket.socket(socket.AF_UNIX)
+        self._link.settimeout(STARTING_SECONDS)
+        try:
+            self._link.connect(str(path))
+            # Nothing comes if it was about to end.
+            if self._link.recv(6) == b"ready\n":
+                return True
+        except FileNotFoundError:
+            self._start(path)
+        except ConnectionError:
+            # Another worker is about to start it, or it could not load.
+            if self._process is not None and self._process.poll():
+                path.unlink()
+                raise
+        self._link.close()
+        return False
+
+    def _start(self, path: Path) -> None:
+        with socket.socket(socket.AF_UNIX) as door:
+            try:
+                door.bind(str(path))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+                return
+            door.listen()
+            environ = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8"}
+            words = [sys.executable, str(Path(__file__).with_name("warm.py")), str(door.fileno())]
+            self._process = subprocess.Popen(words, env=environ, pass_fds=[door.fileno()])
 
     def run(
         self,
@@ -217,7 +247,9 @@ class _Warm:
 
     def _close(self) -> None:
         self._link.close()
-        self._process.wait(timeout=DEADLINE)
+        # Other workers may still need it.
+        if self._process is not None and "PYTEST_XDIST_TESTRUNUID" not in os.environ:
+            self._process.wait(timeout=DEADLINE)
 
 
 @cache

@@ -2,10 +2,11 @@
 
     python warm.py DESCRIPTOR
 
-It loads the command line once and forks for every request, so that a command takes milliseconds: in a process of its own, with
-its own environment, folder, standard streams and exit code, as the installed script would have. A command that runs beside its
-test (a server) has a fourth open file, to which its process id is written and, when it has ended, its exit code. A request may
-name a Python file that is run in place of the command, and say that the streams are a terminal, which becomes the command's own.
+It loads the command line once and forks for every caller of a listening socket, and for each of a caller's requests, so that a
+command takes milliseconds: in a process of its own, with its own environment, folder, standard streams and exit code, as the
+installed script would have. It ends when its last caller has gone. A command that runs beside its test (a server) has a fourth
+open file, to which its process id is written and, when it has ended, its exit code. A request may name a Python file that is run
+in place of the command, and say that the streams are a terminal, which becomes the command's own.
 """
 
 import fcntl
@@ -23,6 +24,7 @@ import termios
 import threading
 import traceback
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
 
 import moothall
 from moothall.app.demos import list_demos
@@ -72,6 +74,31 @@ assert threading.active_count() == 1, threading.enumerate()
 # No fork looks through all of this for garbage, which would also copy it page by page.
 gc.collect()
 gc.freeze()
+
+
+def answer_callers(door: socket.socket) -> None:
+    """Serve whoever connects, until the last has gone."""
+    path, callers = door.getsockname(), 0
+    door.settimeout(0.2)
+    try:
+        while True:
+            with suppress(TimeoutError):
+                link, _ = door.accept()
+                callers += 1
+                if os.fork() == 0:
+                    door.close()
+                    link.settimeout(None)
+                    with suppress(ConnectionError):
+                        serve(link)
+                    os._exit(0)
+                link.close()
+            while callers and os.waitpid(-1, os.WNOHANG)[0]:
+                callers -= 1
+                if not callers:
+                    return
+    finally:
+        Path(path).unlink()
+        door.close()
 
 
 def serve(link: socket.socket) -> None:
@@ -159,4 +186,4 @@ def _become(request: dict[str, object], files: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    answer_callers(socket.socket(fileno=int(sys.argv[1])))
