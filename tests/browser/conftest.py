@@ -4,11 +4,14 @@ Every page fails its test on an error in its console, an exception, a violation 
 another origin. Waits are those of Playwright, with limits that a busy machine keeps.
 """
 
+import fcntl
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,14 +84,28 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     def show(language: Language) -> Server:
         if language not in found:
             folder = tmp_path_factory.mktemp(language)
-            record_demos(folder / "home", languages=(language,))
+            shutil.copytree(_record_once(tmp_path_factory, language), folder / "home")
             found[language] = Server(Cli(folder / "home", folder))
-            fill_memory(found[language].local, language)
         return found[language]
 
     yield show
     for server in found.values():
         server.kill()
+
+
+def _record_once(factory: pytest.TempPathFactory, language: Language) -> Path:
+    """The home of `shown`, which the first worker that needs it makes for all."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"shown-{language}"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            record_demos(folder / "home", languages=(language,))
+            with Server(Cli(folder / "home", folder)) as server:
+                fill_memory(server.local, language)
+                server.stop()
+            (folder / "done").touch()
+    return folder / "home"
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from tests.acceptance.server import STEPS, Server
 from tests.browser.pages import Visit
 from tests.browser.test_live import BROKEN, LOST, timeline
 
-TABS = 20
+TABS = 8
+"""More than the six connections that a browser allows to a host: with a stream each, the last would never load."""
 WITHOUT_LOCKS = "Object.defineProperty(navigator, 'locks', { get: () => undefined })"
 """For an init script: a browser that reads a server of plain http on another machine."""
 SHOWN = """is => {
@@ -58,10 +59,10 @@ def stopped(server: Server) -> Iterator[None]:
         os.kill(server.pid, signal.SIGCONT)
 
 
-def test_twenty_tabs_share_one_stream_and_the_one_that_reads_it_may_be_closed(own_server: Server, visit: Visit) -> None:
+def test_many_tabs_share_one_stream_and_the_one_that_reads_it_may_be_closed(own_server: Server, visit: Visit) -> None:
     """W-9: a browser allows six connections to a host; every tab sees its own meeting live, whichever tab was closed."""
     server = own_server
-    sessions = [server.local.opened(topic=f"Question {number}?") for number in range(10)]
+    sessions = [server.local.opened(topic=f"Question {number}?") for number in range(TABS // 2)]
     first = visit(server, f"/s/{sessions[0]}")
     tabs = [first, *(visit(server, f"/s/{sessions[n % len(sessions)]}", context=first.context) for n in range(1, TABS))]
     for tab in tabs:
