@@ -295,16 +295,16 @@ def test_the_pipeline_that_ships_runs_as_it_is(cli: Cli, language: str) -> None:
     """C-5, C-6, C-10: ten agents; a rejection leads back, another to a consultation; whoever does not know names another."""
     cli("pipeline", "run", "contest", "--language", language, "--session", "one")
     status = cli.json("pipeline", "status", "one")
-    assert status["ended_by"] == "completed"
+    assert status["endedBy"] == "completed"
     assert {step["agent"] for step in status["steps"]} == {
         *("reader", "researcher", "modeler", "data_engineer", "code_translator", "model_trainer", "validator", "writer"),
         *("visualizer", "advisor"),
     }
-    assert [(each["from"], each["to"], each["status"]) for each in status["consultations"]][:2] == [
+    assert [(each["seat"], each["to"], each["status"]) for each in status["consultations"]][:2] == [
         ("reader", "advisor", "unknown"),
         ("reader", "researcher", "answered"),
     ]
-    assert ("validator", "model_trainer") in {(each["from"], each["to"]) for each in status["consultations"]}
+    assert ("validator", "model_trainer") in {(each["seat"], each["to"]) for each in status["consultations"]}
     order = kinds(cli, "one")
     assert order.count("pipeline.step_rejected") == 2
     made = json.loads(cli("export", "one", "artefacts").out)["artefacts"]
@@ -366,7 +366,7 @@ def test_a_gate_may_be_a_program(cli: Cli, program: str, ended_by: str, verdicts
     (cli.cwd / "tests.toml").write_text(f'argv = {argv}\nwords = "{{prompt}}"\njudges = true\n')
     (cli.cwd / "line.toml").write_text(PROGRAM_GATE.format(patience=3 if "sleep" in program else 60))
     cli("pipeline", "run", "line.toml", "--session", "one", code=0 if ended_by == "completed" else 4)
-    assert cli.json("pipeline", "status", "one")["ended_by"] == ended_by
+    assert cli.json("pipeline", "status", "one")["endedBy"] == ended_by
     given = [fact for fact in facts(cli("export", "one", "jsonl").out) if fact["fact"] == "pipeline.verdict_given"]
     assert "".join(fact["said"]["verdict"][0] for fact in given) == verdicts
     assert {fact["origin"] for fact in given} <= {"program:tests"}
@@ -393,7 +393,7 @@ def test_a_copy_of_the_pipeline_that_ships_runs_too(cli: Cli) -> None:
     """C-10: what `show` prints, in a file of one's own."""
     (cli.cwd / "mine.toml").write_text(cli("pipeline", "show", "contest").out, encoding="utf-8")
     cli("pipeline", "run", "mine.toml", "--session", "one")
-    assert cli.json("pipeline", "status", "one")["ended_by"] == "completed"
+    assert cli.json("pipeline", "status", "one")["endedBy"] == "completed"
 
 
 def test_a_pipeline_goes_on_from_another_folder(cli: Cli) -> None:

@@ -43,6 +43,7 @@ class PipelineOut(ApiModel):
     session_id: str
     status: Literal["thinking", "parked", "concluded", "cancelled"]
     ended_by: str | None = None
+    is_running: bool = Field(description="Whether a process works on it now.")
     steps: list[StepLine]
     consultations: list[ConsultationOut]
     result: str | None = Field(default=None, description="The last artefact, once all steps are done.")
@@ -93,12 +94,13 @@ async def get_pipeline(call: Call, session_id: SessionRef) -> PipelineOut:
     """The state of a pipeline: its steps, the agent at work, the consultations, and the result once all steps are done."""
     timeline = await call.moot.load_timeline(session_id)
     if not isinstance(timeline, PipelineTimeline):
-        raise BadSetting(f"session {session_id!r} is not a pipeline; use get_session for it")
+        raise BadSetting(f"session {session_id!r} is not a pipeline; get_session or `moot show` shows it")
     decision = build_decision(timeline)
     return PipelineOut(
         session_id=session_id,
         status=decision.status,
         ended_by=decision.ended_by,
+        is_running=await call.moot.is_running(session_id),
         steps=list_step_lines(timeline),
         consultations=[
             ConsultationOut.collect(

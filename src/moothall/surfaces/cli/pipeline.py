@@ -1,26 +1,23 @@
 """`moot pipeline`: a director takes a task through steps."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import click
 
-from moothall.app.moot import Moot
 from moothall.app.pipelines import build_pipeline_options, list_shipped, load_pipeline, read_shipped_text
 from moothall.app.session_options import Options
 from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
-from moothall.locale.catalogues import CONSULTATION_PROMPT
+from moothall.locale.catalogues import CONSULTATION_PROMPT, PIPELINE_REPORT
 from moothall.locale.texts import list_languages
-from moothall.protocols.consultation.timeline import get_consultations
 from moothall.protocols.pipeline.facts import PipelineOpened
-from moothall.protocols.pipeline.timeline import PipelineTimeline, list_step_lines
+from moothall.surfaces.api.method import Call
+from moothall.surfaces.api.pipelines import METHODS, PipelineOut
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import LazyGroup
+from moothall.surfaces.cli.operations import Command
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options, wait_option
-from moothall.surfaces.cli.output import CommandResult, Note, moot_command
+from moothall.surfaces.cli.output import Note
 from moothall.surfaces.cli.requirement import check_required, require_option
 from moothall.surfaces.cli.terminal_session import TerminalSession, open_and_hold
 
@@ -83,40 +80,39 @@ def resume_pipeline(session: str, wait: float | None, required: tuple[str, ...],
     async def work() -> int:
         check_required(required)
         async with terminal.open_moot() as moot:
-            await load_pipeline_timeline(moot, session)
+            if (await moot.load_plugin(parse_session_id(session))).name != "pipeline":
+                raise BadSetting(f"session {session!r} is not a pipeline; resume it with: moot resume {session}")
             await moot.prepare_resume(session)
             return await terminal.hold(moot, as_json=as_json, wait=wait or 0.0)
 
     raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
 
 
-@pipeline.command(name="status")
-@click.argument("session")
-@moot_command
-async def pipeline_status(moot: Moot, session: str) -> CommandResult:
-    """Show the steps of a pipeline, the agent at work and the consultations so far.
+async def _describe_status(call: Call, result: PipelineOut) -> list[str]:
+    language = (await call.moot.load_timeline(result.session_id)).language
+    states, statuses = PIPELINE_REPORT[language].states, CONSULTATION_PROMPT[language].statuses
+    lines = []
+    for step in result.steps:
+        mark = "▶" if step.state == "current" else " "
+        kind = " [gate]" if step.gate else ""
+        done = f" × {step.done}" if step.done > 1 else ""
+        lines.append(f"{mark} {step.number:>2}. {step.name}{kind}: {step.agent}, {states[step.state]}{done}")
+    for each in result.consultations:
+        lines.append(f"   {each.seat} → {one_line(each.to)}: {statuses[each.status]} {each.record}".rstrip())
+    if result.status in {"thinking", "parked"} and not result.is_running:
+        lines.append(Note(f"No process runs it; resume it with: moot pipeline resume {result.session_id}"))
+    return lines
 
-    \b
-    moot pipeline status think_20261115_001
-    """
-    timeline = await load_pipeline_timeline(moot, session)
-    is_running = await moot.is_running(session)
-    lines = list(_describe_status(timeline))
-    if timeline.closed is None and not is_running:
-        lines.append(Note(f"No process runs it; resume it with: moot pipeline resume {session}"))
-    return CommandResult(json=build_status_json(timeline, is_running=is_running), lines=lines)
 
-
-def _describe_status(timeline: PipelineTimeline) -> Iterator[str]:
-    for line in list_step_lines(timeline):
-        mark = "▶" if line.state == "current" else " "
-        kind = " [gate]" if line.gate else ""
-        done = f" × {line.done}" if line.done > 1 else ""
-        yield f"{mark} {line.number:>2}. {line.name}{kind}: {line.agent}, {timeline.words.states[line.state]}{done}"
-    statuses = CONSULTATION_PROMPT[timeline.language].statuses
-    for each in get_consultations(timeline).consultations:
-        path = each.filed.path if each.filed is not None else ""
-        yield f"   {each.seat} → {one_line(each.to)}: {statuses[each.status]} {path}".rstrip()
+pipeline.add_command(
+    Command(
+        method=METHODS["moot.getPipeline"],
+        describe=_describe_status,
+        help="Show the steps of a pipeline, the agent at work and the consultations so far.",
+        examples="moot pipeline status think_20261115_001",
+        arguments=["session_id"],
+    ).build("status")
+)
 
 
 @pipeline.command(name="show")
@@ -133,30 +129,3 @@ def show_pipeline(name: str | None, language: Language) -> None:
     except BadSetting as error:
         output.fail(error)
     output.print_line("\n".join(lines))
-
-
-async def load_pipeline_timeline(moot: Moot, session: str) -> PipelineTimeline:
-    """A pipeline; raises BadSetting for a session of another kind."""
-    timeline = await moot.load_timeline(parse_session_id(session))
-    if not isinstance(timeline, PipelineTimeline):
-        raise BadSetting(f"session {session!r} is not a pipeline; `moot show {session}` shows it")
-    return timeline
-
-
-def build_status_json(timeline: PipelineTimeline, *, is_running: bool) -> dict[str, Any]:
-    return {
-        "session": timeline.session,
-        "running": is_running,
-        "ended_by": timeline.closed.ended_by if timeline.closed is not None else None,
-        "steps": list_step_lines(timeline),
-        "consultations": [
-            {
-                "from": each.seat,
-                "to": each.to,
-                "status": each.status,
-                "number": None if each.filed is None else each.filed.number,
-                "record": None if each.filed is None else each.filed.path,
-            }
-            for each in get_consultations(timeline).consultations
-        ],
-    }
