@@ -147,7 +147,7 @@ def build_default_report(timeline: SessionTimeline, decision: Decision) -> Repor
             *build_claims(words.open_questions, decision.open_questions, words),
             *build_positions(decision, words),
             *build_section(words.timeline, [build_line_card(line) for line in timeline.lines]),
-            *build_losses(timeline, words, sealed=words.sealed if timeline.shared_state.is_sealed else ""),
+            *build_losses(timeline, words),
             *build_seats(timeline.session_state.seats, words),
         ),
     )
@@ -433,9 +433,10 @@ def build_line_card(line: TimelineLine, *marks: blocks.Text, content: Iterable[B
 
 
 def build_losses(
-    timeline: SessionTimeline, words: SharedReportText, *, phases: Mapping[str, str] | None = None, sealed: str = ""
+    timeline: SessionTimeline, words: SharedReportText, *, phases: Mapping[str, str] | None = None
 ) -> tuple[Block, ...]:
-    """Each single loss with its reason. `phases` name what was asked for; `sealed` hides how an answer was malformed."""
+    """Each single loss with its reason. `phases` name what was asked for."""
+    sealed = words.sealed if timeline.shared_state.is_sealed else ""
     asked_for = {**words.asked_for, **(phases or {})}
     rows = [
         (

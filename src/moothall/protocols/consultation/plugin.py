@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from annotated_types import MaxLen
 
 from moothall.domain.budget import ExpectedCalls
-from moothall.domain.consult import ConsultKind, ConsultRequest
+from moothall.domain.consult import ConsultKind, ConsultRequest, ConsultText
 from moothall.domain.facts import Entry
 from moothall.domain.ids import SessionId, parse_seat_id
 from moothall.domain.replace import copy_fields
@@ -24,8 +24,6 @@ from moothall.reports import sections
 from moothall.reports.blocks import Card, Report, Strong, build_section
 from moothall.reports.decision import Decision, SourcedClaim
 from moothall.reports.timeline import SessionTimeline
-
-QuestionText = Annotated[str, MaxLen(8_000)]
 
 
 def wrap_with_consultations(plugin: AnyPlugin) -> AnyPlugin:
@@ -58,8 +56,8 @@ class ConsultationSettings:
 
     asker: Annotated[str, MaxLen(64)] = ""
     to: Annotated[str, MaxLen(64)] = ""
-    background: QuestionText = ""
-    understanding: QuestionText = ""
+    background: ConsultText = ""
+    understanding: ConsultText = ""
     kind: ConsultKind = "knowledge"
 
 

@@ -169,7 +169,7 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
     """Build the brief of the consulted seat: the question and its own role, nothing of what others said."""
     language, seat = state.opened.language, state.seat(ask.seat)
     words = CONSULTATION_PROMPT[language]
-    question = render_request(language, _shorten_request(current.request), ask.seat)
+    question = render_request(language, current.request, ask.seat)
     lines = [words.you.format(seat=seat.id)]
     lines += [one_line(seat.stance)] if seat.stance else []
     lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
@@ -278,12 +278,3 @@ def _wrap_validator(fault: Fault, direct: str | None) -> Fault:
         return direct if isinstance(said, ConsultRequest) else fault(said)
 
     return find_fault
-
-
-def _shorten_request(request: ConsultRequest) -> ConsultRequest:
-    return replace(
-        request,
-        question=shorten_text(request.question, 2 * MAX_PART_LENGTH),
-        background=shorten_text(request.background, MAX_PART_LENGTH),
-        understanding=shorten_text(request.understanding, MAX_PART_LENGTH),
-    )

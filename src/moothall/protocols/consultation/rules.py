@@ -121,7 +121,7 @@ class ConsultingRulebook:
         paused = {current.ask, *(each.ask for each in state.waiting), *(ask.id for ask in asks if _is_to_consult(state, ask))}
         going = [_to_outer_ask(state, ask) for ask in asks if ask.id not in paused]
         # The answer is handed back only when its record is on disk.
-        if current.status == "filing":
+        if current.is_settled:
             filing = Ask(id=current.record_ask, seat=DIRECTOR.id, kind=facts.RECORD, turn=current.number, patience=FILING_SECONDS)
             return (*going, filing)
         busy = [ask for ask in going if ask.seat == current.to and ask.id in state.put]
@@ -180,11 +180,11 @@ class ConsultingRulebook:
             case facts.ConsultationBegun():
                 return _apply_begin(after, fact)
             case facts.ConsultationAnswered(ask=ask, said=facts.Advice() as advice):
-                if current is None or current.status != "asking" or ask != current.consult_ask:
+                if current is None or current.is_settled or ask != current.consult_ask:
                     return after
-                return fast_replace(after, current=replace(current, status="filing", advice=advice, at=entry.at))
+                return fast_replace(after, current=replace(current, advice=advice, at=entry.at))
             case facts.ConsultationFiled(ask=ask, said=facts.RecordLocation() as filed):
-                if current is None or current.status != "filing" or ask != current.record_ask:
+                if current is None or not current.is_settled or ask != current.record_ask:
                     return after
                 return _apply_end(after, current, filed)
             case facts.ConsultationFailed(consultation=number, reason=reason):
@@ -193,7 +193,7 @@ class ConsultingRulebook:
                 # Advice that could not be recorded does not count: everything that a seat was told must be on file.
                 if reason == "unrecorded":
                     return _apply_end(after, replace(current, advice=None, failure=reason), None)
-                return fast_replace(after, current=replace(current, status="filing", failure=reason, at=entry.at))
+                return fast_replace(after, current=replace(current, failure=reason, at=entry.at))
             case SeatLost(ask=ask) if current is not None and ask in {current.consult_ask, current.record_ask}:
                 return _apply_loss(after, current, fact, entry)
             case SessionForked():
@@ -209,10 +209,10 @@ class ConsultingRulebook:
     def _apply_request(self, state: ConsultingState, fact: facts.ConsultationRequested) -> ConsultingState:
         current = state.current
         # The consulted seat itself asks for a consultation: nesting is refused once, then it must answer directly.
-        if current is not None and current.status == "asking" and (fact.ask, fact.seat) == (current.consult_ask, current.to):
-            nested = PendingRequest(ask=fact.ask, seat=fact.seat, request=fact.said)
+        if current is not None and not current.is_settled and (fact.ask, fact.seat) == (current.consult_ask, current.to):
             # Scripted participants answer by count: the request used up one of their answers.
-            return fast_replace(state, nested=nested, extra=_increment_count(state.extra, f"{facts.CONSULT}.{fact.seat}"))
+            extra = _increment_count(state.extra, f"{facts.CONSULT}.{fact.seat}")
+            return fast_replace(state, current=replace(current, nested_to=fact.said.to), extra=extra)
         asks = [effect for effect in self.decide_inner(state) if isinstance(effect, Ask)]
         settled = next((ask for ask in asks if _to_outer_ask(state, ask).id == fact.ask and ask.seat == fact.seat), None)
         if settled is None or settled.id in {current.ask if current else None, *(each.ask for each in state.waiting)}:
@@ -305,11 +305,9 @@ def _find_next_request(state: ConsultingState, asks: tuple[Ask, ...]) -> Pending
 
 def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping[AskId, Ask]) -> Fact | None:
     """Return the next fact that the running consultation leads to by itself."""
-    if state.nested is not None:
-        return facts.ConsultationRefused(
-            ask=state.nested.ask, seat=state.nested.seat, to=state.nested.request.to, reason="nested"
-        )
-    if current.status == "filing":
+    if current.nested_to:
+        return facts.ConsultationRefused(ask=current.consult_ask, seat=current.to, to=current.nested_to, reason="nested")
+    if current.is_settled:
         is_over = current.filings >= MAX_FILINGS
         return facts.ConsultationFailed(consultation=current.number, reason="unrecorded") if is_over else None
     # The protocol no longer waits for the asker, so nobody needs the answer.
@@ -335,8 +333,8 @@ def _increment_count(counts: Mapping[Any, int], key: Any) -> dict[Any, int]:
 
 def _apply_refusal(state: ConsultingState, fact: facts.ConsultationRefused) -> ConsultingState:
     current = state.current
-    if state.nested is not None and fact.ask == state.nested.ask and current is not None:
-        return fast_replace(state, nested=None, current=replace(current, tries=current.tries + 1, is_direct=True))
+    if current is not None and current.nested_to and fact.ask == current.consult_ask:
+        return fast_replace(state, current=replace(current, nested_to="", tries=current.tries + 1, is_direct=True))
     waiting = state.waiting
     if waiting and waiting[0].ask == fact.ask:
         state = fast_replace(state, waiting=waiting[1:])
@@ -385,10 +383,10 @@ def _apply_end(state: ConsultingState, current: Consultation, filed: facts.Recor
 
 
 def _apply_loss(state: ConsultingState, current: Consultation, fact: SeatLost, entry: Entry) -> ConsultingState:
-    if current.status == "filing" and fact.ask == current.record_ask:
+    if current.is_settled and fact.ask == current.record_ask:
         return fast_replace(state, current=replace(current, filings=current.filings + 1))
-    if current.status == "asking" and fact.ask == current.consult_ask:
-        return fast_replace(state, current=replace(current, status="filing", failure=fact.reason, at=entry.at))
+    if not current.is_settled and fact.ask == current.consult_ask:
+        return fast_replace(state, current=replace(current, failure=fact.reason, at=entry.at))
     return state
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Entry, Fact, Reply, SeatLost
@@ -73,7 +73,8 @@ class PendingRequest:
 class Consultation:
     """A consultation: first the other seat is asked, then the record is written and `filed`, and the asker reads its outcome.
 
-    `tries` and `filings` count failed attempts; `is_direct`: the consulted seat was asked to answer without asking further.
+    `tries` and `filings` count failed attempts; `nested_to` is whom the consulted seat itself would ask, until that is refused;
+    `is_direct`: it was asked to answer without asking further.
     """
 
     number: int
@@ -81,14 +82,19 @@ class Consultation:
     seat: SeatId
     to: SeatId
     request: ConsultRequest
-    status: Literal["asking", "filing"] = "asking"
     tries: int = 0
     filings: int = 0
+    nested_to: str = ""
     is_direct: bool = False
     advice: Advice | None = None
     failure: str = ""
     at: datetime | None = None
     filed: RecordLocation | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether there is an answer or a failure, and only the record is to be written."""
+        return self.advice is not None or bool(self.failure)
 
     @property
     def consult_ask(self) -> AskId:
@@ -114,7 +120,6 @@ class ConsultingState(ProtocolState):
     again: Mapping[AskId, int] = field(default_factory=dict)
     extra: Mapping[str, int] = field(default_factory=dict)
     waiting: tuple[PendingRequest, ...] = ()
-    nested: PendingRequest | None = None
     current: Consultation | None = None
     begun: int = 0
     counts: Mapping[SeatId, int] = field(default_factory=dict)

@@ -30,7 +30,6 @@ NOTHING: Final = "–"
 def build_council_report(timeline: CouncilTimeline) -> Report:
     """Build the report at any time of a deliberation."""
     words, decision = COUNCIL_REPORT[timeline.language], build_decision(timeline)
-    sealed = words.sealed if timeline.state.is_sealed else ""
     return sections.build_report(
         timeline,
         decision,
@@ -49,7 +48,7 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
             *_build_readable(timeline, decision, words),
             *_build_passes(timeline, words),
             *build_timeline(timeline, words),
-            *sections.build_losses(timeline, words, phases=words.phases, sealed=sealed),
+            *sections.build_losses(timeline, words, phases=words.phases),
             *_build_seats(timeline, words),
         ),
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from moothall.app.rosters import build_consultation_options, parse_seats
-from moothall.domain.consult import ConsultKind
+from moothall.domain.consult import ConsultKind, ConsultText
 from moothall.domain.ids import MAX_SEAT_LENGTH, SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting
@@ -18,8 +18,6 @@ from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import ConsultationParams, collect_options
 
 METHODS = Operations()
-
-ConsultText = Annotated[str, Field(max_length=8_000)]
 
 
 class ConsultParams(ConsultationParams):
