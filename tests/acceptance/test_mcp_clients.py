@@ -136,7 +136,7 @@ async def conference_held(call: Callable[..., Awaitable[Json]]) -> None:
     second = await call("join_conference", **at, role="bob")
     assert [speech["text"] for speech in second["speeches"]] == ["## Stance\nLeft.\n"]
     await call("say_in_conference", **at, role="bob", text="## Stance\nRight.")
-    assert (await call("conference_status", **at))["status"] == "concluding"
+    assert (await call("conference_status", **at))["turn"]["status"] == "concluding"
     await call("relay_conference", **at)
     assert (await call("check_conference", **at))["damage"] == []
     assert (await call("repair_conference", **at))["done"] == []
@@ -280,9 +280,9 @@ def test_a_refusal_is_an_error_of_the_tool_with_a_sentence(server: Server, mode:
         ("contribute", {**ada, "type": "propose", "text": "x", "confidence": 1.5}, "confidence: "),
         ("contribute", {**ada, "type": "shout", "text": "x"}, "type: "),
         ("contribute", {**ada, "type": "propose", "text": "", "confidence": 0.5}, "needs a text"),
-        ("contribute", {"participant": "ada", "type": "pass"}, "deliberationId: is missing"),
+        ("contribute", {"participant": "ada", "type": "pass"}, "deliberationId is missing"),
         ("contribute", {"deliberationId": session, "type": "pass"}, "'participant' is missing"),
-        ("contribute", {**ada, "type": "pass", "loudly": True}, "loudly: is not a parameter of this call"),
+        ("contribute", {**ada, "type": "pass", "loudly": True}, "loudly is not a parameter of this call"),
         ("close_deliberation", {"deliberationId": session}, "no vote has been cast"),
         ("wait_for_turn", {**ada, "timeoutSeconds": 601}, "timeoutSeconds: "),
         ("open_deliberation", {"topic": "x", "participants": ["ada"]}, "participants: "),

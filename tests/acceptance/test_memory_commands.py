@@ -200,7 +200,7 @@ def test_a_review_with_a_key_counts_once_and_a_later_one_replaces_it(cli: Cli, d
             ["review", "db", "failure", "--choice", "SQLite."],
             "outcome 'failure' contradicts the choice 'SQLite.': that is what was",
         ),
-        (["review", "db", "success", "--key", "k" * 101], "--key: String should have at most 100 characters"),
+        (["review", "db", "success", "--key", "k" * 101], "--key has 101 characters; at most 100 are kept"),
     ],
 )
 def test_what_cannot_be_reviewed_is_refused_and_nothing_is_kept_of_it(library: Cli, words: list[str], told: str) -> None:

@@ -321,11 +321,18 @@ def test_a_database_of_another_program_is_left_alone(cli: Cli) -> None:
     assert is_open_to_others(cli)
 
 
-@pytest.mark.parametrize("text", ["", " \n", "x" * 20_001])
-def test_an_input_that_says_nothing_or_too_much_is_refused(cli: Cli, tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "TEXT is empty; say something"),
+        (" \n", "the input is empty; say something"),
+        ("x" * 20_001, "TEXT has 20001 characters; at most 20000 are kept"),
+    ],
+)
+def test_an_input_that_says_nothing_or_too_much_is_refused(cli: Cli, text: str, said: str) -> None:
     """P-7: one sentence, nothing recorded."""
     cli("run", "Input?", "--seat", "eve=mailbox", "--session", "s", code=3)
-    check_sentence(cli("input", "s", text, code=2), "the input ")
+    check_sentence(cli("input", "s", text, code=2), said)
     assert cli.json("list")["sessions"][0]["entries"] == 2
 
 

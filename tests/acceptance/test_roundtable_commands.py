@@ -97,7 +97,7 @@ def test_skipping_and_minutes_answer_in_json(cli: Cli) -> None:
     table = Table(cli)
     table.new("a", "b", rounds=1)
     assert json.loads(table("skip", "--as", "a", "--why", "ill", "--json").out)["skipped"][0]["detail"] == "ill"
-    nothing: object = {"conference": "cache", "status": "open", "minutes": None, "missingSections": []}
+    nothing: object = {"conference": "cache", "status": "open", "missingSections": []}
     assert json.loads(table("minutes", "--json", code=3).out) == nothing
     refused = json.loads(table("minutes", "--write", "-", "--json", stdin=MINUTES_TEXT, code=3).out)
     assert refused["error"]["kept"] == "aside/moderator_1.md"
@@ -131,7 +131,7 @@ def test_a_command_finds_the_nearest_table(cli: Cli) -> None:
         (("new", "c", "Q", "--role", "a=nosuch:thing"), "nosuch"),
         (("new", "c", "", "--role", "a"), "topic"),
         (("new", "c", "Q"), "--role"),
-        (("new", "c", "Q", "--role", "a", "--prompt", "x" * 2_001), f"(given: '{'x' * 60}')"),
+        (("new", "c", "Q", "--role", "a", "--prompt", "x" * 2_001), "prompt has 2001 characters; at most 2000 are kept"),
         (("join", "nosuch", "--as", "a"), "no conference is called 'nosuch'"),
         (("say", "nosuch", "--as", "a", "text.md"), "no conference is called 'nosuch'"),
         (("check", "nosuch"), "no conference is called 'nosuch'"),
@@ -378,11 +378,11 @@ def test_answers_for_programs_are_json(cli: Cli) -> None:
     table = Table(cli)
     found = table.new("a", "b")
     assert set(found) == {
-        *("conference", "folder", "sessionId", "turn", "turnsTaken", "skipped", "roles", "descriptions", "writing", "damage"),
-        *("consensusDeclared", "inputs", "missingSections"),
+        *("conference", "sessionId", "turn", "turnsTaken", "skipped", "roles", "descriptions", "writing", "damage"),
+        *("consensusDeclared", "inputs", "missingSections", "isRelayed"),
     }
     assert table.json("say", "--as", "b", code=3, stdin="x")["error"]["kept"] == "aside/b_1.md"
-    assert table.json("join", "--as", "b", code=3)["isTurn"] is False
-    assert table.json("check") == []
-    assert table.json("repair") == []
-    assert json.loads(cli("roundtable", "status", "--json", "--dir", str(cli.cwd)).out)[0]["conference"] == "cache"
+    assert table.json("join", "--as", "b", code=3)["isYourTurn"] is False
+    assert table.json("check") == {"conference": "cache", "damage": []}
+    assert table.json("repair") == {"conference": "cache", "done": []}
+    assert json.loads(cli("roundtable", "status", "--json", "--dir", str(cli.cwd)).out)["conferences"][0]["conference"] == "cache"

@@ -61,7 +61,7 @@ def test_a_role_that_nobody_has_makes_nothing(cli: Cli) -> None:
     table.new()
     before = tree(cli.cwd, "home")
     for name in ("../../x", "a/b", "..", "", "x\ny", "architect_1"):
-        assert "has no role" in table.say(name, code=2).err
+        assert ("has no role" if name else "'role' is missing") in table.say(name, code=2).err
     assert "has no role" in table("join", "--as", "../../x", code=2).err
     assert tree(cli.cwd, "home") == before
 
@@ -271,7 +271,7 @@ def test_a_conference_made_by_hand_is_taken_in(cli: Cli) -> None:
     found = table.status()
     assert found["turnsTaken"] == 4
     assert table.turn()["current_speaker"] == "b"
-    assert table.json("join", "--as", "b")["speeches"][-1][1] == speech("a", "number 4")
+    assert table.json("join", "--as", "b")["speeches"][-1]["text"] == speech("a", "number 4")
     table.go_on()
     assert (table.folder / "AGENDA.md").read_text() == "# Which cache?\n\nBackground.\n"
     # Whoever is woken next is told to read it.
@@ -457,7 +457,7 @@ def test_joining_reads_no_more_at_the_end_than_at_the_beginning(cli: Cli) -> Non
         program = cli.spawn_program(Path(__file__).with_name("opened.py"), str(log), *words)
         found = json.loads(program.communicate(timeout=DEADLINE)[0])
         assert program.returncode == 0
-        assert [name for name, _ in found["speeches"]] == [
+        assert [each["file"] for each in found["speeches"]] == [
             f"{number:03d}_{'abc'[(number - 1) % 3]}.md" for number in range(speeches - 2, speeches + 1)
         ]
         assert found["earlier"] == speeches - 3

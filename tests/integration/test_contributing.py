@@ -350,7 +350,7 @@ def test_an_over_long_key_is_refused() -> None:
     async def work() -> None:
         house = engine()
         session = await house.open(debate("eve", "fay"))
-        with pytest.raises(BadSetting, match="the key has 201 characters; at most 200 are taken"):
+        with pytest.raises(BadSetting, match="the key has 201 characters; at most 200 are kept"):
             await house.contribute(session, EVE, says("propose"), "k" * 201)
         assert len(await house.records(session)) == 1
 

@@ -10,7 +10,7 @@ import click
 import pytest
 from rich.cells import cell_len
 
-from moothall.surfaces.cli.main import LINES, LazyCommand, extract_first_sentence, main, translate
+from moothall.surfaces.cli.main import LINES, LanguageFormatter, LazyCommand, extract_first_sentence, main
 
 
 def list_lazy_commands(group: click.Group) -> list[LazyCommand]:
@@ -56,7 +56,7 @@ def test_help_is_in_the_readers_language_and_fits_its_columns(monkeypatch: pytes
         assert len(chinese.splitlines()) <= len(english.splitlines())
         # Of a terminal's columns Click leaves two blank.
         assert max(map(cell_len, chinese.splitlines())) <= width + 1
-    assert translate("Nobody has translated this.") == "Nobody has translated this."
+    assert LanguageFormatter().translate("Nobody has translated this.") == "Nobody has translated this."
     monkeypatch.setenv("MOOT_CONFIG", str(tmp_path / "none.toml"))
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert "选项：\n" in main.get_help(click.Context(main))

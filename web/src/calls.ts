@@ -430,20 +430,21 @@ export interface SessionFound {
   topic: string;
   status: string;
 }
-export interface Session {
+export interface SessionLine {
   sessionId: string;
   protocol: string;
   topic: string;
   status: "thinking" | "parked" | "concluded" | "cancelled" | "damaged" | "newer" | "not_installed";
-  parked: string;
   openedAt: string;
   lastAt: string;
   entries: number;
+  isHosted: boolean;
+  isDemo: boolean;
+  forkedFrom: string;
+  parked: string;
   standing: "decided" | "undecided" | "parked" | "waiting" | "running" | "stopped" | "cancelled" | "damaged" | "newer" | "not_installed";
   choice: string;
   strength: string;
-  isDemo: boolean;
-  forkedFrom: string;
   isImported: boolean;
   tags: string[];
   isAway: boolean;
@@ -451,7 +452,7 @@ export interface Session {
   saidEntry?: number | null;
 }
 export interface Sessions {
-  sessions: Session[];
+  sessions: SessionLine[];
   total: number;
 }
 export interface Setting {
@@ -607,7 +608,7 @@ export interface Results {
   "moot.getView": View;
   "moot.giveInput": Written;
   "moot.inviteSeat": Invite;
-  "moot.labelSession": Session;
+  "moot.labelSession": SessionLine;
   "moot.listDemos": Demos;
   "moot.listSessions": Sessions;
   "moot.listTokens": Tokens;

@@ -1,5 +1,5 @@
 // The view of a session, as docs/web-api.md describes it; what other calls answer stands in calls.ts.
-import type { RememberedObligation as Obligation, Results, Session } from "./calls";
+import type { RememberedObligation as Obligation, Results, SessionLine } from "./calls";
 
 export type {
   Amplification,
@@ -13,7 +13,7 @@ export type {
   Plan as SessionPlan,
   Reliability,
   RememberedObligation as Obligation,
-  Session as SessionLine,
+  SessionLine,
   Setting,
   TrustCase,
   Ask,
@@ -115,7 +115,7 @@ export interface Budget {
   turns: number;
   limits: Record<string, number | null>;
 }
-export type Standing = Session["standing"];
+export type Standing = SessionLine["standing"];
 /** The code of a language, such as "en". */
 export type Language = string;
 

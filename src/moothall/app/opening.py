@@ -27,6 +27,7 @@ from moothall.app.resources import Resources
 from moothall.app.seats import Seating, discover_platforms
 from moothall.app.session_options import Options, SeatFiller, refuse_by_protocol, validate_options
 from moothall.codec.schemas import get_adapter
+from moothall.codec.settings import explain_validation_error
 from moothall.domain.budget import DEFAULT_TOOL_RULES, DEFAULT_TURNS, GIVEN_TOOLS, Budget, ToolRules, ToolSwitch, parse_duration
 from moothall.domain.consult import ConsultRules
 from moothall.domain.effects import AnswerForm
@@ -139,9 +140,7 @@ def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Seque
     try:
         return get_adapter(plugin.settings).validate_python(values)
     except ValidationError as cause:
-        first = cause.errors(include_url=False)[0]
-        where, said = ".".join(map(str, first["loc"])), str(first["input"])[:60]
-        raise errors.BadSetting(f"setting {where}: {first['msg']} (given: {said!r})") from cause
+        raise errors.BadSetting(f"setting {explain_validation_error(cause)}") from cause
 
 
 def _build_budget(plugin: AnyPlugin, options: Options) -> Budget:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from moothall.app.given_files import fetch_bytes
 from moothall.app.plugins import load_kinds
-from moothall.codec.settings import KnownLanguage
+from moothall.codec.settings import KnownLanguage, explain_validation_error
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, validate_seats
@@ -108,27 +108,12 @@ def parse_panel(text: str, what: str, folder: Path) -> Panel:
     except tomllib.TOMLDecodeError as cause:
         raise BadPanel(f"{what} is not valid TOML: {cause}") from cause
     except ValidationError as cause:
-        raise BadPanel(f"{what}: {explain_form_error(cause, _TABLES)}") from cause
+        raise BadPanel(f"{what}: {explain_validation_error(cause, tables=_TABLES)}") from cause
     try:
         seats = tuple(seat.build(folder) for seat in form.seat)
     except MootError as cause:
         raise BadPanel(f"{what}: {cause}") from cause
     return Panel(seats=seats, **form.model_dump(exclude={"seat"}))
-
-
-def explain_form_error(cause: ValidationError, tables: Mapping[str, type[BaseModel]]) -> str:
-    """Say what is wrong in a file: where, and which keys there are. `tables` are the forms of its tables, by their names."""
-    first = cause.errors(include_url=False)[0]
-    where = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in first["loc"])
-    match first["type"]:
-        case "missing":
-            return f"{where} is missing"
-        case "extra_forbidden":
-            form = tables[str(first["loc"][0]) if len(first["loc"]) > 1 else ""]
-            known = ", ".join(field.alias or name for name, field in form.model_fields.items())
-            return f"{where} is not a known key; known: {known}"
-        case _:
-            return f"{where}: {first['msg']} (given: {str(first['input'])[:60]!r})"
 
 
 def load_panel(name: str, language: Language, environ: Mapping[str, str]) -> Panel:

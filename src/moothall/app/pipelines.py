@@ -37,10 +37,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from moothall.app.panels import Panel, SeatForm, explain_form_error, read_text_file, resolve_platform_path
+from moothall.app.panels import Panel, SeatForm, read_text_file, resolve_platform_path
 from moothall.app.rosters import parse_seats
 from moothall.app.session_options import Options
-from moothall.codec.settings import KnownLanguage, parse_toml
+from moothall.codec.settings import KnownLanguage, explain_validation_error, parse_toml
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting, FolderUnwritable, MootError
@@ -151,7 +151,7 @@ def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
     try:
         form = PipelineForm.model_validate(document)
     except ValidationError as cause:
-        raise BadSetting(f"{what}: {explain_form_error(cause, _TABLES)}") from cause
+        raise BadSetting(f"{what}: {explain_validation_error(cause, tables=_TABLES)}") from cause
     try:
         agents = tuple(_build_agent(form, each, folder) for each in form.agent)
     except MootError as cause:

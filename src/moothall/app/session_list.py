@@ -19,7 +19,7 @@ from moothall.app.resources import Resources
 from moothall.app.version import VERSION
 from moothall.codec.chain import to_datetime
 from moothall.disk.private import make_private_folder, write_private
-from moothall.domain.facts import Closed, Opened, SessionCancelled, SessionParked
+from moothall.domain.facts import Closed, Opened, SessionCancelled, SessionParked, SessionStatus
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import LABELS, Head
 from moothall.domain.safe_text import encode_fields
@@ -28,7 +28,6 @@ from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
 
 if TYPE_CHECKING:
     from moothall.memory.register import ArchivedSession, LabelBook, Register
-    from moothall.reports.decision import Status
 
 
 async def search_topics(environ: Mapping[str, str], query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
@@ -64,30 +63,41 @@ class SessionLine:
     session: SessionId
     protocol: str
     topic: str
-    status: "Status | Unreadable"
+    status: SessionStatus | Unreadable
     opened_at: datetime
     last_at: datetime
     entries: int
     is_hosted: bool = False
+    """Whether the server of this ledger runs it."""
     is_demo: bool = False
+    """Whether it is a demo: its words were written in advance."""
     forked_from: str = ""
+    """The session that it is a fork of."""
     parked: str = ""
-    standing: Standing | None = None
+    """Why a parked session cannot go on now."""
+    standing: Standing = "stopped"
     choice: str = ""
+    """What was decided, in a few words; empty where nothing was."""
     strength: str = ""
+    """What the decision is worth: strong, fair, weak, disputed, overruled or none."""
     is_imported: bool = False
+    """Whether it was held elsewhere, or begun there."""
     tags: tuple[str, ...] = ()
+    """Those that it was opened with, or was given later in their place."""
     is_away: bool = False
     """Whether it was put away: a list shows it to those who ask for it."""
+    said: str = ""
+    """Words that fit a query, where they were said in the session."""
+    said_entry: int | None = None
+    """The entry that holds them."""
 
     def to_json(self) -> dict[str, Any]:
-        """The session as a server lists it that was asked for no words."""
+        """The session as a server lists it."""
         encoded: dict[str, Any] = encode_fields(self)
-        del encoded["isHosted"]
-        return {**encoded, "said": ""}
+        return encoded
 
 
-_NOT_STORED: Final = {"session", "opened_at", "last_at", "entries", "is_away"}
+_NOT_STORED: Final = {"session", "opened_at", "last_at", "entries", "is_away", "said", "said_entry"}
 _STORED_FIELDS: Final = [each.name for each in fields(SessionLine) if each.name not in _NOT_STORED]
 """What the file has of a line; the rest is in the records themselves, or in the register of labels."""
 
@@ -230,7 +240,7 @@ class SessionList:
             return None
         values: list[Any] = [tuple(each) if isinstance(each, list) else each for each in fields[2:]]
         outcome = replace(_start_line(head), **dict(zip(_STORED_FIELDS, values, strict=True)))
-        line = replace(outcome, standing=None, choice="", strength="", is_imported=False)
+        line = replace(outcome, standing="stopped", choice="", strength="", is_imported=False)
         return self._cache(_CachedLine(head.first.hash, head.last.hash, line, outcome), is_new=False)
 
     def _cache(self, cached: _CachedLine, *, is_new: bool = True) -> _CachedLine:
@@ -320,7 +330,7 @@ class SessionList:
 
 
 def describe_status(
-    status: "Status | Unreadable", *, is_decided: bool = False, is_waiting: bool = False, is_running: bool = False
+    status: SessionStatus | Unreadable, *, is_decided: bool = False, is_waiting: bool = False, is_running: bool = False
 ) -> Standing:
     """Where a session stands, in one word for lists. `waiting`: for answers from outside; `stopped`: no process runs it."""
     if status == "concluded":
@@ -343,7 +353,7 @@ def _start_line(head: Head) -> SessionLine:
     )
 
 
-def _derive_status(last: object) -> "Status":
+def _derive_status(last: object) -> SessionStatus:
     if isinstance(last, SessionCancelled):
         return "cancelled"
     if isinstance(last, SessionParked):

@@ -96,6 +96,7 @@ def _parse_tool(name: str, table: Mapping[str, Any]) -> "ToolSource":
     from pydantic import ValidationError
 
     from moothall.codec.schemas import get_adapter
+    from moothall.codec.settings import explain_validation_error
     from moothall.domain.budget import GIVEN_TOOLS, ToolSwitch
     from moothall.domain.safe_text import is_web_address
     from moothall.participants.named_tools import ToolSource
@@ -105,8 +106,7 @@ def _parse_tool(name: str, table: Mapping[str, Any]) -> "ToolSource":
     try:
         source = ToolSource(name=name) if fault else get_adapter(ToolSource).validate_python({**table, "name": name})
     except ValidationError as cause:
-        first = cause.errors(include_url=False)[0]
-        raise BadSetting(f"[tools.{name}] {first['loc'][0]}: {first['msg']}") from cause
+        raise BadSetting(f"[tools.{name}] {explain_validation_error(cause)}") from cause
     is_server = bool(source.command or source.url)
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,30}", name) or name in {*GIVEN_TOOLS, *get_args(ToolSwitch)}:
         fault = "the name is one of Moot's own, or not of small letters, digits and '-'"

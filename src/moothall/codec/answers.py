@@ -13,6 +13,7 @@ from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
 from moothall.codec.non_answers import check_beside, check_echo, check_refusal, check_sides
 from moothall.codec.schemas import WRAPPER, build_schema, get_adapter, get_own_schema
+from moothall.codec.settings import explain_validation_error
 from moothall.domain.consult import MAX_PREFACE_LENGTH
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
 from moothall.domain.facts import Reply, list_worded_choices
@@ -146,7 +147,7 @@ def _parse(
         along = {f"left_out {name} {show_value(known)}" for name, known in fills.items()}
         said = get_adapter(form.shape).validate_python(value)
     except ValidationError as cause:
-        raise BadAnswer(_explain(form.kind, cause)) from cause
+        raise BadAnswer(f"{form.kind}: {explain_validation_error(cause, 'the answer')}") from cause
     if text is not None:
         check_refusal(said)
     return said, [note for note in notes if note not in along]
@@ -180,7 +181,7 @@ def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> ob
             value = raw[instead.field]
         return None if value is None else get_adapter(instead.shape).validate_python(value)
     except ValidationError as cause:
-        raise BadAnswer(_explain(instead.field, cause)) from cause
+        raise BadAnswer(f"{instead.field}: {explain_validation_error(cause, 'the answer')}") from cause
     except ValueError as cause:
         raise BadAnswer(str(cause)) from cause
 
@@ -233,9 +234,3 @@ def _read_text(form: AnswerForm, text: str, parser: LenientParser) -> object:
         return get_adapter(form.shape).dump_python(form.shape.from_text(text))  # type: ignore[attr-defined]  # it is a `FromText`
     except ValueError as cause:
         raise BadAnswer(str(cause)) from cause
-
-
-def _explain(name: str, cause: ValidationError) -> str:
-    first = cause.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "the answer"
-    return f"{name}: {where}: {first['msg']} (given: {str(first.get('input'))[:60]!r})"

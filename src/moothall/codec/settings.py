@@ -1,10 +1,11 @@
-"""Settings that may come from outside: TOML, parsed within bounds, and a language, one that Moot has words in."""
+"""What comes from outside: TOML, parsed within bounds, a language, one that Moot has words in, and what is wrong with a value."""
 
 import re
 import tomllib
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ValidationError, WithJsonSchema
 
 from moothall.domain.facts import Language
 from moothall.domain.language import validate_language
@@ -31,6 +32,40 @@ def parse_toml(text: str, what: str) -> dict[str, Any]:
         raise BadSetting(f"{what} is not valid TOML: {cause}") from cause
     except RecursionError as cause:
         raise BadSetting(f"{what} is nested too deeply") from cause
+
+
+def explain_validation_error(
+    cause: ValidationError, whole: str = "the parameters", tables: Mapping[str, type[BaseModel]] | None = None
+) -> str:
+    """Say what is wrong with what was given, in one sentence: where, and what is expected.
+
+    `tables` are the forms of a file's tables by their names: there people count from 1, and read which keys there are.
+    """
+    first = cause.errors(include_url=False)[0]
+    where, given = find_fault(cause, 0 if tables is None else 1) or whole, first.get("input")
+    match first["type"]:
+        case "missing":
+            return f"{where} is missing"
+        case "extra_forbidden" | "unexpected_keyword_argument" if tables is None:
+            return f"{where} is not a parameter of this call"
+        case "extra_forbidden" if tables is not None:
+            form = tables[str(first["loc"][0]) if len(first["loc"]) > 1 else ""]
+            known = ", ".join(field.alias or name for name, field in form.model_fields.items())
+            return f"{where} is not a known key; known: {known}"
+        case "value_error" if not first["loc"]:
+            return first["msg"].removeprefix("Value error, ")
+        case "string_too_long" if isinstance(given, str):
+            return f"{where} has {len(given)} characters; at most {first['ctx']['max_length']} are kept"
+        case "string_too_short" if not given:
+            return f"{where} is empty; say something"
+        case _:
+            return f"{where}: {first['msg'].removeprefix('Value error, ')} (given: {str(given)[:60]!r})"
+
+
+def find_fault(cause: ValidationError, start: int = 0) -> str:
+    """Return the path of the first fault, items counted from `start`, without the branches of unions that it names too."""
+    parts = cause.errors(include_url=False)[0]["loc"]
+    return ".".join(str(part + start) if isinstance(part, int) else part for part in parts if "[" not in str(part))
 
 
 def _validate(language: Language) -> Language:

@@ -7,7 +7,9 @@ facts that its rulebook computes, and one `Closed`; its `kinds` name all of them
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
+from typing import Annotated, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
+
+from annotated_types import MaxLen, MinLen
 
 from moothall.domain.budget import DEFAULT_TOOL_RULES, FREE, Budget, BudgetKind, ToolOutcome, ToolRules, Usage
 from moothall.domain.consult import ConsultRules
@@ -58,6 +60,11 @@ class ImportSource:
     session: str
 
 
+SessionStatus = Literal["thinking", "parked", "concluded", "cancelled"]
+MAX_KEY_LENGTH: Final = 200
+Key = Annotated[str, MaxLen(MAX_KEY_LENGTH)]
+InputText = Annotated[str, MaxLen(20_000)]
+RequiredInput = Annotated[InputText, MinLen(1)]
 ReadingRule = Literal["lenient", "strict"]
 """Whether a choice is read from a sentence, or only where it is named."""
 
@@ -186,8 +193,8 @@ class AsksWithdrawn(Fact):
 class InputGiven(Fact):
     """The user added a message to the session. `key` makes a retried call count once."""
 
-    text: str
-    key: str = ""
+    text: InputText
+    key: Key = ""
 
 
 @add_kind(CORE_KINDS, "close_called")

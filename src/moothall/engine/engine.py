@@ -9,16 +9,15 @@ from moothall import errors
 from moothall.codec.chain import compute_root_hash, find_chain_fault
 from moothall.domain import facts
 from moothall.domain.ids import SeatId, SessionId, daily_id, daily_prefix
+from moothall.domain.limits import validate_value
 from moothall.domain.records import StoredRecord
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, Swap, validate_seats, validate_swaps
 from moothall.domain.safe_text import fix_surrogates
 from moothall.engine.events import EntryAdded, Event, EventQueue
 from moothall.engine.given_texts import prepare_search
-from moothall.engine.outside_answers import MAX_KEY_LENGTH, MAX_REASON_LENGTH, OutsideAnswers
+from moothall.engine.outside_answers import MAX_REASON_LENGTH, OutsideAnswers
 from moothall.engine.session_loop import ParticipantFactory, SessionRun
 from moothall.engine.snapshot import Replay, ReplayResult, Snapshot, replay_records
-
-MAX_INPUT_LENGTH = 20_000
 
 CheckFamily = Callable[[Snapshot, Seat], None]
 """Raises if a seat may not state another model family now."""
@@ -100,21 +99,18 @@ class Engine(OutsideAnswers):
 
     async def give_input(self, session: SessionId, text: str, key: str = "") -> facts.Entry | None:
         """Record a message of the user; None if it is already recorded under this key. Raises SessionClosed, KeyReused."""
-        if not text.strip():
-            raise errors.BadSetting("the input is empty; say what the meeting should hear")
-        if len(text) > MAX_INPUT_LENGTH:
-            raise errors.BadSetting(f"the input has {len(text)} characters; at most {MAX_INPUT_LENGTH} are taken")
-        if len(key) > MAX_KEY_LENGTH:
-            raise errors.BadSetting(f"the key has {len(key)} characters; at most {MAX_KEY_LENGTH} are taken")
+        given = facts.InputGiven(text=fix_surrogates(text).strip(), key=fix_surrogates(key))
+        validate_value("the input", given.text, facts.RequiredInput)
+        validate_value("the key", given.key, facts.Key)
         # Optimistic: `_append` returns None when another writer was first; then the key is checked again on the new state.
         while True:
             snapshot = await self.load_snapshot(session)
             if key and key in snapshot.session_state.input_keys:
                 said = (entry.fact for entry in await self.entries(session) if isinstance(entry.fact, facts.InputGiven))
-                if fix_surrogates(text).strip() not in (fact.text for fact in said if fact.key == key):
+                if given.text not in (fact.text for fact in said if fact.key == key):
                     raise errors.KeyReused(f"the key {key!r} came before, with other words; a new input needs a new key")
                 return None
-            entry = await self._append(snapshot, facts.InputGiven(text=fix_surrogates(text).strip(), key=fix_surrogates(key)))
+            entry = await self._append(snapshot, given)
             if entry is not None:
                 return entry
 

@@ -11,13 +11,13 @@ from moothall.domain import facts
 from moothall.domain.budget import FREE
 from moothall.domain.effects import AnswerRules, Ask, Brief, fold
 from moothall.domain.ids import AskId, SeatId, SessionId
+from moothall.domain.limits import validate_value
 from moothall.domain.safe_text import fix_surrogates
 from moothall.domain.session_state import PendingAsk
 from moothall.engine.sessions import Sessions
 from moothall.engine.snapshot import Snapshot
 from moothall.engine.step import StepResult
 
-MAX_KEY_LENGTH = 200
 MAX_REASON_LENGTH = 2_000
 
 
@@ -150,7 +150,7 @@ class OutsideAnswers(Sessions):
                 if snapshot.is_closed:
                     raise errors.SessionClosed(f"session {session!r} has ended already")
                 called, written = self._writer.write(
-                    snapshot, self._world.clock.now(), facts.CloseCalled(by=fix_surrogates(by)[:MAX_KEY_LENGTH])
+                    snapshot, self._world.clock.now(), facts.CloseCalled(by=fix_surrogates(by)[: facts.MAX_KEY_LENGTH])
                 )
                 after = self._compute_step(called, is_left=not await self.is_running(session))
                 if await self._commit(after.snapshot, [written, *after.written]):
@@ -167,8 +167,7 @@ class OutsideAnswers(Sessions):
         *,
         via: str,
     ) -> facts.Entry | None:
-        if len(key) > MAX_KEY_LENGTH:
-            raise errors.BadSetting(f"the key has {len(key)} characters; at most {MAX_KEY_LENGTH} are taken")
+        validate_value("the key", fix_surrogates(key), facts.Key)
         key = fix_surrogates(key)
         async with self._queue(session):
             while True:
@@ -264,7 +263,7 @@ def _build_reply(rules: AnswerRules, ask: Ask, raw: object, key: str, via: str) 
         FREE,
         key=key,
         corrections=read.mends,
-        origin=fix_surrogates(via)[:MAX_KEY_LENGTH],
+        origin=fix_surrogates(via)[: facts.MAX_KEY_LENGTH],
     )
 
 

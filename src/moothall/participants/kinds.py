@@ -64,7 +64,6 @@ class ParticipantKind:
     make: Callable[[SeatRequest], Participant | None]
     usage: str = ""
     is_remote: bool = False
-    is_person: bool = False
     patience: float | None = None
     file: NamedFile = ""
     is_shared: bool = False
@@ -113,7 +112,6 @@ BUILT_IN: Final = (
     ParticipantKind(
         name=HUMAN,
         make=lambda request: _make_model(request) if request.argument else HumanParticipant(request.ask_person),
-        is_person=True,
         patience=3_600.0,
         is_shared=True,
     ),

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from moothall.domain.budget import Spent
 from moothall.domain.context import extract_first_sentence
+from moothall.domain.facts import SessionStatus
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.protocol_state import LostSeat
 from moothall.domain.safe_text import encode_fields, strip_control
@@ -17,7 +18,6 @@ from moothall.scoring.strength import ConfidenceBasis, Strength, StrengthReason,
 
 ObligationState = Literal["open", "met", "waived", "failed"]
 Movement = Literal["evidence", "words"]
-Status = Literal["thinking", "parked", "concluded", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +149,7 @@ class Decision:
 
     session: SessionId
     topic: str
-    status: Status
+    status: SessionStatus
     ended_by: str | None = None
     """Why the session ended."""
     decision: SourcedClaim | None = None

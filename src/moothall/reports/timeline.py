@@ -11,12 +11,12 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from moothall.domain import facts
 from moothall.domain.budget import Spent
 from moothall.domain.effects import Rulebook
-from moothall.domain.facts import Entry
+from moothall.domain.facts import Entry, SessionStatus
 from moothall.domain.ids import USER, SeatId, SessionId, parse_ask_kind
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.session_state import SessionState, apply, build_session_state
 from moothall.locale.catalogues import SHARED_REPORT
-from moothall.reports.decision import ObligationState, Status
+from moothall.reports.decision import ObligationState
 from moothall.scoring.reliability import TrackShare
 
 S = TypeVar("S")
@@ -145,7 +145,7 @@ class SessionTimeline:
         return self.session_state.opened.language
 
     @property
-    def status(self) -> Status:
+    def status(self) -> SessionStatus:
         """Whether the session goes on, waits out an outage, or how it ended."""
         if self.closed is not None:
             return "cancelled" if isinstance(self.closed, facts.SessionCancelled) else "concluded"

@@ -14,10 +14,11 @@ from typing import Any, Final, NoReturn
 from pydantic import ValidationError
 
 from moothall.app.version import VERSION
+from moothall.codec.settings import explain_validation_error
 from moothall.domain.safe_text import dump_json
 from moothall.errors import MootError
 from moothall.surfaces.api import errors
-from moothall.surfaces.api.method import Call, Method, explain_validation_error
+from moothall.surfaces.api.method import Call, Method
 
 MAX_IN_A_BATCH: Final = 100
 DISCOVER: Final = "rpc.discover"

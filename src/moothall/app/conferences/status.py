@@ -57,9 +57,8 @@ class AcceptedSpeech:
 
 
 class Blocked(OutOfTurn):
-    """A role spoke out of turn. `file` holds its text, `advice` is the message about that."""
+    """A role spoke out of turn. `file` holds its text; `advice` says so."""
 
     def __init__(self, message: str, file: str, advice: str) -> None:
-        super().__init__(message)
+        super().__init__(f"{message}\n{advice.format(file=file)}")
         self.file = file
-        self.advice = advice.format(file=file)

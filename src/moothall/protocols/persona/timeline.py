@@ -279,5 +279,5 @@ def _read_part(kind: type[T], value: Any, usual: Mapping[str, object]) -> T | No
     fields = dict(value) if isinstance(value, dict) else {"text": value or None}
     entries = fields.get("entries")
     fields["entries"] = [each for each in entries if type(each) is int and each > 0] if isinstance(entries, list) else []
-    part: T | None = _read_value(kind, {**usual, **fields}) or _read_value(kind, {**fields, **usual})
-    return part
+    part: T | None = _read_value(kind, {**usual, **fields})
+    return part if part is not None or not usual else _read_value(kind, {**fields, **usual})

@@ -13,17 +13,16 @@ from pydantic import Field
 
 from moothall.codec.answers import as_json
 from moothall.codec.schemas import build_brief_schema
-from moothall.domain.facts import list_worded_choices
+from moothall.domain.facts import RequiredInput, list_worded_choices
 from moothall.domain.ids import SessionId, find_asked_seat, parse_seat_id
 from moothall.domain.safe_text import strip_control
-from moothall.engine.engine import MAX_INPUT_LENGTH
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import NotAllowed, SessionClosed, UnknownSeat
 from moothall.memory.commands import KeyedCall
 from moothall.ports.runner import MAX_WAIT_SECONDS, PROGRESS_SECONDS
 from moothall.surfaces.api import fields
-from moothall.surfaces.api.method import ApiModel, Call, Operations
+from moothall.surfaces.api.method import ApiModel, Call, Operations, Source
 
 METHODS = Operations()
 
@@ -39,6 +38,7 @@ class AskOut(ApiModel):
     answer_schema: dict[str, Any]
     instructions: str
     briefing: str
+    brief: Source
 
 
 class AsksOut(ApiModel):
@@ -131,6 +131,7 @@ def build_ask_out(each: OutstandingAsk) -> AskOut:
         answer_schema=build_brief_schema(each.brief),
         instructions=strip_control(each.brief.own),
         briefing=strip_control(each.brief.shared),
+        brief=each.brief,
     )
 
 
@@ -186,8 +187,7 @@ async def preview_answer(
 async def give_input(
     call: Call,
     session_id: fields.SessionRef,
-    # Its length is checked by the engine, which says in words what is wrong with it; a limit of 0 has its characters checked here.
-    text: Annotated[str, Field(min_length=0, json_schema_extra={"minLength": 1, "maxLength": MAX_INPUT_LENGTH})],
+    text: RequiredInput,
     idempotency_key: fields.IdempotencyKey = "",
 ) -> WrittenOut:
     """Add an input of the user's."""

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from moothall.app.given_files import build_given_file
 from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import load_protocols
+from moothall.codec.settings import explain_validation_error, find_fault
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Language
 from moothall.domain.language import detect_language
@@ -148,11 +149,7 @@ def parse_chat_request(body: bytes) -> ChatRequest:
     try:
         chat = ChatRequest.model_validate(given)
     except ValidationError as cause:
-        first = cause.errors(include_url=False)[0]
-        # The branches of a union are named in the place as well: only its names and numbers lead somewhere.
-        place = ".".join(str(each) for each in first["loc"] if isinstance(each, int) or each.isidentifier())
-        message = f"{place} is missing" if first["type"] == "missing" else f"{place}: {first['msg']}"
-        raise ChatRefused(400, message, param=place) from cause
+        raise ChatRefused(400, explain_validation_error(cause), param=find_fault(cause)) from cause
     _refuse_unsupported(chat)
     return chat
 

@@ -351,7 +351,6 @@ async def list_deliberations(
                 status=_WIRE_STATUSES.get(line.status, line.status),
                 opened_at=format_time(line.opened_at),
                 last_at=format_time(line.last_at),
-                standing=line.standing or "damaged",
             )
             for line in await call.moot.session_list.add_outcomes(listed)
         ]

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, Self, TypeVar, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, create_model, model_validator
 from pydantic.alias_generators import to_pascal
 
 from moothall.domain.facts import TOKEN_ORIGIN
@@ -65,6 +65,8 @@ MAX_TRIES: Final = 5.0
 TRACE_HEADER: Final = "traceparent"
 
 
+Source = Annotated[Any, Field(exclude=True, repr=False)]
+"""What a result was made of, for a command that describes it to people; it is never sent."""
 JSON_CONFIG: Final = ConfigDict(
     alias_generator=name_field, populate_by_name=True, extra="forbid", frozen=True, from_attributes=True, defer_build=True
 )
@@ -311,24 +313,24 @@ class Method(Generic[P, R]):
     async def invoke(self, call: Call, params: object) -> dict[str, Any]:
         """Check, do, and give back the plain result; raises ValidationError or MootError."""
         with call.moot.telemetry.tracer.span("moot.call", caller=call.trace, method=self.name, role=call.caller.role):
-            return self.encode(await self.perform(call, params))
+            try:
+                return self.encode(await self.perform(call, params))
+            except UnknownSession as error:
+                raise UnknownSession(await _list_known_sessions(call, str(error))) from None
 
     async def perform(self, call: Call, params: object) -> R:
         """Check the caller and the parameters, and do it."""
         call.caller.check(self.needs)
         if self.needs_unbound_token and not (self.serves_seats and call.caller.role == "seat"):
             call.caller.check_unbound(self.name)
-        try:
-            _check_size(params)
-            given = self.params.model_validate(params)
-            for name in _SESSION_NAMES:
-                if (session := getattr(given, name, None)) is not None:
-                    call.caller.check_session(session)
-                    call = await call.take_seat(session)
-            work = self.handler(call, given)
-            return await (work if self.is_reading or self.waits else call.context.run_shielded(work))
-        except UnknownSession as error:
-            raise UnknownSession(await _list_known_sessions(call, str(error))) from error
+        _check_size(params)
+        given = self.params.model_validate(params)
+        for name in _SESSION_NAMES:
+            if (session := getattr(given, name, None)) is not None:
+                call.caller.check_session(session)
+                call = await call.take_seat(session)
+        work = self.handler(call, given)
+        return await (work if self.is_reading or self.waits else call.context.run_shielded(work))
 
     def encode(self, result: R) -> dict[str, Any]:
         """The result as JSON has it."""
@@ -464,14 +466,3 @@ def _check_size(params: object) -> None:
         if (count := count + sum(map(len, lists))) > MAX_VALUES:
             raise BadSetting(f"the parameters have more than {MAX_VALUES:,} values; expected fewer in one call")
         level = [value for values in lists for value in values]
-
-
-def explain_validation_error(cause: ValidationError) -> str:
-    """What was wrong with the parameters, in one sentence."""
-    first = cause.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "the parameters"
-    if first["type"] == "missing":
-        return f"{where}: is missing"
-    if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
-        return f"{where}: is not a parameter of this call"
-    return f"{where}: {first['msg']} (given: {str(first.get('input'))[:60]!r})"

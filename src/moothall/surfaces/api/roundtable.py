@@ -2,26 +2,28 @@
 
 import asyncio
 import logging
-from dataclasses import replace
-from typing import Annotated, Final
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from moothall.app.conferences.folder_scan import Damage
 from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject
-from moothall.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
+from moothall.app.conferences.status import ConferenceStatus, TurnBriefing
 from moothall.app.conferences.unattended import Relay, watch_changes
+from moothall.domain.facts import RequiredInput
 from moothall.domain.ids import MAX_SEAT_LENGTH
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.domain.topic import MAX_TOPIC_LENGTH
-from moothall.errors import MootError, OutOfTurn
+from moothall.errors import MootError
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.facts import MAX_ROUNDS, MODERATOR
 from moothall.protocols.roundtable.files import format_input_file_name
-from moothall.protocols.roundtable.sections import find_missing_sections, name_minutes_sections
-from moothall.protocols.roundtable.state import Status
+from moothall.protocols.roundtable.sections import describe_role, find_missing_sections, name_minutes_sections
+from moothall.protocols.roundtable.state import SkippedTurn, Status
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn
-from moothall.surfaces.api.method import ApiModel, Call, Operations
+from moothall.surfaces.api.method import ApiModel, Call, Operations, Source
 from moothall.surfaces.api.session_options import RoundtableParams, collect_options
 
 METHODS = Operations()
@@ -53,22 +55,23 @@ class NewConferenceParams(RoundtableParams):
 class ConferenceOut(ApiModel):
     conference: str
     session_id: str
-    status: Status
-    round: int
-    max_rounds: int
-    speaker_order: list[str]
-    current_speaker: str
-    prompt_for_speaker: str
+    turn: Annotated[dict[str, Any], Field(description="turn.json, to the letter: whose turn it is, and what is expected.")]
     turns_taken: int
-    skipped: list[str]
+    skipped: list[SkippedTurn]
+    roles: Annotated[dict[str, str], Field(description="Each role's platform.")]
+    descriptions: Annotated[dict[str, str], Field(description="What a role is for, where that is said.")]
     consensus_declared: Annotated[list[str], Field(description="Roles whose last speech declares consensus.")]
     inputs: Annotated[list[str], Field(description="The files of the user's inputs.")]
-    damage: Annotated[list[str], Field(description="What is wrong with the folder: file, line, and what was expected.")]
+    missing_sections: Annotated[list[str], Field(description="Sections that the minutes lack.")]
+    writing: Annotated[str, Field(description="The role that has begun to write its files and is not done.")]
+    damage: Annotated[list[Damage], Field(description="What is wrong with the folder: file, line, and what was expected.")]
     is_relayed: Annotated[bool, Field(description="Whether this server drives the roles that have a platform.")]
+    state: Source
 
 
 class ConferencesOut(ApiModel):
     conferences: list[ConferenceOut]
+    unreadable: Annotated[dict[str, str], Field(description="Those that cannot be read, and why.")] = {}
 
 
 class SpeechOut(ApiModel):
@@ -89,6 +92,7 @@ class JoinedOut(ApiModel):
     kept: Annotated[list[str], Field(description="Texts of yours that were out of turn.")]
     inputs: Annotated[list[SpeechOut], Field(description="What the user said since your last speech.")]
     shortened: Annotated[list[str], Field(description="Files of which the speeches show only a part.")]
+    briefing: Source
 
 
 class SaidOut(ApiModel):
@@ -98,11 +102,12 @@ class SaidOut(ApiModel):
     is_repeated: bool
     missing_sections: Annotated[list[str], Field(description="Sections that the speech lacks; it counts all the same.")]
     message: Annotated[str, Field(description="What to do if minutes came back because sections were missing.")] = ""
+    accepted: Source
 
 
 class CheckedOut(ApiModel):
     conference: str
-    damage: list[str]
+    damage: list[Damage]
 
 
 class RepairedOut(ApiModel):
@@ -117,6 +122,7 @@ class MinutesOut(ApiModel):
     missing_sections: Annotated[
         list[str], Field(description="Sections that the minutes lack, also after they were sent back.")
     ] = []
+    state: Source
 
 
 class ConferenceInputOut(ApiModel):
@@ -129,17 +135,24 @@ def _build_project(call: Call) -> ConferenceProject:
     return ConferenceProject(call.moot, call.context.root)
 
 
-def _build_conference_out(call: Call, name: str, status: ConferenceStatus) -> ConferenceOut:
-    return ConferenceOut.collect(
-        status.turn,
-        status.conference,
+def build_conference_out(call: Call, name: str, status: ConferenceStatus) -> ConferenceOut:
+    """The state of a conference as programs get it."""
+    conference = status.conference
+    return ConferenceOut(
         conference=name,
         session_id=status.session,
-        turns_taken=status.conference.taken,
-        consensus_declared=sorted(status.conference.agreeing),
-        inputs=[format_input_file_name(given.number) for given in status.conference.inputs],
-        damage=[str(each) for each in status.damage],
+        turn=asdict(status.turn),
+        turns_taken=conference.taken,
+        skipped=list(conference.absences),
+        roles={seat.id: seat.platform for seat in conference.seats},
+        descriptions={seat.id: text for seat in conference.seats if (text := describe_role(seat))},
+        consensus_declared=sorted(conference.agreeing),
+        inputs=[format_input_file_name(given.number) for given in conference.inputs],
+        missing_sections=list(conference.missing),
+        writing=status.writing,
+        damage=list(status.damage),
         is_relayed=name in call.context.relays,
+        state=status,
     )
 
 
@@ -177,7 +190,7 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
         max_rounds=params.max_rounds,
         **options,
     )
-    return _build_conference_out(call, params.conference, status)
+    return build_conference_out(call, params.conference, status)
 
 
 def _build_role(call: Call, given: str | RoleIn) -> Seat:
@@ -189,19 +202,22 @@ def _build_role(call: Call, given: str | RoleIn) -> Seat:
 @METHODS.add("moot.listConferences", "read")
 async def list_conferences(call: Call) -> ConferencesOut:
     """The conferences of the server's folder and their states."""
-    hall, listed = _build_project(call), []
+    hall, listed, unreadable = _build_project(call), [], {}
     for name in hall.names():
         if call.caller.session and call.caller.session != await hall.find_session(name):
             continue
-        listed.append(_build_conference_out(call, name, await hall.status(name)))
-    return ConferencesOut(conferences=listed)
+        try:
+            listed.append(build_conference_out(call, name, await hall.status(name)))
+        except MootError as error:
+            unreadable[name] = str(error)
+    return ConferencesOut(conferences=listed, unreadable=unreadable)
 
 
 @METHODS.add("moot.conferenceStatus", "read", tool="conference_status")
 async def get_conference_status(call: Call, conference: ConferenceRef) -> ConferenceOut:
     """The state of a conference: whose turn it is, what is expected, what is wrong with its folder."""
     hall = await _authorize_reader(call, conference)
-    return _build_conference_out(call, conference, await hall.status(conference))
+    return build_conference_out(call, conference, await hall.status(conference))
 
 
 @METHODS.add("moot.joinConference", "speak", tool="join_conference", waits=True)
@@ -237,6 +253,7 @@ def _build_joined_out(briefing: TurnBriefing) -> JoinedOut:
         message=briefing.message or "Give your speech with say_in_conference.",
         speeches=[SpeechOut(file=name, text=text) for name, text in briefing.speeches],
         inputs=[SpeechOut(file=name, text=text) for name, text in briefing.inputs],
+        briefing=briefing,
     )
 
 
@@ -255,10 +272,7 @@ async def say_in_conference(
     Out of turn it is refused and kept.
     """
     hall, speaker = await _authorize_speaker(call, conference, role)
-    try:
-        given = await hall.say(conference, speaker, text, idempotency_key, via=call.caller.door)
-    except Blocked as blocked:
-        raise OutOfTurn(f"{blocked} {blocked.advice}") from blocked
+    given = await hall.say(conference, speaker, text, idempotency_key, via=call.caller.door)
     returned = name_minutes_sections(given.returned, given.language)
     note = ROUNDTABLE_PROMPT[given.language].minutes_returned.format(sections=returned, file=given.file) if returned else ""
     return SaidOut(
@@ -268,6 +282,7 @@ async def say_in_conference(
         is_repeated=given.is_repeated,
         missing_sections=list(given.returned if speaker == MODERATOR else find_missing_sections(text, given.language)),
         message=note,
+        accepted=given,
     )
 
 
@@ -275,7 +290,7 @@ async def say_in_conference(
 async def give_conference_input(
     call: Call,
     conference: ConferenceRef,
-    text: Annotated[str, Field(min_length=1, max_length=20_000, description="What everyone in the conference should hear.")],
+    text: Annotated[RequiredInput, Field(description="What everyone in the conference should hear.")],
     idempotency_key: IdempotencyKey = "",
 ) -> ConferenceInputOut:
     """Say something to everyone in a conference: it becomes a file of the conference, which the next speakers are told to read."""
@@ -293,7 +308,7 @@ async def skip_turn(
 ) -> ConferenceOut:
     """Skip the turn of the role whose turn it is; the turn is recorded as skipped."""
     hall = await _authorize_reader(call, conference)
-    return _build_conference_out(call, conference, await hall.skip(conference, role, why))
+    return build_conference_out(call, conference, await hall.skip(conference, role, why))
 
 
 @METHODS.add("moot.relayConference", "run", tool="relay_conference")
@@ -305,7 +320,7 @@ async def relay_conference(call: Call, conference: ConferenceRef) -> ConferenceO
         task = asyncio.create_task(_run_relay(call, hall, conference))
         call.context.relays[conference] = task
         task.add_done_callback(lambda _: call.context.relays.pop(conference, None))
-    return _build_conference_out(call, conference, status)
+    return build_conference_out(call, conference, status)
 
 
 async def _run_relay(call: Call, hall: ConferenceProject, name: str) -> None:
@@ -319,7 +334,7 @@ async def _run_relay(call: Call, hall: ConferenceProject, name: str) -> None:
 async def check_conference(call: Call, conference: ConferenceRef) -> CheckedOut:
     """Compare a conference's whole folder with its record."""
     hall = await _authorize_reader(call, conference)
-    return CheckedOut(conference=conference, damage=[str(each) for each in await hall.check(conference)])
+    return CheckedOut(conference=conference, damage=list(await hall.check(conference)))
 
 
 @METHODS.add("moot.repairConference", "run", tool="repair_conference")
@@ -339,4 +354,5 @@ async def get_minutes(call: Call, conference: ConferenceRef) -> MinutesOut:
         status=status.turn.status,
         minutes=await hall.minutes(conference),
         missing_sections=list(status.conference.missing),
+        state=status,
     )

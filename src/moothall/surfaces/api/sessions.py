@@ -1,12 +1,12 @@
 """The calls on sessions of every protocol: `moot.*`."""
 
-from datetime import datetime
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from moothall.app.protocols import load_protocols
-from moothall.app.session_list import SessionLine, Standing
+from moothall.app.session_list import SessionLine
 from moothall.app.verification import LedgerVerifier, VerifiedSession
 from moothall.domain.ids import SessionId, find_asked_seat
 from moothall.domain.topic import MAX_TOPIC_LENGTH
@@ -26,29 +26,8 @@ from moothall.surfaces.api.session_options import RunParams, collect_options
 METHODS = Operations()
 
 
-class SessionOut(ApiModel):
-    session_id: str
-    protocol: str
-    topic: str
-    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "newer", "not_installed"]
-    parked: str = Field(default="", description="Why a parked session cannot go on now.")
-    opened_at: datetime
-    last_at: datetime
-    entries: int
-    standing: Standing
-    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
-    strength: str = Field(description="What the decision is worth: strong, fair, weak, disputed, overruled or none.")
-    is_demo: bool = Field(default=False, description="Whether it is a demo: its words were written in advance.")
-    forked_from: str = Field(default="", description="The session that it is a fork of.")
-    is_imported: bool = Field(default=False, description="Whether it was held elsewhere, or begun there.")
-    tags: list[str] = Field(default=[], description="Those that it was opened with, or was given later in their place.")
-    is_away: bool = Field(default=False, description="Whether it was put away.")
-    said: str = Field(default="", description="Words that fit the query, where they were said in the session.")
-    said_entry: int | None = Field(default=None, description="The entry that holds them.")
-
-
 class SessionsOut(ApiModel):
-    sessions: list[SessionOut]
+    sessions: list[SessionLine]
     total: int = Field(description="How many there are with those that were left out.")
 
 
@@ -128,13 +107,10 @@ async def list_sessions(
         topics = [line.session for line in await call.moot.session_list.search(query) if line.session in known]
         lines = [known[name] for name in dict.fromkeys((*topics, *said))]
     shown = await call.moot.session_list.add_outcomes(lines[after : after + limit])
-    return SessionsOut(sessions=[build_session_out(line, said.get(line.session)) for line in shown], total=len(lines))
-
-
-def build_session_out(line: SessionLine, said: SaidWords | None = None) -> SessionOut:
-    """A line of a list, with its outcome and the words that matched."""
-    entry, words = said or (None, "")
-    return SessionOut.collect(line, session_id=line.session, standing=line.standing or "damaged", said=words, said_entry=entry)
+    sessions = [
+        replace(each, said=words.excerpt, said_entry=words.entry) if (words := said.get(each.session)) else each for each in shown
+    ]
+    return SessionsOut(sessions=sessions, total=len(lines))
 
 
 @METHODS.add("moot.labelSession", "run", unbound=True)
@@ -143,9 +119,9 @@ async def label_session(
     session_id: fields.SessionRef,
     tags: Annotated[list[fields.Short] | None, Field(description="All of its tags from now on. Default: as they are.")] = None,
     is_away: Annotated[bool | None, Field(description="Put it away, or bring it back. Default: as it is.")] = None,
-) -> SessionOut:
+) -> SessionLine:
     """Give a session tags, or put it away: lists show it then to those who ask. Everybody who uses this server sees the same."""
-    return build_session_out(await call.moot.session_list.label(session_id, tags, is_away=is_away))
+    return await call.moot.session_list.label(session_id, tags, is_away=is_away)
 
 
 @METHODS.add("moot.getSession", "read", tool="get_session")

@@ -153,4 +153,4 @@ def _style_standing(line: SessionLine) -> "Text":
     from rich.text import Text
 
     # As wide as the longest: in two lines for each session, what was decided stands below what was decided.
-    return Text(f"{line.standing or line.status:9}", style=_STANDING_STYLES.get(line.standing or "", ""))
+    return Text(f"{line.standing:9}", style=_STANDING_STYLES.get(line.standing, ""))

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from textwrap import shorten
@@ -142,16 +142,17 @@ class MainGroup(LazyGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        assert isinstance(formatter, LanguageFormatter)
         sections = {"First": FIRST} if ctx.meta.get("is_short") else {"First": FIRST, **GROUPS}
         # One line each, translated before it is cut: a list that one reads from the top must fit where one reads it.
         widest = max(map(len, self.commands))
         room = formatter.width - widest - 6
         for title, names in sections.items():
             with formatter.section(title):
-                lines = {f"{name:{widest}}": translate(self.commands[name].get_short_help_str()) for name in names}
+                lines = {f"{name:{widest}}": formatter.translate(self.commands[name].get_short_help_str()) for name in names}
                 click.HelpFormatter.write_dl(formatter, [(name, shorten(lines[name], room, placeholder=" …")) for name in lines])
         if ctx.meta.get("is_short"):
-            formatter.write(f"\n{len(self.commands) - len(FIRST)} {translate('more: moot --help')}\n")
+            formatter.write(f"\n{len(self.commands) - len(FIRST)} {formatter.translate('more: moot --help')}\n")
 
 
 def extract_first_sentence(command: click.Command) -> str:
@@ -181,26 +182,28 @@ def guess_language() -> str:
     return code if (Path(__file__).parents[2] / "locale" / code / "language.toml").exists() else "en"
 
 
-def translate(text: str) -> str:
-    """Return a sentence of help in the reader's language, or as it is; what Click adds in brackets stays."""
-    sentence, bracket, rest = text.partition("  [")
-    lines = _read_lines(LINES.with_suffix(f".{guess_language()}.json"))
-    line = lines.get(" ".join(sentence.strip("\b\n").split()), sentence)
-    line = line.replace(" Can be repeated.", lines.get("Can be repeated.", " Can be repeated."))
-    return _WIDE.sub(lambda letter: letter[1] + ("\0" if letter[2] else " "), line) + bracket + rest
-
-
 class LanguageFormatter(click.HelpFormatter):
     """Writes help as Click does, in the reader's language."""
 
+    @cached_property
+    def _lines(self) -> dict[str, str]:
+        return _read_lines(LINES.with_suffix(f".{guess_language()}.json"))
+
+    def translate(self, text: str) -> str:
+        """Return a sentence of help in the reader's language, or as it is; what Click adds in brackets stays."""
+        sentence, bracket, rest = text.partition("  [")
+        line = self._lines.get(" ".join(sentence.strip("\b\n").split()), sentence)
+        line = line.replace(" Can be repeated.", self._lines.get("Can be repeated.", " Can be repeated."))
+        return _WIDE.sub(lambda letter: letter[1] + ("\0" if letter[2] else " "), line) + bracket + rest
+
     def write_text(self, text: str) -> None:
-        super().write_text("\n\n".join(map(translate, text.split("\n\n"))))
+        super().write_text("\n\n".join(map(self.translate, text.split("\n\n"))))
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        super().write_dl([(first, translate(second)) for first, second in rows], col_max, col_spacing)
+        super().write_dl([(first, self.translate(second)) for first, second in rows], col_max, col_spacing)
 
     def getvalue(self) -> str:
-        return _SPREAD.sub("", re.sub(r"(?m)^\w[\w ]*:", lambda head: translate(head[0]), super().getvalue()))
+        return _SPREAD.sub("", re.sub(r"(?m)^\w[\w ]*:", lambda head: self.translate(head[0]), super().getvalue()))
 
 
 click.Context.formatter_class = LanguageFormatter

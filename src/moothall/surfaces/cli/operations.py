@@ -3,9 +3,11 @@
 Only what a person sees is written by hand: `show` turns a result into lines.
 """
 
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar, Union, get_args, get_origin
 
@@ -15,12 +17,13 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from moothall.app.moot import Moot
+from moothall.codec.settings import explain_validation_error
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import fix_surrogates
-from moothall.errors import BadSetting, UnknownSession
+from moothall.errors import BadSetting
 from moothall.participants.local_machine import name_local_door
 from moothall.ports.runner import Runner, RunnerStats
-from moothall.surfaces.api.method import ApiModel, Call, Caller, Method, ServerContext, explain_validation_error
+from moothall.surfaces.api.method import ApiModel, Call, Caller, Method, ServerContext
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import LazyGroup
 
@@ -102,7 +105,8 @@ class Command(Generic[P, R]):
             click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
         ]
 
-    def run(self, *, as_json: bool, **given: Any) -> None:
+    def run(self, *, as_json: bool, folder: Path | None = None, **given: Any) -> None:
+        """Make the call, in the folder that an extra option names."""
         params = {name: value for name, value in self.prepare(given).items() if value is not None and value != ()}
 
         async def work(call: Call) -> output.CommandResult:
@@ -113,7 +117,7 @@ class Command(Generic[P, R]):
             lines = self.show(result) if self.describe is None else await self.describe(call, result)
             return output.CommandResult(json=None, lines=lines, code=code)
 
-        output.run_and_print(lambda: call_here(work), as_json=as_json)
+        output.run_and_print(lambda: call_here(work, folder), as_json=as_json)
 
     def _explain(self, error: ValidationError) -> str:
         """What was wrong, by the name that the option has here."""
@@ -144,7 +148,8 @@ class Command(Generic[P, R]):
             required=info.is_required() or name in self.required,
             default=default if has_default or kind is click.BOOL else None,
             show_default=has_default,
-            help=info.description or HELP.get(name),
+            # What a token may leave out must be said here.
+            help=(info.description or HELP.get(name, "")).replace("; may be omitted with a seat's token", ""),
         )
 
 
@@ -185,23 +190,24 @@ class IdleRunner:
         return RunnerStats()
 
 
-async def call_here(work: Callable[[Call], Awaitable[T]]) -> T:
-    """Make calls on the ledger of this MOOT_HOME, as the person at this terminal."""
+def read_dash(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the text `-` from standard input."""
+    return {**given, "text": sys.stdin.read() if given["text"] == "-" else given["text"]}
+
+
+async def call_here(work: Callable[[Call], Awaitable[T]], folder: Path | None = None) -> T:
+    """Make calls on the ledger of this MOOT_HOME, as the person at this terminal; conferences are those of a project's folder."""
     runner: Runner = IdleRunner()
     async with Moot() as moot:
-        try:
-            return await work(Call(context=ServerContext(moot, runner), caller=Caller(user=name_local_door())))
-        except UnknownSession as error:
-            # At a terminal the command that lists the sessions is named, not some of them.
-            raise error.__cause__ if isinstance(error.__cause__, UnknownSession) else error from None
+        return await work(Call(context=ServerContext(moot, runner, folder or Path.cwd()), caller=Caller(user=name_local_door())))
 
 
 def call_command(work: Callable[..., Awaitable[output.CommandResult]]) -> Callable[..., None]:
     """Make an async function that takes a call, and what was given, a command with `--json`."""
 
     @wraps(work)
-    async def work_here(**given: Any) -> output.CommandResult:
-        return await call_here(lambda call: work(call, **given))
+    async def work_here(*, folder: Path | None = None, **given: Any) -> output.CommandResult:
+        return await call_here(lambda call: work(call, **given), folder)
 
     return output.json_command(work_here)
 

@@ -23,6 +23,7 @@ from moothall.app.session_options import (
 )
 from moothall.app.user_settings import add_settings
 from moothall.domain.budget import parse_duration
+from moothall.domain.facts import Language
 from moothall.errors import BadRoster, BadSetting, MootError
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.arguments import QUESTIONS
@@ -142,7 +143,8 @@ def session_options(opener: Opener) -> Decorator:
             function(options=given, hold=hold, **values)
 
         dry_run = click.option("--dry-run", is_flag=True, help="Validate everything and print the plan; record nothing.")
-        of_session = [_build_option(name, option, opener) for name, option in table.items()]
+        language = guess_language()
+        of_session = [_build_option(name, option, opener, language) for name, option in table.items()]
         decorators: list[Decorator] = [*of_session, require_option, wait_option, dry_run, quiet_option, output.json_option]
         decorated: Callable[..., None] = call
         # The last decorator stands first in the help.
@@ -162,7 +164,7 @@ def _spell_given(name: str, option: SessionOption, given: Options) -> str:
     return f"--no-{flag[2:]}" if given.get(name) is False else flag
 
 
-def _build_option(name: str, option: SessionOption, opener: Opener) -> Decorator:
+def _build_option(name: str, option: SessionOption, opener: Opener, language: Language) -> Decorator:
     flag, kind = _spell_flag(name, option), option.kind
     is_repeated = isinstance(kind, kinds.SeatsKind | kinds.TextsKind | kinds.FilesKind | kinds.SettingsKind)
     is_switch = isinstance(kind, kinds.SwitchKind)
@@ -176,7 +178,7 @@ def _build_option(name: str, option: SessionOption, opener: Opener) -> Decorator
         metavar=option.metavar or None,
         shell_complete=_COMPLETED.get(name),
         hidden=bool(find_refusal(name, opener)),
-        help=describe_option(name, guess_language()) + " Can be repeated." * is_repeated,
+        help=describe_option(name, language) + " Can be repeated." * is_repeated,
     )
 
 

@@ -2,37 +2,50 @@
 
 import re
 import sys
-from collections.abc import Callable, Coroutine
-from dataclasses import asdict, replace
-from functools import wraps
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceOptions, ConferenceProject, find_project_root, read_guide
+from moothall.app.conferences.project import (
+    DEFAULT_ROUNDS,
+    TABLE,
+    ConferenceOptions,
+    ConferenceProject,
+    find_project_root,
+    read_guide,
+)
 from moothall.app.conferences.status import Blocked
 from moothall.app.conferences.unattended import Relay
-from moothall.app.moot import Moot
 from moothall.app.panels import resolve_platform_path
 from moothall.app.session_options import Options
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import MAILBOX, Seat
-from moothall.domain.safe_text import encode_fields, strip_control
-from moothall.errors import BadRoster, BadSetting, MootError
+from moothall.domain.safe_text import strip_control
+from moothall.errors import BadRoster, BadSetting
 from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, SESSION_COMMAND
 from moothall.locale.texts import list_languages
-from moothall.participants.local_machine import name_local_door
 from moothall.protocols.roundtable.facts import MODERATOR
 from moothall.protocols.roundtable.files import MINUTES
 from moothall.protocols.roundtable.rules import RULES
-from moothall.protocols.roundtable.sections import find_missing_sections
+from moothall.surfaces.api.method import Call
+from moothall.surfaces.api.roundtable import (
+    METHODS,
+    CheckedOut,
+    ConferenceInputOut,
+    JoinedOut,
+    RepairedOut,
+    SaidOut,
+    build_conference_out,
+)
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli import roundtable_output as shown
 from moothall.surfaces.cli.main import LazyGroup
+from moothall.surfaces.cli.operations import Command, call_command, call_here, perform, read_dash
 from moothall.surfaces.cli.options import Duration, HoldOptions, WaitCommand, session_options
-from moothall.surfaces.cli.output import CommandResult, Note, moot_command
+from moothall.surfaces.cli.output import CommandResult, Note
 from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
 from moothall.surfaces.cli.terminal_session import TerminalSession, build_plan_result
 
@@ -41,12 +54,12 @@ _PLATFORM: Final = re.compile(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)
 """What follows `NAME=` is a platform if it is one word, or a word and a colon; everything else is a description."""
 
 
-dir_option = click.option(
-    "--dir",
-    "folder",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
-    help="The project's folder. Default: the nearest parent folder with a .roundtable.",
-)
+_DIR: Final[dict[str, Any]] = {
+    "type": click.Path(file_okay=False, exists=True, path_type=Path),
+    "callback": lambda ctx, param, given: find_project_root(Path.cwd()) if given is None else given.absolute(),
+    "help": "The project's folder. Default: the nearest parent folder with a .roundtable.",
+}
+dir_option = click.option("--dir", "folder", **_DIR)
 role_option = click.option("--as", "role", required=True, metavar="ROLE")
 
 
@@ -62,17 +75,11 @@ def roundtable() -> None:
     """
 
 
-def _build_project(moot: Moot, folder: Path | None) -> ConferenceProject:
-    return ConferenceProject(moot, folder.absolute() if folder is not None else find_project_root(Path.cwd()))
-
-
-def project_command(work: Callable[..., Coroutine[Any, Any, CommandResult]]) -> Callable[..., None]:
-    """Make an async function that takes the project and what was given a command with `--dir` and `--json`."""
-
-    async def work_on_project(moot: Moot, folder: Path | None, **given: Any) -> CommandResult:
-        return await work(_build_project(moot, folder), **given)
-
-    return dir_option(moot_command(wraps(work)(work_on_project)))
+def _add_command(name: str, call: str, *arguments: str, **how: Any) -> None:
+    """Make a command of a call on one conference."""
+    folder = click.Option(["--dir", "folder"], **_DIR)
+    command: Command[Any, Any] = Command(method=METHODS[call], arguments=["conference", *arguments], extra=[folder], **how)
+    roundtable.add_command(command.build(name))
 
 
 @roundtable.command(cls=WaitCommand)
@@ -103,7 +110,7 @@ def new(
     prompt: str,
     rounds: int,
     role_patience: float,
-    folder: Path | None,
+    folder: Path,
     options: Options,
     hold: HoldOptions,
 ) -> None:
@@ -117,7 +124,7 @@ def new(
     moot roundtable new cache "Which cache?" --role "architect=Owns the catalogue service" --role security
     """
 
-    async def work() -> CommandResult:
+    async def work(call: Call) -> CommandResult:
         wanted: ConferenceOptions = {
             **options,
             "roles": _parse_roles(roles),
@@ -127,15 +134,14 @@ def new(
             "max_rounds": rounds,
             "role_patience": role_patience,
         }
-        async with Moot() as moot:
-            project = _build_project(moot, folder)
-            if hold.dry_run:
-                return build_plan_result(moot, await project.plan_conference(name, topic, **wanted))
-            status = await project.create_conference(name, topic, **wanted)
+        project = ConferenceProject(call.moot, folder)
+        if hold.dry_run:
+            return build_plan_result(call.moot, await project.plan_conference(name, topic, **wanted))
+        status = await project.create_conference(name, topic, **wanted)
         lines = [f"{project.table / name}", shown.format_next(status)]
-        return CommandResult(json=shown.build_status_json(project, name, status), lines=lines)
+        return CommandResult(json=build_conference_out(call, name, status), lines=lines)
 
-    output.run_and_print(work, as_json=hold.as_json)
+    output.run_and_print(lambda: call_here(work, folder), as_json=hold.as_json)
 
 
 def _parse_role(word: str) -> Seat:
@@ -166,8 +172,9 @@ def _parse_roles(words: tuple[str, ...]) -> list[Seat]:
 
 @roundtable.command()
 @click.argument("name", required=False)
-@project_command
-async def status(project: ConferenceProject, name: str | None) -> CommandResult:
+@dir_option
+@call_command
+async def status(call: Call, name: str | None) -> CommandResult:
     """Show the state of a conference; without NAME, one line for each.
 
     \b
@@ -175,56 +182,49 @@ async def status(project: ConferenceProject, name: str | None) -> CommandResult:
     moot roundtable status cache
     """
     if name is None:
-        return await _list_conferences(project)
-    status = await project.status(name)
-    code = output.FAILED if status.damage else output.DONE
-    return CommandResult(json=shown.build_status_json(project, name, status), lines=shown.list_status_lines(status), code=code)
-
-
-async def _list_conferences(project: ConferenceProject) -> CommandResult:
-    rows: list[dict[str, Any]] = []
-    lines: list[str] = []
-    for name in project.names():
-        try:
-            status = await project.status(name)
-        except MootError as error:
-            rows.append({"conference": name, "error": str(error)})
-            lines.append(strip_control(f"{name}: {error}"))
-            continue
-        rows.append(shown.build_status_json(project, name, status))
-        lines.append(f"{name}: {shown.format_standing(status)}")
-    none = f"no conference in {project.table}; start one: moot roundtable new NAME TOPIC --role NAME --role NAME"
-    return CommandResult(json=rows, lines=lines or [none])
-
-
-@roundtable.command()
-@click.argument("name")
-@role_option
-@project_command
-async def join(project: ConferenceProject, name: str, role: str) -> CommandResult:
-    """Print what ROLE should read now: the agenda, its prompt and the last three speeches.
-
-    Exit code 0: it is the role's turn; 3: it is another role's turn; 4: the conference is over.
-
-    \b
-    moot roundtable join cache --as architect
-    """
-    briefing = await project.join(name, role)
-    waiting = output.UNDECIDED if briefing.turn.status == "closed" else output.WAITING
+        return await _list_conferences(call)
+    result = await perform(METHODS["moot.conferenceStatus"], call, {"conference": name})
     return CommandResult(
-        json={**encode_fields(briefing), "turn": asdict(briefing.turn)},
-        lines=[strip_control(shown.format_briefing(briefing, role))],
-        code=output.DONE if briefing.is_turn else waiting,
+        json=result, lines=shown.list_status_lines(result.state), code=output.FAILED if result.damage else output.DONE
     )
+
+
+async def _list_conferences(call: Call) -> CommandResult:
+    result = await perform(METHODS["moot.listConferences"], call, {})
+    lines = [f"{each.conference}: {shown.format_standing(each.state)}" for each in result.conferences]
+    lines += [strip_control(f"{name}: {why}") for name, why in result.unreadable.items()]
+    none = f"no conference in {call.context.root / TABLE}; start one: moot roundtable new NAME TOPIC --role NAME --role NAME"
+    return CommandResult(json=result, lines=lines or [none])
+
+
+def _find_join_code(joined: JoinedOut) -> int:
+    waiting = output.UNDECIDED if joined.status == "closed" else output.WAITING
+    return output.DONE if joined.is_your_turn else waiting
+
+
+_add_command(
+    "join",
+    "moot.joinConference",
+    show=lambda joined: [strip_control(shown.format_briefing(joined.briefing))],
+    exit_code=_find_join_code,
+    help="""Print what ROLE should read now: the agenda, its prompt and the last three speeches.
+
+Exit code 0: it is the role's turn; 3: it is another role's turn; 4: the conference is over.""",
+    examples="moot roundtable join cache --as architect",
+    flags={"role": "--as"},
+    required=["role"],
+    hidden=["timeout_seconds"],
+)
 
 
 @roundtable.command()
 @click.argument("name")
 @click.argument("file", type=click.File(encoding="utf-8"), default="-")
-@role_option
+@click.option("--as", "role", required=True, metavar="ROLE")
 @click.option("--key", default="", help="Idempotency key: a repeated call counts once.")
-@project_command
-async def say(project: ConferenceProject, *, name: str, file: Any, role: str, key: str) -> CommandResult:
+@dir_option
+@call_command
+async def say(call: Call, *, name: str, file: Any, role: str, key: str) -> CommandResult:
     """Commit the speech of ROLE from FILE (or standard input) and the new turn.json together.
 
     For the moderator it commits the minutes. Exit code 3: it is another role's turn, or sections are missing from the minutes;
@@ -233,17 +233,22 @@ async def say(project: ConferenceProject, *, name: str, file: Any, role: str, ke
     \b
     moot roundtable say cache --as architect speech.md
     """
-    text = _read_speech(file)
     try:
-        given = await project.say(name, role, text, key, via=name_local_door())
+        said = await _say(call, name, role, file, key)
     except Blocked as blocked:
         return shown.describe_blocked(blocked)
-    result = {"file": given.file, "turn": asdict(given.turn), "isRepeated": given.is_repeated, "missingSections": given.returned}
-    if given.returned:
-        return CommandResult(json=result, lines=[shown.note_returned(given)], code=output.WAITING)
-    missing = find_missing_sections(text, given.language) if role != MODERATOR else ()
+    if said.message:
+        return CommandResult(json=said, lines=[Note(said.message)], code=output.WAITING)
+    given, missing = said.accepted, said.missing_sections
     notes = [Note(ROUNDTABLE_PROMPT[given.language].no_section.format(sections=", ".join(missing)))] if missing else []
-    return CommandResult(json=result, lines=[f"{name}/{given.file}", *notes, *shown.list_turn_lines(given.turn, given.language)])
+    return CommandResult(json=said, lines=[f"{name}/{given.file}", *notes, *shown.list_turn_lines(given.turn, given.language)])
+
+
+async def _say(call: Call, name: str, role: str, file: Any, key: str = "") -> SaidOut:
+    """Give a role's speech, or the minutes; raises Blocked."""
+    given = {"conference": name, "role": role, "text": _read_speech(file), "idempotencyKey": key}
+    said: SaidOut = await perform(METHODS["moot.sayInConference"], call, given)
+    return said
 
 
 def _read_text(file: Any, what: str) -> str:
@@ -269,7 +274,7 @@ def _read_speech(file: Any) -> str:
 @require_option
 @dir_option
 @output.json_option
-def relay(name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
+def relay(name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: Path, as_json: bool) -> None:
     """Run the whole conference unattended, until its minutes are written.
 
     Moot drives the roles that have a platform: it asks models and runs coding agents in the project's folder. For other roles
@@ -281,61 +286,61 @@ def relay(name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: 
     """
     spoken: list[Language] = ["en"]
 
-    async def work() -> CommandResult:
+    async def work(call: Call) -> CommandResult:
         check_required(required)
-        async with Moot() as moot:
-            project = _build_project(moot, folder)
-            given = {seat.id: seat.platform for seat in map(_parse_role, roles)}
-            status = await (project.reseat(name, given) if given else project.status(name))
-            spoken[0] = status.conference.opened.language
-            moot.seating.check_scripts(status.conference.seats, RULES.forms)
-            conference = Relay(moot, project, name, lambda line: output.print_note(strip_control(line)))
-            terminal, plugin = TerminalSession(status.session), await moot.load_plugin(status.session)
-            run = conference.run()
-            status = await (run if as_json else terminal.show_while(moot, plugin, run))
-            lines = [f"{project.table / name / MINUTES}", *shown.list_lacking(status)]
-            result = CommandResult(json=shown.build_status_json(project, name, status), lines=lines)
-            if not required:
-                return result
-            judgement = judge_decision(await moot.decision(status.session), required, spoken[0])
-            return replace(result, lines=[*lines, Note(judgement.reason)], code=judgement.code)
+        moot, project = call.moot, ConferenceProject(call.moot, folder)
+        given = {seat.id: seat.platform for seat in map(_parse_role, roles)}
+        status = await (project.reseat(name, given) if given else project.status(name))
+        spoken[0] = status.conference.opened.language
+        moot.seating.check_scripts(status.conference.seats, RULES.forms)
+        conference = Relay(moot, project, name, lambda line: output.print_note(strip_control(line)))
+        terminal, plugin = TerminalSession(status.session), await moot.load_plugin(status.session)
+        run = conference.run()
+        status = await (run if as_json else terminal.show_while(moot, plugin, run))
+        lines = [f"{project.table / name / MINUTES}", *shown.list_lacking(status)]
+        result = CommandResult(json=build_conference_out(call, name, status), lines=lines)
+        if not required:
+            return result
+        judgement = judge_decision(await moot.decision(status.session), required, spoken[0])
+        return replace(result, lines=[*lines, Note(judgement.reason)], code=judgement.code)
 
     def describe_stop() -> str:
         return f"\n{ROUNDTABLE_COMMAND[spoken[0]].stopped.format(conference=name)}"
 
-    output.run_and_print(work, as_json=as_json, stopped=describe_stop)
+    output.run_and_print(lambda: call_here(work, folder), as_json=as_json, stopped=describe_stop)
 
 
-@roundtable.command()
-@click.argument("name")
-@project_command
-async def check(project: ConferenceProject, name: str) -> CommandResult:
-    """Compare the whole folder with the record and print each fault with file and line. Exit code 5: there are faults.
-
-    \b
-    moot roundtable check cache
-    """
-    status = await project.status(name, whole=True)
-    damage = [asdict(each) for each in status.damage]
-    if not damage:
-        return CommandResult(json=damage, lines=[ROUNDTABLE_COMMAND[status.conference.opened.language].no_faults])
-    return CommandResult(json=damage, lines=[strip_control(str(each)) for each in status.damage], code=output.FAILED)
+async def _load_language(call: Call, name: str) -> Language:
+    status = await perform(METHODS["moot.conferenceStatus"], call, {"conference": name})
+    language: Language = status.state.conference.opened.language
+    return language
 
 
-@roundtable.command()
-@click.argument("name")
-@project_command
-async def repair(project: ConferenceProject, name: str) -> CommandResult:
-    """Repair what `check` reports. Nothing is deleted: files in the way are moved to NAME/aside.
+async def _describe_check(call: Call, checked: CheckedOut) -> list[str]:
+    faults = [strip_control(str(each)) for each in checked.damage]
+    return faults or [ROUNDTABLE_COMMAND[await _load_language(call, checked.conference)].no_faults]
 
-    \b
-    moot roundtable repair cache
-    """
-    done = await project.repair(name)
-    lines = [strip_control(line) for line in done]
-    if not done:
-        lines = [ROUNDTABLE_COMMAND[(await project.status(name)).conference.opened.language].nothing_to_repair]
-    return CommandResult(json=done, lines=lines)
+
+async def _describe_repair(call: Call, repaired: RepairedOut) -> list[str]:
+    done = [strip_control(line) for line in repaired.done]
+    return done or [ROUNDTABLE_COMMAND[await _load_language(call, repaired.conference)].nothing_to_repair]
+
+
+_add_command(
+    "check",
+    "moot.checkConference",
+    describe=_describe_check,
+    exit_code=lambda checked: output.FAILED if checked.damage else output.DONE,
+    help="Compare the whole folder with the record and print each fault with file and line. Exit code 5: there are faults.",
+    examples="moot roundtable check cache",
+)
+_add_command(
+    "repair",
+    "moot.repairConference",
+    describe=_describe_repair,
+    help="Repair what `check` reports. Nothing is deleted: files in the way are moved to its folder aside.",
+    examples="moot roundtable repair cache",
+)
 
 
 @roundtable.command()
@@ -346,63 +351,53 @@ async def repair(project: ConferenceProject, name: str) -> CommandResult:
     metavar="FILE",
     help="Commit these minutes as the moderator; - for standard input.",
 )
-@project_command
-async def minutes(project: ConferenceProject, name: str, write: Any) -> CommandResult:
+@dir_option
+@call_command
+async def minutes(call: Call, name: str, write: Any) -> CommandResult:
     """Print the minutes, or commit them. Exit code 3: there are no minutes yet.
 
     \b
     moot roundtable minutes cache
     """
-    returned: list[str] = []
+    message = ""
     if write is not None:
         try:
-            given = await project.say(name, MODERATOR, _read_speech(write), via=name_local_door())
+            message = (await _say(call, name, MODERATOR, write)).message
         except Blocked as blocked:
             return shown.describe_blocked(blocked)
-        returned = [shown.note_returned(given)] if given.returned else []
-    text, status = await project.minutes(name), await project.status(name)
-    lacking = list(status.conference.missing)
-    result = {"conference": name, "status": status.turn.status, "minutes": text, "missingSections": lacking}
-    if text is None:
-        none = f"{ROUNDTABLE_PROMPT[status.conference.opened.language].no_minutes} ({shown.format_standing(status)})"
-        return CommandResult(json=result, lines=returned or [Note(none)], code=output.WAITING)
-    return CommandResult(json=result, lines=[strip_control(text), *shown.list_lacking(status)])
+    result = await perform(METHODS["moot.conferenceMinutes"], call, {"conference": name})
+    if result.minutes is not None:
+        return CommandResult(json=result, lines=[strip_control(result.minutes), *shown.list_lacking(result.state)])
+    words = ROUNDTABLE_PROMPT[result.state.conference.opened.language]
+    none = message or f"{words.no_minutes} ({shown.format_standing(result.state)})"
+    return CommandResult(json=result, lines=[Note(none)], code=output.WAITING)
 
 
-@roundtable.command("input")
-@click.argument("name")
-@click.argument("text")
-@click.option("--key", default="", help="Idempotency key: an input with a recorded key is ignored.")
-@project_command
-async def give_input(project: ConferenceProject, *, name: str, text: str, key: str) -> CommandResult:
-    """Say something to everyone in the conference NAME. TEXT `-` reads standard input.
-
-    It becomes the file INPUT_NNN.md of the conference, which turn.json names to the next speakers.
-
-    \b
-    moot roundtable input cache "We have six months."
-    """
-    file = await project.give_input(name, sys.stdin.read() if text == "-" else text, key)
-    line = f"{name}/{file}"
-    if not file:
-        line = SESSION_COMMAND[(await project.status(name)).conference.opened.language].recorded_before
-    return CommandResult(json={"conference": name, "file": file or None, "isRepeated": not file}, lines=[line])
+async def _describe_input(call: Call, given: ConferenceInputOut) -> list[str]:
+    if given.file is not None:
+        return [f"{given.conference}/{given.file}"]
+    return [SESSION_COMMAND[await _load_language(call, given.conference)].recorded_before]
 
 
-@roundtable.command()
-@click.argument("name")
-@role_option
-@click.option("--why", default="", help="The reason, for the record.")
-@project_command
-async def skip(project: ConferenceProject, name: str, role: str, why: str) -> CommandResult:
-    """Skip the turn of ROLE and continue; the turn is recorded as skipped.
+_add_command(
+    "input",
+    "moot.giveConferenceInput",
+    "text",
+    describe=_describe_input,
+    prepare=read_dash,
+    help="""Say something to everyone in a conference. TEXT `-` reads standard input.
 
-    \b
-    moot roundtable skip cache --as reviewer --why "on holiday"
-    """
-    status = await project.skip(name, role, why)
-    lines = shown.list_turn_lines(status.turn, status.conference.opened.language)
-    return CommandResult(json=shown.build_status_json(project, name, status), lines=lines)
+It becomes the file INPUT_NNN.md of the conference, which turn.json names to the next speakers.""",
+    examples='moot roundtable input cache "We have six months."',
+)
+_add_command(
+    "skip",
+    "moot.skipSpeaker",
+    show=lambda result: shown.list_turn_lines(result.state.turn, result.state.conference.opened.language),
+    help="Skip the turn of ROLE and continue; the turn is recorded as skipped.",
+    examples='moot roundtable skip cache --as reviewer --why "on holiday"',
+    flags={"role": "--as"},
+)
 
 
 @roundtable.command()

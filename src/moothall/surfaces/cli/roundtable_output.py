@@ -1,17 +1,14 @@
 """What `moot roundtable` prints of a conference."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any
 
-from moothall.app.conferences.project import ConferenceProject
-from moothall.app.conferences.status import AcceptedSpeech, Blocked, ConferenceStatus, TurnBriefing
+from moothall.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import strip_control
 from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, RoundtableCommandText
 from moothall.protocols.roundtable.facts import MODERATOR
-from moothall.protocols.roundtable.files import TurnFile, extract_notes, format_input_file_name, list_notes
-from moothall.protocols.roundtable.sections import describe_role, name_minutes_sections
+from moothall.protocols.roundtable.files import TurnFile, extract_notes, list_notes
+from moothall.protocols.roundtable.sections import name_minutes_sections
 from moothall.surfaces.cli.output import WAITING, CommandResult, Note
 
 
@@ -26,24 +23,6 @@ def format_next(status: ConferenceStatus) -> str:
         return f"{seat.id} ({seat.platform}): moot roundtable relay {turn.conference}"
     wake = words.wake if turn.status == "open" else words.wake_moderator
     return strip_control(wake.format(conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker))
-
-
-def build_status_json(project: ConferenceProject, name: str, status: ConferenceStatus) -> dict[str, Any]:
-    return {
-        "conference": name,
-        "folder": str(project.table / name),
-        "sessionId": status.session,
-        "turn": asdict(status.turn),
-        "turnsTaken": status.conference.taken,
-        "skipped": [asdict(absent) for absent in status.conference.absences],
-        "roles": {seat.id: seat.platform for seat in status.conference.seats},
-        "descriptions": {seat.id: text for seat in status.conference.seats if (text := describe_role(seat))},
-        "consensusDeclared": sorted(status.conference.agreeing),
-        "inputs": [format_input_file_name(given.number) for given in status.conference.inputs],
-        "missingSections": list(status.conference.missing),
-        "writing": status.writing,
-        "damage": [asdict(each) for each in status.damage],
-    }
 
 
 def format_standing(status: ConferenceStatus) -> str:
@@ -76,11 +55,12 @@ def list_status_lines(status: ConferenceStatus) -> Iterator[str]:
         yield format_next(status)
 
 
-def format_briefing(briefing: TurnBriefing, role: str) -> str:
+def format_briefing(briefing: TurnBriefing) -> str:
     """The reading as one text."""
     if not briefing.is_turn:
         return briefing.message
     turn, words = briefing.turn, ROUNDTABLE_PROMPT[briefing.language]
+    role = turn.current_speaker
     named = {"conference": turn.conference, "role": role}
     is_open = turn.status == "open"
     head = words.read_round.format(**named, round=turn.round, rounds=turn.max_rounds) if is_open else f"{turn.conference}: {role}"
@@ -94,16 +74,10 @@ def format_briefing(briefing: TurnBriefing, role: str) -> str:
     return "\n\n".join(parts)
 
 
-def note_returned(given: AcceptedSpeech) -> Note:
-    """Say which sections are missing from minutes that were not taken."""
-    sections = name_minutes_sections(given.returned, given.language)
-    return Note(ROUNDTABLE_PROMPT[given.language].minutes_returned.format(sections=sections, file=given.file))
-
-
 def describe_blocked(blocked: Blocked) -> CommandResult:
     """Return what a role gets that may not speak now."""
     error = {"kind": "Blocked", "message": str(blocked), "kept": blocked.file}
-    return CommandResult(json={"error": error}, lines=[Note(f"{blocked}\n{blocked.advice}")], code=WAITING)
+    return CommandResult(json={"error": error}, lines=[Note(str(blocked))], code=WAITING)
 
 
 def list_turn_lines(turn: TurnFile, language: Language) -> Iterator[str]:

@@ -17,16 +17,12 @@ from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import MootError, SessionClosed, UnknownAsk
 from moothall.locale.catalogues import SESSION_COMMAND, SessionCommandText
 from moothall.participants.human import PersonInterview
-from moothall.surfaces.api.asks import METHODS, AnswerPreviewOut, AsksOut, WrittenOut
+from moothall.surfaces.api.asks import METHODS, AnswerPreviewOut, AskOut, AsksOut, WrittenOut
 from moothall.surfaces.api.method import Call
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.operations import Command, call_command, perform
+from moothall.surfaces.cli.operations import Command, call_command, perform, read_dash
 from moothall.surfaces.cli.output import CommandResult, Note
 from moothall.surfaces.cli.person import PersonScreen, TerminalPrompt
-
-
-def prepare_input(given: dict[str, Any]) -> dict[str, Any]:
-    return {**given, "text": sys.stdin.read() if given["text"] == "-" else given["text"]}
 
 
 async def describe_input(call: Call, written: WrittenOut) -> Iterable[str]:
@@ -44,14 +40,13 @@ give_input = Command(
     help="Add an input of yours to a running meeting. TEXT `-` reads standard input.",
     examples='moot input think_20261115_001 "We have six months of cash."',
     arguments=["session_id", "text"],
-    prepare=prepare_input,
+    prepare=read_dash,
 ).build("input")
 
 
 async def describe_asks(call: Call, result: AsksOut) -> Iterable[str]:
-    shown, words = {each.ask for each in result.asks}, await _load_words(call.moot, result.session_id)
-    outstanding = [each for each in await call.moot.asks(result.session_id) if each.ask.id in shown]
-    lines = [line for each in outstanding for line in _describe_ask(each, result.session_id, words)]
+    words = await _load_words(call.moot, result.session_id)
+    lines = [line for each in result.asks for line in _describe_ask(each, result.session_id, words)]
     return lines or [Note(words.no_ask)]
 
 
@@ -65,15 +60,14 @@ asks = Command(
 ).build("asks")
 
 
-def _describe_ask(each: OutstandingAsk, session: str, words: SessionCommandText) -> Iterator[str]:
-    deadline = each.pending.deadline
-    until = words.ask_until.format(time=output.format_local(deadline)) if deadline else ""
-    yield f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n"
+def _describe_ask(each: AskOut, session: str, words: SessionCommandText) -> Iterator[str]:
+    until = words.ask_until.format(time=output.format_local(each.deadline)) if each.deadline else ""
+    yield f"── {each.ask}{until}\n{each.briefing}\n\n{each.instructions}\n"
     steps = build_person_ask(each.brief).steps
     if steps:
         needed = [step for step in steps[1:] if step.is_needed and step.choices and step.only_after is None]
         question = strip_control(" ".join(map(_describe_step, (steps[0], *needed))))
-        yield f"{words.in_words.format(session=session, seat=each.ask.seat, question=question)}\n"
+        yield f"{words.in_words.format(session=session, seat=each.seat, question=question)}\n"
 
 
 def _describe_step(step: PersonStep) -> str:

@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from moothall.codec.settings import explain_validation_error
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import dump_json
 from moothall.errors import MissingExtra, MootError, NotAllowed, SessionClosed, UnknownSession, describe_install
@@ -29,7 +30,7 @@ from moothall.surfaces.api import errors
 from moothall.surfaces.api.asks import AsksOut
 from moothall.surfaces.api.chat import EventReader, MeetingTeller
 from moothall.surfaces.api.chat_request import DEFAULT_PANEL, list_models
-from moothall.surfaces.api.method import Call, explain_validation_error
+from moothall.surfaces.api.method import Call
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.api.sessions import SessionDecisionOut
 from moothall.surfaces.http.access_control import build_call, read_body
@@ -108,7 +109,7 @@ def _wants_end(given: Any) -> bool:
 
 def _explain(error: Exception) -> tuple[int, str]:
     if isinstance(error, UnknownSession):
-        return NO_TASK, f"no such task: {error}"
+        return NO_TASK, f"no such task: {str(error).partition('; ')[0]}"
     if isinstance(error, Fault):
         return error.code, str(error)
     if isinstance(error, ValidationError):

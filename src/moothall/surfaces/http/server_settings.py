@@ -21,8 +21,9 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from moothall.app.seats import LocalServer
+from moothall.codec.settings import explain_validation_error
 from moothall.errors import BadSetting
-from moothall.surfaces.api.method import MAY, ROLES, Role, explain_validation_error
+from moothall.surfaces.api.method import MAY, ROLES, Role
 
 NAME: Final = "server.toml"
 

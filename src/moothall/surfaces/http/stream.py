@@ -27,7 +27,6 @@ from moothall.surfaces.api.entries import is_sealed
 from moothall.surfaces.api.method import Caller, ServerContext
 from moothall.surfaces.api.page import StoredView, ViewStore, build_changes
 from moothall.surfaces.api.session_view import select_allowed
-from moothall.surfaces.api.sessions import build_session_out
 
 log = logging.getLogger("moot")
 
@@ -393,8 +392,7 @@ class ViewHub(StreamHub):
                 if LABELS in names:
                     names = {*names, *await sessions.list_relabelled()}
                 for line in await sessions.add_outcomes(await sessions.load_some(names)):
-                    out = build_session_out(line).model_dump(mode="json", by_alias=True)
-                    self.publish("line", line.session, out)
+                    self.publish("line", line.session, line.to_json())
             except MootError as error:
                 self._report("the list of sessions cannot be read", error)
             self._let_go()

@@ -23,11 +23,12 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from moothall.app.version import VERSION
+from moothall.codec.settings import explain_validation_error
 from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import dump_json, one_line
 from moothall.errors import BadSetting, MootError, SessionClosed
 from moothall.surfaces.api.errors import explain_error
-from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext, explain_validation_error
+from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
 from moothall.surfaces.api.methods import TABLE, TOOLS
 from moothall.surfaces.api.page_export import HTML, export_text
 from moothall.surfaces.api.toolsets import (
@@ -190,7 +191,7 @@ class McpServer:
         try:
             if ctx.method == "tasks/cancel":
                 with suppress(SessionClosed):
-                    await TABLE["moot.cancelSession"].perform(call, {"sessionId": params.task_id.removeprefix(CONSULT)})
+                    await TABLE["moot.cancelSession"].invoke(call, {"sessionId": params.task_id.removeprefix(CONSULT)})
             task = await load_task(call, params.task_id, self._build_result)
         except MootError as cause:
             raise MCPError(code=types.INVALID_PARAMS, message=_reword(explain_error(cause))) from None
