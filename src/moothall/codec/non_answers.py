@@ -40,7 +40,8 @@ def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_re
     if is_repaired and isinstance(raw, str) and _FORM.search(raw):
         raise BadAnswer("the form of the answer was repeated; fill it in with an answer of your own")
     properties: Mapping[str, Schema] = schema.get("properties", {})
-    prompt = "\n".join((brief.system, brief.shared, brief.own)).casefold()
+    lines = "\n".join((brief.system, brief.shared, brief.own)).splitlines()
+    prompt = "\n".join(line for line in lines if not line.startswith(FENCE)).casefold()
     # A field that was not asked for has what code put there, and a choice is one of its words.
     chosen = {each.name for each in fields(brief.form.shape) if "enum" in properties.get(each.name, {"enum": ()})}
     for name, text in ((name, text) for name, text in iterate_named_texts(said) if name not in chosen):
@@ -51,15 +52,15 @@ def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_re
         # Where words are asked for, no name of a field is shown.
         is_name = brief.form.form == "json" and fold_name(text) in names
         # A direction is a name, and the task itself is one.
-        if is_hint or is_name or (name != "direction" and _repeats_prompt(brief, prompt, text)):
+        if is_hint or is_name or (name != "direction" and _repeats_prompt(brief, lines, prompt, text)):
             shown = show_value(text)
             raise BadAnswer(f"{name}: words of the prompt were repeated; an answer of your own was expected (given: {shown})")
 
 
-def _repeats_prompt(brief: Brief, prompt: str, text: str) -> bool:
+def _repeats_prompt(brief: Brief, lines: Sequence[str], prompt: str, text: str) -> bool:
     """Whether every sentence of a text stands in the prompt, where Moot speaks: what others said may be said again.
 
-    `prompt` is the whole one, in lower case.
+    `lines` are those of the whole prompt, `prompt` what Moot says in them, in lower case.
     """
     if len(text) < MIN_ECHO_LENGTH:
         return False
@@ -72,7 +73,6 @@ def _repeats_prompt(brief: Brief, prompt: str, text: str) -> bool:
         return False
     sentences = _list_sentences(text.replace(FENCE, ""))
     own = {*_list_sentences(brief.seat.stance), *_list_sentences(brief.seat.instructions)}
-    lines = [line for prompt in (brief.system, brief.shared, brief.own) for line in prompt.splitlines()]
     spoken = _fold_lines([line for line in lines if not line.startswith(FENCE)])
     quoted = _fold_lines([line.removeprefix(FENCE) for line in lines if line.startswith(FENCE)])
     # A heading that the prompt names, over words that a seat said before, is a speech.
