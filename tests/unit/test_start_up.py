@@ -34,7 +34,10 @@ def test_the_list_of_commands_says_what_each_command_says() -> None:
     [
         ("moothall", ["pydantic", "moothall.app"]),
         ("moothall.surfaces.cli.main", ["asyncio", "pydantic", "rich", "moothall.app.moot"]),
-        ("moothall.surfaces.cli.sessions", ["pydantic_ai", "openai", "mcp", "starlette", "uvicorn", "watchfiles", "asyncpg"]),
+        (
+            "moothall.surfaces.cli.sessions",
+            ["rich", "pydantic_ai", "openai", "mcp", "starlette", "asyncpg", "moothall.memory.commands"],
+        ),
         ("moothall.surfaces.http.app", ["pydantic_ai", "openai", "mcp", "mcp_types"]),
     ],
 )

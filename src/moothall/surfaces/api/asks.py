@@ -19,7 +19,6 @@ from moothall.domain.safe_text import strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import NotAllowed, SessionClosed, UnknownSeat
-from moothall.memory.commands import KeyedCall
 from moothall.ports.runner import MAX_WAIT_SECONDS, PROGRESS_SECONDS
 from moothall.surfaces.api import fields
 from moothall.surfaces.api.method import ApiModel, Call, Operations, Source
@@ -205,25 +204,28 @@ async def close_session(call: Call, session_id: fields.SessionRef, idempotency_k
         call.context.runner.wake(session_id)
         return entry.seq
 
-    keyed = KeyedCall(call="close_session", by=call.caller.name, key=idempotency_key, words=(session_id,))
-    return WrittenOut(session_id=session_id, entry=await _end_once(call, keyed, close))
+    return await _end_once(call, "close_session", idempotency_key, (session_id,), close)
 
 
-async def _end_once(call: Call, keyed: KeyedCall, end: Callable[[], Awaitable[int]]) -> int:
-    """End a session, unless the key says that it was ended by an earlier try of this call; the number of the entry that does."""
-    memory = call.moot.memory
-    if (earlier := await memory.find_keyed_result(keyed)) is not None:
-        return int(earlier)
-    try:
-        seq = await end()
-    except SessionClosed:
-        # Two tries at once: the other one was faster.
-        if (earlier := await memory.find_keyed_result(keyed)) is None:
-            raise
-        return int(earlier)
-    # Taken afterwards: a call that was refused does not use its key up.
-    await memory.use_key(keyed, str(seq))
-    return seq
+async def _end_once(
+    call: Call, name: str, key: str, words: tuple[SessionId, *tuple[str, ...]], end: Callable[[], Awaitable[int]]
+) -> WrittenOut:
+    """End a session, unless the key says that it was ended by an earlier try of this call; the entry that does."""
+    # Imported here: it brings the rules of decision memory, which few commands of the terminal need.
+    from moothall.memory.commands import KeyedCall
+
+    keyed, memory = KeyedCall(call=name, by=call.caller.name, key=key, words=words), call.moot.memory
+    seq = await memory.find_keyed_result(keyed)
+    if seq is None:
+        try:
+            seq = str(await end())
+            # Taken afterwards: a call that was refused does not use its key up.
+            await memory.use_key(keyed, seq)
+        except SessionClosed:
+            # Two tries at once: the other one was faster.
+            if (seq := await memory.find_keyed_result(keyed)) is None:
+                raise
+    return WrittenOut(session_id=words[0], entry=int(seq))
 
 
 @METHODS.add("moot.cancelSession", "run")
@@ -242,5 +244,4 @@ async def cancel_session(
         call.context.runner.wake(session_id, at_once=True)
         return entry.seq
 
-    keyed = KeyedCall(call="cancel_session", by=call.caller.name, key=idempotency_key, words=(session_id, reason))
-    return WrittenOut(session_id=session_id, entry=await _end_once(call, keyed, cancel))
+    return await _end_once(call, "cancel_session", idempotency_key, (session_id, reason), cancel)

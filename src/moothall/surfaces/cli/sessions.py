@@ -16,13 +16,11 @@ from moothall.domain.safe_text import strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import MootError, SessionClosed, UnknownAsk
 from moothall.locale.catalogues import SESSION_COMMAND, SessionCommandText
-from moothall.participants.human import PersonInterview
 from moothall.surfaces.api.asks import METHODS, AnswerPreviewOut, AskOut, AsksOut, WrittenOut
 from moothall.surfaces.api.method import Call
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.operations import Command, call_command, perform, read_dash
 from moothall.surfaces.cli.output import CommandResult, Note
-from moothall.surfaces.cli.person import PersonScreen, TerminalPrompt
 
 
 async def describe_input(call: Call, written: WrittenOut) -> Iterable[str]:
@@ -100,10 +98,15 @@ async def answer(call: Call, session: str, text: str | None, seat: str, ask_id: 
     if chosen.split(".", 2)[-1] != seat:
         raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
     words: object = text
-    interview = PersonInterview()
+    further: UnsaidWords | None = None
     if asked is not None and text is None and sys.stdin.isatty():
-        prompt = TerminalPrompt(PersonScreen(session, asked.pending.deadline))
-        words = await interview.ask_for_answer(prompt, asked.brief)
+        # Imported here: they bring the console, which nothing else of these commands needs.
+        from moothall.participants.human import PersonInterview
+        from moothall.surfaces.cli.person import PersonScreen, TerminalPrompt
+
+        interview = PersonInterview()
+        words = await interview.ask_for_answer(TerminalPrompt(PersonScreen(session, asked.pending.deadline)), asked.brief)
+        further = interview.find_unsaid_words(asked.brief)
         if words is None:
             return await _record_nothing(moot, session)
     elif text is None or text == "-":
@@ -117,8 +120,7 @@ async def answer(call: Call, session: str, text: str | None, seat: str, ask_id: 
         return await _record_nothing(moot, session)
     written = await perform(METHODS["moot.answer"], call, {**given, "ask": chosen})
     if asked is not None:
-        further = interview.find_unsaid_words(asked.brief) or find_unsaid_words(asked.brief, words)
-        await _say_unsaid_words(moot, session, asked.ask, further)
+        await _say_unsaid_words(moot, session, asked.ask, further or find_unsaid_words(asked.brief, words))
     if (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
         await moot.remembering.remember(session)
     line = (await _load_words(moot, session)).recorded.format(hint=await _find_hint(moot, session))
