@@ -181,6 +181,16 @@ def focused(page: Page) -> str:
     )
 
 
+READ_FOCUS = """element => {
+  const active = document.activeElement, style = getComputedStyle(active);
+  return {
+    at: active === document.body ? "" : active.outerHTML.slice(0, 120),
+    isSeen: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1,
+    isThere: active === element,
+  };
+}"""
+
+
 def press_until(page: Page, key: str, wanted: Locator, most: int = 60) -> None:
     """Press a key until the wanted element has the focus, which can be seen all the way."""
     # What is asked first has the focus already.
@@ -188,11 +198,10 @@ def press_until(page: Page, key: str, wanted: Locator, most: int = 60) -> None:
         return
     for _ in range(most):
         page.keyboard.press(key)
-        assert focused(page), f"after {key} nothing has the focus"
-        assert page.evaluate(
-            "() => { const style = getComputedStyle(document.activeElement); return style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1; }"
-        ), f"the focus cannot be seen: {focused(page)}"
-        if wanted.evaluate("element => element === document.activeElement"):
+        found = wanted.evaluate(READ_FOCUS)
+        assert found["at"], f"after {key} nothing has the focus"
+        assert found["isSeen"], f"the focus cannot be seen: {found['at']}"
+        if found["isThere"]:
             return
     raise AssertionError(f"{key} does not lead there")
 
