@@ -150,6 +150,8 @@ class _Warm:
     """Runs commands in forks of one process that has loaded Moot; see warm.py."""
 
     def __init__(self) -> None:
+        # A name that no run had before: one that was killed leaves its socket.
+        self._run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid()}-{time.time_ns()}")
         self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self._close)
         # Loading all of Moot is a minute's work on a busy machine, and no part of any command.
@@ -161,8 +163,7 @@ class _Warm:
 
     def _connect(self) -> bool:
         """Whether it is reached: all workers of a run have one, which the first of them starts and the last one's end ends."""
-        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"of-{os.getpid()}")
-        path = Path(tempfile.gettempdir()) / f"moot-warm-{run}"
+        path = Path(tempfile.gettempdir()) / f"moot-warm-{self._run}"
         self._link = socket.socket(socket.AF_UNIX)
         self._link.settimeout(STARTING_SECONDS)
         try:
