@@ -62,9 +62,9 @@ def name_apt() -> list[str]:
     return [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"] if may else []
 
 
-def install_package(apt: Sequence[str], packages: Sequence[str] = PACKAGES) -> bool:
-    """Whether one of these could be installed."""
-    return any(run(*apt, *OPTIONS, each) for each in packages)
+def install_package(apt: Sequence[str]) -> bool:
+    """Whether one of the packages could be installed."""
+    return any(run(*apt, *OPTIONS, each) for each in PACKAGES)
 
 
 def run(*command: str) -> bool:
@@ -88,10 +88,6 @@ def main(words: Sequence[str]) -> int:
     if found is None:
         print("Installing Chromium for the browser tests (once) …")
         install_browser()
-        found = find_browser()
-    elif found.endswith("/chromium") and not os.environ.get("MOOT_CHROMIUM") and (apt := name_apt()):
-        print("Installing a lighter Chromium for the browser tests (once) …")
-        install_package(apt, [LIGHT])
         found = find_browser()
     if found is None:
         print(REMEDY, file=sys.stderr)

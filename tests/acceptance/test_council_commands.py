@@ -326,7 +326,7 @@ def test_the_live_view_shows_who_is_asked_the_phases_and_the_decision_in_a_box(c
     """D-18: finished lines scroll by, what is awaited moves below."""
     slow: dict[str, dict[str, list[dict[str, Any]]]] = {
         seat: {
-            "propose": [{"type": "propose", "text": f"{seat}'s idea", "choice": seat, "confidence": 0.8, "delay": 0.4}],
+            "propose": [{"type": "propose", "text": f"{seat}'s idea", "choice": seat, "confidence": 0.8, "delay": 1.5}],
             "argue": [{"type": "challenge", "text": "But why?", "refers_to": 2, "confidence": 0.5}] if seat == "bob" else [],
             "synthesize": [{"type": "synthesize", "text": "Ada's way", "choice": "ada"} if seat == "ada" else {"type": "pass"}],
             "vote": [{"type": "vote", "position": "support", "confidence": 0.9}],
