@@ -15,6 +15,7 @@ KINDS: Final = ("same", "opposed", "near")
 PARTS: Final = ("tuning", "held-out", "fresh", "last")
 
 Measure = Callable[[str, Sequence[str]], list[Judgement]]
+Similarity = Callable[[str, Sequence[str]], list[float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,18 @@ def one_task(measure: Measure, language: str) -> Joins:
         same=len(same),
         compared=len(texts) * (len(texts) - 1) // 2,
     )
+
+
+def count_near(measure: Similarity, language: str, most: int = 3) -> int:
+    """How many paraphrases are among the texts of all pairs that are nearest to what they say again."""
+    texts = list(dict.fromkeys(text for pair in pairs(language) for text in (pair.one, pair.other)))
+    count = 0
+    for pair in pairs(language):
+        if pair.kind == "same":
+            others = [text for text in texts if text != pair.one]
+            ranked = sorted(zip(measure(pair.one, others), others, strict=True), key=lambda each: -each[0])
+            count += pair.other in [text for _, text in ranked[:most]]
+    return count
 
 
 def judge_by_words(one: str, others: Sequence[str]) -> list[Judgement]:

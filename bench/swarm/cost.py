@@ -19,14 +19,14 @@ from bench.swarm.load import Amount, Load
 from moothall.app.resources import SystemClock
 from moothall.codec.stored import FactCodec
 from moothall.domain.effects import Brief
-from moothall.domain.roster import Seat
+from moothall.domain.roster import DIRECTOR, Seat
 from moothall.engine.engine import Engine
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
-from moothall.participants.semantic_similarity import MeasureParticipant
+from moothall.participants.director import DirectorParticipant
 from moothall.ports.ledger import Ledger
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
-from moothall.protocols.swarm.facts import LIKENESS, ConvergenceMeasured
+from moothall.protocols.swarm.facts import ConvergenceMeasured
 from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.rules.rulebook import RULES
 
@@ -164,12 +164,14 @@ class Whole:
 async def _run(ledger: Ledger, agents: int, count: int, amount: Amount) -> Whole:
     load, marks = Load(amount), dict[int, tuple[int, int]]()
     engine = Engine(ledger=ledger, rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=SystemClock())
-    plan = build_swarm_plan(agents, max_rounds=count, min_rounds=count, quorum_threshold=1.0, platform="script:instant")
+    plan = build_swarm_plan(
+        agents, max_rounds=count, min_rounds=count, quorum_threshold=1.0, platform="script:instant", measure="words"
+    )
     session = await engine.open(open_session(plan))
-    instant, measure = Instant(load, marks), MeasureParticipant("words")
+    instant, measure = Instant(load, marks), DirectorParticipant()
 
     def seated(seat: Seat) -> Participant:
-        return measure if seat.id == LIKENESS else instant
+        return measure if seat.id == DIRECTOR.id else instant
 
     began = process_time()
     snapshot = await engine.run(session, seated)
@@ -181,7 +183,7 @@ async def _run(ledger: Ledger, agents: int, count: int, amount: Amount) -> Whole
         rounds=snapshot.state.round,
         findings=len(snapshot.state.board.findings),
         entries=snapshot.seq,
-        lost=snapshot.state.losses[LIKENESS].times if LIKENESS in snapshot.state.losses else 0,
+        lost=snapshot.state.losses[DIRECTOR.id].times if DIRECTOR.id in snapshot.state.losses else 0,
         rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         kept={number: kept for number, (kept, _) in marks.items()},
         peak={number - 1: peak for number, (_, peak) in marks.items() if number > 1},

@@ -6,7 +6,7 @@ from time import process_time
 from typing import Final
 
 from bench.swarm.explorer import read
-from moothall.domain.effects import Brief
+from moothall.domain.effects import Brief, CompareTexts
 from moothall.protocols.swarm.answers import (
     Candidate,
     Collision,
@@ -59,8 +59,8 @@ class Load:
 
     def says(self, brief: Brief) -> object:
         began = process_time()
-        if brief.ask.kind == "compare":
-            found: object = compare_by_words(brief.comparing)
+        if isinstance(brief.chore, CompareTexts):
+            found: object = compare_by_words(brief.chore)
             self.compared += process_time() - began
             return found
         found = self._said(brief)

@@ -10,7 +10,7 @@ from tests.support.play_swarm import build_swarm_plan
 from bench.swarm.driver import Drive
 from bench.swarm.explorer import Explorer, Manner
 from bench.swarm.world import World, alone, plurality, pooled
-from moothall.domain.effects import Brief
+from moothall.domain.effects import Brief, CompareTexts
 from moothall.protocols.swarm.facts import BarrierPassed, ConvergenceMeasured, SwarmClosed
 from moothall.protocols.swarm.rules.ideas import compare_by_words
 
@@ -60,7 +60,7 @@ def played(case: Case, seed: int) -> Drive:
     explorers = {seat.id: Explorer(world, seat.id, case.manner) for seat in plan.seats}
 
     def says(brief: Brief) -> object:
-        return compare_by_words(brief.comparing) if brief.ask.kind == "compare" else explorers[brief.ask.seat].says(brief)
+        return compare_by_words(brief.chore) if isinstance(brief.chore, CompareTexts) else explorers[brief.ask.seat].says(brief)
 
     run = Drive(plan, says)
     for _ in run.steps():

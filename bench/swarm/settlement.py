@@ -16,7 +16,7 @@ from bench.swarm.speaker import SILENT_ROUNDS, ErringJudge, Kind, Speaker, find_
 from bench.swarm.speech import build_meanings
 from bench.swarm.world import World, plurality_of
 from moothall.codec.schemas import build_user_prompt
-from moothall.domain.effects import Brief
+from moothall.domain.effects import Brief, CompareTexts
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
 from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured, SwarmCompleted
@@ -94,8 +94,8 @@ def play_spoken(case: SpeechCase, seed: int) -> SpokenOutcome:
     spent = Spending(case.counts_tokens)
 
     def says(brief: Brief) -> object:
-        if brief.ask.kind == "compare":
-            return compare_by_words(brief.comparing)
+        if isinstance(brief.chore, CompareTexts):
+            return compare_by_words(brief.chore)
         said = judge.says(brief) if brief.ask.kind == "judge" else speakers[brief.ask.seat].says(brief)
         spent.add(brief, said)
         return said

@@ -25,7 +25,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def opened(client: Client, **changes: Any) -> str:
     plan: dict[str, Any] = {
         "task": "How do we make the catalogue fast?",
-        "seats": [*NAMES, {"id": "likeness", "platform": "measure:words"}],
+        "seats": [*NAMES],
         "seed": 7,
         "settings": SETTINGS,
         **changes,

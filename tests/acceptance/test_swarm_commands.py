@@ -20,7 +20,7 @@ FOLDER = "how-do-we-make-the-catalogue-f"
 
 def seats(script: Path = EXAMPLE) -> list[str]:
     words = [word for name in NAMES for word in ("--seat", f"{name}=script:{script}")]
-    return [*words, "--seat", "likeness=measure:words", "--seed", "7"]
+    return [*words, "--seed", "7"]
 
 
 def slow(tmp_path: Path, seconds: float) -> Path:
@@ -69,7 +69,6 @@ def test_a_swarm_converges_votes_and_leaves_its_folder(cli: Cli) -> None:
     assert "Serve the catalogue from a cache at the edge." in decisions
     shown = cli("decisions", "show", session_of(files)).out
     assert "XiLi [XiLi]: oppose (0.70)" in shown
-    assert "likeness" not in shown
 
 
 def test_the_template_says_what_a_run_leaves_and_is_written_once(cli: Cli) -> None:
@@ -227,7 +226,7 @@ def test_the_generic_command_runs_a_swarm_too(cli: Cli) -> None:
         (["--direction", " ", *seats()], "a direction is empty"),
         (["--set", "evaporation=2", *seats()], "setting evaporation"),
         (["--set", "colour=red", *seats()], "unknown setting 'colour'"),
-        (["--seat", "likeness=measure:colour", *seats()[:10]], "unknown measure 'colour'"),
+        (["--set", "measure=colour", *seats()], "setting measure"),
         (["--timeout", "0", *seats()], "0"),
         (["--seat", "a=script:nowhere.toml", "--seat", "b=script:nowhere.toml"], "cannot be read"),
     ],
@@ -250,8 +249,7 @@ def test_a_hybrid_run_begins_with_the_users_directions(cli: Cli) -> None:
 def test_a_dry_run_says_who_would_take_part_and_writes_nothing(cli: Cli) -> None:
     done = cli("swarm", TASK, "--agents", "3", "--model", "openai:gpt-5-mini", "--no-check", "--dry-run")
     lines = [line.split(":")[0].strip() for line in done.out.splitlines()[1:]]
-    assert lines[:5] == ["TanWei", "SuYuan", "DongCha", "validator", "likeness"]
-    assert lines[5] == "expected"
+    assert lines[:5] == ["TanWei", "SuYuan", "DongCha", "validator", "expected"]
     assert cli.json("list")["sessions"] == []
 
 
@@ -300,7 +298,7 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
     path.write_text("\n".join([*lines, "[seats.silent]"]), encoding="utf-8")
     crew = [f'[[seat]]\nid = "{name}"\nplatform = "script:{path}"\n' for name in (*kinds, "silent")]
     panel = tmp_path / "panel.toml"
-    panel.write_text("".join([crew[0], "patience = 0.3\n", *crew[1:], '[[seat]]\nid = "likeness"\nplatform = "measure:words"\n']))
+    panel.write_text("".join([crew[0], "patience = 0.3\n", *crew[1:]]))
     quick = ["--set", "round_timeout=60", "--set", "recovery_seconds=0.3", "--set", "collisions=0", "--seed", "1"]
     cli("swarm", TASK, "--panel", str(panel), *quick, "--max-rounds", "6", code=4)
     files = read(folders(cli)[0])

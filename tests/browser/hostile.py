@@ -189,7 +189,7 @@ async def play_hostile(moot: Moot, name: str, number: int, seats: Any, shared: d
         seats=tuple(
             replace(
                 seat,
-                platform=seat.platform if seat.platform.startswith("measure") else f"script:{script}",
+                platform=f"script:{script}",
                 stance="\n\n".join(share(at)),
             )
             for at, seat in enumerate(options["panel"].seats)

@@ -266,7 +266,7 @@ from moothall.surfaces.api.method import Call, Caller, ServerContext
 context = ServerContext(Moot(), None)
 owner, local = (Call(context=context, caller=Caller(role=role)) for role in ("owner", "local"))
 
-for platform in ("proverb:/etc/passwd", "python:os", "script:x", "human", "embedded", "command:codex", "SCRIPT:x", "measure",
+for platform in ("proverb:/etc/passwd", "python:os", "script:x", "human", "embedded", "command:codex", "SCRIPT:x",
                  "http://10.0.0.1/v1", "ollama://x", "ollama:llama3.2"):
     try:
         build_seat(owner, ParticipantIn(id="ada", platform=platform))

@@ -161,7 +161,6 @@ def test_a_swarm_keeps_the_choices_of_its_first_round(tmp_path: Path, mode: str)
         "TanWei": explorer(["SQLite", "PostgreSQL"]),
         "SuYuan": explorer(["POSTGRESQL"]),
         "DongCha": explorer([None, "PostgreSQL"], "SQLite"),
-        "likeness": lambda brief: {"by": "words", "pairs": []},
     }
     case = Case(tmp_path, seats, protocol="swarm", settings={"mode": mode, "max_rounds": 2, "collisions": 0})
     assert case.decision.choice == "PostgreSQL", case.decision

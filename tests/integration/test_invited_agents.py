@@ -36,9 +36,8 @@ def test_a_report_that_fits_its_schema_is_never_punished(tmp_path: Path) -> None
 
     async def work() -> None:
         async with hosting(tmp_path) as rpc:
-            seats = [*EXPLORERS, {"id": "likeness", "platform": "measure:words"}]
             settings = {"collisions": 0, "vote": False}
-            opened = await rpc("moot.swarmOpen", task="Which queue?", seats=seats, maxRounds=3, settings=settings)
+            opened = await rpc("moot.swarmOpen", task="Which queue?", seats=EXPLORERS, maxRounds=3, settings=settings)
             session = opened["sessionId"]
             (first, *_) = (await rpc("moot.getAsks", sessionId=session, seat="ada", timeoutSeconds=30))["asks"]
             assert "required" not in first["answerSchema"] or first["answerSchema"]["required"] == []
@@ -61,9 +60,8 @@ def test_a_swarm_takes_text_where_it_asks_for_text(tmp_path: Path) -> None:
 
     async def work() -> None:
         async with hosting(tmp_path) as rpc:
-            seats = [*EXPLORERS, {"id": "likeness", "platform": "measure:words"}]
             settings = {"collisions": 0, "synthesis": "always", "vote": False}
-            opened = await rpc("moot.swarmOpen", task="Which queue?", seats=seats, maxRounds=1, settings=settings)
+            opened = await rpc("moot.swarmOpen", task="Which queue?", seats=EXPLORERS, maxRounds=1, settings=settings)
             session = opened["sessionId"]
             await take_round(rpc, session, {"findings": [{"coreIdea": IDEA}]})
             asked = await rpc("moot.getAsks", sessionId=session, timeoutSeconds=30)
@@ -85,8 +83,7 @@ def test_the_deadline_of_an_invited_explorer_is_that_of_all_invited_seats(tmp_pa
     async def work() -> None:
         async with hosting(tmp_path) as rpc:
             for settings, life in (({}, timedelta(days=7)), ({"round_timeout": 90}, timedelta(seconds=90))):
-                seats = [*EXPLORERS, {"id": "likeness", "platform": "measure:words"}]
-                opened = await rpc("moot.swarmOpen", task="Which queue?", seats=seats, settings=settings)
+                opened = await rpc("moot.swarmOpen", task="Which queue?", seats=EXPLORERS, settings=settings)
                 (ask, *_) = (await rpc("moot.getAsks", sessionId=opened["sessionId"], timeoutSeconds=30))["asks"]
                 left = datetime.fromisoformat(ask["deadline"]) - datetime.now(UTC)
                 assert life - timedelta(seconds=60) < left <= life

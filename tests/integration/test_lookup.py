@@ -246,8 +246,8 @@ def test_a_swarm_of_models_looks_things_up_with_a_program(tmp_path: Path, code: 
                 "MOOT_SEARCH": program(tmp_path, code),
             }
             async with Moot(environ=environ) as moot:
-                seats = dict.fromkeys(("TanWei", "SuYuan"), "openai:stub") | {"likeness": "measure:words"}
-                settings = {"max_rounds": 1, "collisions": 0, "vote": False}
+                seats = dict.fromkeys(("TanWei", "SuYuan"), "openai:stub")
+                settings = {"max_rounds": 1, "collisions": 0, "vote": False, "measure": "words"}
                 decision = await moot.hold("Fast?", protocol="swarm", seats=seats, seed=1, settings=settings, check=False)
                 board = (await moot.load_timeline(decision.session)).state.board
             assert {finding.search_attempted for finding in board.findings} == {not is_found}

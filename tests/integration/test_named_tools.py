@@ -229,7 +229,7 @@ def test_names_that_are_not_set_up_are_refused(tmp_path: Path) -> None:
 
 async def open_only(environ: dict[str, str], tools: str) -> None:
     async with Moot(environ=environ) as moot:
-        seats = [Seat(id="ada", platform="measure"), Seat(id="bob", platform="measure")]  # type: ignore[arg-type]
+        seats = [Seat(id="ada", platform="mailbox"), Seat(id="bob", platform="mailbox")]  # type: ignore[arg-type]
         await moot.open("Q?", protocol="debate", seats=seats, tools=tools)
 
 

@@ -8,17 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.play_swarm import SwarmRun, build_swarm_plan, build_valid_report
 
 from moothall.app.moot import Moot
-from moothall.domain.context import ContextWindow, Perception
-from moothall.domain.effects import Ask, Brief, CompareTexts
-from moothall.domain.ids import AskId, SeatId
-from moothall.domain.roster import Seat
-from moothall.errors import UnknownPlatform
-from moothall.participants.semantic_similarity import MeasureParticipant, is_installed
+from moothall.domain.effects import CompareTexts
+from moothall.participants import semantic_similarity
+from moothall.participants.director import DirectorParticipant
+from moothall.participants.semantic_similarity import compare_texts, is_installed
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.answers import SimilarityReport
+from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall_testkit.stub_server import Request, StubReply, StubServer
 
 IDEA = "Put a cache at the edge."
@@ -54,9 +53,14 @@ def test_a_swarm_of_models(tmp_path: Path) -> None:
         async with StubServer([mind]) as stub:
             environ = {"MOOT_HOME": str(tmp_path), "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": stub.base_url}
             async with Moot(environ=environ) as moot:
-                seats = dict.fromkeys(("TanWei", "SuYuan", "DongCha"), "openai:stub") | {"likeness": "measure:words"}
+                seats = dict.fromkeys(("TanWei", "SuYuan", "DongCha"), "openai:stub")
                 decision = await moot.hold(
-                    "How do we make it fast?", protocol="swarm", seats=seats, seed=1, settings={"max_rounds": 5}, check=False
+                    "How do we make it fast?",
+                    protocol="swarm",
+                    seats=seats,
+                    seed=1,
+                    settings={"max_rounds": 5, "measure": "words"},
+                    check=False,
                 )
                 assert decision.decision is not None
                 assert (decision.decision.text, decision.consensus_type, decision.ended_by) == (IDEA, "unanimous", "converged")
@@ -73,52 +77,64 @@ def test_a_swarm_of_models(tmp_path: Path) -> None:
     asyncio.run(asyncio.wait_for(work(), 120))
 
 
-def comparing(kind: str = "compare") -> Brief:
-    ask = Ask(id=AskId("10.compare.likeness"), seat=SeatId("likeness"), kind=kind, turn=1, patience=120.0)
-    texts = CompareTexts(
-        known=("Put a cache at the edge.", "Buy machines."), new=("Put a cache at the edge now.", "Buy machines"), nearest=3
-    )
-    return Brief(
-        ask=ask,
-        seat=Seat(id=SeatId("likeness"), platform="measure:words"),
-        form=FORMS[kind],
-        language="en",
-        seed=1,
-        nth=1,
-        perception=Perception(goal="g", memory=ContextWindow(window=1)),
-        system="",
-        shared="",
-        own="",
-        comparing=texts,
-    )
+TEXTS = CompareTexts(
+    known=("Put a cache at the edge.", "Buy machines."),
+    new=("Put a cache at the edge now.", "Buy machines"),
+    nearest=3,
+    by="words",
+)
 
 
 def test_the_measure_answers_with_the_pairs_that_are_like() -> None:
     """S-8: places in the list of what was compared, four digits, each new text with all before it."""
-    found = asyncio.run(MeasureParticipant("words").respond(comparing(), lambda _: None))
-    assert isinstance(found, Answer)
-    assert isinstance(found.said, SimilarityReport)
-    assert found.said.by == "words"
-    assert {(pair.one, pair.other) for pair in found.said.pairs} >= {(2, 0), (3, 1)}
-    assert all(pair.likeness == round(pair.likeness, 4) and pair.other < pair.one for pair in found.said.pairs)
+    by, pairs = compare_texts(TEXTS)
+    assert by == "words"
+    assert {(pair.one, pair.other) for pair in pairs} >= {(2, 0), (3, 1)}
+    assert all(pair.likeness == round(pair.likeness, 4) and pair.other < pair.one for pair in pairs)
 
 
-@pytest.mark.parametrize("name", ["words", "meaning"])
-def test_the_measure_of_a_full_round_fits_its_answer(name: str) -> None:
+@pytest.mark.parametrize("is_meant", [False, True])
+def test_the_measure_of_a_full_round_fits_its_answer(monkeypatch: pytest.MonkeyPatch, is_meant: bool) -> None:
     """S-8: 64 explorers with three findings each that are all alike; of each text the pairs that are most like."""
-    if name == "meaning" and not is_installed():
+    if is_meant and not is_installed():
         pytest.skip("the extra embedded is not installed")
     texts = tuple(f"Serve pictures of kind {number} from a cache at the edge of the network" for number in range(492))
-    brief = replace(comparing(), comparing=CompareTexts(known=texts[:300], new=texts[300:], nearest=12))
-    found = asyncio.run(MeasureParticipant(name).respond(brief, lambda _: None))
-    assert isinstance(found, Answer)
-    assert isinstance(found.said, SimilarityReport)
-    told = Counter(pair.one for pair in found.said.pairs)
-    assert max(told.values(), default=0) <= 12
+    if is_meant:
+        # The encoder itself is slow: here only the amount matters.
+        numpy = pytest.importorskip("numpy")
+        monkeypatch.setattr(semantic_similarity, "_vectors", {})
+        monkeypatch.setattr(semantic_similarity, "encode_texts", lambda texts: numpy.eye(len(texts), 512))
+    asked = CompareTexts(known=texts[:300], new=texts[300:], nearest=12, by="meaning" if is_meant else "words")
+    by, pairs = compare_texts(asked)
+    assert by == asked.by
+    assert set(Counter(pair.one for pair in pairs).values()) == {12}
 
 
-def test_a_measure_does_nothing_else() -> None:
-    found = asyncio.run(MeasureParticipant("words").respond(comparing("explore"), lambda _: None))
-    assert isinstance(found, NoAnswer)
-    with pytest.raises(UnknownPlatform, match="known: meaning, words"):
-        MeasureParticipant("colour")
+def test_an_encoder_that_fails_leaves_the_work_to_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S-8: offline, with or without the extra."""
+
+    def fail(texts: object) -> None:
+        raise RuntimeError("the weights are damaged")
+
+    monkeypatch.setattr(semantic_similarity, "_vectors", {})
+    monkeypatch.setattr(semantic_similarity, "encode_texts", fail)
+    assert compare_texts(replace(TEXTS, by="meaning")) == compare_texts(TEXTS)
+
+
+def test_moot_itself_answers_with_what_it_compared_and_does_nothing_that_it_was_not_asked_for() -> None:
+    """S-8"""
+    plan = build_swarm_plan(3, max_rounds=1, collisions=0, vote=False, measure="words", platform="openai:m")
+    run = SwarmRun(plan)
+    run.play(
+        lambda ask, brief, state: build_valid_report(state, ask.seat, "x", f"Idea of {ask.seat}"),
+        until=lambda state: state.stage == "review",
+    )
+    (ask,) = [ask for ask in run.step().asks if ask.kind == "compare"]
+    brief = RULES.brief(run.state, ask)
+    answer = asyncio.run(DirectorParticipant().respond(brief, lambda _: None))
+    assert isinstance(answer, Answer)
+    assert isinstance(answer.said, SimilarityReport)
+    assert answer.said.by == "words"
+    assert [(pair.one, pair.other) for pair in answer.said.pairs] == [(1, 0), (2, 0), (2, 1)]
+    idle = asyncio.run(DirectorParticipant().respond(replace(brief, chore=None), lambda _: None))
+    assert isinstance(idle, NoAnswer)

@@ -13,7 +13,7 @@ from typing import Any, Final, get_args
 from moothall.codec.answers import build_reply
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, Budget
-from moothall.domain.effects import Ask, Brief
+from moothall.domain.effects import Ask, Brief, CompareTexts
 from moothall.domain.facts import Entry, Fact, Language, Loss, SeatLost
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
@@ -161,7 +161,8 @@ class SwarmRun:
 def answer_by_default(ask: Ask, brief: Brief, state: Swarm) -> object:
     """What the seats that nobody speaks for say: the measure judges by words, the validator nothing, all others go gently."""
     if ask.kind == "compare":
-        return compare_by_words(brief.comparing)
+        assert isinstance(brief.chore, CompareTexts)
+        return compare_by_words(brief.chore)
     if ask.kind == "validate":
         return Validation()
     return ShutdownReply() if ask.kind == "shutdown" else None

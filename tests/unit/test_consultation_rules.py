@@ -208,7 +208,7 @@ def test_the_loss_of_the_consulted_is_recorded_and_the_first_goes_on_knowing_it(
     """C-2"""
     room = Room().put().requests(asks_for())
     room.put(SeatLost(ask=room.ask.id, seat=BOB, reason="timeout"))
-    request = room.rules.brief(room.state, room.ask).file_request
+    request = room.rules.brief(room.state, room.ask).chore
     assert isinstance(request, RecordFileRequest)
     assert "| Status | FAILED |" in request.document(3)
     room.files()
@@ -220,7 +220,7 @@ def test_a_consultation_that_failed_may_be_asked_again_and_is_filed_with_its_rea
     """C-12"""
     room = Room(per_seat=3).put().requests(asks_for())
     room.put(SeatLost(ask=room.ask.id, seat=BOB, reason="refused"))
-    request = room.rules.brief(room.state, room.ask).file_request
+    request = room.rules.brief(room.state, room.ask).chore
     assert isinstance(request, RecordFileRequest)
     assert "failed: a refusal" in request.document(3)
     room.files().requests(asks_for())
@@ -285,9 +285,9 @@ def test_requests_wait_in_the_order_of_their_entries() -> None:
 def test_a_fork_counts_its_consultations_apart() -> None:
     """C-8: two sessions with one past must not take each other's records."""
     room = Room().put().requests(asks_for()).advises()
-    before = room.rules.brief(room.state, room.ask).file_request
+    before = room.rules.brief(room.state, room.ask).chore
     room.put(SessionForked(source=SessionId("one"), entry=9))
-    after = room.rules.brief(room.state, room.ask).file_request
+    after = room.rules.brief(room.state, room.ask).chore
     assert isinstance(before, RecordFileRequest)
     assert isinstance(after, RecordFileRequest)
     assert before.key == "t/1"

@@ -1,15 +1,14 @@
 """Which ideas count as one (S-8): the figures of the bench hold, and what holds for any text."""
 
 import pytest
-from bench.likeness.pairs import KINDS, PARTS, judge_by_words, pairs, share, verdicts
+from bench.likeness.pairs import KINDS, PARTS, count_near, judge_by_words, pairs, share, verdicts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moothall.participants.semantic_similarity import SemanticSimilarity, is_installed
+from moothall.participants.semantic_similarity import SentenceEncoder, is_installed
 from moothall.scoring.likeness import JOIN_AT, Judgement, is_opposed, is_same_idea, normalize_idea, scale_likeness
 from moothall.scoring.phrases import find_numbers
 
-MEANING = SemanticSimilarity()
 NEEDS_ENCODER = pytest.mark.skipif(not is_installed(), reason="needs the extra `embedded`")
 
 SAID = [text for language in ("en", "zh") for pair in pairs(language) for text in (pair.one, pair.other)]
@@ -17,17 +16,8 @@ ANY_TEXT = st.one_of(
     st.text(max_size=80), st.sampled_from(SAID), st.text(alphabet="不没有 not than比no,，.2二十% ab", max_size=40)
 )
 
-# Shares that were measured, rounded down to whole percents: paraphrases joined, opposites apart, near topics apart.
-BY_MEANING = {
-    ("en", "tuning"): (0.73, 0.93, 0.92),
-    ("en", "held-out"): (0.66, 1.0, 0.93),
-    ("en", "fresh"): (0.7, 1.0, 1.0),
-    ("en", "last"): (0.5, 0.9, 1.0),
-    ("zh", "tuning"): (0.73, 0.93, 0.92),
-    ("zh", "held-out"): (0.66, 1.0, 0.93),
-    ("zh", "fresh"): (0.7, 0.9, 1.0),
-    ("zh", "last"): (0.66, 0.8, 1.0),
-}
+# How many of the 46 paraphrases of each language are among the three texts that are nearest to the first; measured.
+NEAREST = {"en": 45, "zh": 42}
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -40,12 +30,10 @@ def test_there_are_sixty_pairs_and_more_of_three_kinds_in_each_language(language
 
 
 @NEEDS_ENCODER
-@pytest.mark.parametrize(("language", "part"), BY_MEANING)
-def test_by_meaning_paraphrases_are_joined_and_others_kept_apart_as_often_as_was_measured(language: str, part: str) -> None:
-    """S-8"""
-    found = verdicts(MEANING.judge, language, part)
-    for kind, floor in zip(KINDS, BY_MEANING[language, part], strict=True):
-        assert share(found, kind) >= floor, kind
+@pytest.mark.parametrize("language", NEAREST)
+def test_by_meaning_a_paraphrase_is_among_the_three_nearest_texts_as_often_as_was_measured(language: str) -> None:
+    """S-8, S-31: what the measure does not find the judge is not asked about."""
+    assert count_near(SentenceEncoder().likeness, language) >= NEAREST[language]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -55,14 +43,6 @@ def test_by_words_hardly_anything_is_joined_falsely(language: str, part: str) ->
     found = verdicts(judge_by_words, language, part)
     assert share(found, "opposed") >= 0.9
     assert share(found, "near") == 1.0
-
-
-@NEEDS_ENCODER
-@pytest.mark.parametrize("part", PARTS)
-def test_ideas_in_two_languages_are_not_joined(part: str) -> None:
-    """S-8"""
-    found = verdicts(MEANING.judge, "across", part)
-    assert not any(is_same_idea(verdict.judgement) for verdict in found)
 
 
 @pytest.mark.parametrize(
@@ -149,29 +129,18 @@ def test_words_judge_alike_from_both_sides_and_an_idea_is_itself(one: str, other
 @NEEDS_ENCODER
 @settings(deadline=None, max_examples=40)
 @given(ANY_TEXT, ANY_TEXT)
-def test_meaning_judges_alike_from_both_sides_and_an_idea_is_itself(one: str, other: str) -> None:
+def test_meaning_measures_alike_from_both_sides(one: str, other: str) -> None:
     """S-8"""
-    assert MEANING.judge(one, [other]) == MEANING.judge(other, [one])
-    assert is_same_idea(MEANING.judge(one, [one])[0])
-
-
-@NEEDS_ENCODER
-def test_a_judgement_does_not_depend_on_the_company() -> None:
-    """S-8"""
-    new, known = SAID[0], SAID[1:40]
-    together = MEANING.judge(new, known)
-    alone = [judgement for other in known for judgement in SemanticSimilarity().judge(new, [other])]
-    assert [judgement.opposed for judgement in together] == [judgement.opposed for judgement in alone]
-    assert [judgement.likeness for judgement in together] == pytest.approx(
-        [judgement.likeness for judgement in alone], abs=0.0011
-    )
+    measure = SentenceEncoder().likeness
+    assert measure(one, [other]) == pytest.approx(measure(other, [one]))
+    assert measure(one, [one]) == pytest.approx([1.0 if one.strip() else 0.0])
 
 
 @NEEDS_ENCODER
 def test_text_that_is_no_text_is_judged_too() -> None:
     """S-8"""
-    assert len(MEANING.judge("\ud800", ["", "\udfff half", "。", "a" * 5_000])) == 4
-    assert MEANING.judge("alone", []) == []
+    assert len(SentenceEncoder().likeness("\ud800", ["", "\udfff half", "。", "a" * 5_000])) == 4
+    assert SentenceEncoder().likeness("alone", []) == []
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,8 @@ from tests.support.swarm_scenes import ADA, BALLOT, BOB, BUY, CACHE, EVE, explor
 
 from moothall.domain.effects import Ask, Brief, CompareTexts, Record
 from moothall.domain.facts import AsksSent, Entry, Fact, InputGiven, SessionForked, SessionResumed
-from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import MAILBOX, Seat
+from moothall.domain.roster import DIRECTOR, MAILBOX
 from moothall.errors import BadRoster, BadSetting
 from moothall.protocols.swarm import prompts
 from moothall.protocols.swarm.answers import (
@@ -79,38 +78,35 @@ def test_explorers_have_their_names_and_then_numbers() -> None:
 
 def test_a_swarm_has_two_to_sixty_four_explorers() -> None:
     """S-1."""
-    assert len(open_session(build_swarm_plan(64)).seats) == 65
+    assert len(open_session(build_swarm_plan(64)).seats) == 64
     for count in (1, 65):
         with pytest.raises(BadRoster, match="2 to 64"):
             open_session(build_swarm_plan(count))
 
 
-def test_the_validator_is_a_model_where_there_is_one_and_likeness_is_always_measured() -> None:
-    """S-2, S-8: all explorers are equal, so that a panel's stances do not reach them."""
+def test_the_validator_is_a_model_where_there_is_one() -> None:
+    """S-2: all explorers are equal, so that a panel's stances do not reach them."""
     plan = build_swarm_plan(2, platform="openai:gpt-5-mini")
     found = open_session(
         replace(plan, seats=tuple(replace(seat, stance="sceptic", instructions="Doubt.") for seat in plan.seats))
     )
-    assert [(seat.id, seat.platform) for seat in found.seats[2:]] == [
-        ("validator", "openai:gpt-5-mini"),
-        ("likeness", "measure"),
-    ]
+    assert [(seat.id, seat.platform) for seat in found.seats[2:]] == [("validator", "openai:gpt-5-mini")]
     assert {(seat.stance, seat.instructions) for seat in found.seats} == {("", "")}
-    assert [seat.id for seat in open_session(build_swarm_plan(2)).seats] == ["TanWei", "SuYuan", "likeness"]
+    assert [seat.id for seat in open_session(build_swarm_plan(2)).seats] == ["TanWei", "SuYuan"]
 
 
-def test_any_mind_can_take_the_seat_of_the_measure() -> None:
-    """S-8: pluggable; a mind reads the ideas by their numbers."""
-    plan = build_swarm_plan(3, max_rounds=1, collisions=0, vote=False, platform="openai:m")
-    run = SwarmRun(replace(plan, seats=(*plan.seats, Seat(id=SeatId("likeness"), platform="openai:m"))))
+def test_moot_itself_compares_texts_by_the_chosen_measure() -> None:
+    """S-8: no seat is asked; pairs that were not to be compared are left out."""
+    run = SwarmRun(build_swarm_plan(3, max_rounds=1, collisions=0, vote=False, measure="words", platform="openai:m"))
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "compare":
-            assert "| 0. Idea of TanWei\n| 1. Idea of SuYuan\n| 2. Idea of DongCha" in brief.own
-            assert "from number 0 on" in brief.own
-            stray = SimilarityReport(by="meaning", pairs=(ComparedPair(one=0, other=1, likeness=1.0),))
-            assert brief.normalize(stray) == (SimilarityReport(by="meaning"), ("skipped pairs 1",))
-            return SimilarityReport(by="meaning", pairs=(ComparedPair(one=2, other=1, likeness=0.7),))
+            assert brief.seat == DIRECTOR
+            assert brief.chore == CompareTexts(new=tuple(f"Idea of {seat}" for seat in state.agents), nearest=12, by="words")
+            places = ((0, 1), (2, 1), (2, 7), (9, 0))
+            return SimilarityReport(
+                by="words", pairs=tuple(ComparedPair(one=one, other=other, likeness=0.7) for one, other in places)
+            )
         if ask.kind == "judge":
             assert [(pair.one, pair.other) for pair in state.review.pairs] == [(2, 1)]
             return IdeaJudgements(judgements=(PairJudgement(pair=1, verdict="same"),))

@@ -10,7 +10,7 @@ from moothall.domain.claims import cut_text
 from moothall.domain.facts import OWNER_ORIGIN
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields
-from moothall.domain.roster import MEASURE, NEUTRAL_TRUST, Seat, parse_kind
+from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ErrorCorrelation, Precedent, ReviewedKind, Topic, normalize_label
 from moothall.memory.decision_memory import DecisionMemory
@@ -74,11 +74,8 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
 def _build_members(decision: Decision, seats: Sequence[Seat], neutral: frozenset[SeatId]) -> tuple[Member, ...]:
     positions = {position.seat: position for position in decision.positions}
     quoted = {} if decision.evidence is None else {each.seat: each for each in decision.evidence.seats}
-    # A measure compares what others say; it has no part in the decision.
     return tuple(
-        _build_member(seat, positions.get(seat.id), quoted.get(seat.id), is_neutral=seat.id in neutral)
-        for seat in seats
-        if parse_kind(seat.platform) != MEASURE
+        _build_member(seat, positions.get(seat.id), quoted.get(seat.id), is_neutral=seat.id in neutral) for seat in seats
     )
 
 

@@ -19,7 +19,7 @@ SHORT_PROMPT: Final = 900
 LONG_PROMPT: Final = 4_500
 """Tokens of a prompt at the beginning of a session, and of a long one: prompts are bounded."""
 CHARACTERS_PER_TOKEN: Final = 3.5
-_FREE: Final = frozenset({"embedded", "measure", "script"})
+_FREE: Final = frozenset({"embedded", "script"})
 
 
 @dataclass(frozen=True, slots=True)

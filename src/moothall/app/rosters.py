@@ -9,7 +9,7 @@ from moothall.domain.ids import SeatId, parse_seat_id
 from moothall.domain.language import detect_language
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import BadRoster, BadSetting
-from moothall.protocols.swarm.facts import LIKENESS, MAX_AGENTS, MIN_AGENTS, VALIDATOR
+from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, VALIDATOR
 from moothall.protocols.swarm.json_fields import agent_name
 
 DEFAULT_AGENTS: Final = 5
@@ -26,7 +26,7 @@ def build_swarm_seats(given: Sequence[Seat], count: int | None, *, has_panel: bo
 
     Raises BadRoster when a panel or the seats themselves contradict the count.
     """
-    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS, judge}]
+    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, judge}]
     if has_panel and count is not None:
         raise BadRoster("a panel sets the number of explorers; give agents or panel, not both")
     if has_panel:

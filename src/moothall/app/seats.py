@@ -20,6 +20,7 @@ from moothall.engine.outages import explain_unready
 from moothall.errors import BadRoster, BadSetting, ProviderRefused, UnknownPlatform
 from moothall.participants import acp_seat, local_model, semantic_similarity
 from moothall.participants.command import CommandParticipant
+from moothall.participants.director import DirectorParticipant
 from moothall.participants.function import AnswerFunction, FunctionParticipant
 from moothall.participants.human import AskPerson
 from moothall.participants.kinds import KindTable, ParticipantKind, SeatRequest, build_acp, build_command
@@ -28,7 +29,6 @@ from moothall.participants.named_tools import ToolBox, ToolFailure
 from moothall.participants.platforms import find_address, find_platforms, parse_platform
 from moothall.participants.provider_limits import LocalLimits
 from moothall.participants.recipes import load_agents
-from moothall.participants.record_writer import RecorderParticipant
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant, ProviderLimits
 
 SEARCH = "MOOT_SEARCH"
@@ -128,7 +128,7 @@ class Seating:
     def __call__(self, seat: Seat) -> Participant | None:
         """The participant of a seat, None for one that answers from elsewhere; raises CallerError."""
         if seat.id == DIRECTOR.id:
-            return RecorderParticipant()
+            return DirectorParticipant()
         kind = self.kinds.find(seat.platform)
         if (why := self.refuse_program(seat.platform)) is not None:
             return RefusedProgram(why)

@@ -113,12 +113,14 @@ def no_fault(said: object) -> str | None:
 class CompareTexts:
     """Texts to compare: each new text with all known ones and with the new ones before it.
 
-    `nearest` is how many of the nearest texts are reported for each new one, however far they are.
+    `nearest` is how many of the nearest texts are reported for each new one, however far they are. `by` is the measure; that of
+    meaning gives way to that of words where its package is not installed.
     """
 
     known: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
     nearest: int = 0
+    by: Literal["meaning", "words"] = "meaning"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +168,8 @@ class Brief(AnswerRules):
     The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question; the probability of
     its answer can replace the full answer. `subject` is the text that the answer is about. `again` counts how often this same
     question was asked before. `schema` narrows the form of the answer to this one ask; None leaves it as the shape is. `hints`
-    says in words what a field holds. `file_request` is a file that Moot itself writes, where no participant is asked. `comparing`
-    holds the texts for a similarity measure. `shows_given`: it shows itself what was given with the question, or a part of that.
+    says in words what a field holds. `chore` is work that Moot itself does, where no participant is asked: a file to write, texts
+    to compare. `shows_given`: it shows itself what was given with the question, or a part of that.
     """
 
     ask: Ask
@@ -183,8 +185,7 @@ class Brief(AnswerRules):
     probe: str = ""
     subject: str = ""
     again: int = 0
-    file_request: object = None
-    comparing: CompareTexts = CompareTexts()
+    chore: object = None
     schema: Schema | None = None
     hints: Mapping[str, str] = field(default_factory=dict)
     tools: ToolAccess | None = None

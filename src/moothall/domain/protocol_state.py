@@ -9,7 +9,7 @@ from moothall.domain.budget import BudgetKind
 from moothall.domain.facts import Entry
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import Seat, state_family, swap_seats
+from moothall.domain.roster import DIRECTOR, Seat, state_family, swap_seats
 
 StopReason = BudgetKind | Literal["called"]
 
@@ -81,7 +81,7 @@ class ProtocolState:
 
     def seat(self, name: str) -> Seat:
         # A loop: several times in every turn, and a generator costs as much as the rest.
-        for seat in self.seats:
+        for seat in (*self.seats, DIRECTOR):
             if seat.id == name:
                 return seat
         raise LookupError(f"no seat is called {name!r}")

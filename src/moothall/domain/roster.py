@@ -20,7 +20,6 @@ A2A: Final = "a2a"
 COMMAND: Final = "command"
 ACP: Final = "acp"
 EMBEDDED: Final = "embedded"
-MEASURE: Final = "measure"
 FUNCTION: Final = "python"
 DEMO: Final = "demo"
 
@@ -30,12 +29,12 @@ UNNAMED_MINDS: Final = frozenset({MAILBOX, HUMAN, SCRIPT, FUNCTION, DEMO})
 Sessions are folded by this, so it depends on what is recorded alone, never on which plugins are installed.
 """
 
-TOOLLESS: Final = UNNAMED_MINDS | {ACP, COMMAND, EMBEDDED, MEASURE}
+TOOLLESS: Final = UNNAMED_MINDS | {ACP, COMMAND, EMBEDDED}
 """Kinds whose participants call no tools of Moot's: they are shown what was given as far as it fits."""
 
 MAX_SEATS: Final = 64
 HELPING_SEATS: Final = 2
-"""Seats that a protocol may add to a full roster: one validator and one similarity measure."""
+"""Seats that a protocol may add to a full roster: one that checks, and one that judges."""
 
 MAX_ROLE_LENGTH: Final = 20_000
 MAX_FAMILY_LENGTH: Final = 100
@@ -87,7 +86,7 @@ def parse_kind(platform: str) -> str:
 
 # '@' is not allowed in a seat id (see `parse_seat_id`), so that no real seat can take this name.
 DIRECTOR: Final = Seat(id=SeatId("@director"), platform="director")
-"""Moot itself as a seat: it is asked for work outside of the ledger, such as writing a file."""
+"""Moot itself as a seat: it is asked for work outside of the ledger, such as writing a file or comparing texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1062,8 +1062,7 @@ class SwarmPromptText(Texts):
     explore_classic: str
     collide: str
     validate: str
-    measure: str
-    compare: str
+    judging: str
     pairs: str
     judge: str
     ballot: str

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from moothall.domain.facts import Language
-from moothall.domain.roster import A2A, ACP, COMMAND, DEMO, EMBEDDED, HUMAN, MAILBOX, MEASURE, SCRIPT, Seat, parse_kind
+from moothall.domain.roster import A2A, ACP, COMMAND, DEMO, EMBEDDED, HUMAN, MAILBOX, SCRIPT, Seat, parse_kind
 from moothall.errors import MissingExtra, describe_install
 from moothall.participants import local_model, semantic_similarity
 from moothall.participants.a2a import A2aParticipant
@@ -24,7 +24,6 @@ from moothall.participants.named_tools import ToolBox
 from moothall.participants.platforms import list_providers, parse_platform
 from moothall.participants.recipes import find_recipe
 from moothall.participants.script import ScriptParticipant, make_demo
-from moothall.participants.semantic_similarity import MeasureParticipant
 from moothall.ports.participant import Participant, ProviderLimits
 
 NamedFile = Literal["", "any", "toml"]
@@ -139,7 +138,6 @@ BUILT_IN: Final = (
     ParticipantKind(
         name=EMBEDDED, usage="embedded", make=_make_embedded, patience=600.0, file="any", is_shared=True, languages=("en",)
     ),
-    ParticipantKind(name=MEASURE, make=lambda request: MeasureParticipant(request.argument)),
     ParticipantKind(name=ADDRESS, usage="http://HOST:PORT/v1#MODEL", make=_make_model, is_shared=True, looks_up=True),
     ParticipantKind(name=MODEL, usage="PROVIDER:MODEL", make=_make_model, is_remote=True, is_shared=True, looks_up=True),
 )
@@ -180,4 +178,4 @@ class KindTable:
     @property
     def usages(self) -> tuple[str, ...]:
         """How platforms are written, for people who mistyped one."""
-        return tuple(kind.written for kind in self._kinds.values() if kind.name not in {MODEL, ADDRESS, MEASURE, DEMO})
+        return tuple(kind.written for kind in self._kinds.values() if kind.name not in {MODEL, ADDRESS, DEMO})

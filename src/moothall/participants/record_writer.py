@@ -11,7 +11,6 @@ is durable before the next, so that a process may die at any of them:
 The next writer that finds a number being written checks whether its file exists: if so it is written, else it was never taken.
 """
 
-import asyncio
 import os
 import re
 import stat
@@ -22,11 +21,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from moothall.codec.answers import read_answer
 from moothall.disk.private import sync_folder, take_lock, write_atomically
 from moothall.domain.consult import RecordFileRequest
-from moothall.domain.effects import Brief
-from moothall.ports.participant import Answer, NoAnswer, OnText
 
 MANIFEST: Final = "VERSION_MANIFEST"
 LOCK: Final = f".{MANIFEST}.lock"
@@ -39,23 +35,6 @@ MAX_NAME_LENGTH: Final = 100
 
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NUMBERED = re.compile(r"(\d{1,15})_.*\.md")
-
-
-class RecorderParticipant:
-    """Implements `Participant` for Moot itself."""
-
-    async def ready(self) -> str | None:
-        return None
-
-    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        request = brief.file_request
-        if not isinstance(request, RecordFileRequest):
-            return NoAnswer(reason="error", detail="there is nothing to record")
-        try:
-            line = await asyncio.to_thread(write_record, request)
-        except (OSError, ValueError) as cause:
-            return NoAnswer(reason="error", detail=f"the record cannot be written: {cause}")
-        return Answer(said=read_answer(brief, {"number": line.number, "path": "/".join((*PLACE, line.name))}).said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,49 +1,57 @@
-"""Similarity of ideas by the sentence encoder, by their differing words, and by their sides (S-8).
+"""Similarity of texts by the sentence encoder, for explorers' ideas (S-8), for personas, and for search.
 
-Two findings about one subject share its name, so the encoder considers them similar. What distinguishes them is the rest: the
-words of each that the other lacks. The similarity therefore combines the cosine of the two ideas with the cosine of their rests,
-each the sum of its words' vectors. The rests of a paraphrase mean the same; those of a different idea do not. If ideas share most
-words, only the rests decide, because opposites mostly share them. Ideas in different languages are never joined: nothing would
-recognise opposites there.
+The encoder sees what a text is about, not its side: opposites are similar to it. So it finds texts that are near each other, and
+whether two ideas are one is for a judge to say (S-36).
 
 For search, the vectors of texts are computed once, stored in a file, and compared with a query in one matrix product.
 """
 
-import asyncio
 import logging
-import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
-from typing import Any, Final, Literal, NamedTuple, get_args
+from threading import Lock, RLock
+from typing import Any, Final
 
-from moothall.codec.answers import read_answer
 from moothall.disk.private import hold_lock
-from moothall.domain.effects import Brief, CompareTexts
-from moothall.errors import BadAnswer, MissingExtra, MootError, UnknownPlatform, describe_install
-from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity
-from moothall.scoring.likeness import Judgement, find_similar_texts, judge_pair, measure_by_words, normalize_idea, scale_likeness
-from moothall.scoring.phrases import compute_dice, find_unshared_pieces, is_cross_language, parse_phrase
+from moothall.domain.effects import CompareTexts
+from moothall.errors import MissingExtra, MootError, describe_install
+from moothall.ports.participant import Similarity
+from moothall.scoring.likeness import SimilarTexts, find_similar_texts, measure_by_words
+
+log = logging.getLogger("moot")
 
 LOW: Final = 0.05
 """The cosine of unrelated texts."""
 HIGH: Final = 0.35
 """The cosine of a message that is clearly on a persona's topic."""
 LONGEST: Final = 2_000
+MAX_CACHED: Final = 16_384
+"""How many vectors of texts are cached, 2 kB each; beyond that the cache is emptied."""
 
-_lock = Lock()
+_ENCODER_FAULTS: Final = (ImportError, OSError, RuntimeError, ValueError, MootError)
+
+# Reentrant: who looks into the cache holds it, too.
+_lock = RLock()
+_vectors: dict[str, Any] = {}
 
 
 class SentenceEncoder:
-    """Implements `Similarity`. It measures what a text is about, not its side: opposite stances on one subject are similar."""
+    """Implements `Similarity`."""
 
     def likeness(self, one: str, others: Sequence[str]) -> list[float]:
-        return [min(1.0, max(0.0, _compute_cosine(one, other))) for other in others]
+        if not others:
+            return []
+        query, *rows = _encode_cached([one, *others])
+        is_empty = not one.strip()
+        return [
+            0.0 if is_empty or not other.strip() else min(1.0, max(0.0, float(query @ row)))
+            for other, row in zip(others, rows, strict=True)
+        ]
 
 
 def compute_relevance(measure: Similarity, persona: str, message: str) -> float:
@@ -52,10 +60,16 @@ def compute_relevance(measure: Similarity, persona: str, message: str) -> float:
     return min(1.0, max(0.0, (likeness - LOW) / (HIGH - LOW)))
 
 
-def _compute_cosine(one: str, other: str) -> float:
-    if not one.strip() or not other.strip():
-        return 0.0
-    return float(_encode_text(one[:LONGEST]) @ _encode_text(other[:LONGEST]))
+def compare_texts(texts: CompareTexts) -> tuple[str, list[SimilarTexts]]:
+    """Return the nearest of these texts, and by which measure: by words where there is no encoder, or where it fails."""
+    if texts.by == "meaning" and is_installed():
+        try:
+            # In one batch: one by one they cost thirty times as much.
+            _encode_cached([*texts.known, *texts.new])
+            return "meaning", find_similar_texts(texts.known, texts.new, SentenceEncoder().likeness, texts.nearest)
+        except _ENCODER_FAULTS as error:
+            log.warning("ideas are compared by words: %s", error)
+    return "words", find_similar_texts(texts.known, texts.new, measure_by_words, texts.nearest)
 
 
 def is_installed() -> bool:
@@ -84,190 +98,18 @@ def encode_texts(texts: Sequence[str]) -> Any:
         return _load_encoder().encode(readable)
 
 
-@lru_cache(maxsize=2_048)
-def _encode_text(text: str) -> Any:
+def _encode_cached(texts: Sequence[str]) -> list[Any]:
+    """Return one unit vector per text; those that are not cached are encoded in one batch."""
     with _lock:
-        return _load_encoder().encode(text)
-
-
-RESTS: Final = 0.65
-"""The weight of the rests' similarity against that of the whole ideas."""
-
-LENGTH: Final = 0.09
-"""What the similarity of two rests loses per e-fold of their mean length: sums of many words are similar whatever they say."""
-
-THRESHOLD: Final = 0.58
-"""The similarity from which two ideas count as one: chosen on one half of the pairs, see docs/swarm-likeness.md."""
-
-FRAMED: Final = 0.55
-"""The share of common words from which two ideas differ in few words only. These then decide: they must be synonyms."""
-
-SYNONYMS: Final = 0.7
-"""The similarity of synonyms (raise, increase: 0.78); opposites are mostly less similar (raise, lower: 0.50)."""
-
-SLIP: Final = 2
-"""So few extra words on one side only may invert an idea, as "spared" does; more of them explain it."""
-
-LEAST: Final = 0.4
-"""The cosine of two ideas below which their rests are not compared."""
-
-MAX_LOOKED_AT: Final = 64
-"""For how many ideas, the nearest by cosine, the rests are compared."""
-
-MAX_CACHED: Final = 32_768
-"""How many vectors of texts and words are cached, 2 kB each; beyond that the cache is emptied."""
-
-
-class _Differences(NamedTuple):
-    """The words of each idea that the other lacks, and the share that they have in common."""
-
-    one: tuple[str, ...]
-    other: tuple[str, ...]
-    shared: float
-
-
-class SemanticSimilarity:
-    """Judges ideas by meaning if the encoder is installed, else by words. A judgement depends only on its two texts."""
-
-    def __init__(self) -> None:
-        self._vectors: dict[str, Any] = {}
-        self._lock = Lock()
-
-    def judge(self, one: str, others: Sequence[str]) -> list[Judgement]:
-        return [
-            judge_pair(likeness, one, other) for likeness, other in zip(self.compute_likeness(one, others), others, strict=True)
-        ]
-
-    def compute_likeness(self, one: str, others: Sequence[str]) -> list[float]:
-        """Return the similarity of each of the others to one text; texts are encoded once and compared in one matrix product."""
-        if not is_installed():
-            return measure_by_words(one, others)
-        if not others:
-            return []
-        with self._lock:
-            cosines = self._compute_cosines(one, others)
-            least = max(LEAST, sorted(cosines)[-MAX_LOOKED_AT:][0])
-            rests = [
-                _compute_differences(one, other) if cosine >= least else None
-                for other, cosine in zip(others, cosines, strict=True)
-            ]
-            self._encode_missing(word for both in rests if both is not None for word in (*both.one, *both.other))
-            likenesses = [self._scale_likeness(*pair) for pair in zip(cosines, rests, strict=True)]
-        known = normalize_idea(one)
-        # The other texts of a batch change the last digits of a vector; rounding hides that.
-        return [
-            1.0 if normalize_idea(other) == known else round(scale_likeness(likeness, THRESHOLD), 3)
-            for other, likeness in zip(others, likenesses, strict=True)
-        ]
-
-    def preload_texts(self, texts: Iterable[str]) -> None:
-        """Encode texts that will be judged in one batch: one by one they cost thirty times as much."""
-        if is_installed():
-            with self._lock:
-                self._encode_missing(texts)
-
-    def _compute_cosines(self, one: str, others: Sequence[str]) -> list[float]:
-        import numpy
-
-        self._encode_missing([one, *others])
-        known = numpy.stack([self._vectors[other] for other in others])
-        return [float(cosine) for cosine in known @ self._vectors[one]]
-
-    def _scale_likeness(self, cosine: float, rests: _Differences | None) -> float:
-        """Return the similarity of two ideas on the encoder's own scale."""
-        if rests is None:
-            # Not comparable, or not compared: never above the threshold, whatever the cosine.
-            return min(cosine, _BELOW)
-        if not rests.one and not rests.other:
-            return cosine
-        if not rests.one or not rests.other:
-            is_slip = len(rests.one) + len(rests.other) <= SLIP
-            return min(cosine, _BELOW) if is_slip else cosine
-        # (1 − RESTS)·cosine + RESTS·(cos(rests) − LENGTH·ln √(n₁n₂)).
-        rest = float(self._sum_vectors(rests.one) @ self._sum_vectors(rests.other))
-        length = math.log(len(rests.one) * len(rests.other)) / 2
-        likeness = (1 - RESTS) * cosine + RESTS * (rest - LENGTH * length)
-        is_framed = rests.shared >= FRAMED and rest < SYNONYMS
-        return min(likeness, _BELOW) if is_framed else likeness
-
-    def _sum_vectors(self, words: Iterable[str]) -> Any:
-        total = sum(self._vectors[word] for word in words)
-        return total / max(float(total @ total) ** 0.5, _TINY)
-
-    def _encode_missing(self, texts: Iterable[str]) -> None:
-        """Make sure that the vectors of these texts are cached; missing ones are encoded in one batch."""
-        wanted = list(dict.fromkeys(texts))
-        missing = [text for text in wanted if text not in self._vectors]
-        if not missing:
-            return
-        if len(self._vectors) + len(missing) > MAX_CACHED:
+        missing = [text for text in dict.fromkeys(texts) if text not in _vectors]
+        if len(_vectors) + len(missing) > MAX_CACHED:
             # Emptied instead of trimmed: simple, and the texts of the current comparison are encoded again at once.
-            self._vectors, missing = {}, wanted
-        self._vectors.update(zip(missing, encode_texts(missing), strict=True))
+            _vectors.clear()
+            missing = list(dict.fromkeys(texts))
+        if missing:
+            _vectors.update(zip(missing, encode_texts(missing), strict=True))
+        return [_vectors[text] for text in texts]
 
-
-_TINY: Final = 1e-9
-_BELOW: Final = THRESHOLD * 0.99
-
-
-def _compute_differences(one: str, other: str) -> _Differences | None:
-    first, second = parse_phrase(one), parse_phrase(other)
-    if is_cross_language(first, second):
-        return None
-    return _Differences(
-        _split_words(find_unshared_pieces(first, second)),
-        _split_words(find_unshared_pieces(second, first)),
-        compute_dice(first.terms, second.terms),
-    )
-
-
-def _split_words(pieces: Iterable[str]) -> tuple[str, ...]:
-    """Return words; for a piece without spaces, every pair of neighbours."""
-    return tuple(
-        word
-        for piece in pieces
-        for word in ([piece] if piece.isascii() else [piece[at : at + 2] for at in range(max(1, len(piece) - 1))])
-    )
-
-
-By = Literal["meaning", "words"]
-MEASURES: Final[tuple[By, ...]] = get_args(By)
-
-
-class MeasureParticipant:
-    """Answers only `compare`."""
-
-    def __init__(self, name: str) -> None:
-        """Create the participant; raises UnknownPlatform for an unknown measure."""
-        if name and name not in MEASURES:
-            raise UnknownPlatform(f"unknown measure {name!r}; known: {', '.join(MEASURES)}")
-        self._name = name
-        self._meaning = SemanticSimilarity()
-
-    async def ready(self) -> str | None:
-        if self._name == "meaning" and not is_installed():
-            return f"the measure of meaning needs another package: {describe_install('embedded')}, or take measure:words"
-        return None
-
-    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        if brief.form.kind != "compare":
-            return NoAnswer(reason="refused", detail=f"a measure compares; it cannot {brief.form.kind}")
-        by: By = "words" if self._name == "words" or not is_installed() else "meaning"
-        # Arithmetic over many pairs: on a thread, so that other sessions continue.
-        pairs = await asyncio.to_thread(self._compare_pairs, by, brief.comparing)
-        try:
-            return Answer(said=read_answer(brief, {"by": by, "pairs": pairs}).said)
-        except BadAnswer as error:
-            return NoAnswer(reason=error.loss, detail=str(error))
-
-    def _compare_pairs(self, by: By, compared: CompareTexts) -> list[dict[str, object]]:
-        if by == "meaning":
-            self._meaning.preload_texts([*compared.known, *compared.new])
-        measure = self._meaning.compute_likeness if by == "meaning" else measure_by_words
-        return [pair._asdict() for pair in find_similar_texts(compared.known, compared.new, measure, compared.nearest)]
-
-
-log = logging.getLogger("moot")
 
 ENCODER: Final = "use-multilingual-3"
 """Part of every key: vectors of another encoder would not be comparable."""
@@ -312,7 +154,7 @@ class VectorIndex:
             try:
                 self._fill_rows(most_new)
                 cosines: list[float] = (self._rows[: len(self._keys)] @ self._encode_query(query)).tolist()
-            except (ImportError, OSError, RuntimeError, ValueError, MootError) as error:
+            except _ENCODER_FAULTS as error:
                 # Search by words goes on without it.
                 self._is_broken = True
                 log.warning("search by meaning is off: %s", error)

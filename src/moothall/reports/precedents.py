@@ -42,8 +42,7 @@ def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()
     pictures = select_visible(subject.pictures, brief.seat.sees)
     # A bid says whether one wants to speak; looking things up is for what is said then.
     names = () if brief.probe else list_tool_names(opened, brief.seat, files)
-    is_asked = brief.file_request is None and brief.form.kind != "compare"
-    if not is_asked or not (context or pictures or subject.precedents or names):
+    if brief.chore is not None or not (context or pictures or subject.precedents or names):
         return brief
     is_searched = is_read_by_tools(opened, brief.seat, files)
     given = [format_context(brief.language, files, brief.perception.goal, is_searched=is_searched)] if files else []

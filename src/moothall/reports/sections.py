@@ -7,7 +7,7 @@ from typing import Final
 from moothall.domain import facts
 from moothall.domain.ids import USER, SeatId, parse_ask_kind
 from moothall.domain.protocol_state import list_lost_seats
-from moothall.domain.roster import MEASURE, Seat, parse_kind
+from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.locale.texts import map_names
@@ -302,7 +302,7 @@ def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tupl
     seats = dict.fromkeys(loss.seat for loss in timeline.losses if loss.reason == "refused")
     if not seats or timeline.closed is None:
         return ()
-    minds = sum(parse_kind(seat.platform) != MEASURE for seat in timeline.session_state.seats)
+    minds = len(timeline.session_state.seats)
     return (
         blocks.Line(words.refusals.format(count=len(seats), all=minds, seats=", ".join(seats), session=timeline.session), "warn"),
     )

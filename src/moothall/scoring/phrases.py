@@ -254,37 +254,6 @@ def compute_dice(one: frozenset[str], other: frozenset[str]) -> float:
     return 2 * len(one & other) / size if size else 0.0
 
 
-def find_unshared_pieces(one: Phrase, other: Phrase) -> tuple[str, ...]:
-    """Return what the first says and the second does not, in contiguous pieces without stop words."""
-    shared = _mark_shared_units(one, other)
-    pieces: list[str] = []
-    joins = False
-    for unit, is_shared in zip(one.units, shared, strict=True):
-        is_empty = unit.term in COMMON or unit.term in _COMMON_HAN or not unit.term[0].isalnum()
-        if is_shared or is_empty:
-            joins = False
-            continue
-        if joins and unit.is_han:
-            pieces[-1] += unit.text
-        else:
-            pieces.append(unit.text)
-        joins = unit.is_han
-    return tuple(pieces)
-
-
-def _mark_shared_units(one: Phrase, other: Phrase) -> list[bool]:
-    """Return which units of the first belong to a term or a pole of both."""
-    shared = [not unit.is_han and unit.term in other.terms for unit in one.units]
-    for index, (left, right) in enumerate(pairwise(one.units)):
-        if left.is_han and right.is_han and left.term + right.term in other.terms:
-            shared[index] = shared[index + 1] = True
-    poles = {word.pole for word in other.sided}
-    for word in one.sided:
-        if word.pole in poles:
-            shared[word.start : word.end] = [True] * (word.end - word.start)
-    return shared
-
-
 class _Word(NamedTuple):
     term: str
     start: int

@@ -13,7 +13,6 @@ from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.person import PersonAsk
 from moothall.domain.replace import copy_fields
-from moothall.domain.roster import DIRECTOR
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text, strip_control
 from moothall.locale.catalogues import CONSULTATION_PERSON, CONSULTATION_PROMPT, ConsultationPromptText
 from moothall.protocols.consultation.facts import CONSULT, Advice
@@ -209,18 +208,15 @@ def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, 
         asked=current.to,
         document=lambda number: render_consultation_file(language, current, number),
     )
-    return Brief(
-        ask=ask,
-        seat=DIRECTOR,
-        form=form,
-        language=language,
-        seed=state.opened.seed,
+    return fill_brief(
+        state,
+        ask,
+        AnswerRules(form=form),
         nth=current.number,
-        perception=Perception(goal=state.opened.topic, memory=ContextWindow(window=1)),
-        system=f"{request_file.key}",
+        system=request_file.key,
         shared="",
         own=CONSULTATION_PROMPT[language].request.format(to=current.to),
-        file_request=request_file,
+        chore=request_file,
     )
 
 

@@ -389,7 +389,7 @@ def build_answer_schema(asked: SwarmAsk) -> Schema | None:
     """Return the schema of an ask in this state; None for the one of its shape."""
     if asked.ask.kind == "explore" and asked.state.seat(asked.ask.seat).is_outside:
         return None if asked.is_classic else _build_outside_report_schema()
-    if asked.ask.kind in {"compare", "synthesis", "shutdown"}:
+    if asked.ask.kind in {"synthesis", "shutdown"}:
         return None
     form = FORMS[asked.ask.kind]
     return schemas.build_table_schema(form.shape, form.fields, asked)

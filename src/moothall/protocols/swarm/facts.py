@@ -17,7 +17,6 @@ from moothall.scoring.evidence import EvidenceVerdict
 from moothall.scoring.stigmergy import ConvergenceVerdict, QuorumOf
 
 VALIDATOR: Final = SeatId("validator")
-LIKENESS: Final = SeatId("likeness")
 MIN_AGENTS: Final = 2
 MAX_AGENTS: Final = 64
 
@@ -54,7 +53,7 @@ class SwarmSettings:
 
     `settle` says what makes the decision: the readings of answers, or the vote on ideas with a quorum; None leaves it to the
     mode. `stability` says which ideas must be stable, `clear_at` from which z of the leading answer the run may end early
-    (0: never), and `judge` is the seat that judges whether near ideas are one (empty: nobody does).
+    (0: never), and `judge` is the seat that judges whether near ideas are one (empty: nobody does); `measure` is what finds them.
     """
 
     mode: Mode = "emergent"
@@ -92,15 +91,16 @@ class SwarmSettings:
     stability: Stability = "all"
     clear_at: Annotated[float, Ge(0), Le(10)] = 0.0
     judge: Annotated[str, MaxLen(64)] = VALIDATOR
+    measure: answers.Measure = "meaning"
     synthesis: SynthesisRule = "always"
 
 
 @add_kind(KINDS, "swarm.opened")
 class SwarmOpened(Opened):
-    """The opening. `seats` are the explorers in order, then the validator, if there is one, and the similarity measure."""
+    """The opening. `seats` are the explorers in order, then the validator, if there is one."""
 
     settings: SwarmSettings = SwarmSettings()
-    helpers: ClassVar[frozenset[SeatId]] = frozenset({VALIDATOR, LIKENESS})
+    helpers: ClassVar[frozenset[SeatId]] = frozenset({VALIDATOR})
 
     @property
     def neutral(self) -> frozenset[SeatId]:

@@ -6,25 +6,23 @@ from typing import Final
 
 from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
-from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, MEASURE, UNNAMED_MINDS, Seat, parse_kind, validate_seats
+from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, UNNAMED_MINDS, Seat, parse_kind, validate_seats
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
-from moothall.protocols.swarm.facts import LIKENESS, MAX_AGENTS, MIN_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
+from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
 from moothall.protocols.swarm.records.files import render_blackboard, render_operation_log, render_run_config, render_standing
 from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, add_and_describe_entry
 from moothall.protocols.swarm.rules.rulebook import RULES
 
-_NO_MODEL: Final = UNNAMED_MINDS | {MEASURE}
-
 
 def open_session(plan: Plan) -> SwarmOpened:
     """The opening of a swarm; raises BadRoster or BadSetting.
 
-    Every seat but `validator`, `likeness` and the one that the setting `judge` names is an explorer, and all explorers are equal:
-    what a panel says of each is left out. Without a seat called `validator` the first explorer's model validates; where no
-    explorer is a model, nobody does.
+    Every seat but `validator` and the one that the setting `judge` names is an explorer, and all explorers are equal: what a
+    panel says of each is left out. Without a seat called `validator` the first explorer's model validates; where no explorer is a
+    model, nobody does.
     """
     settings = plan.settings
     assert isinstance(settings, SwarmSettings)
@@ -34,7 +32,7 @@ def open_session(plan: Plan) -> SwarmOpened:
         raise BadSetting("a direction is empty; say it in words: --direction WORDS")
     if settings.mode == "hybrid" and not settings.directions:
         raise BadSetting("the mode hybrid needs directions of yours: --direction WORDS, once for each")
-    helpers = {VALIDATOR, LIKENESS, settings.judge}
+    helpers = {VALIDATOR, settings.judge}
     explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in helpers]
     if not MIN_AGENTS <= len(explorers) <= MAX_AGENTS:
         raise BadRoster(f"a swarm needs {MIN_AGENTS} to {MAX_AGENTS} explorers, not {len(explorers)}: --agents N, or add --seat")
@@ -49,14 +47,13 @@ def open_session(plan: Plan) -> SwarmOpened:
 
 def _build_helper_seats(seats: Sequence[Seat], explorers: Sequence[Seat], judge: str) -> list[Seat]:
     given: dict[str, Seat] = {seat.id: seat for seat in seats}
-    model = next((seat for seat in explorers if parse_kind(seat.platform) not in _NO_MODEL), None)
+    model = next((seat for seat in explorers if parse_kind(seat.platform) not in UNNAMED_MINDS), None)
     helping = []
     if VALIDATOR in given:
         helping.append(given[VALIDATOR])
     elif model is not None:
         helping.append(Seat(id=VALIDATOR, platform=model.platform, trust=model.trust))
-    helping.append(given.get(LIKENESS, Seat(id=LIKENESS, platform=MEASURE)))
-    if judge and judge not in {VALIDATOR, LIKENESS}:
+    if judge and judge != VALIDATOR:
         if judge not in given:
             raise BadSetting(f"the judge {judge!r} is not a seat; name one of {', '.join(given)}, or leave it empty for none")
         helping.append(given[judge])
@@ -68,7 +65,7 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     assert isinstance(opened, SwarmOpened)
     settings = opened.settings
     explorers = tuple(seat.id for seat in opened.seats if seat.id not in opened.neutral)
-    judges = tuple(seat.id for seat in opened.seats if seat.id == settings.judge and seat.id != LIKENESS)
+    judges = tuple(seat.id for seat in opened.seats if seat.id == settings.judge)
     most = settings.max_rounds
     least = min(most, settings.min_rounds)
     share = 1 / len(explorers)

@@ -13,14 +13,13 @@ from typing import Final
 from moothall.domain.answer_table import fill_brief
 from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
-from moothall.domain.effects import AnswerRules, Ask, Brief, CompareTexts, Normalized
+from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
 from moothall.domain.ids import SeatId
-from moothall.domain.roster import MEASURE, parse_kind
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.answer_table import FORMS, SwarmAsk, build_answer_schema, build_person_ask
-from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, ConflictReview, RoundReport, SimilarityReport
-from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR, OperationResult, RoundOrder
+from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, ConflictReview, RoundReport
+from moothall.protocols.swarm.facts import VALIDATOR, OperationResult, RoundOrder
 from moothall.protocols.swarm.json_fields import DISPLAY_NAMES, format_agent_name, take_fields
 from moothall.protocols.swarm.rules import evidence
 from moothall.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
@@ -32,7 +31,6 @@ from moothall.scoring.stigmergy import compute_effective_concentration, compute_
 
 MAX_TASK_LENGTH: Final = 20_000
 MAX_DETAIL_LENGTH: Final = 300
-MAX_IDEA_LENGTH: Final = 120
 MAX_DIRECTIONS: Final = 12
 MAX_SIGNALS: Final = 8
 MAX_CLAIMS: Final = 12
@@ -45,52 +43,48 @@ MAX_INPUT_LENGTH: Final = 2_000
 
 
 def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
-    # Comparing is the work of a measure: a person in its seat is asked by the shape of the answer, which the brief narrows.
-    return build_brief(state, ask) if ask.kind in {"compare", "judge"} else _build_rules(state, ask, CompareTexts())
+    # A person who judges is asked by the shape of the answer, which the brief narrows.
+    return build_brief(state, ask) if ask.kind == "judge" else _build_rules(state, ask)
 
 
-def _build_rules(state: Swarm, ask: Ask, compared: CompareTexts) -> AnswerRules:
+def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
     form = FORMS[ask.kind]
     return AnswerRules(
         form=form,
         fills=form.find_fills(SwarmAsk(state=state, ask=ask)),
-        normalize=partial(_normalize_answer, state, ask, compared),
+        normalize=partial(_normalize_answer, state, ask),
         person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
     )
 
 
 def build_brief(state: Swarm, ask: Ask) -> Brief:
     words, agent = SWARM_PROMPT[state.opened.language], state.agents.get(ask.seat)
-    compared = build_comparison(state) if ask.kind == "compare" else CompareTexts()
-    systems = {VALIDATOR: words.validator, LIKENESS: words.measure}
+    rules, nth = _build_rules(state, ask), _count_ask(state, ask, agent)
+    if ask.kind == "compare":
+        # The subject alone: nobody reads a prompt.
+        topic, texts = state.opened.topic, build_comparison(state)
+        return fill_brief(state, ask, rules, nth=nth, system="", shared="", own="", subject=topic, chore=texts)
     last = next((each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None)
-    system = words.measure if ask.kind == "judge" else systems.get(ask.seat, words.system)
+    system = words.judging if ask.kind == "judge" else words.validator if ask.seat == VALIDATOR else words.system
     # Where there are options, the form lists them; on a ballot an answer is one of its numbers, not words.
     hidden = {*words.hints} if ask.kind == "ballot" else {"choice"} if state.opened.subject.options else set()
     return fill_brief(
         state,
         ask,
-        _build_rules(state, ask, compared),
+        rules,
         system=system,
-        nth=_count_ask(state, ask, agent),
+        nth=nth,
         perception=Perception(goal=state.opened.topic, memory=_build_memory(state), own_words=last.core_idea if last else ""),
         shared=_build_shared_prompt(state, words, ask),
         own=_build_own_prompt(state, words, ask, agent),
         subject=state.opened.topic,
-        comparing=compared,
         schema=build_answer_schema(SwarmAsk(state=state, ask=ask)),
         hints={name: hint for name, hint in words.hints.items() if name not in hidden},
     )
 
 
-def _normalize_answer(state: Swarm, ask: Ask, compared: CompareTexts, said: object) -> Normalized:
-    """Fill in what code knows of a report (M-3), and leave out pairs that were not to be compared."""
-    if isinstance(said, SimilarityReport):
-        first, end = len(compared.known), len(compared.known) + len(compared.new)
-        # Each pair must name a new text and an earlier one, so that every pair is compared once.
-        pairs = tuple(pair for pair in said.pairs if first <= pair.one < end and pair.other < pair.one)
-        stray = len(said.pairs) - len(pairs)
-        return (replace(said, pairs=pairs), (f"skipped pairs {stray}",)) if stray else (said, ())
+def _normalize_answer(state: Swarm, ask: Ask, said: object) -> Normalized:
+    """Fill in what code knows of a report (M-3)."""
     agent = state.agents.get(ask.seat)
     if not isinstance(said, RoundReport) or agent is None or state.settings.mode == "classic":
         return said, ()
@@ -133,7 +127,7 @@ def _build_memory(state: Swarm) -> ContextWindow:
 
 def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
     task = f"{words.task}\n{quote_lines(state.opened.topic[:MAX_TASK_LENGTH])}"
-    if ask.kind in {"compare", "judge", "shutdown"}:
+    if ask.kind in {"judge", "shutdown"}:
         return task
     if ask.kind == "ballot" and state.by_evidence:
         # Without the concentrations and the backers: what counts is what each explorer read, not what is popular.
@@ -241,8 +235,6 @@ def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Age
         case "validate":
             chosen = [_format_finding(state.board.findings[number - 1]) for number in state.review.to_check]
             return "\n".join([*chosen, words.validate])
-        case "compare":
-            return _format_comparison(state, words)
         case "judge":
             return _format_pairs(state, words)
         case "synthesis":
@@ -280,14 +272,6 @@ def _format_own_readings(state: Swarm, words: SwarmPromptText, seat: SeatId) -> 
         findings = {each.details: each for each in mine if each.idea == number or evidence.direction_key(each.direction) in ways}
         lines += [_format_finding(each) for each in [*findings.values()][-MAX_OWN_FINDINGS:] if each.details]
     return [words.own_answers, *lines] if lines else []
-
-
-def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
-    """List the texts by number, for a model in the measure's seat; a real measure receives them beside the prompt."""
-    compared = build_comparison(state)
-    lines = [quote_lines(f"{at}. {one_line(text)[:MAX_IDEA_LENGTH]}") for at, text in enumerate((*compared.known, *compared.new))]
-    is_measure = parse_kind(state.seat(LIKENESS).platform) == MEASURE
-    return "\n".join([*([] if is_measure else lines), words.compare.format(first=len(compared.known))])
 
 
 def _format_pairs(state: Swarm, words: SwarmPromptText) -> str:

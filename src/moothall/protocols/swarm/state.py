@@ -14,7 +14,6 @@ from moothall.domain.facts import Fact, Loss
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import MEASURE, parse_kind
 from moothall.domain.session_state import PendingAsk
 from moothall.protocols.swarm import answers, facts
 from moothall.scoring.likeness import normalize_idea
@@ -391,9 +390,7 @@ class Swarm(ProtocolState):
     @property
     def judge(self) -> SeatId | None:
         """The seat that judges whether near ideas are one; None if nobody does."""
-        seat = next((seat for seat in self.seats if seat.id == self.settings.judge), None)
-        is_measure = seat is None or parse_kind(seat.platform) == MEASURE
-        return None if is_measure or seat is None else seat.id
+        return next((seat.id for seat in self.seats if seat.id == self.settings.judge), None)
 
     @property
     def active(self) -> tuple[SeatId, ...]:

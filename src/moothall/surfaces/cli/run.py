@@ -101,8 +101,8 @@ def swarm(
 ) -> None:
     """Run equal explorers on TASK, round by round, until their ideas are stable, shared and diverse enough.
 
-    The report, the blackboard and every agent's reports are written to a new folder. A --seat is an explorer, the `validator` or
-    the `likeness`. Without --time it runs for at most an hour.
+    The report, the blackboard and every agent's reports are written to a new folder. A --seat is an explorer or the
+    `validator`. Without --time it runs for at most an hour.
 
     \b
     moot swarm "How do we halve the page load time?" --agents 5 --model openai:gpt-5-mini

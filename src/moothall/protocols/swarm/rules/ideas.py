@@ -77,9 +77,9 @@ def _index_texts(findings: Iterable[Finding]) -> dict[str, str]:
 
 
 def build_comparison(state: Swarm) -> CompareTexts:
-    review = state.review
+    texts, first = state.review.texts, state.review.first_new
     # More than are judged, because several of the nearest texts may say one idea.
-    return CompareTexts(known=review.texts[: review.first_new], new=review.texts[review.first_new :], nearest=4 * NEAREST)
+    return CompareTexts(known=texts[:first], new=texts[first:], nearest=4 * NEAREST, by=state.settings.measure)
 
 
 def compare_by_words(compared: CompareTexts) -> SimilarityReport:
@@ -109,7 +109,7 @@ def _list_near_pairs(state: Swarm) -> list[NearPair]:
     report = review.likenesses or compare_by_words(build_comparison(state))
     near: dict[int, dict[int, float]] = {}
     for pair in report.pairs:
-        # The report comes from a participant: pairs out of range are dropped, and only earlier texts count.
+        # Pairs out of range are dropped, and only earlier texts count.
         if review.first_new <= pair.one < len(review.texts) and 0 <= pair.other < pair.one:
             near.setdefault(pair.one, {})[pair.other] = pair.likeness
     backed = _list_best_backed(state)
@@ -156,7 +156,8 @@ def _list_second_looks(state: Swarm) -> list[NearPair]:
 
 def _is_denial(pair: NearPair, review: RoundReview) -> bool:
     """Whether two texts say nearly the same words and take opposite sides: there a judge that says otherwise has misread."""
-    return pair.likeness >= JOIN_AT and is_against(review.texts[pair.one], review.texts[pair.other])
+    one, other = review.texts[pair.one], review.texts[pair.other]
+    return is_against(one, other) and measure_by_words(one, (other,))[0] >= JOIN_AT
 
 
 def list_judgements(review: RoundReview) -> Iterator[tuple[NearPair, PairJudgement]]:

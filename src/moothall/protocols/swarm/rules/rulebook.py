@@ -3,9 +3,9 @@
     init → begin → explore → process → review → settle → measure → (begin …) → vote → notice → graceful → terminate → close
 
 In `explore` all explorers are asked at once, and those that fail are asked again as the protocol says; in `review` idle agents
-collide, the validator checks, the measure compares; in `vote` the consensus ideas are voted on. Everything else is computed, and
-each step is recorded and confirmed by the execution state machine. Operations are executed at the barrier, in an order that does
-not depend on who answered first, so that the same seed and the same answers give the same run.
+collide, the validator checks, Moot compares texts; in `vote` the consensus ideas are voted on. Everything else is computed,
+and each step is recorded and confirmed by the execution state machine. Operations are executed at the barrier, in an order that
+does not depend on who answered first, so that the same seed and the same answers give the same run.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,10 +17,11 @@ from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
+from moothall.domain.roster import DIRECTOR
 from moothall.domain.session_state import RunningTime, compute_running_time, update_pending
 from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.answer_table import FORMS
-from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR, SwarmClosed
+from moothall.protocols.swarm.facts import VALIDATOR, SwarmClosed
 from moothall.protocols.swarm.prompts import build_answer_rules, build_brief
 from moothall.protocols.swarm.rules import collisions, ideas, operations, round_end, round_start, shutdown
 from moothall.protocols.swarm.rules.round_end import find_end_reason
@@ -153,11 +154,10 @@ def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
     review = state.review
     # Each seat appears once: an agent collides, and the helpers are seats of their own.
     reviewers: dict[SeatId, str] = {each.seat: "collide" for each in review.invitations}
-    helpers = state.helpers
-    if review.to_check and VALIDATOR in helpers:
+    if review.to_check and VALIDATOR in state.helpers:
         reviewers[VALIDATOR] = "validate"
-    if review.has_new and LIKENESS in helpers:
-        reviewers[LIKENESS] = "compare"
+    if review.has_new:
+        reviewers[DIRECTOR.id] = "compare"
     waiting = {seat: kind for seat, kind in reviewers.items() if seat not in review.settled}
     # The measure finds the pairs, so the judge is asked after it; and nobody is asked two things at once.
     if review.pairs and not review.is_judged and state.judge is not None and state.judge not in waiting:
@@ -219,7 +219,7 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
         is_judging = seat == state.judge and fact.ask == _build_ask(state, "judge", seat).id
         state = _with_review(state, seat, **({"is_judged": True} if is_judging else {}))
         # Without the measure, words find the pairs.
-        return ideas.with_pairs(state) if seat == LIKENESS and not is_judging else state
+        return ideas.with_pairs(state) if seat == DIRECTOR.id else state
     if state.stage == "graceful":
         return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
     if state.stage == "vote":
