@@ -1,12 +1,14 @@
 """The pairs, and what a measure makes of them."""
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from bench.swarm.speech import build_meanings
+from moothall.domain.facts import Language
 from moothall.scoring.likeness import Judgement, is_same_idea, judge_pair, measure_by_words
 
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
@@ -94,16 +96,26 @@ def one_task(measure: Measure, language: str) -> Joins:
     )
 
 
-def count_near(measure: Similarity, language: str, most: int = 3) -> int:
+def count_near(measure: Similarity, language: str) -> int:
     """How many paraphrases are among the texts of all pairs that are nearest to what they say again."""
     texts = list(dict.fromkeys(text for pair in pairs(language) for text in (pair.one, pair.other)))
-    count = 0
-    for pair in pairs(language):
-        if pair.kind == "same":
-            others = [text for text in texts if text != pair.one]
-            ranked = sorted(zip(measure(pair.one, others), others, strict=True), key=lambda each: -each[0])
-            count += pair.other in [text for _, text in ranked[:most]]
-    return count
+    return sum(pair.other in rank_nearest(measure, pair.one, texts) for pair in pairs(language) if pair.kind == "same")
+
+
+def count_near_sentences(measure: Similarity, language: Language) -> tuple[int, int]:
+    """How many sentences of explorers have another way to say the same among the nearest, and how many there are."""
+    meanings = build_meanings(language)
+    near = [
+        any(meanings[other] == meaning for other in rank_nearest(measure, text, meanings)) for text, meaning in meanings.items()
+    ]
+    return sum(near), len(near)
+
+
+def rank_nearest(measure: Similarity, text: str, texts: Iterable[str], most: int = 3) -> list[str]:
+    """Return the texts that are nearest to one of them."""
+    others = [other for other in texts if other != text]
+    ranked = sorted(zip(measure(text, others), others, strict=True), key=lambda each: -each[0])
+    return [other for _, other in ranked[:most]]
 
 
 def judge_by_words(one: str, others: Sequence[str]) -> list[Judgement]:

@@ -1,6 +1,7 @@
 """The figures as plain text."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from bench.likeness.pairs import (
     KINDS,
@@ -9,14 +10,18 @@ from bench.likeness.pairs import (
     Similarity,
     Verdict,
     count_near,
+    count_near_sentences,
     judge_by_words,
     one_task,
     pairs,
     share,
     verdicts,
 )
+from moothall.domain.facts import Language
 from moothall.participants.semantic_similarity import SentenceEncoder, is_installed
 from moothall.scoring.likeness import measure_by_words
+
+NEAR_IN: Final[tuple[Language, ...]] = ("en", "zh")
 
 
 def report(*, wrong: bool) -> str:
@@ -27,7 +32,7 @@ def report(*, wrong: bool) -> str:
         measures["meaning"] = SentenceEncoder().likeness
     parts = [_table([_row(*key, listed) for key, listed in found.items()])]
     parts.append("\n".join(_one_task(language) for language in ("en", "zh")))
-    parts.append("\n".join(_near(*each, language) for each in measures.items() for language in ("en", "zh")))
+    parts.append("\n".join(_near(*each, language) for each in measures.items() for language in NEAR_IN))
     if wrong:
         parts += [_wrong(*key, listed) for key, listed in found.items() if key[0] != "across"]
     return "\n\n".join(parts)
@@ -39,9 +44,13 @@ def _row(language: str, part: str, found: Sequence[Verdict]) -> tuple[str, ...]:
     return language, part, str(len(found)), *shares, f"{sum(opposed) / len(opposed):.0%}"
 
 
-def _near(name: str, measure: Similarity, language: str) -> str:
+def _near(name: str, measure: Similarity, language: Language) -> str:
     same = sum(pair.kind == "same" for pair in pairs(language))
-    return f"{name}, {language}: {count_near(measure, language)} of {same} paraphrases are among the three nearest texts"
+    near, said = count_near_sentences(measure, language)
+    return (
+        f"{name}, {language}: {count_near(measure, language)} of {same} paraphrases are among the three nearest texts; "
+        f"{near} of {said} sentences of explorers have their idea there"
+    )
 
 
 def _one_task(language: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from moothall import Moot
 from moothall.disk import private
 from moothall.domain.consult import RecordFileRequest
-from moothall.participants import record_writer
+from moothall.participants import director, record_writer
 
 STEPS = 0
 
@@ -50,7 +50,7 @@ def main() -> None:
         def __getattr__(self, name: str) -> object:
             return getattr(os, name)
 
-    record_writer.write_record = told
+    director.write_record = told  # type: ignore[attr-defined]
     private.os = Dying()  # type: ignore[assignment, attr-defined]
     record_writer.sync_folder = private.sync_folder = lambda folder: None  # type: ignore[attr-defined]
     Path.replace = replaced  # type: ignore[assignment, method-assign]

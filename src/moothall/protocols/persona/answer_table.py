@@ -6,7 +6,6 @@ A person speaks or listens; the bid that the rules need follows from that.
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Final, get_args
 
 from moothall.codec.choice_rule import fold_text, is_plain_name, is_silent, split_clauses
@@ -88,11 +87,13 @@ _ENTRY = re.compile(r"[#＃](\d{1,9})")
 
 
 class MeetingAsk(StateAsk[Meeting]):
-    @cached_property
+    @property
     def seats(self) -> tuple[Seat, ...]:
         """Who answers: several seats of one mind where their bids are asked for together."""
-        groups = list_joint_bidders(self.state) if self.ask.kind == "bids" else ()
-        return next((group for group in groups if group[0].id == self.ask.seat), (self.state.seat(self.ask.seat),))
+        own = (self.state.seat(self.ask.seat),)
+        if self.ask.kind != "bids":
+            return own
+        return next((group for group in list_joint_bidders(self.state) if group[0].id == self.ask.seat), own)
 
     @property
     def text(self) -> PersonaPersonText:
@@ -158,7 +159,7 @@ REPLY: Final = (
     ENTRIES,
 )
 # Only the decider says whether enough was said.
-SUFFICIENT: Final = Row("sufficient", when=lambda asked: any(seat.id == asked.state.decider for seat in asked.seats))
+SUFFICIENT: Final = Row("sufficient", when=lambda asked: asked.state.decider in [seat.id for seat in asked.seats])
 NAMED_BID: Final = (
     Row("node_id", is_needed=True, allow=lambda asked: allow_values(seat.id for seat in asked.seats)),
     Row("reaction_score", is_needed=True),
