@@ -1,7 +1,8 @@
-"""What an extension of Moot needs: the stable names for writing a protocol or a participant.
+"""What an extension of Moot needs: the stable names for writing a protocol, a participant or a measure.
 
 A protocol is a `ProtocolPlugin` under the entry point `moothall.protocols`; a kind of participant is a `ParticipantKind` under
-`moothall.participants`. Everything else in this package may move between versions; what stands here does not.
+`moothall.participants`; what compares the ideas of swarms is a `Similarity` under `moothall.measures`. Everything else in
+this package may move between versions; what stands here does not.
 """
 
 from moothall.codec.schemas import allow_list as allow_list
@@ -82,6 +83,7 @@ from moothall.ports.participant import Answer as Answer
 from moothall.ports.participant import NoAnswer as NoAnswer
 from moothall.ports.participant import OnText as OnText
 from moothall.ports.participant import Participant as Participant
+from moothall.ports.participant import Similarity as Similarity
 from moothall.ports.plugin import Plan as Plan
 from moothall.ports.plugin import ProtocolPlugin as ProtocolPlugin
 from moothall.reports.blocks import Bar as Bar

@@ -282,7 +282,7 @@ def test_a_refusal_is_an_error_of_the_tool_with_a_sentence(server: Server, mode:
         ("contribute", {**ada, "type": "propose", "text": "", "confidence": 0.5}, "needs a text"),
         ("contribute", {"participant": "ada", "type": "pass"}, "deliberationId is missing"),
         ("contribute", {"deliberationId": session, "type": "pass"}, "'participant' is missing"),
-        ("contribute", {**ada, "type": "pass", "loudly": True}, "loudly is not a parameter of this call"),
+        ("contribute", {**ada, "type": "pass", "loudly": True}, "loudly does not belong to the parameters"),
         ("close_deliberation", {"deliberationId": session}, "no vote has been cast"),
         ("wait_for_turn", {**ada, "timeoutSeconds": 601}, "timeoutSeconds: "),
         ("open_deliberation", {"topic": "x", "participants": ["ada"]}, "participants: "),

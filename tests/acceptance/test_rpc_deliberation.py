@@ -419,7 +419,7 @@ def test_a_refused_contribution_says_what_was_expected_and_changes_nothing(serve
         ({"type": "propose", "refersTo": 17, **words}, -32602, "line 17 does not exist; the lines are 1 to 1"),
         ({"type": "propose", "answers": [1], **words}, -32602, "line 1 is no challenge; the challenges are: none"),
         ({"type": "shout", **words}, -32602, "'propose', 'support', 'challenge', 'synthesize', 'vote' or 'pass'"),
-        ({"type": "propose", "loud": True, **words}, -32602, "loud is not a parameter of this call"),
+        ({"type": "propose", "loud": True, **words}, -32602, "loud does not belong to the parameters"),
         ({**words}, -32602, "type is missing"),
         (
             {"type": "propose", "text": "x" * 20_001, "confidence": 0.8},

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.acceptance.doors import Cli, Done
+from tests.acceptance.doors import Cli, Done, facts
 
 DOCS = Path(__file__).parents[2] / "docs"
 DEADLINE = 240.0
@@ -238,7 +238,7 @@ def test_a_broken_plugin_is_named_in_one_sentence_and_hurts_nobody(machine: Mach
 
 
 def test_the_examples_of_participants_run(machine: Machine) -> None:
-    function, named, kind = read_examples("writing-a-participant.md")
+    function, named, kind, _ = read_examples("writing-a-participant.md")
     assert "Ship on Friday, behind a flag." in machine.python(function)
     machine.python(named)
     install(machine.site, "moot_proverb", kind, "moothall.participants", "proverb = moot_proverb:PROVERB")
@@ -253,7 +253,7 @@ def test_the_examples_of_participants_run(machine: Machine) -> None:
 
 
 def test_a_remote_caller_may_seat_only_kinds_that_say_so(machine: Machine) -> None:
-    *_, kind = read_examples("writing-a-participant.md")
+    *_, kind, _ = read_examples("writing-a-participant.md")
     install(machine.site, "moot_proverb", kind, "moothall.participants", "proverb = moot_proverb:PROVERB")
     told = machine.python(
         """
@@ -279,3 +279,23 @@ build_seat(local, ParticipantIn(id="ada", platform="proverb:/etc/hosts"))
 """
     )
     assert told == ""
+
+
+def test_a_measure_of_another_package_compares_the_ideas_of_a_swarm(machine: Machine) -> None:
+    """S-8: by its name; the record has what it found, one that fails is lost and words compare, and an unknown one is refused."""
+    letters = read_examples("writing-a-participant.md")[-1]
+    broken = letters.replace("known = set(one)", 'raise RuntimeError("no letters today")')
+    install(machine.site, "moot_letters", letters, "moothall.measures", "letters = moot_letters:LETTERS")
+    install(machine.site, "moot_broken", broken, "moothall.measures", "broken = moot_broken:LETTERS")
+    script = machine.folder / "swarm.toml"
+    # Without a judge nothing is compared; this one is silent.
+    script.write_text((DOCS / "examples" / "swarm.toml").read_text(encoding="utf-8") + "\n[seats.validator]\n", encoding="utf-8")
+    seats = [f"--seat={name}=script:{script}" for name in ("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi", "validator")]
+    words = ("swarm", "How do we make the catalogue fast?", "--seed", "7", *seats)
+    for measure, by in (("letters", "letters"), ("broken", "words (fallback)")):
+        machine.run(*words, "--session", measure, "--set", f"measure={measure}")
+        recorded = facts(machine.run("export", measure, "jsonl"))
+        assert {fact["by"] for fact in recorded if fact["fact"] == "swarm.ideas_sorted" and fact.get("by")} == {by}
+        assert any(fact["fact"] == "seat_lost" for fact in recorded) == (measure == "broken")
+    refused = machine.run_whole(*words, "--set", "measure=lettres")
+    assert (refused.code, refused.err) == (2, "moot: unknown measure 'lettres'; known: meaning, words, broken, letters\n")

@@ -21,6 +21,7 @@ from moothall.app.decision_records import (
 from moothall.app.environment import resolve_home
 from moothall.app.given_files import read_given_files
 from moothall.app.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
+from moothall.app.plugins import find_measure
 from moothall.app.protocols import find_plugin, get_protocol
 from moothall.app.remembering import Remembering
 from moothall.app.resources import Resources
@@ -138,9 +139,12 @@ def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Seque
     if "blind" in names:
         values.setdefault("blind", len(seats) >= plugin.blind_from)
     try:
-        return get_adapter(plugin.settings).validate_python(values)
+        settings: Any = get_adapter(plugin.settings).validate_python(values)
     except ValidationError as cause:
-        raise errors.BadSetting(f"setting {explain_validation_error(cause)}") from cause
+        raise errors.BadSetting(f"setting {explain_validation_error(cause, 'the settings')}") from cause
+    if plugin.name == "swarm":
+        find_measure(settings.measure)
+    return settings
 
 
 def _build_budget(plugin: AnyPlugin, options: Options) -> Budget:

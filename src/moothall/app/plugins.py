@@ -1,13 +1,16 @@
 """What other distributions bring through entry points. A plugin that cannot be loaded hurts nobody else."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Final, TypeVar
 
+from moothall.domain.effects import OWN_MEASURES
+from moothall.errors import BadSetting
 from moothall.participants.kinds import KindTable, ParticipantKind
+from moothall.ports.participant import Similarity
 from moothall.ports.plugin import AnyPlugin, ProtocolPlugin
 
 log = logging.getLogger("moot")
@@ -16,6 +19,7 @@ P = TypeVar("P")
 
 PROTOCOLS: Final = "moothall.protocols"
 PARTICIPANTS: Final = "moothall.participants"
+MEASURES: Final = "moothall.measures"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class LoadedPlugins:
 
     protocols: tuple[AnyPlugin, ...]
     kinds: tuple[ParticipantKind, ...]
+    measures: Mapping[str, Similarity]
     faults: tuple[PluginFault, ...]
 
 
@@ -45,15 +50,16 @@ class LoadedPlugins:
 def load_plugins() -> LoadedPlugins:
     """Load every plugin of other distributions once; each fault is logged as one sentence, which a terminal shows on stderr."""
     faults: list[PluginFault] = []
-    protocols = tuple(_load_group(PROTOCOLS, ProtocolPlugin, faults))
-    kinds = tuple(_load_group(PARTICIPANTS, ParticipantKind, faults))
+    protocols = tuple(plugin for _, plugin in _load_group(PROTOCOLS, ProtocolPlugin, faults))
+    kinds = tuple(kind for _, kind in _load_group(PARTICIPANTS, ParticipantKind, faults))
+    measures = dict(_load_group(MEASURES, Similarity, faults))  # type: ignore[type-abstract]  # only what it has is looked at
     known = KindTable()
     for kind in kinds:
         if known.is_known(kind.name):
             faults.append(PluginFault(PARTICIPANTS, kind.name, "", "this name is one of Moot's own kinds or a provider"))
     for fault in faults:
         log.warning("%s", fault)
-    return LoadedPlugins(protocols, tuple(kind for kind in kinds if not known.is_known(kind.name)), tuple(faults))
+    return LoadedPlugins(protocols, tuple(kind for kind in kinds if not known.is_known(kind.name)), measures, tuple(faults))
 
 
 @cache
@@ -61,7 +67,17 @@ def load_kinds() -> KindTable:
     return KindTable(load_plugins().kinds)
 
 
-def _load_group(group: str, expected: type[P], faults: list[PluginFault]) -> Iterator[P]:
+def find_measure(name: str) -> Similarity | None:
+    """Return the measure of texts that a plugin brings under a name; None for Moot's own. Raises BadSetting if there is none."""
+    if name in OWN_MEASURES:
+        return None
+    measures = load_plugins().measures
+    if name not in measures:
+        raise BadSetting(f"unknown measure {name[:80]!r}; known: {', '.join((*OWN_MEASURES, *measures))}")
+    return measures[name]
+
+
+def _load_group(group: str, expected: type[P], faults: list[PluginFault]) -> Iterator[tuple[str, P]]:
     for point in entry_points(group=group):
         if point.value.startswith("moothall."):
             continue  # Moot's own, which are imported by name
@@ -73,7 +89,7 @@ def _load_group(group: str, expected: type[P], faults: list[PluginFault]) -> Ite
             faults.append(PluginFault(group, point.name, package, f"it cannot be imported ({why})"))
             continue
         if isinstance(loaded, expected):
-            yield loaded
+            yield point.name, loaded
         else:
             why = f"{point.value} is a {type(loaded).__name__}, not a {expected.__name__}"
             faults.append(PluginFault(group, point.name, package, why))

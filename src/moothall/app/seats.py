@@ -9,7 +9,7 @@ from typing import Final, Literal, Protocol, get_args, runtime_checkable
 from urllib.parse import urlsplit
 
 from moothall.app.outages import CHECK_SECONDS
-from moothall.app.plugins import load_kinds, load_plugins
+from moothall.app.plugins import find_measure, load_kinds, load_plugins
 from moothall.app.user_settings import load_tool_sources, resolve_settings_file
 from moothall.domain.budget import GIVEN_TOOLS
 from moothall.domain.effects import AnswerForm, Brief
@@ -128,7 +128,7 @@ class Seating:
     def __call__(self, seat: Seat) -> Participant | None:
         """The participant of a seat, None for one that answers from elsewhere; raises CallerError."""
         if seat.id == DIRECTOR.id:
-            return DirectorParticipant()
+            return DirectorParticipant(find_measure)
         kind = self.kinds.find(seat.platform)
         if (why := self.refuse_program(seat.platform)) is not None:
             return RefusedProgram(why)

@@ -47,7 +47,7 @@ def explain_validation_error(
         case "missing":
             return f"{where} is missing"
         case "extra_forbidden" | "unexpected_keyword_argument" if tables is None:
-            return f"{where} is not a parameter of this call"
+            return f"{where} does not belong to {whole}"
         case "extra_forbidden" if tables is not None:
             form = tables[str(first["loc"][0]) if len(first["loc"]) > 1 else ""]
             known = ", ".join(field.alias or name for name, field in form.model_fields.items())

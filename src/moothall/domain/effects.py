@@ -4,7 +4,7 @@ done. The engine carries it out.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from moothall.domain.budget import ToolRules
 from moothall.domain.consult import ConsultRequest
@@ -109,18 +109,21 @@ def no_fault(said: object) -> str | None:
     return None
 
 
+OWN_MEASURES: Final = ("meaning", "words")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareTexts:
     """Texts to compare: each new text with all known ones and with the new ones before it.
 
-    `nearest` is how many of the nearest texts are reported for each new one, however far they are. `by` is the measure; that of
-    meaning gives way to that of words where its package is not installed.
+    `nearest` is how many of the nearest texts are reported for each new one, however far they are. `by` is the measure, one of
+    Moot's own or a plugin's; that of meaning gives way to that of words where its package is not installed.
     """
 
     known: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
     nearest: int = 0
-    by: Literal["meaning", "words"] = "meaning"
+    by: str = "meaning"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

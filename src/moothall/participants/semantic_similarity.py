@@ -60,8 +60,13 @@ def compute_relevance(measure: Similarity, persona: str, message: str) -> float:
     return min(1.0, max(0.0, (likeness - LOW) / (HIGH - LOW)))
 
 
-def compare_texts(texts: CompareTexts) -> tuple[str, list[SimilarTexts]]:
-    """Return the nearest of these texts, and by which measure: by words where there is no encoder, or where it fails."""
+def compare_texts(texts: CompareTexts, plugged: Similarity | None = None) -> tuple[str, list[SimilarTexts]]:
+    """Return the nearest of these texts, and by which measure: by words where there is no encoder, or where it fails.
+
+    A plugin's measure that fails is on the record as lost.
+    """
+    if plugged is not None:
+        return texts.by, find_similar_texts(texts.known, texts.new, plugged.likeness, texts.nearest)
     if texts.by == "meaning" and is_installed():
         try:
             # In one batch: one by one they cost thirty times as much.

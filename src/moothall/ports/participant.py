@@ -165,7 +165,10 @@ class ProviderLimits(Protocol):
         ...
 
 
+@runtime_checkable
 class Similarity(Protocol):
+    """A measure of texts: Moot's own, or one that another distribution brings."""
+
     def likeness(self, one: str, others: Sequence[str]) -> list[float]:
         """Return the similarity of `one` to each of `others`: 0 unrelated, 1 identical."""
         ...

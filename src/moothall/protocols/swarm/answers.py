@@ -32,7 +32,8 @@ Scalar = Text | bool | int | Number | None
 Param = Scalar | tuple[Scalar, ...] | dict[str, Scalar | tuple[Scalar, ...]]
 Action = Literal["challenge", "support", "extend", "synthesize", "pass"]
 CheckVerdict = Literal["confirmed", "refuted", "unclear"]
-Measure = Literal["meaning", "words"]
+Measure = Annotated[str, MinLen(1), MaxLen(64)]
+"""The name of what compares texts: "meaning" and "words" are Moot's own, others come with plugins."""
 PairVerdict = Literal["same", "opposite", "different"]
 
 

@@ -106,7 +106,7 @@ def load_server_settings(home: Path) -> ServerSettings:
     except FileNotFoundError:
         return ServerSettings()
     except ValidationError as cause:
-        raise BadSetting(f"{path}: {explain_validation_error(cause)}") from cause
+        raise BadSetting(f"{path}: {explain_validation_error(cause, 'the settings')}") from cause
     except BadSetting as cause:
         raise BadSetting(f"{path}: {cause}") from cause
     except (OSError, ValueError) as cause:
