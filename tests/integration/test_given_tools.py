@@ -247,7 +247,8 @@ def test_a_killed_process_repeats_no_recorded_use(tmp_path: Path) -> None:
         is_hanging = True
 
         def step(request: Request) -> Step:
-            return Hang() if is_hanging and count_results(request) else act((READ,))(request)
+            # The only call is made: the next request has its result in the prompt, and no tools.
+            return Hang() if is_hanging and "tools" not in request.body else act((READ,))(request)
 
         async with StubServer([step]) as stub:
             async with Moot(environ=environ) as moot:
