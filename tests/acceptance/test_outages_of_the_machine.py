@@ -75,13 +75,22 @@ def test_a_stopped_process_is_no_seats_silence(tmp_path: Path) -> None:
         process.communicate()
 
 
+PROPOSAL = {"type": "propose", "text": "Yes.", "choice": "yes", "confidence": 0.8}
+
+
+def write_slow_agent(folder: Path) -> tuple[Path, Path]:
+    """The marker and the recipe of an agent that waits for `marker.go`; `marker` has its asks, `marker.given` its answers."""
+    marker, recipe = folder / "marker", folder / "slow.toml"
+    waits = f"until [ -e {marker}.go ]; do sleep 0.05; done"
+    line = json.dumps(f"echo asked >> {marker}; {waits}; echo '{json.dumps(PROPOSAL)}'; echo given >> {marker}.given")
+    recipe.write_text(f'argv = ["/bin/sh", "-c", {line}, "{{prompt}}"]\n')
+    return marker, recipe
+
+
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="the limit of another process cannot be set here")
 def test_a_disk_that_is_full_for_a_while_is_one_sentence_and_a_retry(tmp_path: Path) -> None:
     """Callers are told to repeat the call, a session that runs waits and goes on, and nobody is asked twice."""
-    marker, recipe = tmp_path / "marker", tmp_path / "slow.toml"
-    said = json.dumps({"type": "propose", "text": "Yes.", "choice": "yes", "confidence": 0.8})
-    line = json.dumps(f"echo asked >> {marker}; until [ -e {marker}.go ]; do sleep 0.05; done; echo '{said}'")
-    recipe.write_text(f'argv = ["/bin/sh", "-c", {line}, "{{prompt}}"]\n')
+    marker, recipe = write_slow_agent(tmp_path)
     with Server(Cli(tmp_path / "home", tmp_path)) as server:
         other = server.local.opened()
         seats = [{"id": "ada", "platform": f"command:{recipe}"}, "bob"]
@@ -91,7 +100,7 @@ def test_a_disk_that_is_full_for_a_while_is_one_sentence_and_a_retry(tmp_path: P
         limit_files(server.pid, "16384:unlimited")
         Path(f"{marker}.go").touch()
         until(lambda: "trying again for" in server.log.read_text())
-        error = server.local.refused("cstp.contribute", deliberationId=other, participant="minski", **json.loads(said))
+        error = server.local.refused("cstp.contribute", deliberationId=other, participant="minski", **PROPOSAL)
         assert (error.code, error.kind) == (-32008, "LedgerUnavailable")
         assert "check that the disk is neither full nor broken" in error.message
         assert server.local("moot.listSessions")["sessions"]
@@ -138,7 +147,12 @@ def database_away(address: str) -> Iterator[None]:
     async def cut() -> None:
         connection = await asyncpg.connect(address.replace(name, "postgres", 1))
         door.rename(folder / "closed")
-        await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+        quiet = 0
+        # A connection that is just being made is not listed yet.
+        while quiet < 5:
+            ended = await connection.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+            quiet = 0 if ended else quiet + 1
+            await asyncio.sleep(0.1)
         await connection.close()
 
     asyncio.run(cut())
@@ -150,10 +164,7 @@ def database_away(address: str) -> Iterator[None]:
 
 def test_a_database_that_is_stopped_and_started_is_one_sentence_and_a_retry(tmp_path: Path, postgres_address: str) -> None:
     """Under a server without workers: callers are told, watchers are served again, sessions go on, and nobody is asked twice."""
-    marker, recipe = tmp_path / "marker", tmp_path / "slow.toml"
-    said = json.dumps({"type": "propose", "text": "Yes.", "choice": "yes", "confidence": 0.8})
-    line = json.dumps(f"echo asked >> {marker}; until [ -e {marker}.go ]; do sleep 0.05; done; echo '{said}'")
-    recipe.write_text(f'argv = ["/bin/sh", "-c", {line}, "{{prompt}}"]\n')
+    marker, recipe = write_slow_agent(tmp_path)
     with Server(Cli(tmp_path / "home", tmp_path, MOOT_LEDGER=postgres_address)) as server:
         client = server.local
         other = client.opened()
@@ -164,8 +175,10 @@ def test_a_database_that_is_stopped_and_started_is_one_sentence_and_a_retry(tmp_
             events.entries(2)
             with database_away(postgres_address):
                 Path(f"{marker}.go").touch()
-                until(lambda: "trying again for" in server.log.read_text())
-                error = client.refused("cstp.contribute", deliberationId=other, participant="minski", **json.loads(said))
+                # Whoever of the server meets it first says so.
+                until(lambda: "trying again" in server.log.read_text())
+                until(lambda: Path(f"{marker}.given").exists() and Path(f"{marker}.given").read_text().count("given") == 3)
+                error = client.refused("cstp.contribute", deliberationId=other, participant="minski", **PROPOSAL)
                 assert (error.code, error.kind) == (-32008, "LedgerUnavailable")
                 assert client.get("/healthz").status == 503
         until(lambda: client.get("/healthz").status == 200)

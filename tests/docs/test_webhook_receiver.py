@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -12,7 +13,9 @@ from moothall.app.notice_hooks import sign_notice
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "webhook_receiver.py"
 KEY = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
-PORT = 18_097
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    PORT = free.getsockname()[1]
 
 
 def post(body: bytes, **headers: str) -> int:
