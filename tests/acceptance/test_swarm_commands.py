@@ -226,7 +226,7 @@ def test_the_generic_command_runs_a_swarm_too(cli: Cli) -> None:
         (["--direction", " ", *seats()], "a direction is empty"),
         (["--set", "evaporation=2", *seats()], "setting evaporation"),
         (["--set", "colour=red", *seats()], "unknown setting 'colour'"),
-        (["--set", "measure=colour", *seats()], "setting measure"),
+        (["--set", "measure=colour", *seats()], "unknown measure 'colour'; known: meaning, words"),
         (["--timeout", "0", *seats()], "0"),
         (["--seat", "a=script:nowhere.toml", "--seat", "b=script:nowhere.toml"], "cannot be read"),
     ],
