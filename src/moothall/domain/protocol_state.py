@@ -81,9 +81,11 @@ class ProtocolState:
 
     def seat(self, name: str) -> Seat:
         # A loop: several times in every turn, and a generator costs as much as the rest.
-        for seat in (*self.seats, DIRECTOR):
+        for seat in self.seats:
             if seat.id == name:
                 return seat
+        if name == DIRECTOR.id:
+            return DIRECTOR
         raise LookupError(f"no seat is called {name!r}")
 
 

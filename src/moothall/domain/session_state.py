@@ -14,7 +14,6 @@ from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.protocol_state import ProtocolState, evolve_shared
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import DIRECTOR, Seat
 
 _FROM_OUTSIDE: Final = (
     facts.InputGiven,
@@ -153,9 +152,6 @@ class SessionState(ProtocolState):
     def is_waiting_outside(self) -> bool:
         """Whether the session waits only for outside seats: then no time counts."""
         return is_waiting_outside(self.pending)
-
-    def seat(self, name: str) -> Seat:
-        return DIRECTOR if name == DIRECTOR.id else super().seat(name)
 
 
 def build_session_state(entry: Entry, opened: facts.Opened) -> SessionState:
