@@ -1,5 +1,6 @@
 """D-16: a thread is taken up again after days, and who comes back gets what was missed."""
 
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 
 from moothall.domain.facts import Entry, Fact
@@ -145,9 +146,9 @@ def test_what_concerns_no_known_thread_changes_nothing() -> None:
         kept(thread=""),
         CREATED,
     ):
-        assert evolve(known, Entry(2, at(2), fact)) == known
+        assert evolve(deepcopy(known), Entry(2, at(2), fact)) == known
 
 
 def test_joining_twice_is_joining_once() -> None:
     joined = folded(CREATED, ThreadJoined(thread="t", session="s1"))
-    assert evolve(joined, Entry(3, at(3), ThreadJoined(thread="t", session="s1"))) == joined
+    assert evolve(deepcopy(joined), Entry(3, at(3), ThreadJoined(thread="t", session="s1"))) == joined

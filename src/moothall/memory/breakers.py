@@ -278,7 +278,9 @@ def _open_failing_circuits(breakers: Breakers, touched: Mapping[str, Circuit], a
     }
     circuits = {**breakers.circuits, **checked}
     # Empty circuits are dropped, so that memory does not grow with every scope that was ever named.
-    return replace(breakers, circuits={name: circuit for name, circuit in circuits.items() if circuit != Circuit()})
+    for name in [name for name, circuit in checked.items() if circuit == Circuit()]:
+        del circuits[name]
+    return replace(breakers, circuits=circuits)
 
 
 def _is_failing(policy: Policy, scope: str, recent: Sequence[Failure]) -> bool:

@@ -61,10 +61,10 @@ class Thread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threads:
-    """All threads in order of creation, and the threads that each session belongs to."""
+    """All threads in order of creation, and the threads that each session belongs to; `evolve` changes both in place."""
 
-    threads: Mapping[str, Thread] = field(default_factory=dict)
-    belongs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    threads: dict[str, Thread] = field(default_factory=dict)
+    belongs: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +199,8 @@ def _build_event(
 
 
 def _with_thread(threads: Threads, thread: Thread) -> Threads:
-    return replace(threads, threads={**threads.threads, thread.thread: thread})
+    threads.threads[thread.thread] = thread
+    return threads
 
 
 def _with_event(thread: Thread, happened: ThreadEvent) -> Thread:
@@ -226,8 +227,8 @@ def _apply_join(threads: Threads, entry: Entry, name: str, decision: str) -> Thr
     joined = _with_event(
         replace(thread, decisions=(*thread.decisions, decision)), _build_event(entry, "joined", decision=decision)
     )
-    belongs = {**threads.belongs, decision: (*threads.belongs.get(decision, ()), name)}
-    return replace(_with_thread(threads, joined), belongs=belongs)
+    threads.belongs[decision] = (*threads.belongs.get(decision, ()), name)
+    return _with_thread(threads, joined)
 
 
 def _apply_decision(threads: Threads, entry: Entry, fact: facts.DecisionRecorded) -> Threads:

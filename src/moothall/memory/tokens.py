@@ -97,12 +97,12 @@ class _DerivedSecret:
     holder: str = ""
 
 
-Tokens = Mapping[str, _StoredToken]
+Tokens = dict[str, _StoredToken]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessState:
-    """All tokens, the tickets that nobody has used, and the logins that nobody has ended."""
+    """All tokens, which `evolve` changes in place, the tickets that nobody has used, and the logins that nobody has ended."""
 
     tokens: Tokens = field(default_factory=dict)
     tickets: Mapping[str, _DerivedSecret] = field(default_factory=dict)
@@ -312,12 +312,11 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
     tokens = state.tokens
     match entry.fact:
         case facts.TokenIssued() as fact:
-            token = copy_fields(Token, fact, issued_at=entry.at)
-            held = {} if fact.id in tokens else {fact.id: _StoredToken(token=token, digest=fact.digest)}
-            return replace(state, tokens={**tokens, **held})
+            tokens.setdefault(fact.id, _StoredToken(token=copy_fields(Token, fact, issued_at=entry.at), digest=fact.digest))
+            return state
         case facts.TokenRevoked(id=name) if name in tokens:
-            stored = tokens[name]
-            return replace(state, tokens={**tokens, name: replace(stored, token=replace(stored.token, revoked_at=entry.at))})
+            tokens[name] = replace(tokens[name], token=replace(tokens[name].token, revoked_at=entry.at))
+            return state
         case facts.TicketIssued(id=name) as fact:
             # Those that have expired are forgotten here, so that the state does not grow with every start of a server.
             valid = {each: ticket for each, ticket in state.tickets.items() if ticket.expires > entry.at}
