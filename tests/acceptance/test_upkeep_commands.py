@@ -233,7 +233,7 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     assert {each["decisionId"] for each in cli.json("decisions")["decisions"]} == {"old-1", "old-2", "new"}
     done = cli("verify")
     assert ("old-1" not in done.out, str(file) in done.err) == (True, True)
-    assert "exists already" in cli("import", str(tmp_path / "old-1"), code=2).err
+    assert "exists already" in cli("import", str(tmp_path / "old-1"), "--adopt", code=2).err
     # An archive that is lost, cut or changed is found, unless nobody wants to know.
     whole = file.read_bytes()
     for change in (file.unlink, lambda: file.write_bytes(whole[: len(whole) // 2]), lambda: write_forged(file, whole)):

@@ -1,6 +1,7 @@
 """Notices that no entry of a session causes: obligations that come due, and breakers that open and close."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from tests.support.receiver import receive_notices
 
 from moothall import Moot
 from moothall.app import notices
-from moothall.app.notice_hooks import Hook, change_hooks
+from moothall.app.notice_hooks import Hook, change_hooks, load_hooks
 from moothall.app.notices import judge_due
+from moothall.errors import BadSetting
 from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
@@ -28,11 +30,31 @@ NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
         ("next week", None),
         ("", None),
         ("2026-13-45", None),
+        ("9999-12-31", None),
+        ("0001-01-01", "overdue"),
     ],
 )
 def test_a_date_is_due_from_the_day_before_and_overdue_from_the_day_after(due: str, state: str | None) -> None:
     """G-2: only what is a date has a clock."""
     assert judge_due(due, NOW) == state
+
+
+def test_many_receivers_are_read_back_and_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    """G-2: nobody is dropped in silence, and no key is shown."""
+    hook = Hook(id="h", url="https://x.example/a", secret="whsec_AAAA", since=NOW, page="http://x")
+    for number in range(40):
+        change_hooks(tmp_path, lambda hooks, number=number: [*hooks, replace(hook, id=f"h{number}")])  # type: ignore[misc]
+    assert len(load_hooks(tmp_path)) == 40
+    file = tmp_path / "notices.json"
+    file.chmod(0o644)
+    for call in (lambda: load_hooks(tmp_path), lambda: change_hooks(tmp_path, lambda hooks: [*hooks, hook])):
+        with pytest.raises(BadSetting, match="open to other users"):
+            call()
+    file.chmod(0o600)
+    file.write_text(file.read_text()[:-40])
+    with pytest.raises(BadSetting, match="not the list of receivers") as refused:
+        load_hooks(tmp_path)
+    assert "whsec" not in str(refused.value)
 
 
 def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

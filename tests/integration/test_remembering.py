@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,12 +12,14 @@ import pytest
 from tests.acceptance.doors import write_script
 
 from moothall import Moot
+from moothall.app.recurring import open_again
+from moothall.app.upkeep import archive_sessions
 from moothall.codec.chain import decode_entry
 from moothall.codec.stored import FactCodec
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.domain.topic import ErrorCorrelation, Topic
-from moothall.errors import BadSetting
+from moothall.errors import BadSetting, SessionExists
 from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded, Member, Outcome
 from moothall.protocols.council.facts import CouncilOpened
 
@@ -245,6 +247,38 @@ def test_a_session_that_came_in_by_import_is_recalled_only_if_it_was_adopted(hou
                     assert await moot.memory.find_similar(here.record.topic) == []
         assert there is not None
         assert there.record == replace(here.record, tags=(*here.record.tags, "imported"))
+
+    bounded(work())
+
+
+def test_an_import_that_is_refused_leaves_no_mark_and_the_last_one_counts(house: House, tmp_path: Path) -> None:
+    """D-13: an own session that was archived stays an own one; a note whose import was cut short does not count."""
+
+    def later(days: int) -> Moot:
+        moot = house.moot()
+        moot.clock.now = lambda: datetime.now(UTC) + timedelta(days=days)  # type: ignore[method-assign]
+        return moot
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            session = await house.decided(moot, BOTH)
+            text = await moot.export(session, "jsonl")
+        async with later(3) as moot:
+            # A question that is asked again is archived with the last of its sessions.
+            again = (await open_again(moot, session)).session
+            assert (await archive_sessions(moot, timedelta(days=1))).sessions == ()
+            await moot.cancel(again)
+        async with later(6) as moot:
+            assert (await archive_sessions(moot, timedelta(days=1))).sessions == (session, again)
+            with pytest.raises(SessionExists):
+                await moot.read_back(text)
+            assert await moot.memory.get_import(session) is None
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        async with House(elsewhere).moot() as moot:
+            await moot.memory.note_import(session, "unsigned", is_adopted=False)
+            await moot.read_back(text, is_adopted=True)
+            assert await (await moot.recall()).has(session)
 
     bounded(work())
 

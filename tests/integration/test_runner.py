@@ -49,9 +49,14 @@ class Steady:
 
 
 class Counted(Engine):
-    """Counts how often it was told to run a session."""
+    """Counts how often it was told to run a session, and how often one was looked at."""
 
     runs = 0
+    looks = 0
+
+    async def load_snapshot(self, session: SessionId) -> Snapshot:
+        self.looks += 1
+        return await super().load_snapshot(session)
 
     async def run(
         self,
@@ -367,6 +372,29 @@ def test_a_damaged_session_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
         async with LocalRunner(engine(ledger), seating(), Ends()) as runner:
             runner.wake(session)
             await idle(runner)
+
+    bounded(work())
+
+
+def test_a_clock_that_is_behind_the_time_of_day_keeps_nobody_busy() -> None:
+    """D-7: a deadline is waited for by the clock that judges it, also after the machine has slept for half a minute."""
+
+    async def work() -> None:
+        clock, ends = Steady(), Ends()
+        clock.ahead = timedelta(seconds=-40)
+        house = engine(clock=clock)
+        session = await house.open(debate("ada", elsewhere=["eve"], patience=30.0))
+        async with LocalRunner(house, seating(ada=Guest()), ends) as runner:
+            runner.wake(session)
+            await idle(runner)
+            looks = house.looks
+            for _ in range(200):
+                await asyncio.sleep(0)
+            assert house.looks == looks
+            clock.ahead = timedelta()
+            runner.wake(session)
+            await ends.seen()
+        assert any(isinstance(each.fact, SeatLost) and each.fact.reason == "timeout" for each in await house.entries(session))
 
     bounded(work())
 

@@ -97,9 +97,12 @@ def load_hooks(home: Path) -> list[Hook]:
     """The receivers of a home; raises BadSetting or FolderUnwritable."""
     try:
         text = read_private(home / FILE)
+        if text is None and (home / FILE).exists():
+            raise BadSetting(f"{home / FILE} holds secrets and is open to other users; close it: chmod 600 {home / FILE}")
         return [] if text is None else _build_adapter().validate_json(text)
     except ValueError as cause:
-        raise BadSetting(f"{home / FILE} is damaged: {cause}") from cause
+        # Without what is wrong: that would show keys.
+        raise BadSetting(f"{home / FILE} is not the list of receivers that Moot writes; move it away, add them anew") from cause
     except OSError as cause:
         raise FolderUnwritable(f"{home / FILE} cannot be read ({cause.strerror})") from cause
 

@@ -9,9 +9,8 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote, unquote
 
@@ -47,13 +46,19 @@ log = logging.getLogger("moot")
 async def serve_notices(moot: "Moot") -> None:
     """Deliver to the receivers of this home, also to those that are added or removed meanwhile."""
     tasks: dict[Hook, asyncio.Task[None]] = {}
+    logged = ""
     async with asyncio.TaskGroup() as group:
         while True:
-            with suppress(MootError):
+            try:
                 hooks = set(load_hooks(resolve_home(moot.environ)))
                 for hook in tasks.keys() - hooks:
                     tasks.pop(hook).cancel()
                 tasks |= {hook: group.create_task(NoticeService(moot, hook).run()) for hook in hooks - tasks.keys()}
+                logged = ""
+            except MootError as error:
+                if logged != str(error):
+                    logged = str(error)
+                    log.warning("receivers of notices: %s", logged)
             await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -243,8 +248,7 @@ def shorten(text: str, most: int) -> str:
 def judge_due(due: str, now: datetime) -> Literal["due", "overdue"] | None:
     """Whether what is due on a day (`2026-12-01`, in UTC) is due, from the day before on, or overdue; None for other words."""
     try:
-        day = datetime.combine(date.fromisoformat(due.strip()[:10]), datetime.min.time(), UTC)
+        left = (date.fromisoformat(due.strip()[:10]) - now.astimezone(UTC).date()).days
     except ValueError:
         return None
-    one = timedelta(days=1)
-    return "overdue" if now >= day + one else "due" if now >= day - one else None
+    return "overdue" if left < 0 else "due" if left <= 1 else None

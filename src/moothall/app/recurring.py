@@ -13,7 +13,7 @@ from moothall.app.decision_records import with_recorded_trust
 from moothall.app.opening import PlannedSession, open_planned, select_asked_kinds
 from moothall.app.protocols import find_plugin
 from moothall.domain.facts import Opened
-from moothall.domain.ids import SessionId, parse_session_id
+from moothall.domain.ids import AGAIN, SessionId, parse_session_id
 from moothall.domain.roster import NEUTRAL_TRUST
 from moothall.domain.topic import normalize_label
 from moothall.errors import BadSetting, SessionBusy, SessionExists
@@ -23,7 +23,7 @@ from moothall.scoring.likeness import is_same_idea, judge_pair, measure_by_words
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
 
-_REPEATED: Final = re.compile(r"(?P<first>.+)-again-(?P<number>[1-9][0-9]{0,8})")
+_REPEATED: Final = re.compile(rf"(?P<first>.+){AGAIN}(?P<number>[1-9][0-9]{{0,8}})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,17 +67,17 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
     forms = select_asked_kinds(find_plugin(planned).rules.forms)
     moot.seating.check_scripts(planned.seats, forms)
     await moot.seating.check(planned.seats, planned.language)
-    name = parse_session_id(f"{first}-again-{_find_number(chain[-1]) + 1}")
+    name = parse_session_id(f"{first}{AGAIN}{_find_number(chain[-1]) + 1}")
     try:
         return RecurringSession(session=await open_planned(moot, PlannedSession(opened=planned, session=name)), former=former)
     except SessionExists as cause:
-        raise SessionBusy(f"another process asks {first!r} again just now") from cause
+        raise SessionBusy(f"another process asks {first!r} again, or {name} is archived: moot list --archived") from cause
 
 
 async def _list_chain(moot: "Moot", first: SessionId) -> list[SessionId]:
     """The sessions of a question, the first one first."""
-    repeats = [head.session for head in await moot.engine.heads(f"{first}-again-") if _REPEATED.fullmatch(head.session)]
-    return [first, *sorted((each for each in repeats if each.count("-again-") == first.count("-again-") + 1), key=_find_number)]
+    repeats = [head.session for head in await moot.engine.heads(f"{first}{AGAIN}") if _REPEATED.fullmatch(head.session)]
+    return [first, *sorted((each for each in repeats if each.count(AGAIN) == first.count(AGAIN) + 1), key=_find_number)]
 
 
 def _find_number(session: SessionId) -> int:

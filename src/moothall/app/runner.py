@@ -191,16 +191,10 @@ class LocalRunner:
         self._alarms[session] = loop.call_at(retry.due, self.wake, session, context=Context())
 
     def _set_alarm(self, snapshot: Snapshot) -> None:
-        # The asks that were put together are one value: among many seats there are few different ones.
-        pending = {id(each): each for each in snapshot.session_state.pending.values()}.values()
-        deadlines = [deadline for each in pending if (deadline := self.engine.extend_deadline(each)) is not None]
-        if not deadlines:
-            return
-        wait = (min(deadlines) - datetime.now(UTC)).total_seconds()
-        delay = min(max(0.0, wait), MAX_WAIT_SECONDS)
-        loop = asyncio.get_running_loop()
-        # A context of its own: what a deadline starts does not belong to the call that came before it.
-        self._alarms[snapshot.session] = loop.call_later(delay, self.wake, snapshot.session, context=Context())
+        if (wait := self.engine.compute_wait(snapshot)) is not None:
+            loop, delay = asyncio.get_running_loop(), min(wait, MAX_WAIT_SECONDS)
+            # A context of its own: what a deadline starts does not belong to the call that came before it.
+            self._alarms[snapshot.session] = loop.call_later(delay, self.wake, snapshot.session, context=Context())
 
 
 def is_run_by_workers(environ: Mapping[str, str]) -> bool:

@@ -162,11 +162,8 @@ class SharedRunner:
             return Settled(status="closed", seen=snapshot.seq)
         if snapshot.session_state.parked is not None:
             return self._settle_parked(snapshot, tries)
-        pending = snapshot.session_state.pending.values()
-        deadlines = [each.deadline for each in pending if each.deadline is not None]
-        # In how many seconds the first ask is overdue.
-        due = max(0.0, (min(deadlines) - datetime.now(UTC)).total_seconds()) if deadlines else None
-        return Settled(status="waiting", seen=snapshot.seq, due=due, asks=len(pending))
+        asks = len(snapshot.session_state.pending)
+        return Settled(status="waiting", seen=snapshot.seq, due=self.engine.compute_wait(snapshot), asks=asks)
 
     async def _run(self, snapshot: Snapshot) -> Snapshot:
         loaded: Snapshot | None = snapshot

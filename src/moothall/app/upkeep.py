@@ -16,7 +16,7 @@ from moothall.app.resources import SystemClock
 from moothall.app.verification import LedgerVerifier, load_trusted, parse_heads, sign_heads
 from moothall.codec.chain import HEADS, validate_chain
 from moothall.disk.private import make_private_folder, sync_folder
-from moothall.domain.ids import SessionId, is_register, parse_session_id
+from moothall.domain.ids import AGAIN, SessionId, is_register, parse_session_id
 from moothall.domain.records import Head, HeadsSigned, RegisteredHead, SessionsArchived, SessionsReturned
 from moothall.errors import BadSetting, LedgerDamaged, LedgerFull, LedgerReadOnly, LedgerUnavailable, UnknownSession
 from moothall.ledgers.sqlite import SqliteLedger
@@ -224,7 +224,11 @@ async def archive_sessions(moot: Moot, age: timedelta, word: str = "", *, is_tri
         # What was decided stays in memory.
         await moot.recall()
     upkeep, register, now = require_upkeep(moot.ledger), open_head_register(moot.ledger, moot.clock), moot.clock.now()
-    old = [line for line in await moot.sessions() if line.status in {"concluded", "cancelled"} and line.last_at < now - age]
+    lines = await moot.sessions()
+    young = [line for line in lines if line.status not in {"concluded", "cancelled"} or line.last_at >= now - age]
+    # What is asked again and again goes together: the next answer is compared with the former one.
+    going_on = {line.session.partition(AGAIN)[0] for line in young}
+    old = [line for line in lines if line.session.partition(AGAIN)[0] not in going_on]
     names = tuple(line.session for line in old)
     if not names:
         return ArchiveReport(file="", sessions=(), entries=0)

@@ -79,7 +79,7 @@ def read_private(path: Path) -> str | None:
         status = os.fstat(descriptor)
         if HAS_MODES and (status.st_mode & OTHERS or os.geteuid() not in {0, status.st_uid}):
             return None
-        return file.read(4_096).decode("utf-8", "replace").strip()
+        return file.read().decode("utf-8", "replace").strip()
 
 
 def write_private(path: Path, text: str, *, over: bool) -> bool:

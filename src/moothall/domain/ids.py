@@ -14,6 +14,8 @@ AskId = NewType("AskId", str)
 USER: Final = SeatId("USER")
 MAX_SEAT_LENGTH: Final = 64
 MAX_SESSION_LENGTH: Final = 80
+AGAIN: Final = "-again-"
+"""Between the id of a session and a number, in the ids of those that ask its question again."""
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _ALIKE_SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "COPTIC", "CHEROKEE"})

@@ -105,9 +105,9 @@ class Engine(OutsideAnswers):
         # Optimistic: `_append` returns None when another writer was first; then the key is checked again on the new state.
         while True:
             snapshot = await self.load_snapshot(session)
-            if key and key in snapshot.session_state.input_keys:
+            if key and given.key in snapshot.session_state.input_keys:
                 said = (entry.fact for entry in await self.entries(session) if isinstance(entry.fact, facts.InputGiven))
-                if given.text not in (fact.text for fact in said if fact.key == key):
+                if given.text not in (fact.text for fact in said if fact.key == given.key):
                     raise errors.KeyReused(f"the key {key!r} came before, with other words; a new input needs a new key")
                 return None
             entry = await self._append(snapshot, given)
@@ -204,7 +204,8 @@ class Engine(OutsideAnswers):
         # An export can come from a protocol that added helping seats to a full roster.
         validate_seats(replayed.snapshot.session_state.opened.seats, most=MAX_SEATS + HELPING_SEATS)
         taken = f"session {session!r} exists already in this ledger"
-        if any(head.session == session for head in await self.heads(session)):
+        is_archived = self._explain_absence is not None and await self._explain_absence(session)
+        if is_archived or any(head.session == session for head in await self.heads(session)):
             raise errors.SessionExists(taken)
         await before_writing()
         try:

@@ -5,7 +5,6 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
 from weakref import WeakValueDictionary
 
 from moothall import errors
@@ -14,7 +13,6 @@ from moothall.domain import facts
 from moothall.domain.budget import FREE
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import Head, StoredRecord, WrittenSessions
-from moothall.domain.session_state import PendingAsk
 from moothall.domain.topic import ContextFile
 from moothall.engine.context import EngineContext, PauseWatch
 from moothall.engine.events import EventHub, EventQueue
@@ -66,9 +64,12 @@ class Sessions:
     def telemetry(self) -> Telemetry:
         return self._world.telemetry
 
-    def extend_deadline(self, pending: PendingAsk) -> datetime | None:
-        """Until when an ask is waited for: its deadline, and the pauses of this process that fell before it."""
-        return self._world.pauses.extend_deadline(pending)
+    def compute_wait(self, snapshot: Snapshot) -> float | None:
+        """In how many seconds the first open ask is overdue, by the clock that judges it; None if none has a deadline."""
+        # The asks that were put together are one value: among many seats there are few different ones.
+        pending = {id(each): each for each in snapshot.session_state.pending.values()}.values()
+        deadlines = [deadline for each in pending if (deadline := self._world.pauses.extend_deadline(each)) is not None]
+        return max(0.0, (min(deadlines) - self._world.clock.now()).total_seconds()) if deadlines else None
 
     def tell_outage(self, error: errors.WorldError) -> None:
         """Log that the ledger is away and is tried again: once for all who notice it."""

@@ -81,7 +81,8 @@ def evolve(book: MemoryState, entry: Entry) -> MemoryState:
         case facts.CircuitReset(scope=scope):
             book.breakers = breakers.reset_circuit(book.breakers, scope)
         case facts.ImportNoted(session=session, source=source, is_adopted=is_adopted):
-            book.imports.setdefault(session, ImportNote(entry.at, source, is_adopted))
+            # The last one counts: one before it did not get further than its note.
+            book.imports[session] = ImportNote(entry.at, source, is_adopted)
         case facts.KeyUsed() as fact:
             book.keys.setdefault((fact.call, fact.by, fact.key), fact)
         case _:
