@@ -102,6 +102,7 @@ def test_toml_keeps_its_comments_and_every_other_setting(home: Cli) -> None:
     )
     path.write_text(text, encoding="utf-8")
     home("connect", "codex", "--yes")
+    assert home.home.stat().st_mode & 0o077 == 0
     after = path.read_text(encoding="utf-8")
     assert '# mine\nmodel = "m" # best\n' in after
     found = tomllib.loads(after)

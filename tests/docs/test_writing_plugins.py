@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.acceptance.doors import Cli, Done, facts
@@ -87,7 +88,7 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def install_delphi(machine: Machine) -> list[str]:
-    (example,) = read_examples("writing-a-protocol.md")
+    example, _ = read_examples("writing-a-protocol.md")
     install(machine.site, "moot_delphi", example, "moothall.protocols", "delphi = moot_delphi:DELPHI")
     script = machine.folder / "estimates.toml"
     script.write_text(ESTIMATES)
@@ -95,7 +96,7 @@ def install_delphi(machine: Machine) -> list[str]:
 
 
 def test_the_example_of_a_protocol_is_short_and_imports_only_the_public_names() -> None:
-    (example,) = read_examples("writing-a-protocol.md")
+    example, _ = read_examples("writing-a-protocol.md")
     assert len(example.splitlines()) <= 200
     roots = {node.module for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)}
     assert {root for root in roots if root and root.startswith("moothall")} == {"moothall.plugins"}
@@ -121,6 +122,22 @@ def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None
     assert "no model called" in machine.run("replay", "d1")
     machine.run("verify", "d1")
     assert "How many tuners?" in machine.run("decisions", "search", "tuners")
+
+
+def test_the_example_of_a_protocol_passes_its_own_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    example, contract = read_examples("writing-a-protocol.md")
+    (tmp_path / "moot_delphi.py").write_text(example, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module: dict[str, Any] = {"__name__": "test_delphi"}
+    exec(contract.replace("max_examples=25", "max_examples=3, database=None"), module)
+    module["test_every_session_keeps_the_contract"]()
+
+
+@pytest.mark.parametrize("page", ["writing-a-protocol.md", "writing-a-participant.md"])
+def test_a_package_by_the_guide_needs_the_distribution_that_is_ours(page: str) -> None:
+    """L-1: the word `moot` is another's on the package index."""
+    found = re.findall(r"^dependencies = .*$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert found == ['dependencies = ["moothall"]']
 
 
 def test_a_blind_protocol_by_the_guide_leaks_no_number_at_any_door(machine: Machine) -> None:

@@ -176,7 +176,12 @@ def test_completion_is_installed_once(home: Path, monkeypatch: pytest.MonkeyPatc
     (home / ".zshrc").write_text("alias x=y\n")
     for _ in range(2):
         assert call("setup", "completion").exit_code == 0
-    assert (home / ".zshrc").read_text() == 'alias x=y\neval "$(_MOOT_COMPLETE=zsh_source moot)"\n'
+    assert (home / ".zshrc").read_text() == (
+        'alias x=y\ncommand -v moot >/dev/null && eval "$(_MOOT_COMPLETE=zsh_source moot)"\n'
+    )
+    assert CliRunner().invoke(main, ["setup", "completion"], prog_name="python -m moothall").exit_code == 0
+    line = (home / ".zshrc").read_text().splitlines()[-1]
+    assert line == 'command -v moothall >/dev/null && eval "$(_MOOTHALL_COMPLETE=zsh_source moothall)"'
     monkeypatch.setenv("SHELL", "/bin/csh")
     assert "expected one of bash, zsh, fish" in call("setup", "completion").stderr
 

@@ -522,6 +522,18 @@ def test_a_server_without_a_list_is_ready() -> None:
     assert ready_at(StubServer(listing=Fail(status=404)), "{url}#qwen3") is None
 
 
+@pytest.mark.parametrize("body", [b'[{"id": "qwen3"}]', b'{"models": []}', b"null"])
+def test_a_server_with_a_list_of_another_shape_is_ready(body: bytes) -> None:
+    assert ready_at(StubServer(listing=Raw(body=body)), "{url}#qwen3") is None
+
+
+def test_a_page_in_place_of_a_list_is_explained_without_words_of_python() -> None:
+    stub = StubServer(listing=Raw(body=b"<html>Sign in</html>", content_type="text/html"))
+    sentence = ready_at(stub, "{url}#qwen3")
+    assert sentence is not None
+    assert sentence.startswith(f"{stub.base_url} failed: it sent no list of models; check its address")
+
+
 def test_a_missing_package_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

@@ -40,6 +40,7 @@ _TELLS_ALL: Final = frozenset({"openai", "openai-chat", "openai-responses", "oll
 """Providers whose list of models is complete, so that a name missing from it is wrong."""
 
 _NOT_TAKEN: Final = frozenset({400, 422, 501})
+_NO_LIST: Final = "it sent no list of models; check its address (most end in /v1), and whether a proxy or sign-in page answers"
 
 
 @dataclass(slots=True)
@@ -349,6 +350,11 @@ async def _fetch_model_names(client: Any, seconds: float) -> list[str]:
             return []
     except TimeoutError as error:
         raise ModelFailure(FailureKind.TIMEOUT, f"its models were not listed within {seconds:g} s") from error
+    except (AttributeError, TypeError, ValueError) as error:
+        # Clients do not look at what they parse. Together lists its models in a bare array; text that is not JSON is a web page.
+        if "'str'" not in str(error) and not isinstance(error, ValueError):
+            return []
+        raise ModelFailure(FailureKind.SERVER, _NO_LIST) from error
     except Exception as error:  # each client has a tree of errors of its own
         raise translate_sdk_error(error) from error
 

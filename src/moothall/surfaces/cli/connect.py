@@ -18,7 +18,7 @@ import click
 
 from moothall.app.environment import resolve_home
 from moothall.app.owner_key import load_owner_key
-from moothall.disk.private import write_atomically
+from moothall.disk.private import make_private_folder, write_atomically
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.participants.local_machine import is_loopback
@@ -117,8 +117,7 @@ class AgentConnection:
         stored = self._load_record()
         record = []
         with _translate(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self.folder.chmod(0o700)
+            make_private_folder(self.folder)
         for number, change in enumerate(changes):
             known = stored.get(str(change.path))
             # Connected twice: what to go back to is still what was there before the first time.

@@ -94,8 +94,8 @@ class LazyCommand(click.Command):
 
     def load(self, args: Sequence[str] = ()) -> click.Command:
         """Return the command itself."""
-        is_silent = "_MOOT_COMPLETE" in os.environ or bool({"-h", "--help", "--json", "-q", "--quiet"} & set(args))
-        is_announced = self.name in LONG and sys.stderr.isatty() and not is_silent
+        silencing = {"_MOOT_COMPLETE", "_MOOTHALL_COMPLETE", "-h", "--help", "--json", "-q", "--quiet"} & {*args, *os.environ}
+        is_announced = self.name in LONG and sys.stderr.isatty() and not silencing
         if is_announced:
             click.echo("正在准备 …" if _CHINESE.search(" ".join(args)) else "Getting ready …", nl=False, err=True)
         try:

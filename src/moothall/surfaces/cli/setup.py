@@ -31,11 +31,11 @@ from moothall.surfaces.cli.output import CommandResult, json_command
 EXTRAS = {"acp": "acp", "anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
 
 START_FILES = {
-    "bash": (".bashrc", 'eval "$(_MOOT_COMPLETE=bash_source moot)"'),
-    "zsh": (".zshrc", 'eval "$(_MOOT_COMPLETE=zsh_source moot)"'),
-    "fish": (".config/fish/completions/moot.fish", "_MOOT_COMPLETE=fish_source moot | source"),
+    "bash": (".bashrc", 'command -v {name} >/dev/null && eval "$({variable}=bash_source {name})"'),
+    "zsh": (".zshrc", 'command -v {name} >/dev/null && eval "$({variable}=zsh_source {name})"'),
+    "fish": (".config/fish/completions/{name}.fish", "{variable}=fish_source {name} | source"),
 }
-"""Where each shell reads what it does at its start, and the line that lets it complete."""
+"""Where each shell reads what it does at its start, and the line that lets it complete, silent where Moot is not on the path."""
 
 
 @click.command()
@@ -92,7 +92,10 @@ def _install_completion(shell: str) -> CommandResult:
     """Add the line that completes to the start file of a shell, once; raises BadSetting or FolderUnwritable."""
     if shell not in START_FILES:
         raise BadSetting(f"SHELL = {shell!r}: expected one of {', '.join(START_FILES)}")
-    file, line = Path.home() / START_FILES[shell][0], START_FILES[shell][1]
+    # Who types `moothall` may have a `moot` of another package.
+    name = "moothall" if DISTRIBUTION in (click.get_current_context().find_root().info_name or "") else "moot"
+    place, line = (text.format(name=name, variable=f"_{name.upper()}_COMPLETE") for text in START_FILES[shell])
+    file = Path.home() / place
     try:
         before = file.read_text(encoding="utf-8") if file.exists() else ""
         if line not in before:
@@ -100,7 +103,7 @@ def _install_completion(shell: str) -> CommandResult:
             file.write_text(f"{before.rstrip()}\n{line}\n".lstrip(), encoding="utf-8")
     except (OSError, UnicodeDecodeError) as cause:
         raise FolderUnwritable(f"{file} cannot be changed: {cause}; add this line to it: {line}") from cause
-    return CommandResult(json={"file": str(file), "line": line}, lines=[f"{file} completes moot, from the next shell on"])
+    return CommandResult(json={"file": str(file), "line": line}, lines=[f"{file} completes {name}, from the next shell on"])
 
 
 @dataclass(frozen=True, slots=True)
