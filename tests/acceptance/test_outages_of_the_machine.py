@@ -93,6 +93,9 @@ def test_a_disk_that_is_full_for_a_while_is_one_sentence_and_a_retry(tmp_path: P
     marker, recipe = write_slow_agent(tmp_path)
     with Server(Cli(tmp_path / "home", tmp_path)) as server:
         other = server.local.opened()
+        page = {"origin": f"http://{server.address}"}
+        login = server.nobody.request("POST", "/login", json.dumps({"token": server.cli.key}).encode(), **page)
+        page["cookie"] = login.headers["set-cookie"].partition(";")[0]
         seats = [{"id": "ada", "platform": f"command:{recipe}"}, "bob"]
         session = server.local("moot.openSession", topic="t", protocol="debate", seats=seats)["sessionId"]
         until(marker.exists)
@@ -104,6 +107,9 @@ def test_a_disk_that_is_full_for_a_while_is_one_sentence_and_a_retry(tmp_path: P
         assert (error.code, error.kind) == (-32008, "LedgerUnavailable")
         assert "check that the disk is neither full nor broken" in error.message
         assert server.local("moot.listSessions")["sessions"]
+        # Who signs out is still signed in, and is told so.
+        left = server.nobody.request("POST", "/logout", b"{}", **page)
+        assert (left.status, left.json()["error"]["code"], server.nobody.get("/me", **page).status) == (503, -32008, 200)
         limit_files(server.pid, "unlimited:unlimited")
         assert server.local.say(other, "minski", "propose")
         until(lambda: "Yes." in json.dumps(server.local.read(session, participant="ada")))

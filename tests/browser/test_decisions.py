@@ -51,6 +51,8 @@ def test_an_outcome_is_reviewed_in_two_clicks_and_counts(server: Server, decided
     expect(page.get_by_role("main").get_by_role("link")).to_have_count(1)
     page.goto("/decisions?outcome=failure")
     expect(page.get_by_text("No decision has that outcome.")).to_be_visible()
+    page.get_by_label("Search decisions").fill("attention fallback")
+    expect(page.get_by_text("Nothing was decided about that.")).to_be_visible()
     page.goto("/breakers")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.goto("/decisions/nothing_here")

@@ -3,7 +3,7 @@
 import re
 import threading
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from tests.acceptance.doors import until
 from tests.acceptance.server import SEATS, Server
 from tests.browser.pages import Visit
@@ -78,6 +78,47 @@ def test_sealed_waiting_empty_and_unknown_have_a_sentence_each(server: Server, v
     expect(page.get_by_text("没有待履行的义务。")).to_be_visible()
     page.goto("/s/no_such_session")
     expect(page.get_by_role("link", name="全部会议", exact=True)).to_be_visible()
+
+
+def test_what_is_written_is_not_lost(server: Server, visit: Visit) -> None:
+    """W-2, W-1: neither on a slow line nor by a failed call; and a limit that is no number is refused, not left out."""
+    seats = [{"id": seat} for seat in SEATS]
+    session = server.local("moot.openSession", topic="What is said?", protocol="persona", seats=seats)["sessionId"]
+    page = visit(server, f"/s/{session}", forgiven=["ERR_FAILED"])
+    word, alert, held = page.get_by_label("Say something to the meeting"), page.get_by_role("alert"), list[Route]()
+
+    def hold(route: Route) -> None:
+        held.append(route) if "moot.giveInput" in (route.request.post_data or "") else route.continue_()
+
+    def take() -> Route:
+        while not held:
+            page.wait_for_timeout(20)
+        return held.pop()
+
+    page.route("**/rpc", hold)
+    word.fill("First this.")
+    word.press("Control+Enter")
+    word.press("End")
+    word.press_sequentially(" Then that.")
+    take().continue_()
+    expect(word).to_have_value("Then that.")
+    word.press("Control+Enter")
+    sent = take()
+    sent.fetch()
+    sent.abort()
+    expect(alert).to_contain_text("The server does not answer.")
+    page.unroute("**/rpc")
+    # It was recorded all the same: other words are another input.
+    word.fill("Then that, or nothing.")
+    page.get_by_role("button", name="Send").click()
+    expect(word).to_have_value("")
+    expect(page.locator(".timeline")).to_contain_text("Then that, or nothing.")
+    page.goto("/new?topic=What may it cost?")
+    page.get_by_text("Possible answers, stakes").click()
+    page.get_by_label("money").fill("5,50")
+    expect(page.get_by_label("What it will take")).to_contain_text("money: Input should be a valid number")
+    page.reload()
+    expect(page.get_by_label("The question")).to_have_value("What may it cost?")
 
 
 def test_who_may_only_watch_is_offered_nothing_else(server: Server, visit: Visit) -> None:

@@ -4,7 +4,7 @@ import { parseClean } from "./clean";
 import { say } from "./language";
 import { FIRST, ItemList } from "./items";
 import { CallError, call, describeError, me } from "./rpc";
-import { exported, route } from "./route";
+import { exported, readNumber, route } from "./route";
 import { connection, listen, type TextPiece, watch } from "./stream";
 import type { Item, View, ViewChange } from "./wire";
 
@@ -22,6 +22,8 @@ export class Meeting {
   readonly liveItems: ItemList;
   readonly at = signal<number | null>(null);
   readonly error = signal("");
+  /** Why the entry that the scrubber stands at cannot be shown. */
+  readonly pastError = signal("");
   readonly isGone = signal(false);
   readonly drafts = signal<ReadonlyMap<string, Draft>>(new Map());
   readonly announced = signal("");
@@ -36,6 +38,7 @@ export class Meeting {
   private readonly history: Partial<View>[];
   private frame = 0;
   private timer = 0;
+  private pastTimer = 0;
   private announceTimer = 0;
   private loading: Promise<void> | null = null;
   /** The newest entry that the stream has spoken of. */
@@ -76,9 +79,10 @@ export class Meeting {
     this.stops.push(
       effect(() => {
         const at = this.at.value;
-        clearTimeout(this.timer);
-        // Whoever drags the scrubber passes over many entries: only where it rests is asked for.
-        if (at !== null && !this.past.peek().has(at)) this.timer = window.setTimeout(() => void this.loadPast(at), 120);
+        clearTimeout(this.pastTimer);
+        this.pastError.value = "";
+        // Whoever drags the scrubber passes over many entries: only where it rests is asked for; again when the server is back.
+        if (connection.value !== "broken" && at !== null && !this.past.peek().has(at)) this.pastTimer = window.setTimeout(() => void this.loadPast(at), 120);
       }),
     );
   }
@@ -86,6 +90,7 @@ export class Meeting {
   close(): void {
     for (const stop of this.stops) stop();
     clearTimeout(this.timer);
+    clearTimeout(this.pastTimer);
     clearTimeout(this.announceTimer);
     cancelAnimationFrame(this.frame);
     this.liveItems.close();
@@ -99,7 +104,7 @@ export class Meeting {
 
   private async loadView(): Promise<void> {
     const since = this.live.peek()?.head ?? 0;
-    const near = Number(route.peek().query.get("entry")) || undefined;
+    const near = readNumber(route.peek().query, "entry") ?? undefined;
     try {
       const view = await call("moot.getView", { sessionId: this.id, since, near, limit: FIRST });
       this.error.value = "";
@@ -148,9 +153,9 @@ export class Meeting {
         past.delete(key);
       }
       this.past.value = past;
-      this.error.value = "";
+      this.pastError.value = "";
     } catch (error) {
-      if (this.at.peek() === at) this.error.value = describeError(error);
+      if (this.at.peek() === at) this.pastError.value = describeError(error);
     }
   }
 

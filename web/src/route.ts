@@ -32,10 +32,16 @@ export function go(to: string, options: { replace?: boolean } = {}): void {
   route.value = readRoute();
 }
 
-/** Change parts of the query; null takes one away. */
+/** A number of an entry in the query; null without one. */
+export function readNumber(query: URLSearchParams, name: string): number | null {
+  const text = query.get(name) ?? "";
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
+}
+
 /** The query of a session of which nothing is selected. */
 export const NOTHING_SELECTED = { lens: null, seat: null, entry: null };
 
+/** Change parts of the query; null takes one away. */
 export function setQuery(changes: Record<string, string | null>, options: { replace?: boolean } = {}): void {
   go(buildQueryUrl(changes), options);
 }

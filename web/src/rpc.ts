@@ -72,7 +72,12 @@ export async function logIn(by: { ticket: string } | { token: string }): Promise
 }
 
 export async function logOut(): Promise<void> {
-  await send("/logout", {});
+  const response = await send("/logout", {});
+  // The cookie is still there then: whoever comes next would be signed in.
+  if (!response.ok) {
+    const answer = (await response.json().catch(() => null)) as { error?: { message?: string } } | null;
+    throw new CallError(answer?.error?.message ?? `${response.status} ${response.statusText}`, "World");
+  }
   me.value = null;
   needsLogin.value = true;
 }
@@ -80,6 +85,23 @@ export async function logOut(): Promise<void> {
 /** A key under which a repeated request is the same request. */
 export function newKey(): string {
   return `page-${Array.from(crypto.getRandomValues(new Uint32Array(3)), (each) => each.toString(36)).join("")}`;
+}
+
+/** The keys of a form: what is sent again because no answer came has the same one, other words and the next request have another. */
+export class FormKeys {
+  private sent = "";
+  private key = "";
+
+  find(content: unknown): string {
+    const sent = JSON.stringify(content);
+    if (sent !== this.sent) this.key = newKey();
+    this.sent = sent;
+    return this.key;
+  }
+
+  forget(): void {
+    this.sent = "";
+  }
 }
 
 export function describeError(error: unknown): string {

@@ -1,5 +1,4 @@
 // Circuit breakers: where agents may decide alone, where not, and by which rules.
-import { useEffect } from "preact/hooks";
 import { formatExact, formatSeconds, formatShare, countThings, nameTerm } from "../format";
 import { say } from "../language";
 import { Action, Ago, Loading, Notice, useLoad } from "../parts";
@@ -32,9 +31,6 @@ function describeScope(scope: string): string {
 
 export function Breakers() {
   const { value, error, again } = useLoad(() => call("cstp.listBreakers"), "breakers");
-  useEffect(() => {
-    document.title = `${say("breakers")} · Moot`;
-  }, []);
   return (
     <>
       <Header />

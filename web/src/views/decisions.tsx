@@ -1,12 +1,13 @@
 // What was decided: search, and the whole trace of one decision from its question to its outcome.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatShare, nameTerm, shortenText, countThings } from "../format";
 import { useKeys } from "../keys";
 import { say } from "../language";
 import { Action, Ago, CopyId, Loading, Notice, Strength, Table, useLoad } from "../parts";
 import { buildPath, route, setQuery } from "../route";
-import { call, mayDo, newKey } from "../rpc";
+import { call, FormKeys, mayDo } from "../rpc";
 import { Header } from "../shell";
+import { setTitle } from "../turns";
 import type { DecisionTrace, Obligation } from "../wire";
 import { ObligationLine } from "./obligations";
 
@@ -33,9 +34,6 @@ export function Decisions() {
     const timer = setTimeout(() => setAsked(query), 200);
     return () => clearTimeout(timer);
   }, [query]);
-  useEffect(() => {
-    document.title = `${say("decisions")} · Moot`;
-  }, []);
   useKeys((key) => {
     if (key !== "/") return "ignored";
     input.current?.focus();
@@ -51,7 +49,7 @@ export function Decisions() {
             ref={input}
             type="search"
             class="search"
-            defaultValue={query}
+            value={query}
             aria-label={say("search_decisions")}
             placeholder={say("search_by_words_or_meaning")}
             onInput={(event) => setQuery({ q: event.currentTarget.value || null }, { replace: true })}
@@ -65,20 +63,21 @@ export function Decisions() {
             <option value="abandoned">{nameTerm("outcomes", "abandoned")}</option>
           </select>
         </div>
-        {asked ? <FoundList query={asked} /> : <DecisionList outcome={filter} />}
+        {asked ? <FoundList query={asked} outcome={filter} /> : <DecisionList outcome={filter} />}
       </main>
     </>
   );
 }
 
-function FoundList({ query }: { query: string }) {
+function FoundList({ query, outcome }: { query: string; outcome: string }) {
   const { value, error } = useLoad(() => call("cstp.searchDecisions", { query, within: "decisions", limit: 30 }), query);
   if (error) return <Notice tone="bad">{error}</Notice>;
   if (value === null) return <Loading />;
-  if (value.decisions.length === 0) return <p class="soft">{say("nothing_was_decided_about_that")}</p>;
+  const shown = value.decisions.filter((each) => !outcome || (each.outcome || "unreviewed") === outcome);
+  if (shown.length === 0) return <p class="soft">{say("nothing_was_decided_about_that")}</p>;
   return (
     <ul class="lines">
-      {value.decisions.map((each) => (
+      {shown.map((each) => (
         <li key={each.decisionId}>
           <a class="session-line" data-in href={buildPath("decisions", each.decisionId)}>
             <span class="line-topic">{each.topic}</span>
@@ -133,7 +132,7 @@ function DecisionList({ outcome }: { outcome: string }) {
 export function DecisionView({ id }: { id: string }) {
   const { value, error, again } = useLoad(() => call("cstp.getDecision", { decisionId: id }), id);
   useEffect(() => {
-    if (value) document.title = `${shortenText(value.topic, 80)} · Moot`;
+    if (value) setTitle(`${shortenText(value.topic, 80)} · Moot`);
   }, [value]);
   return (
     <>
@@ -342,7 +341,7 @@ function ReviewForm({ trace, onDone }: { trace: DecisionTrace; onDone: () => Pro
   const [outcome, setOutcome] = useState("");
   const [note, setNote] = useState("");
   const [choice, setChoice] = useState("");
-  const key = useRef(newKey());
+  const keys = useMemo(() => new FormKeys(), []);
   const outcomes = ["success", "partial", "failure", "abandoned"];
   return (
     <form class="form review" onSubmit={(event) => event.preventDefault()}>
@@ -376,10 +375,13 @@ function ReviewForm({ trace, onDone }: { trace: DecisionTrace; onDone: () => Pro
               class="main"
               type="submit"
               do={async () => {
-                await call("cstp.reviewDecision", { decisionId: trace.decisionId, outcome, ...(choice ? { choice } : {}), ...(note ? { note } : {}), idempotencyKey: key.current });
-                key.current = newKey();
+                // A choice whose field is no longer shown does not count.
+                const review = { decisionId: trace.decisionId, outcome, ...(choice && outcome !== "success" ? { choice } : {}), ...(note ? { note } : {}) };
+                await call("cstp.reviewDecision", { ...review, idempotencyKey: keys.find(review) });
+                keys.forget();
                 setOutcome("");
                 setNote("");
+                setChoice("");
                 await onDone();
               }}
             >

@@ -191,7 +191,7 @@ function Search({ query }: { query: string }) {
       ref={input}
       type="search"
       class="search"
-      defaultValue={query}
+      value={query}
       aria-label={say("search_sessions")}
       placeholder={say("search_questions_and_decisions")}
       onInput={(event) => setQuery({ q: event.currentTarget.value || null }, { replace: true })}

@@ -1,5 +1,5 @@
 // The conditions that decisions were carried with, those that are open first.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { shortenText } from "../format";
 import { say } from "../language";
 import { Action, Loading, Notice, useLoad } from "../parts";
@@ -88,9 +88,6 @@ export function ObligationLine(props: { obligation: Obligation; mayRead: boolean
 
 export function Obligations() {
   const { value, error, again } = useLoad(() => call("cstp.listObligations", { limit: 500 }), "obligations");
-  useEffect(() => {
-    document.title = `${say("obligations")} · Moot`;
-  }, []);
   const open = value?.obligations.filter((each) => each.state === "open").sort((a, b) => Number(!a.due) - Number(!b.due) || a.due.localeCompare(b.due)) ?? [];
   const settled = value?.obligations.filter((each) => each.state !== "open") ?? [];
   return (

@@ -1,11 +1,11 @@
 // A new session: the question, who decides it how, and what it will cost.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { formatCount, formatMoney, formatRange } from "../format";
 import { submitByKey } from "../keys";
 import { language, say } from "../language";
 import { Action, Loading, Notice, useLoad } from "../parts";
 import { buildPath, go, route } from "../route";
-import { call, describeError, newKey } from "../rpc";
+import { call, describeError, FormKeys } from "../rpc";
 import { Header } from "../shell";
 import { readStored, writeStored } from "../storage";
 import { setTitle } from "../turns";
@@ -101,7 +101,8 @@ function listOptions(draft: Draft, opening: Opening | null): Option[] {
 }
 
 function readSetting(type: string, text: string): unknown {
-  if (/^(integer|number|int|float)/.test(type)) return Number(text);
+  // What is no number goes as it was typed, to be refused: a limit must not be lost without a word.
+  if (/^(integer|number|int|float)/.test(type)) return Number.isFinite(Number(text)) ? Number(text) : text;
   if (/^bool/.test(type)) return text === "true";
   if (type === "texts") return text.split("\n").map((each) => each.trim()).filter(Boolean);
   return text;
@@ -113,11 +114,13 @@ export function NewSession() {
   const [files, setFiles] = useState<GivenFile[]>([]);
   const [problem, setProblem] = useState("");
   const [own, setOwn] = useState(readPanels);
-  const key = useRef(newKey());
+  const keys = useMemo(() => new FormKeys(), []);
   const change = (changes: Partial<Draft>): void => {
     const next = { ...draft, ...changes };
     setDraft(next);
     writeStored(DRAFT, JSON.stringify(next));
+    // What the address brought is in the draft now: a reload must not put it over what was written since.
+    if (route.peek().query.size > 0) go(location.pathname, { replace: true });
   };
   const source = route.value.query.get("from");
   useEffect(() => {
@@ -233,8 +236,8 @@ export function NewSession() {
               type="submit"
               disabled={!draft.topic.trim()}
               do={async () => {
-                const made = await call("moot.openSession", { ...params, idempotencyKey: key.current });
-                key.current = newKey();
+                const made = await call("moot.openSession", { ...params, idempotencyKey: keys.find(params) });
+                keys.forget();
                 writeStored(DRAFT, JSON.stringify({ ...draft, topic: "", options: { ...draft.options, options: "" } }));
                 go(buildPath("s", made.sessionId));
               }}

@@ -6,7 +6,7 @@ import { formatCount, formatExact, formatMoney, formatRange, formatSeconds, name
 import { language, say } from "../language";
 import type { Meeting } from "../meeting";
 import { Action, Ago, CopyId, copyText, Strength, useLoad } from "../parts";
-import { buildPath, buildQueryUrl, exported, NOTHING_SELECTED, route, setQuery } from "../route";
+import { buildPath, buildQueryUrl, exported, NOTHING_SELECTED, readNumber, route, setQuery } from "../route";
 import { call, mayDo, me } from "../rpc";
 import type { Figure, Item, Seat, SessionPlan as Plan, View } from "../wire";
 import { Tools } from "../shell";
@@ -71,7 +71,7 @@ export function Panel({ meeting, view }: { meeting: Meeting; view: View }) {
   const query = route.value.query;
   const seat = view.seats.find((each) => each.id === query.get("seat"));
   if (seat) return <SeatLens seat={seat} view={view} items={meeting.items.value} />;
-  const entry = Number(query.get("entry")) || null;
+  const entry = readNumber(query, "entry");
   const item = entry === null ? undefined : meeting.items.value.find((each) => each.entry === entry);
   if (item) return <EntryLens item={item} view={view} items={meeting.items.value} />;
   const id = query.get("lens");

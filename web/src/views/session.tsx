@@ -1,13 +1,13 @@
 // A session: the timeline, one panel beside it, a scrubber below.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatExact, formatMoney, shortenText, countThings } from "../format";
-import { isInput, useKeys } from "../keys";
+import { isInput, submitByKey, useKeys } from "../keys";
 import { followLanguage, say } from "../language";
 import { Meeting } from "../meeting";
 import { Action, Ago, Loading, Notice, Strength } from "../parts";
 import { type Place, PlaceContext } from "../place";
-import { buildPath, buildQueryUrl, exported, go, NOTHING_SELECTED, route, setQuery } from "../route";
-import { call, newKey } from "../rpc";
+import { buildPath, buildQueryUrl, exported, go, NOTHING_SELECTED, readNumber, route, setQuery } from "../route";
+import { call, FormKeys } from "../rpc";
 import { readStored, writeStored } from "../storage";
 import { connection } from "../stream";
 import type { Phase, View, Waiting } from "../wire";
@@ -28,7 +28,7 @@ const MAX_BUTTONS = 4;
 export function SessionView({ id, mySeat = null }: { id: string; mySeat?: string | null }) {
   const meeting = useMemo(() => new Meeting(id), [id]);
   useEffect(() => () => meeting.close(), [meeting]);
-  meeting.at.value = Number(route.value.query.get("at")) || null;
+  meeting.at.value = readNumber(route.value.query, "at");
   const view = meeting.view.value;
   useEffect(() => followLanguage(meeting.live.value?.language), [meeting.live.value?.language]);
   if (view === null) {
@@ -227,6 +227,7 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
   const isPast = meeting.at.value !== null;
   const isMine = (each: Waiting): boolean => each.mine || (each.outside === true && view.may.includes(`answer:${each.seat}`));
   const mine = view.waiting.filter(isMine);
+  const problem = meeting.error.value || (isPast && meeting.pastError.value);
   const others = view.waiting.filter((each) => !isMine(each));
   return (
     <div class="notices">
@@ -301,7 +302,7 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
       {view.sealed && !isPast && view.status === "thinking" && meeting.items.value.length > 0 && (
         <Notice>{say("what_is_written_now_is_sealed")}</Notice>
       )}
-      {meeting.error.value && <Notice tone="bad">{meeting.error.value}</Notice>}
+      {problem && <Notice tone="bad">{problem}</Notice>}
     </div>
   );
 }
@@ -336,20 +337,23 @@ function Controls({ view, onInvite }: { view: View; onInvite: () => void }) {
   const name = `input.${view.sessionId}`;
   const [text, setText] = useState(readStored(name) ?? "");
   const [isSure, setSure] = useState<"" | "close" | "cancel">("");
-  const key = useRef(newKey());
+  const keys = useMemo(() => new FormKeys(), []);
+  const latest = useRef(text);
   const may = new Set(view.may);
   if (!["input", "close", "cancel", "invite"].some((each) => may.has(each))) return null;
   const write = (value: string): void => {
+    latest.current = value;
     setText(value);
     writeStored(name, value);
   };
   const send = async (): Promise<void> => {
-    await call("moot.giveInput", { sessionId: view.sessionId, text: text.trim(), idempotencyKey: key.current });
-    key.current = newKey();
-    write("");
+    await call("moot.giveInput", { sessionId: view.sessionId, text: text.trim(), idempotencyKey: keys.find(text.trim()) });
+    keys.forget();
+    // What was written while it was on its way stays.
+    write(latest.current.startsWith(text) ? latest.current.slice(text.length).trimStart() : latest.current);
   };
   return (
-    <div class="controls">
+    <div class="controls" onKeyDown={submitByKey}>
       {may.has("input") && (
         <>
           <textarea
@@ -360,9 +364,6 @@ function Controls({ view, onInvite }: { view: View; onInvite: () => void }) {
             aria-label={say("say_something_to_the_meeting")}
             placeholder={say("say_something_to_the_meeting_2")}
             onInput={(event) => write(event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && (event.metaKey || event.ctrlKey) && text.trim()) void send();
-            }}
           />
         </>
       )}
@@ -389,7 +390,7 @@ function Controls({ view, onInvite }: { view: View; onInvite: () => void }) {
       ) : (
         <div class="row">
           {may.has("input") && (
-            <Action class="main" disabled={!text.trim()} do={send}>
+            <Action class="main" type="submit" disabled={!text.trim()} do={send}>
               {say("send")}
             </Action>
           )}
@@ -489,7 +490,7 @@ function moveTo(meeting: Meeting, wanted: number): void {
 function useSessionKeys(meeting: Meeting, find: (query: string | null) => void): void {
   useKeys((key) => {
     const entries = meeting.items.peek().flatMap((item) => (item.entry ? [item.entry] : []));
-    const selected = Number(route.peek().query.get("entry")) || null;
+    const selected = readNumber(route.peek().query, "entry");
     const at = meeting.at.peek() ?? meeting.live.peek()?.head ?? 1;
     const step = (by: number): void => {
       const index = selected === null ? (by > 0 ? -1 : entries.length) : entries.indexOf(selected);

@@ -7,7 +7,7 @@ import { say } from "../language";
 import type { Draft, Meeting } from "../meeting";
 import { memo } from "../memo";
 import { PlaceContext } from "../place";
-import { route } from "../route";
+import { readNumber, route } from "../route";
 import { USER } from "./panel";
 import type { Block, CardBlock, Item, Text, View } from "../wire";
 
@@ -219,7 +219,7 @@ export function Timeline(props: { meeting: Meeting; view: View; query: string; s
   const { meeting, view } = props;
   const items = meeting.items.value;
   const drafts = meeting.at.value === null ? meeting.drafts.value : new Map<string, Draft>();
-  const selected = Number(route.value.query.get("entry")) || null;
+  const selected = readNumber(route.value.query, "entry");
   const host = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const [hidden, setHidden] = useState(0);

@@ -7,6 +7,7 @@ import { Ago, Loading, Notice, Table, useLoad } from "../parts";
 import { buildPath } from "../route";
 import { call } from "../rpc";
 import { Header } from "../shell";
+import { setTitle } from "../turns";
 import type { Amplification, Reliability, TrustCase } from "../wire";
 import { OutcomeMark } from "./decisions";
 
@@ -31,9 +32,6 @@ export function TrustList() {
   const group = useLoad(() => call("cstp.getAmplificationStats"), "amplification");
   const kept = useLoad(() => call("cstp.getReliability"), "reliability");
   const hasQuotations = value?.sources.some((each) => each.quotations > 0);
-  useEffect(() => {
-    document.title = `${say("trust")} · Moot`;
-  }, []);
   return (
     <>
       <Header />
@@ -154,8 +152,8 @@ function describeShare(share: { right: number; of: number }): string {
 export function TrustView({ source }: { source: string }) {
   const { value, error } = useLoad(() => call("cstp.getSourceTrust", { source }), source);
   useEffect(() => {
-    document.title = `${source} · ${say("trust")} · Moot`;
-  }, [source]);
+    if (value) setTitle(`${source} · ${say("trust")} · Moot`);
+  }, [value]);
   const cases = useLoad(() => call("moot.getTrustHistory", { source }), `history ${source}`);
   const history = cases.value?.cases ?? [];
   return (

@@ -103,7 +103,7 @@ class AccessControl:
             try:
                 holder: Known | Response = await self._identify_caller(request)
             except WorldError as error:
-                holder = _build_unavailable(error)
+                holder = build_unavailable(error)
             if isinstance(holder, Response):
                 refused = holder
             else:
@@ -273,7 +273,7 @@ def _build_too_many(seconds: float, reason: str = "too many calls") -> Response:
     return Response(body, 429, {"Retry-After": str(wait)}, media_type="application/json")
 
 
-def _build_unavailable(error: WorldError) -> Response:
+def build_unavailable(error: WorldError) -> Response:
     body = build_refusal(find_error_code(error), f"{error}; repeat the call", type(error).__name__)
     return Response(body, 503, {"Retry-After": "2"}, media_type="application/json")
 

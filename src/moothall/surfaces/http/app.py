@@ -21,14 +21,14 @@ from moothall.app.outages import ReadinessProbe
 from moothall.app.owner_key import adopt_owner_key
 from moothall.app.runner import is_run_by_workers
 from moothall.domain.ids import SessionId, parse_session_id
-from moothall.errors import MootError, NotAllowed, WorldError
+from moothall.errors import LedgerUnavailable, MootError, NotAllowed, WorldError
 from moothall.memory.tokens import TokenStore, parse_token_id
 from moothall.surfaces.api.errors import find_error_code
 from moothall.surfaces.api.method import Caller, RateLimiter, ServerContext
 from moothall.surfaces.api.methods import TABLE, open_server_context
 from moothall.surfaces.api.views import build_token_prompt
 from moothall.surfaces.http.a2a import A2A_ROUTES
-from moothall.surfaces.http.access_control import AccessControl, build_call, build_too_large, read_body
+from moothall.surfaces.http.access_control import AccessControl, build_call, build_too_large, build_unavailable, read_body
 from moothall.surfaces.http.chat import CHAT_ROUTES
 from moothall.surfaces.http.entry_stream import EntryHub
 from moothall.surfaces.http.login import Login, RefusalLog
@@ -226,7 +226,7 @@ def build_app(
             *A2A_ROUTES,
             *page.build_routes(),
         ],
-        exception_handlers={404: page.get_index},
+        exception_handlers={404: page.get_index, WorldError: _answer_outage},
         middleware=[doors],
         lifespan=site.lifespan,
     )
@@ -313,7 +313,14 @@ async def _warm_up_memory(context: ServerContext) -> None:
             await asyncio.sleep(LOOK_SECONDS)
 
 
+async def _answer_outage(request: Request, error: Exception) -> Response:
+    assert isinstance(error, WorldError)
+    return build_unavailable(error)
+
+
 def _refuse_stream(error: MootError) -> Response:
+    if isinstance(error, LedgerUnavailable):
+        return build_unavailable(error)
     refusal = build_refusal(find_error_code(error), str(error), type(error).__name__)
     return Response(refusal, 403 if isinstance(error, NotAllowed) else 404, media_type="application/json")
 
