@@ -144,6 +144,8 @@ def test_the_librarys_own_client_sends_polls_and_streams(server: Server) -> None
         ("SendMessage", {"message": {"messageId": "2", "role": "ROLE_USER", "parts": [{"text": ""}]}}, -32602),
         ("SendMessage", build_message("Which?", metadata={"moot": {"colour": "red"}}), -32602),
         ("SendMessage", build_message("Which?", metadata={"moot": "red"}), -32602),
+        ("SendMessage", build_message("Which?", metadata={"moot": {"name": "red", "self": 1}}), -32602),
+        ("GetTask", {"id": "nothing", "configuration": "x"}, -32001),
     ],
 )
 def test_wrong_requests_are_refused_with_a_code_and_a_sentence(server: Server, method: str, params: Any, code: int) -> None:
@@ -151,8 +153,22 @@ def test_wrong_requests_are_refused_with_a_code_and_a_sentence(server: Server, m
     before = server.local("moot.listSessions")["total"]
     found = ask(server.local, method, params)
     assert found["error"]["code"] == code, found
-    assert found["error"]["message"]
+    # A sentence, and not what Python shows of an exception.
+    assert not found["error"]["message"].startswith("(")
     assert server.local("moot.listSessions")["total"] == before
+
+
+def test_data_that_names_the_call_itself_ends_no_answer(server: Server) -> None:
+    """A-2: the task says which session is meant; an id that is no text comes back with the answer."""
+    settings = {"protocol": "debate", "seats": MAILBOXES}
+    task = ask(server.local, "SendMessage", build_message("Lake or sea?", metadata={"moot": settings}))["result"]["task"]
+    said = {"type": "propose", "text": "The lake is closer.", "confidence": 0.8}
+    data = {"seat": "ada", "ask": "1.propose.ada", "answer": said, "sessionId": "another", "idempotencyKey": "x"}
+    found = ask(server.local, "SendMessage", build_message("Mine", taskId=task["id"], parts=[{"data": data}]))
+    assert found["result"]["task"]["id"] == task["id"]
+    body = {"jsonrpc": "2.0", "id": "\ud800", "method": "CancelTask", "params": {"id": task["id"]}}
+    answer = server.local.request("POST", "/a2a", json.dumps(body).encode())
+    assert (answer.status, answer.json()["id"]) == (200, "\ud800")
 
 
 class Agent(BaseHTTPRequestHandler):

@@ -15,6 +15,7 @@ from moothall.surfaces.api.chat_request import (
     parse_chat_request,
     read_question,
 )
+from moothall.surfaces.http.responses import rewrite_response_request
 
 HISTORY = "### Chat History:\n<chat_history>\nUSER: Should we ship on Friday? It is late.\nASSISTANT: **Wait.**\n</chat_history>"
 
@@ -150,6 +151,41 @@ def test_an_answer_of_a_few_tokens_holds_no_meeting_and_says_so() -> None:
     assert "at most 8 tokens" in (answer_side_question(chat("hi", max_completion_tokens=8)) or "")
     assert "8 个 token" in (answer_side_question(chat("你好吗", max_tokens=8)) or "")
     assert answer_side_question(chat("hi", max_tokens=65)) is None
+    assert answer_side_question(chat("hi", max_tokens=-1)) is None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": ["text"], "text": "x"},
+        {"type": {"a": 1}},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,\ud800"}},
+        {"type": "file", "file": {"filename": "\ud800"}},
+    ],
+)
+def test_a_part_that_is_none_is_refused_by_its_place(part: dict[str, Any]) -> None:
+    """D-6: whatever its fields hold."""
+    with pytest.raises(ChatRefused) as refused:
+        read_question(chat(("user", [part, {"type": "text", "text": "Ship?"}])))
+    assert (refused.value.status, refused.value.param) == (400, "messages.0.content")
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"input": "x", "tools": 5}, "tools"),
+        ({"input": "x", "tools": {"a": 1}}, "tools"),
+        ({"input": [{"role": ["user"], "content": "x"}]}, "input"),
+        ({"input": []}, "input"),
+        ({"input": {}}, "input"),
+        ({}, "input"),
+    ],
+)
+def test_a_request_in_the_newer_shape_is_refused_by_the_name_that_it_has_there(fields: dict[str, Any], param: str) -> None:
+    """D-6: `/v1/responses`."""
+    with pytest.raises(ChatRefused) as refused:
+        parse_chat_request(rewrite_response_request(json.dumps({"model": "moot/board", **fields}).encode()))
+    assert (refused.value.status, refused.value.param) == (400, param)
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def _read_plain_text(message: ChatMessage) -> str:
 
 
 def _is_text(part: dict[str, Any]) -> bool:
-    return part.get("type", "text") in TEXT_PARTS
+    return str(part.get("type", "text")) in TEXT_PARTS
 
 
 def read_question(chat: ChatRequest) -> Question:
@@ -242,13 +242,13 @@ def _shorten_question(text: str, language: Language) -> str:
 
 
 def _is_file(part: dict[str, Any]) -> bool:
-    return part.get("type") in FILE_PARTS or _find_picture(part).startswith("data:image/")
+    return str(part.get("type")) in FILE_PARTS or _find_picture(part).startswith("data:image/")
 
 
 def _find_picture(part: dict[str, Any]) -> str:
     """The address of a picture; empty for a part that is none."""
-    given = part.get("image_url") if part.get("type") in PICTURE_PARTS else None
-    return str(given.get("url") if isinstance(given, dict) else given or "")
+    given = part.get("image_url") if str(part.get("type")) in PICTURE_PARTS else None
+    return fix_surrogates(str(given.get("url") if isinstance(given, dict) else given or ""))
 
 
 def _read_file(part: dict[str, Any], place: str) -> ContextFile:
@@ -415,4 +415,5 @@ def _find_topic(asked: str, chat: ChatRequest) -> str:
 
 
 def _find_limit(chat: ChatRequest) -> int | None:
-    return chat.max_completion_tokens if chat.max_completion_tokens is not None else chat.max_tokens
+    limit = chat.max_completion_tokens if chat.max_completion_tokens is not None else chat.max_tokens
+    return None if limit == -1 else limit  # what clients of local models write for no limit

@@ -18,7 +18,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from sse_starlette.sse import EventSourceResponse
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from moothall.codec.settings import explain_validation_error
@@ -35,6 +35,7 @@ from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.api.sessions import SessionDecisionOut
 from moothall.surfaces.http.access_control import build_call, read_body
 from moothall.surfaces.http.chat import PING_SECONDS, STREAM_SECONDS, WAIT_SECONDS
+from moothall.surfaces.http.refusals import SafeJSONResponse
 from moothall.surfaces.rpc import Fault, decode_json
 
 log = logging.getLogger("moot")
@@ -62,14 +63,14 @@ async def handle_card(request: Request) -> Response:
     try:
         _load_library()
     except MissingExtra as error:
-        return JSONResponse({"error": str(error)}, 404)
-    return JSONResponse(build_card(f"{request.url.scheme}://{request.url.netloc}{PATH}"))
+        return SafeJSONResponse({"error": str(error)}, 404)
+    return SafeJSONResponse(build_card(f"{request.url.scheme}://{request.url.netloc}{PATH}"))
 
 
 async def handle_call(request: Request) -> Response:
     body = await read_body(request)
     if body is None:
-        return JSONResponse(_build_error(None, errors.INVALID_REQUEST, "the request is too large"), 413)
+        return SafeJSONResponse(_build_error(None, errors.INVALID_REQUEST, "the request is too large"), 413)
     link = f"{request.url.scheme}://{request.url.netloc}/s/"
     name: object = None
     try:
@@ -81,24 +82,23 @@ async def handle_call(request: Request) -> Response:
         asked = wire.from_v1_request(given)
         write: Callable[[Any], Any] = wire.to_v1 if asked is not None else lambda result: result
         checked = schema.a2a_request_ta.validate_python(given if asked is None else asked)
-        is_blocking = _wants_end(given)
         answer = _Tasks(build_call(request), link)
         method, params = checked["method"], checked["params"]
         if method in {"message/stream", "tasks/resubscribe"}:
             session = params["id"] if method == "tasks/resubscribe" else await answer.take_message(params)
             first = await answer.load_task(session)
             return EventSourceResponse(_encode_events(answer.stream(session, first), name, write), ping=PING_SECONDS, sep="\n")
-        result = await answer.perform(method, params, is_blocking=is_blocking)
-        return JSONResponse({"jsonrpc": "2.0", "id": name, "result": write(result)})
+        result = await answer.perform(method, params, is_blocking=method == "message/send" and _wants_end(given))
+        return SafeJSONResponse({"jsonrpc": "2.0", "id": name, "result": write(result)})
     except NotAllowed as error:
-        return JSONResponse(_build_error(name, errors.INVALID_REQUEST, str(error)), 403)
+        return SafeJSONResponse(_build_error(name, errors.INVALID_REQUEST, str(error)), 403)
     except (Fault, MootError, ValidationError) as error:
-        return JSONResponse(_build_error(name, *_explain(error)))
+        return SafeJSONResponse(_build_error(name, *_explain(error)))
     except ClientDisconnect:
         raise
     except Exception:
         log.exception("a call of another agent cannot be answered")
-        return JSONResponse(_build_error(name, errors.INTERNAL, "the server failed; see its log"), 500)
+        return SafeJSONResponse(_build_error(name, errors.INTERNAL, "the server failed; see its log"), 500)
 
 
 def _wants_end(given: Any) -> bool:
@@ -111,7 +111,7 @@ def _explain(error: Exception) -> tuple[int, str]:
     if isinstance(error, UnknownSession):
         return NO_TASK, f"no such task: {str(error).partition('; ')[0]}"
     if isinstance(error, Fault):
-        return error.code, str(error)
+        return error.code, error.message
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
         if first["type"] == "union_tag_invalid":
@@ -197,7 +197,7 @@ class _Tasks:
             case _:
                 raise Fault(NOT_SUPPORTED, f"This operation is not supported: {method}")
 
-    async def _do(self, name: str, **params: Any) -> Any:
+    async def _do(self, name: str, /, **params: Any) -> Any:
         return await TABLE[name].perform(self._call, params)
 
     async def take_message(self, params: dict[str, Any]) -> SessionId:
@@ -222,7 +222,7 @@ class _Tasks:
             if len(asks) != 1:
                 raise Fault(errors.INVALID_PARAMS, _describe_asks(asks) or "the task needs no input now")
             given = {"seat": asks[0].seat, "ask": asks[0].ask, "answer": given.get("answer", given)}
-        await self._do("moot.answer", **given, sessionId=session, idempotencyKey=key)
+        await self._do("moot.answer", **{**given, "sessionId": session, "idempotencyKey": key})
         return session
 
     async def _list_asks(self, session: SessionId) -> AsksOut:

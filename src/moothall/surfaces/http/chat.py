@@ -21,7 +21,7 @@ from moothall.surfaces.api import chat_request
 from moothall.surfaces.api.chat import ChatAnswer, ChatPieces, EventReader, Reasoning, find_or_open_meeting, follow_meeting
 from moothall.surfaces.api.method import Call
 from moothall.surfaces.http.access_control import build_call, read_body
-from moothall.surfaces.http.refusals import build_chat_error, build_error_body
+from moothall.surfaces.http.refusals import SafeJSONResponse, build_chat_error, build_error_body
 from moothall.surfaces.http.responses import Event, ResponseShape, rewrite_response_request
 
 log = logging.getLogger("moot")
@@ -109,7 +109,7 @@ async def _answer(
                 case Reasoning(text=text):
                     reasoning.append(text)
                 case ChatAnswer():
-                    return JSONResponse(shape.build_whole("".join(reasoning), piece), headers=dict(headers))
+                    return SafeJSONResponse(shape.build_whole("".join(reasoning), piece), headers=dict(headers))
     finally:
         await reader.close()
     # Nobody reads it: the client went away. The meeting goes on.

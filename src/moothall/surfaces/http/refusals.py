@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from starlette.responses import JSONResponse, Response
 
+from moothall.domain.safe_text import dump_json
 from moothall.memory.tokens import AccessDenied
 
 FIRST_SECONDS: Final = 0.05
@@ -88,10 +89,17 @@ _TYPES: Final = {401: "authentication_error", 403: "permission_error", 429: "rat
 _CODES: Final = {401: "invalid_api_key", 403: "permission_denied", 429: "rate_limit_exceeded"}
 
 
+class SafeJSONResponse(JSONResponse):
+    """JSON that can be sent whatever a client wrote: half a character in a name of its own ends no answer."""
+
+    def render(self, content: Any) -> bytes:
+        return dump_json(content).encode()
+
+
 def build_chat_error(
     status: int, message: str, code: str, param: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    return JSONResponse(build_error_body(status, message, code, param), status, headers=dict(headers or {}))
+    return SafeJSONResponse(build_error_body(status, message, code, param), status, headers=dict(headers or {}))
 
 
 def build_error_body(status: int, message: str, code: str, param: str | None = None) -> dict[str, Any]:

@@ -28,10 +28,11 @@ def rewrite_response_request(body: bytes) -> bytes:
         if given.get(name):
             message = f"{name}: Moot stores no conversations; send what was said before in `input`"
             raise ChatRefused(400, message, "unsupported_parameter", name)
-    if not isinstance(given.get("input"), str | list):
-        raise ChatRefused(400, "input is missing; expected a text or a list of messages", param="input")
-    said = [{"role": "user", "content": given["input"]}] if isinstance(given["input"], str) else given["input"]
-    messages = [each for each in said if isinstance(each, dict) and each.get("role") in _ROLES]
+    said = given.get("input")
+    said = [{"role": "user", "content": said}] if isinstance(said, str) else said if isinstance(said, list) else ()
+    messages = [each for each in said if isinstance(each, dict) and str(each.get("role")) in _ROLES]
+    if not messages:
+        raise ChatRefused(400, "input holds no message; expected a text, or a list of messages with a role", param="input")
     rules = given.get("instructions")
     taken = ("model", "stream", "user", "seed", "metadata")
     chat = {name: given[name] for name in taken if given.get(name) is not None}
@@ -45,11 +46,13 @@ def _rewrite_shape(given: Mapping[str, Any]) -> dict[str, Any]:
     form = text.get("format") if isinstance(text, dict) else None
     if isinstance(form, dict) and form.get("type") == "json_schema":
         form = {"type": "json_schema", "json_schema": {"schema": form.get("schema")}}
-    tools = [each for each in given.get("tools") or () if isinstance(each, dict) and each.get("type") == "function"]
+    tools = given.get("tools")
+    if isinstance(tools, list):
+        tools = [{"function": each} for each in tools if isinstance(each, dict) and each.get("type") == "function"]
     choice = given.get("tool_choice")
     if isinstance(choice, dict) and "name" in choice:
         choice = {"type": "function", "function": {"name": choice["name"]}}
-    return {"response_format": form, "tools": [{"type": "function", "function": each} for each in tools], "tool_choice": choice}
+    return {"response_format": form, "tools": tools, "tool_choice": choice}
 
 
 class ResponseShape:
