@@ -283,6 +283,22 @@ def test_an_import_that_is_refused_leaves_no_mark_and_the_last_one_counts(house:
     bounded(work())
 
 
+def test_who_takes_a_seat_after_the_last_word_has_not_said_it(house: House) -> None:
+    """D-14: a vote is the forecast of the mind that gave it, also where a fork or a swap fills its seat with another one."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            session = await house.decided(moot, SPLIT)
+            fork = await moot.fork(session, swaps={"bob": "ollama:llama3"})
+            # The seats' words are all there: nobody is asked again.
+            await moot.run(await moot.fork(fork, swaps={"dee": "ollama:qwen3"}, name="twice"))
+            remembered = await moot.memory.get("twice")
+            assert remembered is not None
+            assert remembered.sources == ("ada", "bob", "dee")
+
+    bounded(work())
+
+
 # What the next session begins with.
 
 

@@ -46,6 +46,7 @@ MAX_TOPIC_LENGTH, MAX_DECIDED_LENGTH, MAX_LESSON_LENGTH = 120, 200, 100
 
 def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: bytes) -> DecisionRecorded:
     decision, opened = plugin.decision(timeline), timeline.session_state.opened
+    seats = [timeline.speakers.get(seat.id, seat) for seat in timeline.session_state.seats]
     return copy_fields(
         DecisionRecorded,
         opened.subject,
@@ -57,7 +58,7 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
         confidence=decision.confidence,
         consensus_type=decision.consensus_type or "",
         agreement=decision.agreement or "",
-        members=_build_members(decision, timeline.session_state.seats, opened.neutral),
+        members=_build_members(decision, seats, opened.neutral),
         dissent=tuple(voice.text for voice in decision.dissent[:MAX_ITEMS]),
         open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MAX_ITEMS]),
         search_text="\n".join(line.content for line in timeline.lines)[:MAX_TEXT_LENGTH],

@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -176,7 +175,7 @@ class SharedRunner:
         return await self.engine.run(snapshot.session, self.seating)
 
     def _settle_parked(self, snapshot: Snapshot, tries: int) -> Settled:
-        delay = find_retry_delay(snapshot, tries, datetime.now(UTC), self.delays)
+        delay = find_retry_delay(snapshot, tries, self.delays)
         return Settled(status="parked", seen=snapshot.seq, due=delay, tries=tries + 1)
 
 

@@ -14,6 +14,7 @@ from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Entry, SessionStatus
 from moothall.domain.ids import USER, SeatId, SessionId, parse_ask_kind
 from moothall.domain.protocol_state import ProtocolState
+from moothall.domain.roster import Seat
 from moothall.domain.session_state import SessionState, apply, build_session_state
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.reports.decision import ObligationState
@@ -78,9 +79,9 @@ class SessionTimeline:
     """What all protocols share: what is spent, who was lost, who spoke how, when it was. Entries come in order.
 
     `settled` is what became of the decision's obligations, by number, and `track_record` how often decisions like it were right,
-    as memory knows it. `lost_since` is the entry of the first
-    loss after which the session got no further, 0 if the last asks were answered. `asked_at` says when each ask was put,
-    `answered_at` which entry is the last answer of each seat, `forked` where the session was copied from.
+    as memory knows it. `lost_since` is the entry of the first loss after which the session got no further, 0 if the last asks
+    were answered. `asked_at` says when each ask was put, `answered_at` which entry is the last answer of a seat, `speakers` who
+    gave it where the seat was swapped since, `forked` where the session was copied from.
     """
 
     lines: Sequence[TimelineLine] = ()
@@ -106,6 +107,7 @@ class SessionTimeline:
         self.lost_since = 0
         self.asked_at: dict[str, datetime] = {}
         self.answered_at: dict[SeatId, int] = {}
+        self.speakers: dict[SeatId, Seat] = {}
         self.forked: facts.SessionForked | None = None
         self._is_answered = False
         self._session_state: SessionState | None = None
@@ -187,6 +189,9 @@ class SessionTimeline:
             self._session_state = build_session_state(entry, fact)
             self._opened_at = entry.at
             return
+        if isinstance(fact, facts.SeatsSwapped | facts.SessionForked):
+            swapped = {swap.seat for swap in fact.swaps} & self.answered_at.keys()
+            self.speakers = {seat.id: seat for seat in self.session_state.seats if seat.id in swapped} | self.speakers
         self._session_state = apply(self.session_state, entry)
         if isinstance(fact, facts.Reply | facts.SeatLost):
             self.spent_by_seat[fact.seat] = self.spent_by_seat.get(fact.seat, Spent()).plus(fact.usage)
@@ -194,6 +199,7 @@ class SessionTimeline:
             self._add_origin(entry.seq, fact)
             self._is_answered = True
             self.answered_at[fact.seat] = entry.seq
+            self.speakers.pop(fact.seat, None)
         if isinstance(fact, facts.SeatLost):
             kind = parse_ask_kind(fact.ask)
             self.losses.append(LossLine(seq=entry.seq, seat=fact.seat, asked_for=kind, reason=fact.reason, detail=fact.detail))
