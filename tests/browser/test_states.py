@@ -81,7 +81,7 @@ def test_sealed_waiting_empty_and_unknown_have_a_sentence_each(server: Server, v
 
 
 def test_what_is_written_is_not_lost(server: Server, visit: Visit) -> None:
-    """W-2, W-1: neither on a slow line nor by a failed call; and a limit that is no number is refused, not left out."""
+    """W-2, W-1: neither on a slow line nor by a failed call; a limit that is no number is refused, steps are read by line."""
     seats = [{"id": seat} for seat in SEATS]
     session = server.local("moot.openSession", topic="What is said?", protocol="persona", seats=seats)["sessionId"]
     page = visit(server, f"/s/{session}", forgiven=["ERR_FAILED"])
@@ -117,6 +117,11 @@ def test_what_is_written_is_not_lost(server: Server, visit: Visit) -> None:
     page.get_by_text("Possible answers, stakes").click()
     page.get_by_label("money").fill("5,50")
     expect(page.get_by_label("What it will take")).to_contain_text("money: Input should be a valid number")
+    page.get_by_label("money").fill("")
+    page.get_by_role("radio", name="Seats of my own").check()
+    page.get_by_role("radio", name="Pipeline").check()
+    page.get_by_role("textbox", name="steps").fill("draft, ada: Write it.\ncheck, bob, gate: Is it right?")
+    expect(page.get_by_label("What it will take")).to_contain_text("does not ask them itself: me.")
     page.reload()
     expect(page.get_by_label("The question")).to_have_value("What may it cost?")
 

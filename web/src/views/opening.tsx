@@ -49,7 +49,7 @@ function readDraft(): Draft {
 function buildAgain(view: View): Draft {
   const budget = view.budget.limits ?? {};
   const options = { options: view.options.join("\n"), turns: budget.turns, tokens: budget.tokens, money: budget.usd, time: budget.seconds && `${budget.seconds}s` };
-  const settings = Object.entries(view.settings ?? {}).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
+  const settings = Object.entries(view.settings ?? {}).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) || Array.isArray(value));
   return {
     topic: view.topic,
     protocol: view.protocol,
@@ -57,7 +57,7 @@ function buildAgain(view: View): Draft {
     // The seats of a demo say only what was written for them.
     seats: view.demo ? [] : view.seats.map(({ id, platform, stance }) => ({ id, platform: platform === MAILBOX ? "" : platform, stance })),
     options: Object.fromEntries(Object.entries(options).flatMap(([name, value]) => (value ? [[name, String(value)]] : []))),
-    settings: Object.fromEntries(settings.map(([name, value]) => [`${view.protocol}.${name}`, String(value)])),
+    settings: Object.fromEntries(settings.map(([name, value]) => [`${view.protocol}.${name}`, writeSetting(value)])),
   };
 }
 
@@ -71,13 +71,13 @@ function buildParams(draft: Draft, files: GivenFile[], opening: Opening | null):
   const settings = Object.fromEntries(
     known.flatMap((each) => {
       const given = draft.settings[`${draft.protocol}.${each.name}`];
-      return given === undefined || given === "" ? [] : [[each.name, readSetting(each.type, given)]];
+      return given === undefined || given.trim() === "" ? [] : [[each.name, readSetting(each, given)]];
     }),
   );
   const options = Object.fromEntries(
     listOptions(draft, opening).flatMap((each) => {
       const given = draft.options[each.name];
-      return given === undefined || given.trim() === "" ? [] : [[each.name, readSetting(each.type, given)]];
+      return given === undefined || given.trim() === "" ? [] : [[each.name, readSetting(each, given)]];
     }),
   );
   const seats = draft.seats.filter((each) => each.id.trim());
@@ -100,12 +100,31 @@ function listOptions(draft: Draft, opening: Opening | null): Option[] {
   return (opening?.options ?? []).filter((each) => !each.refusedBy?.[draft.protocol]);
 }
 
-function readSetting(type: string, text: string): unknown {
+function readSetting({ name, type }: Setting, text: string): unknown {
   // What is no number goes as it was typed, to be refused: a limit must not be lost without a word.
   if (/^(integer|number|int|float)/.test(type)) return Number.isFinite(Number(text)) ? Number(text) : text;
   if (/^bool/.test(type)) return text === "true";
-  if (type === "texts") return text.split("\n").map((each) => each.trim()).filter(Boolean);
-  return text;
+  const lines = text.split("\n").map((each) => each.trim()).filter(Boolean);
+  if (type === "texts") return lines;
+  return type === "array" ? lines.map((line) => (name === "steps" ? readStep(line) : line)) : text;
+}
+
+const STEP = /^([^,，:：{]+)[,，]\s*([^,，:：]+)([,，]\s*gate)?\s*[:：]\s*(.+)$/;
+const STEPS = "draft, ada: …\ncheck, bob, gate: …";
+
+/** A step of a pipeline as STEPS shows them, or as JSON; what is neither goes as it is, to be refused. */
+function readStep(line: string): unknown {
+  const [, name, agent, gate, task] = STEP.exec(line) ?? [];
+  if (task) return { name: name?.trim(), agent: agent?.trim(), task, gate: Boolean(gate) };
+  try {
+    return line.startsWith("{") ? JSON.parse(line) : line;
+  } catch {
+    return line;
+  }
+}
+
+function writeSetting(value: unknown): string {
+  return Array.isArray(value) ? value.map((each) => (typeof each === "object" ? JSON.stringify(each) : each)).join("\n") : String(value);
 }
 
 export function NewSession() {
@@ -269,8 +288,8 @@ function SettingField({ setting, value, onChange }: { setting: Setting; value: s
             </option>
           ))}
         </select>
-      ) : setting.type === "texts" ? (
-        <textarea rows={2} value={value} placeholder={say("one_on_each_line")} onInput={(event) => onChange(event.currentTarget.value)} />
+      ) : ["texts", "array"].includes(setting.type) ? (
+        <textarea rows={2} value={value} placeholder={setting.name === "steps" ? STEPS : say("one_on_each_line")} onInput={(event) => onChange(event.currentTarget.value)} />
       ) : (
         <input type="text" inputMode={/^(integer|number)/.test(setting.type) ? "decimal" : "text"} value={value} placeholder={usual} onInput={(event) => onChange(event.currentTarget.value)} />
       )}
