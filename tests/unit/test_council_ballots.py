@@ -338,7 +338,9 @@ def test_the_order_by_trust_is_the_callers_choice() -> None:
 def test_those_who_name_another_choice_oppose_and_are_told() -> None:
     table = panel(*FIVE, a="Redis", b="files", c="Redis")
     assert (table.closed.reason, table.ballots["b"]) == ("settled", "oppose")
-    assert build_decision(table.timeline).choice == "Redis"
+    decision = build_decision(table.timeline)
+    # D-12: dissent is listed where nobody was asked to vote, too.
+    assert (decision.choice, [(each.seat, each.text) for each in decision.dissent]) == ("Redis", [("b", "files.")])
 
 
 def test_only_a_debate_with_blind_positions_has_an_adaptive_panel() -> None:
@@ -367,6 +369,30 @@ def test_conditions_of_what_was_carried_are_obligations() -> None:
     )
     # D-12: two who say the same are two, and neither of them dissents.
     assert build_dissent(table.timeline) == ()
+
+
+def test_a_condition_on_another_text_of_the_choice_obliges_and_who_is_against_the_words_is_listed() -> None:
+    """D-12, D-22: the choice is what counts, and no condition or opposition is lost with it."""
+    table = at("synthesize", debate, *AWAY).say(ada=synthesize("yes", "In May."), bob=synthesize("yes", "In June."), cy=PASS)
+    table.say(
+        ada=ballot(l5="support", l6="support"),
+        bob=ballot(l5="conditional_support", l6="oppose"),
+        cy=ballot(l5="oppose", l6="support"),
+    )
+    decision = build_decision(table.timeline)
+    assert (table.closed.motion, table.ballots["bob"]) == (6, "conditional_support")
+    assert [(each.seat, each.text) for each in decision.obligations] == [("bob", "a pilot")]
+    assert [(each.seat, each.text) for each in decision.dissent] == [
+        ("bob", "for the choice, against these words: gives no reason")
+    ]
+
+
+def test_where_all_abstain_nobody_is_said_to_be_sure() -> None:
+    """D-12: no side, no figure."""
+    table = at("synthesize").says("ada", synthesize("", "In May.")).pass_until("vote")
+    table.say_for_all(Contribution(type="vote", position="abstain"))
+    decision = build_decision(table.timeline)
+    assert (decision.confidence, {each.confidence_after for each in decision.positions}) == (None, {None})
 
 
 def test_what_was_not_carried_obliges_nobody() -> None:

@@ -24,6 +24,7 @@ from tests.support.play_council import (
 from moothall.domain.ids import SeatId
 from moothall.domain.topic import Stakes, Topic
 from moothall.protocols.council.facts import (
+    CandidateVote,
     Contribution,
     CouncilBallot,
     CouncilSettings,
@@ -163,6 +164,18 @@ def test_an_outcome_against_the_blind_majority_that_nobody_gave_a_reason_for_is_
 def test_no_other_outcome_is_flagged(why: str, table: DeliberationRun) -> None:
     """D-19"""
     assert not table.closed.overturned, why
+
+
+def test_one_who_changed_on_a_ballot_of_several_texts_names_the_line_too() -> None:
+    """D-19"""
+    table = debate(ADA, BOB, CY).say(ada=propose("yes"), bob=propose("yes"), cy=propose("no"))
+    table.say(ada=PASS, bob=PASS, cy=support(4)).say(ada=synthesize("yes"), bob=PASS, cy=synthesize("no", "Leave it."))
+    ballot = (CandidateVote(candidate=6, position="oppose"), CandidateVote(candidate=7, position="support"))
+    votes = {
+        name: Contribution(type="vote", ballot=ballot, moved_by=4 if name == "ada" else None) for name in ("ada", "bob", "cy")
+    }
+    table.say_all(votes)
+    assert (table.closed.motion, table.closed.overturned) == (7, False)
 
 
 def test_two_of_four_are_no_majority() -> None:

@@ -160,6 +160,18 @@ def test_a_declined_challenge_is_answered_by_a_reason_and_stays_dissent() -> Non
     assert build_dissent(table.timeline) == (Dissent(seat=SeatId("cy"), kind="challenge", text="Too dear.", entries=(6,)),)
 
 
+def test_who_advised_what_the_owner_left_does_not_support_what_it_decided() -> None:
+    """D-8, D-12: bob supported the proposal that ada left, and cy challenged it."""
+    table = advised().says("ada", synthesize("no", "We leave it."))
+    decision = build_decision(table.timeline)
+    assert table.ballots == {"ada": "support", "bob": "oppose", "cy": "abstain"}
+    assert [(each.seat, each.kind) for each in decision.dissent] == [("bob", "oppose"), ("cy", "challenge")]
+    assert (decision.reasons, decision.support, decision.strength) == ((), 0.5, "disputed")
+    against = proposed(advisory(ADA, BOB, CY)).say(bob=support(2), cy=support(2)).says("ada", synthesize("no", "We leave it."))
+    overruled = build_decision(against.timeline)
+    assert (overruled.overruled, overruled.strength) == (True, "overruled")
+
+
 def test_a_challenge_declined_without_a_reason_is_open() -> None:
     """D-8, D-21"""
     table = advised().says("ada", synthesize("yes", taken=(build_taken(5, "adopted"), build_taken(6, "declined", " "))))

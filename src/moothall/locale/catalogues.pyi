@@ -387,6 +387,7 @@ class CouncilReportText(SharedReportText):
     depth_none: str
     spared: str
     gives_no_reason: str
+    opposes_words: str
     declined: str
     taken: str
     taken_heads: tuple[str, ...]

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -57,16 +56,12 @@ def read_ballot(said: Contribution, candidates: Sequence[int]) -> Mapping[int, C
     return {about: CandidateVote(candidate=about, position=said.position, condition=said.condition, due=said.due)}
 
 
-def find_votes(state: Council, candidates: Sequence[int], about: int) -> Mapping[SeatId, CandidateVote]:
-    """Return the position of everyone who voted on one candidate; its confidence is that of the whole vote if it states none."""
-    votes: dict[SeatId, CandidateVote] = {}
-    for seat, number in state.votes.items():
-        line = state.line(number)
-        vote = None if line is None else read_ballot(line.said, candidates).get(about)
-        if line is not None and vote is not None:
-            stated = line.said.confidence
-            votes[seat] = vote if vote.confidence is not None or stated is None else replace(vote, confidence=stated)
-    return votes
+def find_votes(state: Council, candidates: Sequence[int], about: Sequence[int]) -> Mapping[SeatId, CandidateVote]:
+    """Return the most favourable vote of everyone who voted on one of these candidates."""
+    lines = {seat: line for seat, number in state.votes.items() if (line := state.line(number)) is not None}
+    cast = {seat: read_ballot(line.said, candidates) for seat, line in lines.items()}
+    listed = {seat: [ballot[number] for number in about if number in ballot] for seat, ballot in cast.items()}
+    return {seat: min(votes, key=lambda vote: FAVOUR.index(vote.position)) for seat, votes in listed.items() if votes}
 
 
 class CandidateVotes:

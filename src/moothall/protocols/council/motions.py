@@ -62,6 +62,13 @@ def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> Council
     return max(lines, key=lambda line: alike[normalize_label(line.said.choice)] + about[line.id], default=None)
 
 
+def is_about(state: Council, line: CouncilLine, choice: str, author: SeatId) -> bool:
+    """Whether a line may speak to a choice: the line that it names, else the proposal of `author`, names no other."""
+    about = [state.line(line.said.refers_to), *(each for each in list_proposals(state) if each.seat == author)]
+    named = [label for each in about if each is not None and (label := normalize_label(each.said.choice))]
+    return not named or not choice or named[0] == choice
+
+
 def find_owned_motion(variant: CouncilVariant, state: Council) -> CouncilLine | None:
     """Return the motion of a session that a seat owns: the owner's decision, else its proposal."""
     owner = variant.owner(state.opened)
@@ -152,4 +159,6 @@ def _is_moved(state: Council, seat: SeatId, after: str) -> bool:
     vote, before = state.line(state.votes[seat]), find_blind_positions(state).get(seat)
     if vote is None or before is None or normalize_label(before.said.choice) == after:
         return False
-    return vote.said.position in {"support", "conditional_support"} and vote.said.moved_by is not None
+    ballot = [(state.line(each.candidate), each.position) for each in vote.said.ballot]
+    positions = {position for line, position in ballot if line and normalize_label(line.said.choice) == after}
+    return vote.said.moved_by is not None and bool({vote.said.position, *positions} & {"support", "conditional_support"})

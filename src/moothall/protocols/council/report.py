@@ -131,7 +131,7 @@ def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tupl
     """Yield the kind of outcome, and how much support it has."""
     if decision.decision is not None:
         yield words.author, decision.author
-        text = words.agreed_on if decision.ended_by == "agreed_blind" else words.voted_on
+        text = words.agreed_on if decision.ended_by in (*words.votes_read, "decided") else words.voted_on
         yield text, blocks.References(decision.decision.entries)
     agreed = f" ({words.agreements[decision.agreement]})" if decision.agreement is not None else ""
     yield words.consensus, explain_consensus(words, decision.consensus_type or "no_consensus") + agreed

@@ -106,7 +106,7 @@ def _choose_by_both(resolution: Resolution, share: float) -> Resolution:
 
 def _find_one_voice(state: Council, resolution: Resolution, choice: str, votes: CandidateVotes) -> float | None:
     """Return how likely a choice is right by votes after reading alone; it shares that with the other candidates."""
-    if not state.votes:
+    if not state.votes or not resolution.voters:
         return resolution.confidence
     return pool_one_voice(votes.by_choice, len(state.opened.subject.options)).get(choice, resolution.confidence)
 
@@ -168,7 +168,7 @@ def list_counted_votes(
         asked = [seat for seat in state.seats if reason == "agreed_blind" or seat.id in state.had]
         return tuple(build_vote(seat, *_find_blind_stand(state, seat.id, motion)) for seat in asked)
     if owner is not None:
-        return tuple(build_vote(seat, *_find_advisor_vote(state, seat.id, owner)) for seat in state.seats)
+        return tuple(build_vote(seat, *_find_advisor_vote(state, seat.id, owner, motion)) for seat in state.seats)
     if motion is None:
         return votes.list_votes(0)
     return votes.by_choice.get(votes.find_choice(motion.id)) or votes.list_votes(motion.id)
@@ -182,8 +182,11 @@ def _find_blind_stand(state: Council, seat: SeatId, motion: CouncilLine | None) 
     return "support" if is_same else "oppose", line.said.confidence
 
 
-def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> Stand:
-    """Return an advisor's position from its last advice: an accepted challenge is a condition, any other one opposition."""
+def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId, motion: CouncilLine | None) -> Stand:
+    """Return an advisor's position from its last advice: an accepted challenge is a condition, any other one opposition.
+
+    Where the owner decided on another choice, who supported the one that it left opposes that; who challenged it takes no side.
+    """
     own = [line for line in state.lines if line.seat == seat and line.said.type != "propose"]
     if seat == owner:
         own = [line for line in state.lines if line.seat == seat]
@@ -193,10 +196,13 @@ def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> Stand:
         had = state.had if state.phase == "argue" else state.argued
         return ("abstain", None) if had.get(seat) == PASSED else (None, None)
     last = own[-1]
+    is_left = motion is not None and not motions.is_about(state, last, normalize_label(motion.said.choice), owner)
     if last.said.type != "challenge":
-        return "support", last.said.confidence
+        return "oppose" if is_left else "support", last.said.confidence
     met = next(challenge for challenge in motions.list_challenges(state) if challenge.line.id == last.id)
-    return "conditional_support" if met.state == "accepted" else "oppose", last.said.confidence
+    if met.state == "accepted":
+        return "conditional_support", last.said.confidence
+    return ("abstain", None) if is_left else ("oppose", last.said.confidence)
 
 
 def _build_ballot(vote: SeatVote, resolution: Resolution) -> CouncilBallot:

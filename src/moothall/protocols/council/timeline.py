@@ -8,9 +8,9 @@ from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT
-from moothall.protocols.council.ballots import find_votes
+from moothall.protocols.council.ballots import CandidateVotes, find_votes
 from moothall.protocols.council.facts import CandidateVote, Contributed, CouncilBallot, DeliberationClosed, Phase, PhaseBegun
-from moothall.protocols.council.motions import Challenge, find_blind_positions, list_challenges
+from moothall.protocols.council.motions import Challenge, find_blind_positions, is_about, list_challenges
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
 from moothall.reports.decision import Decision, Dissent, Movement, Obligation, SeatPosition, SourcedClaim, number_obligations
@@ -120,8 +120,15 @@ def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: Delib
     decided = timeline.state.line(closed.motion) if closed.carried else None
     if decided is None:
         return resolved
-    reasons = tuple(_build_claim(line) for line in timeline.state.lines if line.said.type == "support")
-    return replace(resolved, decision=_build_claim(decided), author=decided.seat, choice=decided.said.choice, reasons=reasons)
+    owner, choice = timeline.rules.variant.owner(timeline.state.opened), normalize_label(decided.said.choice)
+    reasons = tuple(
+        _build_claim(line)
+        for line in timeline.state.lines
+        # Support of another choice is no reason for this one.
+        if line.said.type == "support" and is_about(timeline.state, line, choice, owner or line.seat)
+    )
+    resolved = replace(resolved, decision=_build_claim(decided), author=decided.seat, choice=decided.said.choice, reasons=reasons)
+    return replace(resolved, overruled=resolved.strength == "overruled")
 
 
 def _add_movements(decision: Decision, timeline: CouncilTimeline, closed: DeliberationClosed) -> Decision:
@@ -215,7 +222,7 @@ def _find_open_vote(council: Council, seat: SeatId) -> CouncilLine | None:
 
 def _find_confidence(ballot: CouncilBallot | None, vote: CouncilLine | None) -> float | None:
     """Return how sure a seat said it is of its vote; None if it did not say."""
-    if ballot is not None and ballot.position is not None:
+    if ballot is not None and ballot.position in SIDES:
         return ballot.confidence if ballot.confidence_stated else None
     return vote.said.confidence if vote else None
 
@@ -225,19 +232,22 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
 
     The author of what was decided does not dissent from it, whatever it challenged on the way.
     """
-    council = timeline.state
-    if timeline.resolution is None:
+    council, closed = timeline.state, timeline.resolution
+    if closed is None:
         return ()
-    motion = council.line(timeline.resolution.motion)
-    winner = motion.seat if motion is not None and timeline.resolution.carried else None
+    motion = council.line(closed.motion)
+    winner = motion.seat if motion is not None and closed.carried else None
     voiced: list[Dissent] = []
     words = COUNCIL_REPORT[council.opened.language]
-    for seat, vote in find_motion_votes(timeline).items():
-        said = council.line(council.votes[seat])
-        entries = () if said is None else (said.id,)
-        if vote.position == "oppose":
-            text = (said.said.text if said is not None else "").strip() or words.gives_no_reason
-            voiced.append(Dissent(seat=seat, kind="oppose", text=text, entries=entries))
+    votes = {} if motion is None else find_votes(council, council.candidates or (motion.id,), [motion.id])
+    last = {line.seat: line for line in council.lines}
+    for ballot in closed.ballots:
+        # Where nobody votes, what a seat wrote blind or advised stands for its vote; challenges are listed below.
+        said, vote = council.line(council.votes.get(ballot.seat)) or last.get(ballot.seat), votes.get(ballot.seat)
+        if said is not None and said.said.type != "challenge" and "oppose" in {ballot.position, vote and vote.position}:
+            text = said.said.text.strip() or words.gives_no_reason
+            text = text if ballot.position == "oppose" else words.opposes_words.format(reason=text)
+            voiced.append(Dissent(seat=ballot.seat, kind="oppose", text=text, entries=(said.id,)))
     for each in list_challenges(timeline.state):
         if (each.state == "open" or _is_declined(timeline, each)) and each.line.seat != winner:
             voiced.append(Dissent(seat=each.line.seat, kind="challenge", text=each.line.said.text, entries=(each.line.id,)))
@@ -245,11 +255,17 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
 
 
 def find_motion_votes(timeline: CouncilTimeline) -> Mapping[SeatId, CandidateVote]:
-    """Return the position of everyone who voted on the motion; nothing before the deliberation is closed."""
+    """Return the position of everyone who voted on the choice of the motion, as it counts: the most favourable on its texts.
+
+    Nothing before the deliberation is closed.
+    """
     council, closed = timeline.state, timeline.resolution
     if closed is None or closed.motion is None:
         return {}
-    return find_votes(council, council.candidates or (closed.motion,), closed.motion)
+    candidates = council.candidates or (closed.motion,)
+    find_choice = CandidateVotes(council, candidates).find_choice
+    alike = [number for number in candidates if find_choice(number) == find_choice(closed.motion)]
+    return find_votes(council, candidates, [closed.motion, *alike])
 
 
 def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
