@@ -174,6 +174,17 @@ def test_the_condition_of_a_position_is_not_lost(name: str) -> None:
     assert LenientParser(schema).parse_text(words) == {**expected, "text": words}
 
 
+def test_a_reason_under_another_name_is_not_lost() -> None:
+    """M-2: words are not thrown away for bookkeeping."""
+    for name in ("text", "position"):
+        fields = {"verdict": allow_values(("support", "oppose")), name: allow_text(60)}
+        parser = LenientParser({"type": "object", "properties": fields, "required": ["verdict"]})
+        assert parser.normalize({"verdict": "oppose", "why": "Too dear."}) == {"verdict": "oppose", name: "Too dear."}
+        assert parser.notes == [f"read {name} 'why: Too dear.'"]
+        with pytest.raises(BadAnswer, match="which of the two is meant"):
+            parser.normalize({"verdict": "oppose", "why": "I support this."})
+
+
 @pytest.mark.parametrize("value", ["1", "a", 2, "B"])
 def test_a_line_number_is_no_position_of_a_model(value: object) -> None:
     """M-2: positions are not numbered in a prompt, so that a number there means something else."""

@@ -23,9 +23,11 @@ from moothall.protocols.persona.facts import (
     TurnPassed,
     WeighedStand,
 )
+from moothall.protocols.persona.report import build_persona_report
 from moothall.protocols.persona.rules import MAX_TURNS, RULES
 from moothall.protocols.persona.state import DECIDERS, DiscussionPoint
 from moothall.protocols.persona.timeline import build_decision
+from moothall.reports.plain_text import render_markdown
 
 # P-13
 
@@ -350,6 +352,14 @@ def test_dissent_is_told_with_who_holds_it() -> None:
     ]
     # D-12: a condition is an obligation, not dissent.
     assert [(each.seat, each.text, each.state) for each in decision.obligations] == [("cy", "If needed.", "open")]
+
+
+def test_one_who_opposes_without_words_gives_no_reason_and_a_lost_seat_is_no_agreement() -> None:
+    """P-15, P-18"""
+    against = quiet(MeetingRun(ADA, BOB, CY)).drafts("ada").stands(bob=build_stand("oppose", 1.0, ""), cy=build_stand("support"))
+    assert "- **bob** (oppose): gives no reason" in render_markdown(build_persona_report(against.timeline))
+    lost = quiet(MeetingRun(ADA, BOB, CY)).drafts("ada").stands(bob=build_stand("support"), cy=None)
+    assert "Nobody opposed it, but not all took a side. No side: cy." in render_markdown(build_persona_report(lost.timeline))
 
 
 def test_all_but_the_author_are_asked_for_their_last_word_at_once() -> None:

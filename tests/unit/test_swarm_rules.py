@@ -36,7 +36,6 @@ from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.rules.shutdown import build_resolutions, find_vote
 from moothall.protocols.swarm.state import Agent, Board, CollisionReview, Finding, Pheromone, Signal, Swarm
 from moothall.reports.plain_text import render_decision_lines
-from moothall.scoring.resolution import ORDINARY_CONFIDENCE
 
 BUSY = Operation(operation="claim_subtask", params={"description": "A part."})
 
@@ -619,17 +618,17 @@ def test_five_ideas_at_most_are_voted_on_the_best_backed_first() -> None:
     ("ballot", "counted"),
     [
         (build_ballot("support", 0.9), ("support", 0.9)),
-        (build_ballot("oppose", 0.0), ("oppose", ORDINARY_CONFIDENCE)),
-        (build_ballot("abstain", 0.9), ("abstain", 0.0)),
-        (build_ballot("support", 0.9, idea=2), ("abstain", 0.0)),
-        (SwarmBallot(), ("abstain", 0.0)),
-        (None, (None, 0.0)),
+        (build_ballot("oppose", 0.0), ("oppose", None)),
+        (build_ballot("abstain", 0.9), ("abstain", None)),
+        (build_ballot("support", 0.9, idea=2), ("abstain", None)),
+        (SwarmBallot(), ("abstain", None)),
+        (None, (None, None)),
     ],
 )
-def test_what_a_ballot_says_to_an_idea(ballot: SwarmBallot | None, counted: tuple[str | None, float]) -> None:
-    """S-29: an idea that is left out is abstained on; no ballot at all is a missing vote; no confidence is an ordinary one."""
+def test_what_a_ballot_says_to_an_idea(ballot: SwarmBallot | None, counted: tuple[str | None, float | None]) -> None:
+    """S-29, M-2: an idea that is left out is abstained on; no ballot at all is a missing vote; a confidence is not invented."""
     run = voting(ballot, build_ballot("support"), build_ballot("support"))
-    assert find_vote(run.state, ADA, 1) == pytest.approx(counted)
+    assert find_vote(run.state, ADA, 1) == counted
 
 
 def test_the_vote_decides_by_weight_trust_and_who_is_missing() -> None:
@@ -651,8 +650,10 @@ def test_the_vote_decides_by_weight_trust_and_who_is_missing() -> None:
     assert not heavy.carried
     assert trusted.support < even.support
     assert heavy.support < even.support
-    (missing,) = build_resolutions(voting(yes, no, None).state)
+    silent = voting(yes, no, None)
+    (missing,) = build_resolutions(silent.state)
     assert missing.outcome_uncertain
+    assert [(each.seat, each.did_not_vote) for each in SWARM.decision(silent.timeline).lost] == [(EVE, True)]
     (against,) = build_resolutions(voting(no, no, yes).state)
     assert not against.carried
     assert SWARM.decision(voting(no, no, yes).timeline).decision is None

@@ -23,8 +23,10 @@ _CONDITION: Final = "condition"
 _NO_OBJECT: Final = "a JSON object was expected, and none was found in the answer"
 _MISSING: Final = object()
 # What a model copies from the schema that it was sent.
-_REASONS: Final = frozenset({"reason", "reasons", "rationale", "why", "explanation", "comment"})
+_REASONS: Final = frozenset({"text", "reason", "reasons", "rationale", "why", "explanation", "comment"})
 """Names of a text beside a choice."""
+_WORDS: Final = ("text", "position")
+"""The fields that hold such a text."""
 _OF_SCHEMA: Final = frozenset({"$schema", "additionalProperties"})
 
 
@@ -208,10 +210,14 @@ class LenientParser:
                     raise faults.get(name) or BadAnswer(f"{field_values.join_path(path, name)}: it is needed, and missing")
                 read[name] = needed_value
         self._add_condition(fields, given, read, path)
+        words = next((name for name in _WORDS if name not in read and json_text.is_free_text(fields.get(name, {}))), None)
         for name, left in extra.items():
             if isinstance(left, str) and (is_plain_name(name) or name in _REASONS):
                 check_beside(read, name, left)
-            if name not in _OF_SCHEMA:
+            if words is not None and words not in read and name in _REASONS and isinstance(left, str) and not is_blank(left):
+                self._notes.add("read", field_values.join_path(path, words), f"{name}: {left}")
+                read[words] = field_values.read_text(fields[words], left, words, self._notes)
+            elif name not in _OF_SCHEMA:
                 self._notes.add("left_out", field_values.join_path(path, name), left)
         return {name: read[name] for name in fields if name in read}
 

@@ -159,6 +159,7 @@ class SharedReportText(TermsText):
     dissent: str
     no_dissent: str
     no_opposition: str
+    gives_no_reason: str
     obligations: str
     obligation_heads: tuple[str, ...]
     reported: str
@@ -386,7 +387,6 @@ class CouncilReportText(SharedReportText):
     depth_same: str
     depth_none: str
     spared: str
-    gives_no_reason: str
     opposes_words: str
     declined: str
     taken: str

@@ -369,13 +369,14 @@ def format_dissent(voice: Dissent, words: SharedReportText) -> blocks.Text:
     who = words.reported if voice.seat is None else f"{voice.seat}"
     kind = "" if voice.seat is None else f" ({words.verdicts.get(voice.kind, voice.kind)})"
     sources = (" ", blocks.References(voice.entries, f"({words.rests_on} {{line}})")) if voice.entries else ()
-    return (blocks.Strong(who), f"{kind}: {one_line(voice.text)}", *sources)
+    return (blocks.Strong(who), f"{kind}: {one_line(voice.text) or words.gives_no_reason}", *sources)
 
 
 def describe_no_dissent(decision: Decision, words: SharedReportText) -> str:
-    """What to say where nobody dissented: silence of those who abstained is no agreement."""
-    abstained = [position.seat for position in decision.positions if position.verdict == "abstain"]
-    return words.no_opposition.format(seats=", ".join(abstained)) if abstained else words.no_dissent
+    """What to say where nobody dissented: silence of those who abstained or were lost is no agreement."""
+    silent = [position.seat for position in decision.positions if position.verdict == "abstain"]
+    silent += [lost.seat for lost in decision.lost if lost.did_not_vote]
+    return words.no_opposition.format(seats=", ".join(silent)) if silent else words.no_dissent
 
 
 def build_lost_seats(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:

@@ -56,6 +56,8 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
     decided = [choice.idea] if choice is not None else [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
     votes = [each for idea in decided for each in list_votes(timeline, idea)] if is_over else []
+    # Who reported nothing has no voice in the outcome, nor has one whose ballot was lost.
+    voices = {seat for seat, agent in swarm.agents.items() if agent.findings and swarm.ballots.get(seat, agent) is not None}
     conditions = [(seat, vote.reason, "", ()) for seat, vote in votes if vote.position == "conditional_support"]
     if is_synthesis:
         text = drop_choice(swarm.synthesis) or swarm.synthesis
@@ -74,7 +76,7 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         dissent=tuple(Dissent(seat=seat, kind="oppose", text=vote.reason) for seat, vote in votes if vote.position == "oppose"),
         # The conditions of those who support what was decided (D-22).
         obligations=number_obligations(conditions, timeline.settled) if claim is not None else (),
-        lost=list_lost_seats(swarm, swarm.helpers | {seat for seat, agent in swarm.agents.items() if agent.findings}),
+        lost=list_lost_seats(swarm, swarm.helpers | voices),
         outcome_uncertain=_could_differ(timeline, choice) if choice is not None else bool(first and first.outcome_uncertain),
         choice=extract_choice(swarm.synthesis) if is_synthesis else _find_label(timeline, choice) if choice is not None else "",
         turns=len(timeline.reports),
@@ -135,7 +137,7 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
     positions = []
     for name in swarm.explorers:
         report, vote = opening.get(name), votes.get(name)
-        position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, 0.0)
+        position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, None)
         if report is None and position is None:
             continue
         before = "; ".join(each.core_idea for each in report.report.findings) if report is not None else ""
@@ -145,7 +147,7 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
                 before=before or None,
                 after=vote.reason or None if vote is not None else None,
                 verdict=position,
-                confidence_after=confidence if position is not None else None,
+                confidence_after=confidence,
                 weight=weights.get(name, 0.0),
                 # From the second round on it has read what others said.
                 choice_before=report.report.choice if report is not None and report.round == 1 else "",

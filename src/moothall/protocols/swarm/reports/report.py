@@ -116,7 +116,8 @@ def build_gauges(
     # For how many rounds up to the last the same ideas were held.
     same = sum(1 for _ in takewhile(lambda each: each.ideas == held, reversed(rounds))) if held else 0
     stable = min(same, settings.beta)
-    support = f"{format_percent(last.consensus_rate)} / {format_percent(settings.quorum_threshold)}"
+    # Two of three are 66.7 %: as "67 % / 67 %" the failed quorum would look reached.
+    support = f"{last.consensus_rate * 100:.3g} % / {settings.quorum_threshold * 100:.3g} %"
     return (
         _build_gauge(words.stability, stable / settings.beta, last.stable, f"{stable}/{settings.beta}"),
         _build_gauge(words.quorum, last.consensus_rate, last.has_quorum, support),
@@ -267,7 +268,7 @@ def _build_votes(standing: SwarmStanding) -> Iterable[blocks.Block]:
             words.idea_name.format(number=idea),
             format_agent_name(seat),
             blocks.Mark(translate_term(words, vote.position), _VOTE_TONES.get(vote.position, "plain")),
-            f"{vote.confidence:.2f}",
+            f"{vote.confidence:.2f}" if vote.confidence else words.not_stated,
             vote.reason,
         )
         for idea in list_ballot_ideas(standing.swarm)

@@ -11,7 +11,7 @@ from moothall.protocols.swarm.rules.evidence import AnswerIndex, build_choice
 from moothall.protocols.swarm.state import Agent, Swarm
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition
-from moothall.scoring.resolution import ORDINARY_CONFIDENCE, Resolution, build_vote, resolve_open_vote
+from moothall.scoring.resolution import Resolution, build_vote, resolve_open_vote
 from moothall.scoring.stigmergy import DIGITS
 
 MAX_VOTED_ON: Final = 5
@@ -62,17 +62,17 @@ def find_synthesis_writer(state: Swarm) -> SeatId | None:
     return next(iter(left), None)
 
 
-def find_vote(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | None, float]:
-    """Return a seat's vote on an idea; an idea that its ballot leaves out counts as abstained."""
+def find_vote(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | None, float | None]:
+    """Return a seat's vote on an idea, and its stated confidence; an idea that its ballot leaves out counts as abstained."""
     ballot = state.ballots.get(seat)
     if ballot is None:
         # No ballot at all is a missing vote, not an abstention: it counts for `outcome_uncertain`.
-        return None, 0.0
+        return None, None
     vote = next((vote for vote in ballot.votes if vote.idea == idea), None)
     if vote is None or vote.position == "abstain":
-        return "abstain", 0.0
-    # A vote that takes a side with no confidence at all did not state one: it weighs as an ordinary one (M-2).
-    return vote.position, vote.confidence or ORDINARY_CONFIDENCE
+        return "abstain", None
+    # A vote that takes a side with no confidence at all did not state one (M-2).
+    return vote.position, vote.confidence or None
 
 
 def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:
