@@ -2,7 +2,8 @@
 
     python checks/release.py 0.1.0
 
-It writes the wheel, the source archive, a bill of materials (CycloneDX) and checksums to `dist`, and publishes nothing.
+It writes the wheel, the source archive, the wheel of the test kit, a bill of materials (CycloneDX) and checksums to
+`dist`, and publishes nothing.
 """
 
 import hashlib
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 IN_WHEEL = ("moothall/py.typed", "moothall/surfaces/http/page/app.js", "licenses/LICENSE", "licenses/THIRD_PARTY.txt")
 IN_ARCHIVE = ("tests/conftest.py", "checks/release.py", "deploy/Dockerfile", "Makefile", "THIRD_PARTY.txt")
+IN_KIT = ("moothall_testkit/rulebook_contract.py", "moothall_testkit/py.typed", "licenses/LICENSE")
 MAX_WHEEL = 4_000_000
 
 
@@ -59,19 +61,22 @@ def check_texts(version: str) -> None:
 
 
 def build(folder: Path, stamp: str) -> None:
-    """Build wheel and source archive with the time of the last commit."""
+    """Build wheel, source archive and the wheel of the test kit with the time of the last commit."""
     environ = {**os.environ, "SOURCE_DATE_EPOCH": stamp}
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, env=environ, check=True, capture_output=True)
+    # Its version is read from Moot's source, which an archive of its own would not have: Moot's archive has both.
+    subprocess.run([*command, "-t", "wheel"], cwd=ROOT / "testkit", env=environ, check=True, capture_output=True)
 
 
 def check_contents(version: str) -> None:
     """Look for what must be in the archives, and for what must not."""
     wheel, archive = DIST / f"moothall-{version}-py3-none-any.whl", DIST / f"moothall-{version}.tar.gz"
+    kit = DIST / f"moothall_testkit-{version}-py3-none-any.whl"
     names = zipfile.ZipFile(wheel).namelist()
     with tarfile.open(archive) as file:
         packed = file.getnames()
-    for expected, held in ((IN_WHEEL, names), (IN_ARCHIVE, packed)):
+    for expected, held in ((IN_WHEEL, names), (IN_ARCHIVE, packed), (IN_KIT, zipfile.ZipFile(kit).namelist())):
         missing = [each for each in expected if not any(name.endswith(each) for name in held)]
         if missing:
             sys.exit(f"missing: {', '.join(missing)}")

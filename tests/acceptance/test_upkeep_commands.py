@@ -247,6 +247,7 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     assert list_faults(reader, code=0) == {}
     assert reader("export", "old-1", "jsonl").out == before["old-1"]
     assert "no archived session 'new'" in cli("ledger", "archive", "--back", str(file), "new", code=2).err
+    assert "there is no file 'nope.db'" in cli("ledger", "archive", "--back", "nope.db", code=2).err
     assert cli.json("ledger", "archive", "--back", str(file), "old-1")["sessions"] == ["old-1"]
     assert cli("export", "old-1", "jsonl").out == before["old-1"]
     assert cli.json("ledger", "archive", "--back", str(file))["sessions"] == ["old-2"]

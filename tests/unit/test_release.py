@@ -33,6 +33,14 @@ def test_a_release_needs_its_version_and_its_changes() -> None:
             release.check_texts(version)
 
 
+def test_a_release_has_the_test_kit_that_the_guides_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L-1, L-3: both distributions are built; the kit as a wheel, as its archive would lack Moot's version."""
+    built: list[tuple[object, list[str]]] = []
+    monkeypatch.setattr(release.subprocess, "run", lambda command, cwd, **_: built.append((cwd, command[-2:])))
+    release.build(tmp_path, "0")
+    assert built == [(ROOT, ["-d", str(tmp_path)]), (ROOT / "testkit", ["-t", "wheel"])]
+
+
 def test_the_bill_of_materials_has_every_locked_package_with_its_hashes() -> None:
     """L-3: what is installed with a release is listed, by name, version and hash."""
     listed = release.list_materials(VERSION)["components"]

@@ -397,6 +397,7 @@ async def archive(moot: Moot, *, age: float, output: str, is_tried: bool, back: 
     if sessions and not back:
         raise BadSetting("sessions are named only to bring them back: --back FILE SESSION; others are chosen by --older-than")
     if back:
+        _require_file(back)
         done = await return_sessions(moot, back, sessions)
         missing, line = "none of its sessions is archived here", f"back from {done.file}: {', '.join(done.sessions)}"
         return CommandResult(json=done, lines=[line if done.sessions else Note(missing)])
