@@ -102,8 +102,14 @@ def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: 
                 pytest.fail(f"no breaker opened: {await moot.memory.breakers()}")
             events = await until(1 + len(opened))
             assert events == ["obligation_overdue", *["breaker_opened"] * len(opened)]
+            # A probe that fails opens its circuits again: none of them has closed.
+            await moot.memory.change_policy({"cooldown_seconds": 0.001})
+            probe = await moot.memory.decide_alone("zoe", "Again?", "Yes.", 0.9, category="release.2027")
+            await moot.memory.review(probe.decision, "failure")
+            events = await until(1 + len(opened) + len(probe.probes))
+            assert events[1 + len(opened) :] == ["breaker_opened"] * len(probe.probes)
             await moot.memory.reset_circuit(opened[0].scope)
-            assert (await until(2 + len(opened)))[-1] == "breaker_closed"
+            assert (await until(len(events) + 1))[len(events) :] == ["breaker_closed"]
             assert opened[0].scope in received[-1]["text"]
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

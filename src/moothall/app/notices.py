@@ -209,10 +209,11 @@ class NoticeService:
         for name, scope in names.items():
             yield build("breaker_opened", f"opened.{name}", words.breaker_opened.format(scope=scope))
         # What was told as open, and is not any more: the record of what was told is all that is needed to see it close.
-        for name in {
-            unquote(each).removeprefix("opened.") for each in progress.others if each.startswith("opened.")
-        } - names.keys():
-            yield build("breaker_closed", f"closed.{name}", words.breaker_closed.format(scope=name.split(".", 3)[-1]))
+        opened = sorted(unquote(each).removeprefix("opened.") for each in progress.others if each.startswith("opened."))
+        # A circuit may open several times before it closes: the last time counts.
+        for scope, name in {name.split(".", 3)[-1]: name for name in opened}.items():
+            if scope not in names.values():
+                yield build("breaker_closed", f"closed.{name}", words.breaker_closed.format(scope=scope))
 
     async def _deliver_queue(self, name: str) -> None:
         """Deliver what waits in a queue, until one is not taken."""
