@@ -10,7 +10,7 @@ from moothall import Moot
 from moothall.app.deliberations import Deliberations
 from moothall.app.solo_decisions import MAX_PROPOSAL_LENGTH, SoloAnswer, SoloDecision, SoloDecisions, list_reviewers
 from moothall.domain.ids import SeatId
-from moothall.errors import BadSetting
+from moothall.errors import BadRoster, BadSetting
 from moothall.memory.breakers import SoloVerdict
 from moothall.memory.commands import Permission
 from moothall.protocols.council.state import CouncilLine
@@ -116,6 +116,21 @@ def test_a_retry_with_its_key_opens_no_second_deliberation() -> None:
     hold(work())
 
 
+@pytest.mark.parametrize("reviewers", [("Bob", "bob"), ("Ada",), tuple(f"r{number}" for number in range(70))])
+def test_reviewers_who_cannot_sit_at_one_table_are_refused_before_anything_is_recorded(reviewers: tuple[str, ...]) -> None:
+    """D-17: the agent asks again with others, under the same key."""
+
+    async def work() -> None:
+        async with Moot(environ=MEMORY) as moot:
+            solo = SoloDecisions(moot)
+            with pytest.raises(BadRoster):
+                await solo.decide(wish(reviewers=reviewers, key="k"))
+            assert await moot.engine.heads("_memory") == []
+            assert (await solo.decide(wish(reviewers=("bob",), key="k"))).reviewers == ("bob",)
+
+    hold(work())
+
+
 def test_the_two_most_trusted_who_can_take_a_seat_are_invited() -> None:
-    permission = Permission(verdict=SoloVerdict(), reviewers=("ann", "openai:gpt-5", "bob", "eve"))
+    permission = Permission(verdict=SoloVerdict(), reviewers=("ann", "openai:gpt-5", "Ann", "bob", "eve"))
     assert list_reviewers(permission) == [SeatId("ann"), SeatId("bob")]

@@ -20,7 +20,7 @@ from moothall.app.recurring import has_changed
 from moothall.domain.facts import AsksSent, Closed, Entry, SessionImported, SessionParked
 from moothall.domain.ids import SessionId, is_register
 from moothall.domain.replace import copy_fields
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import one_line, shorten_text
 from moothall.errors import MootError, SessionBusy, WorldError
 from moothall.locale.catalogues import NOTICES
 from moothall.memory.facts import NoticeSettled
@@ -146,7 +146,7 @@ class NoticeService:
             log.warning("no notices of session %s: %s", session, error)
 
     async def _list_notices(self, session: SessionId, opened: "Opened", entry: Entry) -> list[Notice]:
-        words, topic, fact = NOTICES[opened.language], shorten(opened.topic, MAX_TOPIC), entry.fact
+        words, topic, fact = NOTICES[opened.language], shorten_text(one_line(opened.topic), MAX_TOPIC), entry.fact
         mark = words.demo if opened.demo else ""
 
         def build(event: EventKind, text: str, *, seat: str = "", status: str = "", until: str = "", of: str = "") -> Notice:
@@ -155,7 +155,8 @@ class NoticeService:
                 id=quote(f"{session}.{entry.seq}.{event}{'.' if seat else ''}{seat}"),
                 event=event,
                 at=entry.at,
-                text=mark + text.format(topic=topic, seat=seat, until=until, words=shorten(of, MAX_WORDS), link=link),
+                text=mark
+                + text.format(topic=topic, seat=seat, until=until, words=shorten_text(one_line(of), MAX_WORDS), link=link),
                 link=link,
                 session=session,
                 seq=entry.seq,
@@ -199,7 +200,8 @@ class NoticeService:
             state = judge_due(each.due, now)
             if state is not None and hook.session in {"", each.decision_id}:
                 text = words.obligation_due if state == "due" else words.obligation_overdue
-                text = text.format(due=each.due, words=shorten(each.text, MAX_WORDS), topic=shorten(each.topic, MAX_TOPIC))
+                what, topic = shorten_text(one_line(each.text), MAX_WORDS), shorten_text(one_line(each.topic), MAX_TOPIC)
+                text = text.format(due=each.due, words=what, topic=topic)
                 name = f"obligation.{each.decision_id}.{each.number}.{each.due}.{state}"
                 yield build("obligation_due" if state == "due" else "obligation_overdue", name, text, each.decision_id)
         if hook.seat or hook.session:
@@ -238,12 +240,6 @@ class NoticeService:
         """Record that a notice was delivered, or given up."""
         fact = copy_fields(NoticeSettled, notice, hook=self._hook.id, is_delivered=not failure, detail=failure)
         await self._register.append(lambda _: (fact,))
-
-
-def shorten(text: str, most: int) -> str:
-    """The text on one line of bounded length."""
-    line = one_line(text)
-    return line if len(line) <= most else f"{line[:most]}…"
 
 
 def judge_due(due: str, now: datetime) -> Literal["due", "overdue"] | None:

@@ -9,7 +9,7 @@ from typing import Final
 from moothall.app.deliberations import Deliberations
 from moothall.app.moot import Moot
 from moothall.domain.ids import SeatId, parse_seat_id
-from moothall.domain.roster import MAILBOX, Seat
+from moothall.domain.roster import MAILBOX, Seat, validate_seats
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import Stakes
 from moothall.errors import BadName, BadSetting, OutOfTurn, SessionClosed, SessionExists
@@ -67,11 +67,13 @@ class SoloDecisions:
     async def decide(self, wanted: SoloDecision, *, via: str = "") -> SoloAnswer:
         """Record the decision, or open the deliberation that is required, with the refused decision as its first proposal.
 
-        Raises BadSetting, BadName, BadRoster for reviewers who failed themselves, UnknownDecision, KeyReused.
+        Raises BadSetting, BadName, BadRoster for reviewers who failed themselves or look alike, UnknownDecision, KeyReused.
         """
         if len(wanted.decision) > MAX_PROPOSAL_LENGTH:
             raise BadSetting(f"the decision has {len(wanted.decision)} characters; at most {MAX_PROPOSAL_LENGTH} are taken")
-        named = [parse_seat_id(name) for name in wanted.reviewers]
+        agent, named = _parse_seat(wanted.agent) or SeatId(PROPOSER), [parse_seat_id(name) for name in wanted.reviewers]
+        # Before anything is recorded: these may have to sit at one table.
+        validate_seats(Seat(id=seat, platform=MAILBOX) for seat in dict.fromkeys((agent, *named)))
         about = {name: getattr(wanted, name) for name in ("category", "stakes", "tags", "built_on", "key", "reviewers")}
         memory, instead = await self._moot.recall(), _build_session_id(wanted)
         outcome = await memory.decide_alone(
@@ -79,7 +81,6 @@ class SoloDecisions:
         )
         if outcome.is_allowed:
             return SoloAnswer(result=outcome)
-        agent = _parse_seat(wanted.agent) or SeatId(PROPOSER)
         others = [seat for seat in dict.fromkeys(named or list_reviewers(await self.ask(wanted))) if seat != agent]
         await self._open(wanted, outcome.deliberation, [agent, *(others or [_name_free_seat(agent)])], via)
         seats = [seat.id for seat in (await self._deliberations.load_state(outcome.deliberation)).council.seats]
@@ -113,8 +114,10 @@ class SoloDecisions:
 
 
 def list_reviewers(permission: Permission) -> list[SeatId]:
-    """Those who would be asked to review: the most trusted who come from outside and can take a seat."""
-    return [seat for name in permission.reviewers if (seat := _parse_seat(name))][:MAX_INVITED]
+    """Those who would be asked to review: the most trusted who come from outside and can take a seat, of two alike the first."""
+    seats = [seat for name in permission.reviewers if (seat := _parse_seat(name))]
+    firsts = {seat.casefold(): seat for seat in reversed(seats)}
+    return [seat for seat in seats if firsts[seat.casefold()] == seat][:MAX_INVITED]
 
 
 def _name_free_seat(agent: SeatId) -> SeatId:
