@@ -36,7 +36,7 @@ def test_a_release_needs_its_version_and_its_changes() -> None:
 def test_a_release_has_the_test_kit_that_the_guides_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """L-1, L-3: both distributions are built; the kit as a wheel, as its archive would lack Moot's version."""
     built: list[tuple[object, list[str]]] = []
-    monkeypatch.setattr(release.subprocess, "run", lambda command, cwd, **_: built.append((cwd, command[-2:])))
+    monkeypatch.setattr("checks.release.subprocess.run", lambda command, cwd, **_: built.append((cwd, command[-2:])))
     release.build(tmp_path, "0")
     assert built == [(ROOT, ["-d", str(tmp_path)]), (ROOT / "testkit", ["-t", "wheel"])]
 
