@@ -3,14 +3,17 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from moothall.codec.answers import read_answer
 from moothall.domain.effects import Ask, Record
 from moothall.domain.facts import CloseCalled, Closed, Entry, Fact, SeatLost
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import ContextFile, Topic
+from moothall.errors import BadAnswer
 from moothall.protocols.review.change import locate_evidence, parse_diff, read_change, split_parts
 from moothall.protocols.review.facts import (
     FindingsMerged,
@@ -238,6 +241,28 @@ def test_what_most_raised_is_not_asked_again_and_what_is_disputed_is_voted_on() 
     assert (query.state, query.held_by, query.disputed_by) == ("upheld", ("a", "b"), ())
     assert (rows.state, rows.held_by, rows.dissent) == ("dropped", (), ("So it is.", "Footer."))
     assert (board.decision.choice, board.decision.evidence) == ("request changes", None)
+
+
+def test_what_a_seat_found_is_read_whole_or_asked_for_again() -> None:
+    """G-1, M-14: a finding that cannot be read is no approval; a stand without a reason counts, one on nothing is left out."""
+    board = Board("a", "b")
+    good = {"file": "src/app.py", "line": 13, "severity": "minor", "concern": "logic", "claim": "Odd.", "evidence": ROWS.evidence}
+    with pytest.raises(BadAnswer, match="severity: expected one of"):
+        read_answer(RULES.brief(board.state, board.asks["a"]), {"findings": [good, {**good, "severity": "High"}]})
+    board.raises(a=(QUERY,), b=())
+    said = {"stands": [{"finding": 1, "stand": "dispute"}, {"finding": 9, "stand": "confirm"}]}
+    read = read_answer(RULES.brief(board.state, board.asks["b"]), said)
+    assert read.said == StandsReport(stands=(FindingStand(finding=1, stand="dispute"),))
+
+
+def test_each_who_disputes_has_its_own_reason_and_a_tie_is_not_called_certain() -> None:
+    """G-1, D-12"""
+    board = Board("a", "b", "c", "d", "e").raises(a=(QUERY,), b=(QUERY,), c=(QUERY,), d=(ROWS,), e=(ROWS,))
+    board.stands(a=((2, "confirm", ""),), b=((2, "dispute", "Mine."),), c=((2, "dispute", "Other."),))
+    board.stands(**dict.fromkeys("ade", ((2, "confirm", ""),)), b=((2, "dispute", "Mine."),), c=((2, "dispute", "Other."),))
+    assert [(each.seat, each.text) for each in board.decision.dissent] == [("b", "Mine."), ("c", "Other.")]
+    unread = Board("a", "b").raises(a=()).loses("b")
+    assert unread.decision.outcome_uncertain
 
 
 def test_the_verdict_follows_from_what_is_upheld() -> None:

@@ -120,7 +120,7 @@ def _parse(
         raise BadAnswer(f"the answer has {len(raw)} characters; at most {MAX_ANSWER_LENGTH} are taken")
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
         return instead, []
-    parser = LenientParser(schema, fills, infer=form.infer, seat=seat, is_strict=is_strict)
+    parser = LenientParser(schema, fills, infer=form.infer, seat=seat, is_strict=is_strict, is_whole=form.is_whole)
     notes = parser.notes
     text = strip_thoughts(fix_surrogates(raw)) if isinstance(raw, str) else None
     try:

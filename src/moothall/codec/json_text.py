@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from moothall.codec.value_words import is_blank, is_empty, split_numbers
+from moothall.codec.value_words import is_blank, is_empty, read_integer, split_numbers
 from moothall.domain.effects import Schema
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadAnswer
@@ -233,6 +233,13 @@ def is_choice_of_words(schema: Schema) -> bool:
 def says_something(value: object) -> bool:
     """Whether it is a sentence rather than a word for a choice."""
     return isinstance(value, str) and (len(value.split()) > 1 or len(value.encode()) >= 12)
+
+
+def names_nothing(schema: Schema, value: object) -> bool:
+    """Whether an object refers by number to something that is not there."""
+    rows: Mapping[str, Schema] = schema.get("properties", {})
+    listed = {name: row["enum"] for name, row in rows.items() if "enum" in row and not is_choice_of_words(row)}
+    return isinstance(value, dict) and any(read_integer(value.get(name)) not in numbers for name, numbers in listed.items())
 
 
 def find_one_text(schema: Schema) -> str | None:

@@ -45,12 +45,14 @@ class LenientParser:
         infer: InferField | None = None,
         seat: str = "",
         is_strict: bool = False,
+        is_whole: bool = False,
     ) -> None:
         self._schema = schema
         self._known = known or {}
         self._infer = infer
         self._seat = seat
         self._is_strict = is_strict
+        self._is_whole = is_whole
         self._notes = field_values.ReadingNotes(is_strict=is_strict)
 
     @property
@@ -183,7 +185,7 @@ class LenientParser:
             try:
                 items.append(self._read(item, each, f"{path}.{number}", depth + 1))
             except BadAnswer:
-                if self._is_strict:
+                if self._is_strict or (self._is_whole and not json_text.names_nothing(item, each)):
                     raise
                 self._notes.add("left_out", f"{path}.{number}", each)
         if len(items) < schema.get("minItems", 0):

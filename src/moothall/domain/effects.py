@@ -91,6 +91,9 @@ class AnswerForm:
     infer: InferField | None = None
     """Finds a needed field that was not given in those that were; words without fields are under ""."""
 
+    is_whole: bool = False
+    """Whether an item of a list that cannot be read is asked for again, and not left out: without it the rest says less."""
+
 
 Schema = Mapping[str, Any]
 """A JSON schema."""

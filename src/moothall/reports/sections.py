@@ -381,7 +381,9 @@ def describe_no_dissent(decision: Decision, words: SharedReportText) -> str:
 
 def build_lost_seats(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
     """How each lost seat was lost, and whether the outcome could have been another with it."""
-    meaning = words.outcome_uncertain if decision.outcome_uncertain else words.outcome_certain
+    # Without a vote nothing has computed that it could not.
+    certain = "" if decision.support is None else words.outcome_certain
+    meaning = words.outcome_uncertain if decision.outcome_uncertain else certain
     is_missing = any(lost.did_not_vote for lost in decision.lost)
     lines = format_lost_seats(decision, words)
     return build_section(words.lost, (blocks.Bullets(lines, "bad"), blocks.Line(meaning if is_missing else "", "bad")))

@@ -28,15 +28,12 @@ _TYPED: Final = re.compile(
 _NOTHING: Final = re.compile(r"\W*(?:none|nothing|no findings|无|没有)\W*", re.IGNORECASE)
 
 FORMS: Final = {
-    facts.INSPECT: AnswerForm(
-        kind=facts.INSPECT, reply=facts.ChangeInspected, shape=facts.FindingsReport, form="json", max_tokens=4_000
-    ),
-    facts.CHECK: AnswerForm(
-        kind=facts.CHECK, reply=facts.FindingsWeighed, shape=facts.StandsReport, form="json", max_tokens=3_000
-    ),
-    facts.SETTLE: AnswerForm(
-        kind=facts.SETTLE, reply=facts.FindingsWeighed, shape=facts.StandsReport, form="json", max_tokens=3_000
-    ),
+    kind: AnswerForm(kind=kind, reply=reply, shape=shape, form="json", max_tokens=tokens, is_whole=True)
+    for kind, reply, shape, tokens in (
+        (facts.INSPECT, facts.ChangeInspected, facts.FindingsReport, 4_000),
+        (facts.CHECK, facts.FindingsWeighed, facts.StandsReport, 3_000),
+        (facts.SETTLE, facts.FindingsWeighed, facts.StandsReport, 3_000),
+    )
 }
 
 
@@ -119,7 +116,7 @@ def _build_schema(state: Review, ask: Ask) -> Schema:
         item = narrow_schema(facts.RaisedFinding, required, ("settles",), file=allow_values(names))
         return narrow_schema(facts.FindingsReport, ("findings",), findings=allow_list(item, 40))
     numbers = [each.number for each in state.list_questions(ask.seat)]
-    item = narrow_schema(facts.FindingStand, ("finding", "stand", "reason"), finding=allow_values(numbers))
+    item = narrow_schema(facts.FindingStand, ("finding", "stand"), ("reason",), finding=allow_values(numbers))
     return narrow_schema(facts.StandsReport, ("stands",), stands=allow_list(item, 40))
 
 

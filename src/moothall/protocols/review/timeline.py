@@ -78,11 +78,12 @@ def _build_finding(state: Review, finding: MergedFinding) -> DecidedFinding:
 
 def build_decision(timeline: ReviewTimeline) -> Decision:
     """Build the verdict so far: none before the end."""
-    state, words = timeline.state, timeline.words
+    state, words, stands = timeline.state, timeline.words, timeline.state.stands
     start, findings = sections.start_decision(timeline), list_findings(state)
     closed = timeline.closed if isinstance(timeline.closed, ReviewClosed) else None
     if closed is None or closed.verdict is None:
-        return replace(start, findings=findings)
+        is_open = closed is not None and any(lost.did_not_vote for lost in start.lost)
+        return replace(start, findings=findings, outcome_uncertain=is_open)
     counts = {rated: sum(each.state == rated for each in findings) for rated in ("upheld", "dropped", "open", "unquoted")}
     severe = {each.number for each in state.findings or () if state.blocks(each.severity)}
     blocking = [each for each in findings if each.number in severe and each.state == "upheld"]
@@ -110,7 +111,7 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
             for each in blocking
         ),
         dissent=tuple(
-            Dissent(seat=seat, kind="oppose", text=one_line(each.claim if is_approved else " ".join(each.dissent)))
+            Dissent(seat=seat, kind="oppose", text=one_line(each.claim if is_approved else stands[each.number][seat].reason))
             for seat, each in {(seat, each.number): (seat, each) for seat, each in against}.values()
         ),
         positions=_build_positions(timeline, readers),
