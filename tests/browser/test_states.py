@@ -126,6 +126,19 @@ def test_what_is_written_is_not_lost(server: Server, visit: Visit) -> None:
     expect(page.get_by_label("The question")).to_have_value("What may it cost?")
 
 
+def test_a_seat_whose_question_cannot_be_loaded_asks_for_it_again(server: Server, visit: Visit) -> None:
+    """W-5, W-2: meanwhile nobody says that it is not their turn."""
+    page = visit(server, "/decisions", forgiven=["ERR_FAILED"])
+    page.clock.install()
+    page.route("**/rpc", lambda route: route.abort() if "getPersonAsks" in (route.request.post_data or "") else route.continue_())
+    page.goto(f"/seat/{server.local.opened()}/emerson")
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
+    expect(page.get_by_text("It is not your turn now.")).to_have_count(0)
+    page.unroute("**/rpc")
+    page.clock.fast_forward(3000)
+    expect(page.get_by_text("It is your turn").last).to_be_visible()
+
+
 def test_who_may_only_watch_is_offered_nothing_else(server: Server, visit: Visit) -> None:
     """W-2, W-7: an observer's link."""
     session = server.local.opened()

@@ -10,6 +10,8 @@ export const FIRST = 60;
 const PAGE = 200;
 /** Between two pages, for whoever reads. */
 const PAUSE = 40;
+/** After a call that failed: nobody is left with empty places. */
+const RETRY = 3000;
 
 export class ItemList {
   readonly all = signal<Item[]>([]);
@@ -82,9 +84,9 @@ export class ItemList {
     this.fetchSoon();
   }
 
-  private fetchSoon(): void {
+  private fetchSoon(pause = PAUSE): void {
     clearTimeout(this.timer);
-    if (this.due.size > 0) this.timer = window.setTimeout(() => void this.fetchPage().then(() => this.fetchSoon(), () => undefined), PAUSE);
+    if (this.due.size > 0) this.timer = window.setTimeout(() => void this.fetchPage().then(() => this.fetchSoon(), () => this.fetchSoon(RETRY)), pause);
   }
 
   private fetchPage(): Promise<void> {

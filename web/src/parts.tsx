@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatAgo, formatExact, nameTerm, shortenId } from "./format";
 import { say } from "./language";
-import { describeError } from "./rpc";
+import { CallError, describeError } from "./rpc";
 
 export function Ago({ at }: { at: string | null | undefined }) {
   if (!at) return null;
@@ -153,6 +153,9 @@ export function Action(props: {
   );
 }
 
+/** Milliseconds after which a server that did not answer is asked again. */
+const RETRY = 3000;
+
 /** What a call gives: loads once for each key, and again when asked to or at a change, with what is known shown meanwhile. */
 export function useLoad<T>(load: () => Promise<T>, key: string, change = ""): { value: T | null; error: string; again: () => Promise<void> } {
   const [state, setState] = useState<{ key: string; value: T | null; error: string }>({ key, value: null, error: "" });
@@ -166,10 +169,13 @@ export function useLoad<T>(load: () => Promise<T>, key: string, change = ""): { 
       const value = await load();
       if (isNewest()) setState({ key, value, error: "" });
     } catch (why) {
-      if (isNewest()) setState((old) => ({ key, value: old.key === key ? old.value : null, error: describeError(why) }));
+      if (!isNewest()) return;
+      setState((old) => ({ key, value: old.key === key ? old.value : null, error: describeError(why) }));
+      if (why instanceof CallError && why.kind === "Offline") setTimeout(() => isNewest() && void again(), RETRY);
     }
   };
   useEffect(() => void again(), [key, change]);
+  useEffect(() => () => void newest.current++, []);
   return { value: state.key === key ? state.value : null, error: state.key === key ? state.error : "", again };
 }
 

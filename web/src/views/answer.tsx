@@ -40,8 +40,8 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
       {own?.stance && <p class="soft">{own.stance}</p>}
       {error && <Notice tone="bad">{error}</Notice>}
       {!own && !error && <Notice tone="bad">{say("there_is_no_seat_called_seat", { seat })}</Notice>}
-      {value === null && !error ? (
-        <Loading />
+      {value === null ? (
+        !error && <Loading />
       ) : person ? (
         <AskForm
           key={person.ask.ask}

@@ -40,6 +40,7 @@ export function PrintView({ meeting, view }: { meeting: Meeting; view: View }) {
             moot · {nameTerm("protocols", view.protocol)} · {view.sessionId}
             {view.demo ? ` · ${say("demo")}` : ""}
             {view.forkedFrom ? ` · ${say("forked_from")} ${view.forkedFrom.sessionId} #${view.forkedFrom.at}` : ""}
+            {meeting.at.value !== null && ` · ${say("as_it_was")}: ${say("entry_at_of_head", { at: meeting.at.value, head: view.head })}`}
           </p>
           {view.imported && <p class="soft">{say("imported_on", { on: formatExact(view.imported.at), source: view.imported.source })}</p>}
           <h1>{view.topic}</h1>
