@@ -13,8 +13,10 @@ from moothall import Moot
 from moothall.app import notices
 from moothall.app.notice_hooks import Hook, change_hooks, load_hooks
 from moothall.app.notices import judge_due
+from moothall.domain.effects import Brief
 from moothall.errors import BadSetting
 from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
+from moothall.ports.participant import NoAnswer, OnText
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 
@@ -68,7 +70,7 @@ def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: 
                 while len(received) < count:  # noqa: ASYNC110 - another task fills it
                     await asyncio.sleep(0.02)
             # Time for what would be too many.
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.25)
             return [each["event"] for each in received]
 
         now = datetime.now(UTC)
@@ -116,10 +118,52 @@ def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: 
         count = len(received)
         async with Moot(environ=environ) as moot:
             task = asyncio.create_task(notices.serve_notices(moot))
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(0.4)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         assert len(received) == count
+
+    async def run() -> None:
+        async with receive_notices() as receiver:
+            await work(*receiver)
+
+    asyncio.run(run())
+
+
+class Absent:
+    """A participant that cannot be reached, and says that it can when it is probed."""
+
+    async def ready(self) -> str | None:
+        return None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> NoAnswer:
+        return NoAnswer(reason="unreachable", detail="down")
+
+
+def test_an_outage_is_noticed_once_whatever_is_written_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G-2: a word or an answer to a parked session is no news of it; that it was parked again after a try is."""
+    monkeypatch.setattr(notices, "LOOK_SECONDS", 0.02)
+
+    async def work(url: str, received: list[dict[str, Any]]) -> None:
+        hook = Hook(id="h", url=url, secret="whsec_AAAA", since=datetime.now(UTC), page="http://x", is_private=True)
+        change_hooks(tmp_path / "home", lambda hooks: [hook])
+        environ = {"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+        async with Moot(environ=environ, participants={"python:x": Absent(), "python:y": Absent()}) as moot:
+            task = asyncio.create_task(notices.serve_notices(moot))
+            seats = ["a=python:x", "b=python:y", "c=mailbox"]
+            session = await moot.open("Keep it?", seats=seats, protocol="debate", check=False)
+            await moot.run(session)
+            await moot.give_input(session, "Who is there?")
+            for ask in await moot.asks(session):
+                await moot.answer(session, ask.ask.id, {"type": "propose", "text": "Keep it.", "confidence": 0.8})
+            await moot.run(session)
+            await moot.cancel(session)
+            async with asyncio.timeout(60):
+                while "decided" not in [each["event"] for each in received]:  # noqa: ASYNC110 - another task fills it
+                    await asyncio.sleep(0.02)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert [each["event"] for each in received] == ["turn", "parked", "parked", "decided"]
 
     async def run() -> None:
         async with receive_notices() as receiver:

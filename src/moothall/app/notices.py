@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 from moothall.app.environment import resolve_home
 from moothall.app.notice_hooks import EventKind, Hook, Notice, deliver, load_hooks
 from moothall.app.recurring import has_changed
-from moothall.domain.facts import AsksSent, Closed, Entry, SessionImported, SessionParked
+from moothall.domain.facts import AsksSent, Closed, Entry, SessionImported, SessionParked, SessionResumed
 from moothall.domain.ids import SessionId, is_register
 from moothall.domain.replace import copy_fields
 from moothall.domain.safe_text import one_line, shorten_text
@@ -46,7 +46,6 @@ log = logging.getLogger("moot")
 async def serve_notices(moot: "Moot") -> None:
     """Deliver to the receivers of this home, also to those that are added or removed meanwhile."""
     tasks: dict[Hook, asyncio.Task[None]] = {}
-    logged = ""
     async with asyncio.TaskGroup() as group:
         while True:
             try:
@@ -54,11 +53,8 @@ async def serve_notices(moot: "Moot") -> None:
                 for hook in tasks.keys() - hooks:
                     tasks.pop(hook).cancel()
                 tasks |= {hook: group.create_task(NoticeService(moot, hook).run()) for hook in hooks - tasks.keys()}
-                logged = ""
             except MootError as error:
-                if logged != str(error):
-                    logged = str(error)
-                    log.warning("receivers of notices: %s", logged)
+                moot.engine.tell_outage(error)
             await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -86,6 +82,7 @@ class NoticeService:
         self._seen: dict[str, int] = {}
         """Up to which entry each session was read."""
         self._queues: dict[str, _Queue] = {}
+        self._parked: dict[str, int] = {}
         self._clock_at = 0.0
 
     async def run(self) -> None:
@@ -135,6 +132,8 @@ class NoticeService:
             is_seated = not self._hook.seat or any(seat.id == self._hook.seat for seat in opened.seats)
             for record in await self._moot.ledger.read(session, self._seen.get(session, settled - 1)):
                 entry = self._moot.engine.entry(record)
+                if isinstance(entry.fact, SessionResumed):
+                    self._parked.pop(session, None)
                 for notice in await self._list_notices(session, opened, entry):
                     if is_seated and entry.at > self._hook.since and notice.id not in ids:
                         self._add(session, notice)
@@ -172,7 +171,8 @@ class NoticeService:
                 until = "" if deadline is None else words.until.format(deadline=f"{deadline:%Y-%m-%d %H:%M} UTC")
                 seats = dict.fromkeys(ask.split(".", 2)[-1] for ask in asks)
                 return [build("turn", words.turn, seat=each, until=until) for each in seats if self._hook.seat in {"", each}]
-            case SessionParked(reason=reason):
+            # Whatever is written meanwhile has it parked once more after it: that is no news.
+            case SessionParked(reason=reason) if self._parked.setdefault(session, entry.seq) == entry.seq:
                 return [build("parked", words.parked, of=reason)]
             case Closed() if not isinstance(fact, SessionImported):
                 result = await self._moot.decision(session)

@@ -12,7 +12,7 @@ from moothall.domain.facts import OUTAGES, Fact, SeatLost, SessionParked
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
-from moothall.errors import WorldError
+from moothall.errors import MootError
 from moothall.ports.participant import Participant, ProbedParticipant
 
 PROBE_SECONDS = 30.0
@@ -133,9 +133,9 @@ class OutageLog:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         # When an error of a kind was noticed last, and when it was told of.
-        self._known: dict[type[WorldError], tuple[float, float]] = {}
+        self._known: dict[type[MootError], tuple[float, float]] = {}
 
-    def tell(self, error: WorldError, then: str = "trying again") -> None:
+    def tell(self, error: MootError, then: str = "trying again") -> None:
         """Log an error that passes by itself, with what is done about it, unless that was just said."""
         now = self._clock()
         noticed, logged = self._known.get(type(error), (float("-inf"), float("-inf")))

@@ -71,8 +71,8 @@ class Sessions:
         deadlines = [deadline for each in pending if (deadline := self._world.pauses.extend_deadline(each)) is not None]
         return max(0.0, (min(deadlines) - self._world.clock.now()).total_seconds()) if deadlines else None
 
-    def tell_outage(self, error: errors.WorldError) -> None:
-        """Log that the ledger is away and is tried again: once for all who notice it."""
+    def tell_outage(self, error: errors.MootError) -> None:
+        """Log that the ledger is away, or what else is tried again: once for all who notice it."""
         self._world.outages.tell(error)
 
     async def is_running(self, session: SessionId) -> bool:
