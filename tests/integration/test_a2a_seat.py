@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
 from tests.integration.test_acp_seats import bounded, build_brief
 
-from moothall.participants.a2a import A2aParticipant
+from moothall.participants.a2a import A2aParticipant, read_card
+from moothall.participants.failures import AgentFault
 from moothall.ports.participant import NoAnswer
 
 
@@ -49,3 +51,9 @@ def test_a_card_that_never_ends_is_a_loss_of_the_answer() -> None:
     assert isinstance(told, NoAnswer)
     assert told.reason == "unreachable"
     assert told.detail == f"http://127.0.0.1:{port}/.well-known/agent-card.json does not answer within 0.2 seconds"
+
+
+def test_a_card_whose_address_is_none_is_refused() -> None:
+    """A-2: an address that was never filled in."""
+    with pytest.raises(AgentFault, match=r"another host \(http://\[HOST:PORT\]/\); they are not sent"):
+        read_card({"url": "http://[HOST:PORT]/"}, "http://127.0.0.1:9/card.json")

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -95,6 +96,10 @@ def test_a_session_is_named_by_last_a_beginning_or_its_number(home: Path) -> Non
         (("history",), "it is `moot list`"),
         (("decisions", "new", "queues"), 'to search: main decisions search "new queues"'),
         (("demo", "debate", "--ask", "Ship?"), "--ask holds a meeting of its own"),
+        (("demo", "--ask", "Ship?", "--json"), "--ask holds a meeting of its own"),
+        (("connect", "claude", "--url", "http://[x"), "expected an address such as http://127.0.0.1:8760"),
+        (("run", "Ship?", "--seat", "a=mailbox", "--file", "http://[x"), "set MOOT_FETCH=on to fetch it"),
+        (("run", "Ship?", "--seat", "a=mailbox", "--file", "x" * 300), "cannot be read: File name too long"),
         (("help", "nonsense"), "No such command 'nonsense'"),
         (("resume", "one", "two"), "unexpected: two; main resume takes one SESSION"),
     ],
@@ -102,6 +107,28 @@ def test_a_session_is_named_by_last_a_beginning_or_its_number(home: Path) -> Non
 def test_common_first_mistakes_are_answered_with_the_remedy(home: Path, words: tuple[str, ...], remedy: str) -> None:
     result = call(*words)
     assert (result.exit_code, remedy in result.stderr) == (2, True), result.stderr
+
+
+def test_what_the_system_refuses_is_one_sentence(home: Path) -> None:
+    """D-6: with --json, too."""
+    assert call("verify", "--head", "x" * 300).stderr.startswith("moot: [Errno 36] File name too long: 'xxx")
+    result = call("verify", "--head", "x" * 300, "--json")
+    assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (1, "FolderUnwritable")
+
+
+def test_a_command_runs_where_its_streams_are_closed_and_prints_where_no_width_is_known(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as closed:
+        for name in ("stdin", "stdout", "stderr"):
+            closed.setattr(sys, name, None)
+        with pytest.raises(SystemExit) as ended:
+            main(["run", "Ship?", "--seat", f"ada=script:{SHIP}", "--session", "closed"])
+        for stream in (sys.stdin, sys.stdout, sys.stderr):
+            stream.close()
+    assert ended.value.code == 0
+    monkeypatch.setenv("COLUMNS", "0")
+    assert "Ship on Friday at ten" in call("show", "closed", "--report").stdout
 
 
 def test_help_is_a_word_too(home: Path) -> None:

@@ -47,6 +47,8 @@ def test_seats_named_by_single_letters_are_told_apart() -> None:
         ("<https://a.example/page.html>", ""),
         ("[www.a.example](https://a.example/x)", ""),
         ("[our page](https://a.example)", ""),
+        ("<http://[HOST:PORT]/>", ""),
+        ("[bank.example](http://[HOST:PORT]/)", "(http://[HOST:PORT]/)"),
     ],
 )
 def test_a_link_whose_words_are_another_address_shows_where_it_leads(text: str, shown: str) -> None:

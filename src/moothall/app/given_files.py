@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
+from moothall.domain.safe_text import split_address
 from moothall.domain.topic import MAX_FILE_LENGTH, MAX_FILES, ContextFile, detect_picture
 from moothall.errors import BadSetting, MissingExtra, describe_install
 
@@ -51,7 +51,7 @@ def read_given_files(given: Iterable[str | Path | ContextFile], environ: Mapping
             files.append(_read_stdin())
         elif re.match(r"https?://", str(each)):
             files.append(_fetch(str(each), environ))
-        elif Path(each).is_dir():
+        elif os.path.isdir(each):  # noqa: PTH112 - no name raises
             for path, name in _walk(Path(each)):
                 try:
                     file = _read_path(path, name)
@@ -84,8 +84,8 @@ def _read_path(path: Path, name: str) -> ContextFile:
         if status.st_size > MAX_PDF_BYTES:
             raise BadSetting(f"{path} is too large: {status.st_size} bytes")
         raw = path.read_bytes()
-    except OSError as cause:
-        raise BadSetting(f"{path} cannot be read: {cause.strerror}") from cause
+    except (OSError, ValueError) as cause:
+        raise BadSetting(f"{path} cannot be read: {getattr(cause, 'strerror', cause)}") from cause
     return build_given_file(str(path), name, raw)
 
 
@@ -131,9 +131,8 @@ def _read_stdin() -> ContextFile:
 
 
 def _fetch(address: str, environ: Mapping[str, str]) -> ContextFile:
-    host = urlsplit(address).netloc.rpartition("@")[2]
-    raw = fetch_bytes(address, environ, MAX_PDF_BYTES)
-    return build_given_file(address, f"{host}{urlsplit(address).path}".rstrip("/"), raw)
+    raw, parts = fetch_bytes(address, environ, MAX_PDF_BYTES), split_address(address)
+    return build_given_file(address, f"{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/"), raw)
 
 
 def fetch_bytes(address: str, environ: Mapping[str, str], most: int) -> bytes:

@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, Protocol, get_args, runtime_checkable
-from urllib.parse import urlsplit
 
 from moothall.app.outages import CHECK_SECONDS
 from moothall.app.plugins import find_measure, load_kinds, load_plugins
@@ -16,6 +15,7 @@ from moothall.domain.effects import AnswerForm, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import ACP, COMMAND, DIRECTOR, FUNCTION, Seat, parse_kind
+from moothall.domain.safe_text import split_address
 from moothall.engine.outages import explain_unready
 from moothall.errors import BadRoster, BadSetting, ProviderRefused, UnknownPlatform
 from moothall.participants import acp_seat, local_model, semantic_similarity
@@ -322,7 +322,7 @@ async def discover_platforms(environ: Mapping[str, str], seating: Seating) -> Di
 
 async def _is_listening(name: str, environ: Mapping[str, str]) -> bool:
     """Whether a model server answers there with a list of models: other programs listen on the same ports."""
-    parts = urlsplit(find_address(parse_platform(name), environ) or "")
+    parts = split_address(find_address(parse_platform(name), environ) or "")
     with suppress(OSError, TimeoutError, ValueError):
         async with asyncio.timeout(KNOCK_SECONDS):
             reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)

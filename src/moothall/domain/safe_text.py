@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 FENCE: Final = "| "
 
@@ -52,13 +52,20 @@ def shorten_text(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[:room]}…"
 
 
-def is_web_address(url: str) -> bool:
-    """Whether a text is an address of the web that holds neither a name nor a password, and nothing that cannot be seen."""
+def split_address(url: str) -> SplitResult:
+    """Return the parts of an address; what is none, such as `http://[HOST:PORT]/`, is all path."""
     try:
         parts = urlsplit(url)
-        is_right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+        _ = parts.port  # It is read, and may be no number, only here.
     except ValueError:
-        return False
+        return SplitResult("", "", url, "", "")
+    return parts
+
+
+def is_web_address(url: str) -> bool:
+    """Whether a text is an address of the web that holds neither a name nor a password, and nothing that cannot be seen."""
+    parts = split_address(url)
+    is_right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
     return is_right and url.isascii() and url.isprintable() and " " not in url
 
 

@@ -20,7 +20,7 @@ from moothall.codec.schemas import build_user_prompt
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
-from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
+from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line, split_address
 from moothall.errors import BadAnswer, UnknownPlatform
 from moothall.participants.failures import AgentFault
 from moothall.participants.named_tools import read_bounded
@@ -77,17 +77,17 @@ def read_card(card: object, card_url: str) -> AgentPlace:
     chosen = newest or (places[0] if places else {"url": card.get("url")})
     if not isinstance(chosen["url"], str):
         raise AgentFault("malformed", f"the card at {card_url} names no place that takes JSON-RPC")
-    url = urljoin(card_url, chosen["url"])
+    url = chosen["url"]
+    with suppress(ValueError):
+        url = urljoin(card_url, url)
     if _find_origin(url) != _find_origin(card_url):
         raise AgentFault("refused", f"the card at {card_url} sends messages to another host ({url[:200]}); they are not sent")
     return AgentPlace(url=url, is_old=newest is None, name=one_line(str(card.get("name", "")))[:80])
 
 
 def _find_origin(url: str) -> tuple[str, str | None, int | None]:
-    with suppress(ValueError):
-        parts = urlsplit(url)
-        return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    return "", None, None
+    parts = split_address(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
 class A2aParticipant:

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, Final, Literal
-from urllib.parse import urlsplit
 
+from moothall.domain.safe_text import split_address
 from moothall.errors import UnknownPlatform
 
 Intents = Literal["answer", "token"]
@@ -71,7 +71,7 @@ class Platform:
 
     @property
     def is_local(self) -> bool:
-        return self.provider in _LOCAL or (self.url is not None and urlsplit(self.url).hostname in _LOOPBACK)
+        return self.provider in _LOCAL or (self.url is not None and split_address(self.url).hostname in _LOOPBACK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,11 +173,8 @@ def _parse_provider_platform(head: str, text: str, others: Sequence[str]) -> Pla
 def _parse_address_platform(head: str) -> Platform:
     address, _, model = head.partition("#")
     expected = "write http://HOST:PORT/v1#MODEL, or leave #MODEL off for the first model that the server lists"
-    try:
-        parts = urlsplit(address)
-        has_host = bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        raise UnknownPlatform(f"platform {head!r} is not an address; {expected}") from None
+    parts = split_address(address)
+    has_host = bool(parts.hostname) and parts.port != 0
     if parts.username is not None or parts.password is not None:
         # Platforms are recorded and shown in errors: the text is not repeated here, because it contains the password.
         raise UnknownPlatform("a platform's address may not hold a password; name the variable that holds it: …?key=VARIABLE")
@@ -259,8 +256,5 @@ def _is_openai(url: str) -> bool:
 
 
 def _parse_origin(url: str) -> tuple[str, str, int | None]:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme, parts.hostname or "", parts.port
-    except ValueError:
-        return "", "", None
+    parts = split_address(url)
+    return parts.scheme, parts.hostname or "", parts.port

@@ -8,11 +8,10 @@ from html import escape
 from importlib.resources import files
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, assert_never
-from urllib.parse import urlsplit
 
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
-from moothall.domain.safe_text import strip_control
+from moothall.domain.safe_text import split_address, strip_control
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, is_empty, join_spans, split_spans
 
@@ -215,7 +214,7 @@ def _render_link_open(renderer: object, tokens: Sequence[object], index: int, op
 def _render_link_close(renderer: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
     """End a link, and show where it leads if its words are another address."""
     begin = max(at for at in range(index) if tokens[at].type == "link_open")
-    parts = urlsplit(str(tokens[begin].attrs.get("href", "")))
+    parts = split_address(str(tokens[begin].attrs.get("href", "")))
     host = (parts.hostname or parts.path).removeprefix("www.")
     words = "".join(token.content for token in tokens[begin:index])
     shown = [each.lower().removeprefix("www.") for each in _ADDRESS.findall(words) if each.rpartition(".")[2].isalpha()]

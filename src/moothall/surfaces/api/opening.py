@@ -6,7 +6,6 @@ from dataclasses import MISSING, fields
 from datetime import timedelta
 from math import ceil
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, TypeAdapter
 from pydantic.alias_generators import to_camel
@@ -22,6 +21,7 @@ from moothall.app.session_options import describe_option, find_refusal, list_pub
 from moothall.codec.settings import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.domain.ids import MAX_SEAT_LENGTH, parse_session_id
+from moothall.domain.safe_text import split_address
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadSetting, NotAllowed, describe_install
 from moothall.locale.catalogues import OPENING
@@ -360,11 +360,8 @@ async def revoke_token(call: Call, token_id: Annotated[str, Field(max_length=100
 
 def _parse_url(url: str) -> str:
     """An address that a link may begin with; raises BadSetting."""
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.query and not parts.fragment
-    except ValueError:
-        is_address = False
+    parts = split_address(url)
+    is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.query and not parts.fragment
     if not is_address or not url.isprintable() or any(char in url for char in " \"'<>\\`$"):
         raise BadSetting(f"url: {url[:100]!r} is not the address of a server; expected something like {LOCAL_URL}")
     return url.rstrip("/")

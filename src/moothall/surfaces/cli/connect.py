@@ -19,7 +19,7 @@ import click
 from moothall.app.environment import resolve_home
 from moothall.app.owner_key import load_owner_key
 from moothall.disk.private import make_private_folder, write_atomically
-from moothall.domain.safe_text import strip_control
+from moothall.domain.safe_text import is_web_address, strip_control
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.participants.local_machine import is_loopback
 from moothall.surfaces.cli import output as out
@@ -280,7 +280,7 @@ def connect(*, client: str | None, in_project: bool, url: str | None, token: str
         if client is None:
             _list_clients().print(as_json=as_json)
             return
-        if url is not None and not url.startswith(("http://", "https://")):
+        if url is not None and not is_web_address(url):
             raise BadSetting(f"--url {url!r}: expected an address such as http://127.0.0.1:8760")
         # `moot mcp` runs as you; a server on this machine asks for the key that says so.
         is_keyed = url is not None and not token and not undo and is_loopback(urlsplit(url).hostname or "")

@@ -5,6 +5,7 @@ import sys
 from typing import NoReturn
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.text import Text
 
@@ -53,9 +54,10 @@ def demo(
     moot demo swarm --pace quick
     moot demo --ask "Should we rewrite it?"
     """
-    if topic is not None and (name is not None or is_listing):
-        raise click.UsageError("--ask holds a meeting of its own; give it alone")
     if topic is not None:
+        context = click.get_current_context()
+        if [each for each in context.params if context.get_parameter_source(each) is ParameterSource.COMMANDLINE] != ["topic"]:
+            raise click.UsageError("--ask holds a meeting of its own; give it alone")
         ask_first_question(topic)
     language, as_json = options.get("language") or guess_language(), hold.as_json
     terminal = TerminalSession(required=hold.required, is_quiet=hold.quiet)

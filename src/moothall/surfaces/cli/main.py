@@ -131,6 +131,10 @@ class MainGroup(LazyGroup):
     """All commands, listed by what one wants to do; without an argument only those that matter first."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for name in ("stdin", "stdout", "stderr"):
+            # Closed by who started the command: nobody reads there, or writes.
+            if getattr(sys, name) is None:
+                setattr(sys, name, Path(os.devnull).open("r+", encoding="utf-8"))  # noqa: SIM115 - as long as the process
         ctx.meta["is_short"] = not args
         return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 

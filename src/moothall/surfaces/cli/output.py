@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from moothall.domain.safe_text import dump_json, encode_fields
+from moothall.domain.safe_text import dump_json, encode_fields, shorten_text
 from moothall.errors import CallerError, FolderUnwritable, LedgerDamaged, MootError, ReplayDiffers
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ def build_console() -> "Console":
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stdout.fileno())
 
-    return PipeSafeConsole(highlight=False, soft_wrap=False)
+    # Rich takes COLUMNS=0 at its word, and shows nothing.
+    return PipeSafeConsole(highlight=False, soft_wrap=False, width=80 if os.environ.get("COLUMNS") == "0" else None)
 
 
 def localize_times(minutes: str) -> str:
@@ -150,8 +151,10 @@ def run(work: Callable[[], Coroutine[Any, Any, T]], *, as_json: bool = False, st
         print_note("" if stopped is None else stopped())
         sys.exit(INTERRUPTED)
     except OSError as cause:
-        if cause.errno not in {errno.EPIPE, errno.ENOSPC}:
+        if cause.errno is None:
             raise
+        if cause.errno not in {errno.EPIPE, errno.ENOSPC}:
+            fail(FolderUnwritable(shorten_text(str(cause), 200)), as_json=as_json)
         with suppress(OSError):
             sys.stdout.close()
         if cause.errno == errno.ENOSPC:

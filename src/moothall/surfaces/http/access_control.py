@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from moothall.domain.safe_text import split_address
 from moothall.errors import NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied, TokenStore
 from moothall.participants.a2a import CARD_PATH
@@ -249,17 +249,11 @@ def _parse_secret(request: Request) -> str:
 
 def _parse_host_name(host: str) -> str:
     """The host without its port; empty for what is none."""
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+    return split_address(f"//{host}").hostname or ""
 
 
 def _is_from(origin: str, host: str) -> bool:
-    try:
-        return urlsplit(origin).netloc == host
-    except ValueError:
-        return False
+    return bool(host) and split_address(origin).netloc == host
 
 
 def _build_unauthorized(message: str) -> Response:
