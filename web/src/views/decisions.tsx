@@ -8,7 +8,7 @@ import { buildPath, route, setQuery } from "../route";
 import { call, FormKeys, mayDo } from "../rpc";
 import { Header } from "../shell";
 import { setTitle } from "../turns";
-import type { DecisionTrace, Obligation } from "../wire";
+import type { Answers, DecisionTrace, Obligation } from "../wire";
 import { ObligationLine } from "./obligations";
 
 export function OutcomeMark({ outcome }: { outcome: string | null | undefined }) {
@@ -92,14 +92,28 @@ function FoundList({ query, outcome }: { query: string; outcome: string }) {
   );
 }
 
+/** How many decisions are listed at first, and with each wish for older ones. */
+const PAGE = 200;
+
+type Listed = Answers["cstp.listDecisions"]["decisions"];
+
+async function loadDecisions(outcome: string, most: number): Promise<Listed> {
+  const found: Listed = [];
+  while (found.length < most) {
+    const before = found.at(-1)?.decisionId;
+    const { decisions } = await call("cstp.listDecisions", { limit: PAGE, ...(before && { before }), ...(outcome && { outcome }) });
+    found.push(...decisions);
+    if (decisions.length < PAGE) break;
+  }
+  return found;
+}
+
 function DecisionList({ outcome }: { outcome: string }) {
-  const { value, error } = useLoad(
-    () => call("cstp.listDecisions", { limit: 200, ...(outcome ? { outcome } : {}) }),
-    `list ${outcome}`,
-  );
+  const [most, setMost] = useState(PAGE);
+  const { value, error } = useLoad(() => loadDecisions(outcome, most), `list ${outcome}`, String(most));
   if (error) return <Notice tone="bad">{error}</Notice>;
   if (value === null) return <Loading />;
-  if (value.decisions.length === 0) {
+  if (value.length === 0) {
     return (
       <p class="soft">
         {outcome
@@ -109,23 +123,30 @@ function DecisionList({ outcome }: { outcome: string }) {
     );
   }
   return (
-    <ul class="lines">
-      {value.decisions.map((each) => (
-        <li key={each.decisionId}>
-          <a class="session-line" data-in href={buildPath("decisions", each.decisionId)}>
-            <span class="line-topic">{each.topic}</span>
-            <span class="line-facts">
-              <Strength strength={each.strength} /> <span class="cut">{each.choice || (each.decision ?? say("no_decision"))}</span>
-              <OutcomeMark outcome={each.outcome} />
-              {each.obligations.some((one) => one.state === "open") && <span class="tag warn">◆ {say("obligations_open")}</span>}
-              <span class="soft">
-                {nameTerm("protocols", each.protocol)} · <Ago at={each.closedAt} />
+    <>
+      <ul class="lines">
+        {value.map((each) => (
+          <li key={each.decisionId}>
+            <a class="session-line" data-in href={buildPath("decisions", each.decisionId)}>
+              <span class="line-topic">{each.topic}</span>
+              <span class="line-facts">
+                <Strength strength={each.strength} /> <span class="cut">{each.choice || (each.decision ?? say("no_decision"))}</span>
+                <OutcomeMark outcome={each.outcome} />
+                {each.obligations.some((one) => one.state === "open") && <span class="tag warn">◆ {say("obligations_open")}</span>}
+                <span class="soft">
+                  {nameTerm("protocols", each.protocol)} · <Ago at={each.closedAt} />
+                </span>
               </span>
-            </span>
-          </a>
-        </li>
-      ))}
-    </ul>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {value.length >= most && (
+        <button class="quiet" onClick={() => setMost(most + PAGE)}>
+          {say("load_older_decisions")}
+        </button>
+      )}
+    </>
   );
 }
 

@@ -87,9 +87,11 @@ export function ObligationLine(props: { obligation: Obligation; mayRead: boolean
 }
 
 export function Obligations() {
-  const { value, error, again } = useLoad(() => call("cstp.listObligations", { limit: 500 }), "obligations");
-  const open = value?.obligations.filter((each) => each.state === "open").sort((a, b) => Number(!a.due) - Number(!b.due) || a.due.localeCompare(b.due)) ?? [];
-  const settled = value?.obligations.filter((each) => each.state !== "open") ?? [];
+  // Those that are open by themselves: an old one must not be hidden behind many that are settled.
+  const load = () => Promise.all([call("cstp.listObligations", { onlyOpen: true, limit: 1000 }), call("cstp.listObligations", { limit: 500 })]);
+  const { value, error, again } = useLoad(load, "obligations");
+  const open = value?.[0].obligations.sort((a, b) => Number(!a.due) - Number(!b.due) || a.due.localeCompare(b.due)) ?? [];
+  const settled = value?.[1].obligations.filter((each) => each.state !== "open") ?? [];
   return (
     <>
       <Header />

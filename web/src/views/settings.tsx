@@ -74,7 +74,9 @@ function Tokens() {
                     <code>{each.id}</code>
                   </td>
                   <td data-name={say("role")}>
-                    {each.role} {each.seat && <b>{each.seat}</b>}
+                    <span class="cell">
+                      {each.role} {each.seat && <b>{each.seat}</b>}
+                    </span>
                   </td>
                   <td data-name={say("session")}>
                     {each.sessionId ? (
