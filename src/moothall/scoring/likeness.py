@@ -129,7 +129,9 @@ def is_opposed(one: str, other: str) -> bool:
     shorter = min(len(first.terms), len(second.terms))
     is_close = is_cross_language(first, second) or (shorter and len(first.terms & second.terms) / shorter >= SHARED)
     has_other_numbers = bool(first.numbers) and bool(second.numbers) and not first.numbers & second.numbers
-    return bool(is_close) and (_is_denied(first, second) or has_other_numbers)
+    # Exactly one of the two is negated. Parity: two negations in one statement cancel each other.
+    is_denied = (_count_denials(first, second) - _count_denials(second, first)) % 2 == 1
+    return bool(is_close) and (is_denied or has_other_numbers)
 
 
 def _is_clashing(one: Phrase, other: Phrase) -> bool:
@@ -173,12 +175,6 @@ def _has_clash(marks: tuple[SideMark, ...], others: tuple[SideMark, ...], across
         if best is not None and not best.agrees and (best.shared or across):
             return True
     return False
-
-
-def _is_denied(one: Phrase, other: Phrase) -> bool:
-    """Whether exactly one of the two is negated."""
-    # Parity: two negations in one statement cancel each other.
-    return (_count_denials(one, other) - _count_denials(other, one)) % 2 == 1
 
 
 def _count_denials(one: Phrase, other: Phrase) -> int:

@@ -155,9 +155,7 @@ def _weigh_records(sources: tuple[float, ...], pairs: PairCorrelations) -> tuple
     return tuple([source * worth for source, worth in zip(sources, worths, strict=True)])
 
 
-@lru_cache(maxsize=16)
-def _count_effective(weights: tuple[float, ...], pairs: PairCorrelations) -> float:
-    return count_effective_votes(weights, pairs)
+_count_effective = lru_cache(maxsize=16)(count_effective_votes)
 
 
 def pool_one_voice(ballots: Mapping[Choice, Sequence[SeatVote]], options: int = MOTION_OPTIONS) -> dict[Choice, float]:
@@ -239,11 +237,12 @@ def _resolve_votes(
     support = _compute_support(siding, weights)
     outcome = classify(votes, support)
     carried = outcome != "no_consensus"
+    everyone = math.fsum([v.weight for v in votes])
     return Resolution(
         consensus_type=outcome,
         carried=carried,
         support=support,
-        turnout=_compute_turnout(votes),
+        turnout=math.fsum([v.weight for v in siding]) / everyone if everyone > 0 else 0.0,
         confidence=pool_one_voice({"motion": siding})["motion"] if siding else None,
         voters=len(siding),
         effective=_count_effective(tuple([v.weight for v in siding]), _build_pair_correlations(siding, correlations)),
@@ -301,11 +300,6 @@ def _classify_unopposed(votes: Sequence[SeatVote]) -> ConsensusType:
 
 def _list_siding(votes: Sequence[SeatVote]) -> list[SeatVote]:
     return [v for v in votes if v.position in SIDES]
-
-
-def _compute_turnout(votes: Sequence[SeatVote]) -> float:
-    everyone = math.fsum([v.weight for v in votes])
-    return math.fsum([v.weight for v in _list_siding(votes)]) / everyone if everyone > 0 else 0.0
 
 
 def _build_pair_correlations(votes: Sequence[SeatVote], correlations: Correlations | None) -> PairCorrelations:

@@ -98,9 +98,13 @@ class CandidateVotes:
     def by_choice(self) -> Mapping[str, tuple[SeatVote, ...]]:
         """Everyone's vote on each choice: the most favourable one on its candidates."""
         groups: dict[str, list[tuple[SeatVote, ...]]] = {}
+
+        def rate(vote: SeatVote) -> int:
+            return FAVOUR.index(vote.position)
+
         for candidate in self._candidates:
             groups.setdefault(self.find_choice(candidate), []).append(self.list_votes(candidate))
-        return {choice: _join_votes(listed) for choice, listed in groups.items()}
+        return {choice: tuple([min(each, key=rate) for each in zip(*listed, strict=True)]) for choice, listed in groups.items()}
 
     @cached_property
     def ranking(self) -> list[int]:
@@ -166,11 +170,6 @@ class CandidateVotes:
         if key not in self._built:
             self._built[key] = build_vote(seat, *key[1:])
         return self._built[key]
-
-
-def _join_votes(listed: Sequence[tuple[SeatVote, ...]]) -> tuple[SeatVote, ...]:
-    """Return everyone's vote on a choice from the votes on each of its texts."""
-    return tuple([min(votes, key=lambda vote: FAVOUR.index(vote.position)) for votes in zip(*listed, strict=True)])
 
 
 def find_motion(variant: CouncilVariant, state: Council, votes: CandidateVotes | None = None) -> CouncilLine | None:

@@ -219,15 +219,11 @@ def _format_open_challenges(state: Council, words: CouncilPromptText) -> list[st
 
 def _format_objections(state: Council, words: CouncilPromptText) -> list[str]:
     votes = [line for seat in state.votes if (line := state.line(state.votes[seat])) is not None]
-    against = [line for line in votes if _is_objection(line)]
+    cast = [(line, {line.said.position, *(vote.position for vote in line.said.ballot)}) for line in votes]
+    against = [line for line, positions in cast if positions & {"oppose", "conditional_support"}]
     if state.round == 1 or not against:
         return []
     return ["", words.objections, *(format_line(words, line, MAX_TABLE_LENGTH // len(against)) for line in against)]
-
-
-def _is_objection(line: CouncilLine) -> bool:
-    positions = {line.said.position, *(vote.position for vote in line.said.ballot)}
-    return bool(positions & {"oppose", "conditional_support"})
 
 
 def _format_request(variant: CouncilVariant, state: Council, seat: Seat, phase: str, words: CouncilPromptText) -> str:

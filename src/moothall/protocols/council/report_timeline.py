@@ -114,19 +114,14 @@ def _collect_line_notes(
         for line in lines:
             notes[line.id] = [References((), words.ahead)] if line.id < latest else []
         latest = max([latest, *(line.id for line in lines)])
-    for votes in _group_votes_by_seat(timeline).values():
+    by_seat: dict[tuple[SeatId, int], list[CouncilLine]] = {}
+    for vote in (line for line in timeline.state.lines if line.said.type == "vote"):
+        by_seat.setdefault((vote.seat, vote.round), []).append(vote)
+    for votes in by_seat.values():
         for earlier, later in pairwise(votes):
             notes[earlier.id].append(References((later.id,), words.replaced))
         notes[votes[-1].id] += _describe_vote_status(timeline, votes, words)
     return notes
-
-
-def _group_votes_by_seat(timeline: CouncilTimeline) -> Mapping[tuple[SeatId, int], list[CouncilLine]]:
-    votes: dict[tuple[SeatId, int], list[CouncilLine]] = {}
-    for line in timeline.state.lines:
-        if line.said.type == "vote":
-            votes.setdefault((line.seat, line.round), []).append(line)
-    return votes
 
 
 def _describe_vote_status(timeline: CouncilTimeline, votes: list[CouncilLine], words: CouncilReportText) -> list[References]:

@@ -10,7 +10,7 @@ from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.protocols.council.ballots import CandidateVotes, find_votes
 from moothall.protocols.council.facts import CandidateVote, Contributed, CouncilBallot, DeliberationClosed, Phase, PhaseBegun
-from moothall.protocols.council.motions import Challenge, find_blind_positions, is_about, list_challenges
+from moothall.protocols.council.motions import find_blind_positions, is_about, list_challenges
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
 from moothall.reports.decision import Decision, Dissent, Movement, Obligation, SeatPosition, SourcedClaim, number_obligations
@@ -248,8 +248,10 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
             text = said.said.text.strip() or words.gives_no_reason
             text = text if ballot.position == "oppose" else words.opposes_words.format(reason=text)
             voiced.append(Dissent(seat=ballot.seat, kind="oppose", text=text, entries=(said.id,)))
-    for each in list_challenges(timeline.state):
-        if (each.state == "open" or _is_declined(timeline, each)) and each.line.seat != winner:
+    # What an owner turned down stays dissent, also if it was answered.
+    left = {"open"} if timeline.rules.variant.owner(council.opened) is None else {"open", "answered"}
+    for each in list_challenges(council):
+        if each.state in left and each.line.seat != winner:
             voiced.append(Dissent(seat=each.line.seat, kind="challenge", text=each.line.said.text, entries=(each.line.id,)))
     return tuple(voiced)
 
@@ -277,11 +279,6 @@ def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
     conditions = [(seat, vote) for seat, vote in votes if vote.position == "conditional_support"]
     numbers = timeline.state.votes
     return number_obligations(((seat, vote.condition, vote.due, (numbers[seat],)) for seat, vote in conditions), timeline.settled)
-
-
-def _is_declined(timeline: CouncilTimeline, challenge: Challenge) -> bool:
-    """Whether the owner turned this advice down: it stays dissent, also if it was answered."""
-    return challenge.state == "answered" and timeline.rules.variant.owner(timeline.state.opened) is not None
 
 
 def list_missing_votes(timeline: CouncilTimeline) -> tuple[SeatId, ...]:

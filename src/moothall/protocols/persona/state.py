@@ -218,7 +218,7 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
         reason=state.ended_by or "seats_lost",
         author=state.author,
         support=balance.share,
-        turnout=_compute_turnout(state, stands),
+        turnout=sum(seat.weight for seat in siding) / sum(seat.weight for seat in state.seats),
         positions=positions,
         lost=list_lost_seats(state, stands),
         outcome_uncertain=bool(state.losses) if state.draft is None else is_outcome_uncertain(balance, missing),
@@ -248,11 +248,6 @@ def list_unanswered(state: Meeting) -> tuple[int, ...]:
     """Return the user's inputs that the conclusion says nothing to."""
     answered = {reply.input for reply in state.draft.answers} if state.draft is not None else set()
     return tuple(each.id for each in state.inputs if each.id not in answered)
-
-
-def _compute_turnout(state: Meeting, stands: dict[SeatId, facts.Stand]) -> float:
-    took = sum(seat.weight for seat in state.seats if seat.id in stands and stands[seat.id].verdict != "abstain")
-    return took / sum(seat.weight for seat in state.seats)
 
 
 def collect_last_words(state: Meeting) -> dict[SeatId, facts.Stand]:

@@ -200,17 +200,14 @@ def build_digest(content: str, language: Language) -> str:
     words, content = SPEECH_DIGEST[language], content[:_READ]
     stance, analysis = extract_speech_section(content, 0), extract_speech_section(content, 1)
     stand = extract_first_sentence((stance or content).lstrip(_MARKUP + "\n"))
-    sentences = [line for each in _SENTENCES.split(content) if (line := one_line(each).strip(_MARKUP)) and not _is_head(each)]
+    spoken = [each for each in _SENTENCES.split(content) if not each.lstrip().startswith("#")]
+    sentences = [line for each in spoken if (line := one_line(each).strip(_MARKUP))]
     reason = next((each for each in sentences if _BECAUSE.search(each)), extract_first_sentence(analysis))
     figures = [each for each in sentences if _FIGURE.search(each) and each not in {stand, reason}][:2]
     parts = [words.stand.format(text=stand)]
     parts += [words.figures.format(text=_clip(" ".join(figures)))] if figures else []
     parts += [words.reason.format(text=_clip(reason))] if reason and reason != stand else []
     return " ".join(parts)
-
-
-def _is_head(line: str) -> bool:
-    return line.lstrip().startswith("#")
 
 
 def _clip(text: str) -> str:

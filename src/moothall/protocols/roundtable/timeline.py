@@ -295,7 +295,9 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
     before = len(timeline.lines)
     timeline.add(entry)
     words = timeline.words
-    lines: list[str] = [SpokenLine(_format_speaker(line), line.content) for line in timeline.lines[before:]]
+    # A speech has the number of its file.
+    spoken = [(f"{line.speech.number:03d} " if line.speech else "", line) for line in timeline.lines[before:]]
+    lines: list[str] = [SpokenLine(f"{number}{line.speaker}", line.content) for number, line in spoken]
     match entry.fact:
         case SpeakerSkipped(seat=seat):
             lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.state.absences[-1:]]
@@ -309,8 +311,3 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
         case fact:
             lines += [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
     return lines
-
-
-def _format_speaker(line: RoundtableTimelineLine) -> str:
-    """Who speaks, with the number that its file has."""
-    return line.speaker if line.speech is None else f"{line.speech.number:03d} {line.speaker}"

@@ -56,6 +56,7 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
     decided = [choice.idea] if choice is not None else [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
     votes = [each for idea in decided for each in list_votes(timeline, idea)] if is_over else []
+    backing = [vote for _, vote in (list_votes(timeline, first.idea) if first else ()) if vote.position == "support"]
     # Who reported nothing has no voice in the outcome, nor has one whose ballot was lost.
     voices = {seat for seat, agent in swarm.agents.items() if agent.findings and swarm.ballots.get(seat, agent) is not None}
     conditions = [(seat, vote.reason, "", ()) for seat, vote in votes if vote.position == "conditional_support"]
@@ -71,7 +72,7 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         minds=count_minds(swarm.seat(name) for name in swarm.explorers),
         support=first.support if first else None,
         turnout=first.turnout if first else None,
-        reasons=_build_reasons(timeline, first) if claim is not None else (),
+        reasons=tuple(SourcedClaim(text=vote.reason) for vote in backing if claim is not None and vote.reason),
         positions=_build_positions(timeline, first),
         dissent=tuple(Dissent(seat=seat, kind="oppose", text=vote.reason) for seat, vote in votes if vote.position == "oppose"),
         # The conditions of those who support what was decided (D-22).
@@ -122,11 +123,6 @@ def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, IdeaVot
     ballots = [(seat, ballot) for seat in timeline.state.explorers if (ballot := timeline.state.ballots.get(seat)) is not None]
     votes = [(seat, next((vote for vote in ballot.votes if vote.idea == idea), None)) for seat, ballot in ballots]
     return [(seat, vote) for seat, vote in votes if vote is not None]
-
-
-def _build_reasons(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SourcedClaim, ...]:
-    votes = list_votes(timeline, first.idea) if first is not None else []
-    return tuple(SourcedClaim(text=vote.reason) for _, vote in votes if vote.position == "support" and vote.reason)
 
 
 def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SeatPosition, ...]:

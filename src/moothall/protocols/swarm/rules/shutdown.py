@@ -41,12 +41,10 @@ def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
     """Return who still has to vote. A stopped run spends nothing more."""
     if state.stop is not None or not _is_ballot_held(state):
         return ()
-    has_ideas = bool(list_ballot_ideas(state))
-    return tuple(seat for seat in state.active if seat not in state.ballots and (has_ideas or _rates(state, seat)))
-
-
-def _rates(state: Swarm, seat: SeatId) -> bool:
-    return state.by_evidence and bool(AnswerIndex(state).list_read(seat))
+    missing = tuple(seat for seat in state.active if seat not in state.ballots)
+    if list_ballot_ideas(state):
+        return missing
+    return tuple(seat for seat in missing if state.by_evidence and AnswerIndex(state).list_read(seat))
 
 
 def find_synthesis_writer(state: Swarm) -> SeatId | None:
