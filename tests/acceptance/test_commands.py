@@ -623,6 +623,10 @@ def test_the_doctor_says_what_is_there_and_checks_a_seat(cli: Cli, quiet: str) -
     assert gone["B=script:gone.toml"]["ok"] is False
     assert gone["B=script:gone.toml"]["result"].endswith("gone.toml cannot be read: No such file or directory")
     assert "no  minds" in cli("doctor", code=1).out
+    # What is set once is what `moot run` asks, whatever else is there.
+    (settings := cli.cwd / "settings.toml").write_text('models = ["mailbox"]')
+    found = {check["what"]: check for check in Cli(cli.home, cli.cwd, MOOT_CONFIG=str(settings)).json("doctor")}
+    assert found["minds"] == {"what": "minds", "ok": True, "result": "`moot run` would ask mailbox"}
 
 
 def test_a_reader_that_has_seen_enough_is_no_failure(cli: Cli, waiting: str) -> None:

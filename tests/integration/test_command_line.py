@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import sys
 import time
@@ -16,7 +17,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from moothall.app.session_list import SessionLine
+from moothall.app.user_settings import write_settings
 from moothall.domain.ids import SessionId
+from moothall.errors import FolderUnwritable
 from moothall.surfaces.cli import listing
 from moothall.surfaces.cli.arguments import QUESTIONS, SESSIONS, QuestionText, SessionName
 from moothall.surfaces.cli.main import FIRST, GROUPS, LazyCommand, main
@@ -196,6 +199,26 @@ def test_the_home_can_be_set(home: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     call("config", "set", "home", str(home / "elsewhere"))
     hold("there")
     assert (home / "elsewhere" / "ledger.db").exists()
+
+
+def test_a_device_or_a_pipe_is_written_to_and_never_replaced(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root's `-o /dev/null` would take it from every program of the machine."""
+    os.mkfifo(home / "pipe")
+    reader = os.open(home / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    hold("s")
+    assert call("export", "s", "minutes", "-o", str(home / "pipe")).exit_code == 0
+    assert os.read(reader, 1000).startswith(b"# Minutes")
+    monkeypatch.setenv("MOOT_CONFIG", str(home / "pipe"))
+    with pytest.raises(FolderUnwritable, match="is not a file, and stores no settings"):
+        write_settings(os.environ, {"money": 1.0})
+    assert (home / "pipe").is_fifo()
+    os.close(reader)
+
+
+def test_panels_are_in_the_language_of_the_reader(home: Path) -> None:
+    call("config", "set", "language", "zh")
+    assert "公司董事会" in call("panel").output
+    assert call("panel", "board", "--toml", "--language", "de").output.startswith('name = "board"\nlanguage = "en"')
 
 
 def test_completion_is_installed_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

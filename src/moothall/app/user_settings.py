@@ -71,6 +71,8 @@ def write_settings(environ: Mapping[str, str], settings: Mapping[str, Any]) -> N
     from moothall.disk.private import make_private_folder, write_atomically
 
     path = resolve_settings_file(environ)
+    if path.exists() and not path.is_file():
+        raise FolderUnwritable(f"{path} is not a file, and stores no settings; name another in MOOT_CONFIG")
     lines = _format_lines({name: value for name, value in settings.items() if name != TOOLS})
     for name, table in settings.get(TOOLS, {}).items():
         lines += [f"\n[{TOOLS}.{json.dumps(name)}]\n", *_format_lines(table)]

@@ -116,6 +116,11 @@ def replace_atomically(path: Path, *, sole: bool = False) -> Iterator[TextIO]:
 
     A `sole` writer, who holds a lock, reuses one fixed draft name and so removes what a crashed writer left behind.
     """
+    if path.exists() and (not path.is_file() or path.parent == Path("/dev")):
+        # A device or a pipe is written to: a rename would put a file in the place of /dev/null, for every program of the machine.
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        return
     # The draft lies in the same folder: a rename is atomic only within one file system.
     draft = path.with_name(f".{path.name[:80]}.new" if sole else f".moot-{secrets.token_hex(8)}")
     if sole:

@@ -42,7 +42,7 @@ from moothall.surfaces.api.roundtable import (
 )
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli import roundtable_output as shown
-from moothall.surfaces.cli.main import LazyGroup
+from moothall.surfaces.cli.main import LazyGroup, guess_language
 from moothall.surfaces.cli.operations import Command, call_command, call_here, perform, read_dash
 from moothall.surfaces.cli.options import Duration, HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.output import CommandResult, Note
@@ -401,7 +401,7 @@ _add_command(
 
 
 @roundtable.command()
-@click.option("--language", type=click.Choice(list_languages()), default="en", show_default=True)
+@click.option("--language", type=click.Choice(list_languages()), default=guess_language, show_default="yours")
 def guide(language: Language) -> None:
     """Print GUIDE.md, the whole protocol for agents that have only files."""
     sys.stdout.write(read_guide(language))

@@ -19,16 +19,19 @@ from moothall.app.outages import CHECK_SECONDS
 from moothall.app.panels import list_presets, load_panel, load_preset, parse_seat_word
 from moothall.app.plugins import load_plugins
 from moothall.app.seats import LOCAL_SERVERS, SEARCH, discover_platforms
+from moothall.app.user_settings import read_settings
 from moothall.app.version import VERSION
 from moothall.domain.facts import Language
 from moothall.errors import DISTRIBUTION, BadSetting, FolderUnwritable, MissingExtra, MootError, describe_install
-from moothall.locale.texts import list_languages
+from moothall.locale.texts import find_translation, list_languages
 from moothall.participants import local_model, semantic_similarity
 from moothall.participants.platforms import find_key_variable
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.output import CommandResult, json_command
 
-EXTRAS = {"acp": "acp", "anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
+EXTRAS = ("a2a", "acp", "anthropic", "google", "notify", "otel", "pdf", "postgres", "workers")
+MODULES = ("fasta2a", "acp", "anthropic", "google.genai", "apprise", "opentelemetry.sdk", "pypdf", "asyncpg", "psycopg")
 
 START_FILES = {
     "bash": (".bashrc", 'command -v {name} >/dev/null && eval "$({variable}=bash_source {name})"'),
@@ -40,7 +43,7 @@ START_FILES = {
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--language", type=click.Choice(list_languages()), default="en", show_default=True)
+@click.option("--language", type=click.Choice(list_languages()), default=guess_language, show_default="yours")
 @click.option("--toml", is_flag=True, help="Print the panel's file, as a start for your own.")
 @json_command
 async def panel(name: str | None, language: Language, toml: bool) -> CommandResult:
@@ -57,7 +60,7 @@ async def panel(name: str | None, language: Language, toml: bool) -> CommandResu
         return CommandResult(json=rows, lines=[f"{each.name:14} {each.title}: {each.description}" for each in panels])
     chosen = load_panel(name, language, os.environ)
     if toml and name in list_presets():
-        file = files("moothall.app") / "presets" / f"{name}.{language}.toml"
+        file = find_translation(Path(str(files("moothall.app") / "presets")), name, language, "toml")
         return CommandResult(json=chosen, lines=[file.read_text(encoding="utf-8").rstrip("\n")])
     seats = [
         f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n" for seat in chosen.seats
@@ -143,8 +146,8 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
     checks = [DoctorCheck("moot", True, f"{VERSION} on Python {machine.python_version()}, home {resolve_home(os.environ)}")]
     checks.append(await _check_ledger())
     async with Moot(environ=_with_memory_ledger()) as moot:
-        discovered = await discover_platforms(moot.environ, moot.seating)
-        checks += await asyncio.gather(*(_check_platform(moot, text) for text in discovered.models))
+        discovered, chosen = await discover_platforms(moot.environ, moot.seating), read_settings(os.environ).get("models", [])
+        checks += await asyncio.gather(*(_check_platform(moot, text) for text in dict.fromkeys([*chosen, *discovered.models])))
         if not discovered.models:
             names = [str(find_key_variable(each)) for each in ("openai", "anthropic", "google", "openrouter", "mistral")]
             checks.append(DoctorCheck("providers", None, f"no key set; set {', '.join(names)} or another provider's"))
@@ -156,22 +159,13 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
         checks.append(await _check_search(moot))
         checks += await asyncio.gather(*(_check_platform(moot, word) for word in seats))
     checks += [DoctorCheck(f"plugin {fault.name}", False, str(fault)) for fault in load_plugins().faults]
-    for extra, module in EXTRAS.items():
-        is_there = _has_module(module)
-        checks.append(
-            DoctorCheck(f"{DISTRIBUTION}[{extra}]", is_there or None, "installed" if is_there else describe_install(extra))
-        )
-    refused = {check.what for check in checks if check.ok is False}
-    if not discovered.best:
-        missing = f"none found: set a provider's key, start Ollama, or {describe_install('embedded')} and `moot setup embedded`"
-        checks.append(DoctorCheck("minds", False, missing))
-    elif refused & set(discovered.best):
-        checks.append(
-            DoctorCheck("minds", False, f"`moot run` would ask {', '.join(discovered.best)}, and not all of them answer")
-        )
-    else:
-        checks.append(DoctorCheck("minds", True, f"`moot run` would use {', '.join(discovered.best)}"))
-    return checks
+    for extra, module in zip(EXTRAS, MODULES, strict=True):
+        is_ok = _has_module(module) or None
+        checks.append(DoctorCheck(f"{DISTRIBUTION}[{extra}]", is_ok, "installed" if is_ok else describe_install(extra)))
+    best, refused = chosen or discovered.best, {check.what for check in checks if check.ok is False}
+    missing = f"none found: set a provider's key, start Ollama, or {describe_install('embedded')} and `moot setup embedded`"
+    asked = f"`moot run` would ask {', '.join(best)}{', and not all of them answer' if refused & set(best) else ''}"
+    return [*checks, DoctorCheck("minds", bool(best) and not refused & set(best), asked if best else missing)]
 
 
 async def _check_agents(moot: Moot) -> list[DoctorCheck]:
