@@ -70,7 +70,7 @@ def test_an_approval_still_counts_and_beside_a_choice_the_choice_does() -> None:
     assert read_vote(table, "ada", position="support").position == "support"
     assert read_vote(table, "ada", position="oppose", choice="SQLite").position == "oppose"
     assert read_vote(table, "ada", position="support", choice="SQLite").position == "oppose"
-    with pytest.raises(BadAnswer):
+    with pytest.raises(BadAnswer, match=r"a vote needs a choice \(Postgres, SQLite, Files\) or a position"):
         read_vote(table, "ada", choice="Oracle")
 
 

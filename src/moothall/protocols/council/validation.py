@@ -59,7 +59,9 @@ class ContributionValidator:
         if said.type != "vote":
             return "a ballot belongs to a vote" if said.ballot else None
         if said.position is None and not said.ballot:
-            return "a vote needs a position: support, conditional_support, oppose or abstain"
+            options = ", ".join(self._state.opened.subject.options)
+            choice = f"a choice ({options}) or " if options else ""
+            return f"a vote needs {choice}a position: support, conditional_support, oppose or abstain"
         candidates = find_candidate_ids(self._variant, self._state)
         is_outside = self._state.seat(self._seat).is_outside
         if (
