@@ -38,6 +38,9 @@ def test_it_answers_requests_of_the_newest_revision_without_a_handshake(cli: Cli
     with Stdio(cli) as stdio:
         call = {"name": "list_deliberations", "arguments": {}, "_meta": meta}
         assert stdio.request("tools/call", call)["structuredContent"] == {"deliberations": []}
+        # A client may cut a text in the middle of a character: its call is answered, too.
+        half = {"name": "search_decisions", "arguments": {"query": "half \ud83d"}, "_meta": meta}
+        assert not stdio.request("tools/call", half).get("isError")
         assert stdio.ended() == (0, "")
 
 

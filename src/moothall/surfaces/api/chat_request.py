@@ -199,11 +199,10 @@ def read_text(message: ChatMessage, language: Language = "en") -> str:
 
 
 def _read_plain_text(message: ChatMessage) -> str:
-    if not isinstance(message.content, list):
-        return read_text(message)
-    return read_text(
-        ChatMessage(role=message.role, content=[each for each in message.content if isinstance(each, str) or _is_text(each)])
-    )
+    content = message.content
+    if isinstance(content, list):
+        content = [each for each in content if isinstance(each, str) or _is_text(each)]
+    return read_text(ChatMessage(role=message.role, content=content))
 
 
 def _is_text(part: dict[str, Any]) -> bool:

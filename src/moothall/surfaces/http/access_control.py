@@ -144,7 +144,7 @@ class AccessControl:
     def _refuse_other_origin(self, request: Request) -> Response | None:
         """The refusal of a request that a page of another origin made."""
         host = request.headers.get("host", "")
-        if self._is_local and not is_loopback(_parse_host_name(host)):
+        if self._is_local and not is_loopback(split_address(f"//{host}").hostname or ""):
             return PlainTextResponse(f"this server is not called {host[:100]!r}\n", 421)
         origin = request.headers.get("origin")
         if origin is not None and not _is_from(origin, host):
@@ -245,11 +245,6 @@ def _add_safe_headers(send: Send) -> Send:
 def _parse_secret(request: Request) -> str:
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else ""
-
-
-def _parse_host_name(host: str) -> str:
-    """The host without its port; empty for what is none."""
-    return split_address(f"//{host}").hostname or ""
 
 
 def _is_from(origin: str, host: str) -> bool:
