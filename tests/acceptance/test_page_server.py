@@ -132,6 +132,8 @@ def test_the_page_is_served_with_a_strict_policy_and_by_its_tag(server: Server) 
     assert server.local.get("/", if_none_match=home.headers["etag"]).status == 304
     for path in ("/page/..%2fapp.py", "/page/%2e%2e/app.py", "/page/nothing.js", "/page/", "/s/", "/elsewhere"):
         assert server.local.get(path).status == 404, path
+    lost = server.local.request("POST", "/rcp", b"{}")
+    assert (lost.status, "calls go to /rpc" in lost.body.decode()) == (404, True)
     for path in ("/", "/me", "/healthz", "/page/nothing.js"):
         headers = server.local.get(path).headers
         assert headers["content-security-policy"] == POLICY, path

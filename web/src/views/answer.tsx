@@ -10,6 +10,7 @@ import { Action, Loading, Notice, useLoad } from "../parts";
 import { call, describeError, newKey } from "../rpc";
 import { readStored, writeStored } from "../storage";
 import type { Item, PersonAsk, PersonStep, View } from "../wire";
+import { USER } from "./panel";
 
 /** Answers are of now, wherever the timeline stands. */
 export function AnswerPanel({ meeting, seat }: { meeting: Meeting; seat: string }) {
@@ -263,7 +264,7 @@ function readDraft(name: string, steps: PersonStep[]): Record<string, string> {
 function describeEntry(item: Item): string {
   const [block] = item.blocks;
   const words = block?.kind === "card" ? collectWords(block.blocks.slice(0, 1)) : "";
-  return `#${item.entry} ${item.seat ?? ""}: ${shortenText(words, 60)}`;
+  return `#${item.entry} ${item.seat === USER ? say("user") : (item.seat ?? "")}: ${shortenText(words, 60)}`;
 }
 
 interface StepProps {

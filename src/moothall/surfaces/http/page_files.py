@@ -74,6 +74,8 @@ class PageFiles:
         return response
 
     async def get_index(self, request: Request, missing: Exception | None = None) -> Response:
+        if request.method not in {"GET", "HEAD"}:
+            return PlainTextResponse("there is nothing to call here; calls go to /rpc, /openrpc.json describes them\n", 404)
         return self.build_index(request, 200 if missing is None else 404)
 
     async def get_file(self, request: Request) -> Response:
