@@ -276,11 +276,9 @@ def _open_failing_circuits(breakers: Breakers, touched: Mapping[str, Circuit], a
         else circuit
         for name, circuit in touched.items()
     }
-    circuits = {**breakers.circuits, **checked}
+    others = {name: circuit for name, circuit in breakers.circuits.items() if name not in checked}
     # Empty circuits are dropped, so that memory does not grow with every scope that was ever named.
-    for name in [name for name, circuit in checked.items() if circuit == Circuit()]:
-        del circuits[name]
-    return replace(breakers, circuits=circuits)
+    return replace(breakers, circuits=others | {name: each for name, each in checked.items() if each != Circuit()})
 
 
 def _is_failing(policy: Policy, scope: str, recent: Sequence[Failure]) -> bool:

@@ -313,10 +313,8 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
     match entry.fact:
         case facts.TokenIssued() as fact:
             tokens.setdefault(fact.id, _StoredToken(token=copy_fields(Token, fact, issued_at=entry.at), digest=fact.digest))
-            return state
         case facts.TokenRevoked(id=name) if name in tokens:
             tokens[name] = replace(tokens[name], token=replace(tokens[name].token, revoked_at=entry.at))
-            return state
         case facts.TicketIssued(id=name) as fact:
             # Those that have expired are forgotten here, so that the state does not grow with every start of a server.
             valid = {each: ticket for each, ticket in state.tickets.items() if ticket.expires > entry.at}
@@ -328,8 +326,7 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
             return replace(state, logins=logins, tickets=tickets)
         case facts.LoginEnded(id=name):
             return replace(state, logins={each: login for each, login in state.logins.items() if each != name})
-        case _:
-            return state
+    return state
 
 
 def _check(role: facts.Role, lasts: timedelta, session: str, seat: str) -> None:
