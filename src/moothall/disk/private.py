@@ -116,7 +116,7 @@ def replace_atomically(path: Path, *, sole: bool = False) -> Iterator[TextIO]:
 
     A `sole` writer, who holds a lock, reuses one fixed draft name and so removes what a crashed writer left behind.
     """
-    if path.exists() and (not path.is_file() or path.parent == Path("/dev")):
+    if path.parent == Path("/dev") or (path.exists() and not path.is_file() and not path.is_symlink()):
         # A device or a pipe is written to: a rename would put a file in the place of /dev/null, for every program of the machine.
         with path.open("w", encoding="utf-8", newline="\n") as file:
             yield file
