@@ -82,28 +82,31 @@ MAX_STANCE_LENGTH = 60
 
 
 def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
-    form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
+    return _build_rules(MeetingAsk(state=state, ask=ask))
+
+
+def _build_rules(asked: MeetingAsk) -> AnswerRules:
+    form = FORMS[asked.ask.kind]
     return AnswerRules(
         form=form,
         fills=form.find_fills(asked),
-        normalize=partial(drop_unknown_references, state),
+        normalize=partial(drop_unknown_references, asked.state),
         person=partial(build_person_ask, asked),
     )
 
 
 def build_brief(state: Meeting, ask: Ask) -> Brief:
     words = PERSONA_PROMPT[state.opened.language]
-    seat = state.seat(ask.seat)
     form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
     memory = _choose_memory(state, ask.kind)
     # Who answers blind is not told who else sits there.
-    table = () if ask.kind == "position" else tuple((other.id, other.stance) for other in state.seats)
-    before = state.positions.get(seat.id)
-    own_words = state.own_words.get(seat.id, "" if before is None else before.position)
+    table = () if ask.kind == "position" else tuple([(other.id, other.stance) for other in state.seats])
+    before = state.positions.get(ask.seat)
+    own_words = state.own_words.get(ask.seat, "" if before is None else before.position)
     return fill_brief(
         state,
         ask,
-        build_answer_rules(state, ask),
+        _build_rules(asked),
         system=words.system,
         nth=_count_ask(state, ask),
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own_words),
@@ -111,10 +114,10 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         own=build_own_prompt(words, state, asked.seats, ask.kind),
         subject=_find_subject(state, ask.kind),
         # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
-        probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != state.decider else "",
+        probe=words.probe.format(newest=state.about) if ask.kind == "intent" and ask.seat != state.decider else "",
         schema=build_table_schema(form.shape, form.fields, asked),
         # Where there are options, the form lists them.
-        hints={name: hint for name, hint in words.hints.items() if name != "choice" or not state.opened.subject.options},
+        hints={name: hint for name, hint in words.hints.items() if name != "choice"} if asked.options else words.hints,
     )
 
 
