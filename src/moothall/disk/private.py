@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -108,6 +108,15 @@ def write_atomically(path: Path, text: str, *, sole: bool = False) -> None:
         file.write(text)
 
 
+def open_output(path: Path) -> AbstractContextManager[TextIO]:
+    """Open what a user named for a result: a file is replaced, a device or a pipe is written to.
+
+    A rename would put a file in the place of /dev/null, for every program of the machine.
+    """
+    is_special = path.is_relative_to("/dev") or (path.exists() and not path.is_file())
+    return path.open("w", encoding="utf-8", newline="\n") if is_special else replace_atomically(path)
+
+
 @contextmanager
 def replace_atomically(path: Path, *, sole: bool = False) -> Iterator[TextIO]:
     """Open a draft that replaces the file when it is written, durable on return; if writing fails, the old file stays.
@@ -116,11 +125,6 @@ def replace_atomically(path: Path, *, sole: bool = False) -> Iterator[TextIO]:
 
     A `sole` writer, who holds a lock, reuses one fixed draft name and so removes what a crashed writer left behind.
     """
-    if path.parent == Path("/dev") or (path.exists() and not path.is_file() and not path.is_symlink()):
-        # A device or a pipe is written to: a rename would put a file in the place of /dev/null, for every program of the machine.
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
-        return
     # The draft lies in the same folder: a rename is atomic only within one file system.
     draft = path.with_name(f".{path.name[:80]}.new" if sole else f".moot-{secrets.token_hex(8)}")
     if sole:

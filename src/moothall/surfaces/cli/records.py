@@ -14,7 +14,7 @@ import click
 
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
-from moothall.disk.private import replace_atomically
+from moothall.disk.private import open_output
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import RegisteredHead
 from moothall.domain.safe_text import one_line
@@ -93,7 +93,7 @@ async def _write_parts(parts: AsyncIterator[str], output: str) -> None:
     # Before a file is touched: an unknown session leaves it as it is.
     first = [await anext(parts, ""), await anext(parts, "")]
     try:
-        with replace_atomically(Path(output)) as file:
+        with open_output(Path(output)) as file:
             file.writelines(first)
             async for part in parts:
                 file.write(part)

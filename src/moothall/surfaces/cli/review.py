@@ -11,7 +11,7 @@ from moothall.app.moot import Moot
 from moothall.app.opening import open_planned
 from moothall.app.reviews import build_review_options, describe_parts, read_reviewed
 from moothall.app.session_options import Options
-from moothall.disk.private import replace_atomically
+from moothall.disk.private import open_output
 from moothall.domain.ids import parse_session_id
 from moothall.errors import BadSetting
 from moothall.protocols.review.facts import Verdict
@@ -91,7 +91,7 @@ async def _write_forms(moot: Moot, session: str, files: dict[str, str | None]) -
             continue
         text = await moot.export(parse_session_id(session), form)
         try:
-            with replace_atomically(Path(name)) as file:
+            with open_output(Path(name)) as file:
                 file.write(text)
         except OSError as cause:
             raise BadSetting(f"{name} cannot be written: {cause.strerror}; `moot export {session} {form}` writes it") from cause
