@@ -5,7 +5,7 @@ A schema holds no prose: what a field means is said by the prompt, in the langua
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -60,9 +60,19 @@ def narrow_schema(shape: type, required: Iterable[str], optional: Iterable[str] 
 
     A field that may be null is described by what it is otherwise: an answer without it leaves it out.
     """
+    return _narrow(shape, required, optional, changes) if changes else _narrow_plain(shape, tuple(required), tuple(optional))
+
+
+def _narrow(shape: type, required: Iterable[str], optional: Iterable[str], changes: Mapping[str, Schema]) -> dict[str, Any]:
     known, needed = _build_properties(shape), [*required]
     properties = {name: changes.get(name) or known[name] for name in (*needed, *optional)}
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+
+
+@lru_cache(maxsize=256)
+def _narrow_plain(shape: type, required: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
+    # Few for each shape, and asked for again and again. Nobody changes a schema.
+    return _narrow(shape, required, optional, {})
 
 
 def build_table_schema(shape: type, rows: Sequence[AnswerField[Asked]], asked: Asked) -> dict[str, Any]:

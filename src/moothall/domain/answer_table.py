@@ -44,9 +44,21 @@ class StateAsk(Generic[S]):
 def fill_brief(state: ProtocolState, ask: Ask, rules: AnswerRules, *, perception: Perception | None = None, **own: Any) -> Brief:
     """Return the brief of a seat: how its answer is read, the question, and what the protocol says itself (`own`)."""
     opened = state.opened
-    seen = perception or Perception(goal=opened.topic, memory=ContextWindow(window=1))
-    same = {"ask": ask, "seat": state.seat(ask.seat), "language": opened.language, "seed": opened.seed, "nth": 1}
-    return copy_fields(Brief, rules, **{**same, "perception": seen, **own})
+    # Field by field: a brief is built for every ask.
+    return Brief(
+        form=rules.form,
+        fault=rules.fault,
+        person=rules.person,
+        fills=rules.fills,
+        normalize=rules.normalize,
+        reading=rules.reading,
+        ask=ask,
+        seat=state.seat(ask.seat),
+        language=opened.language,
+        seed=opened.seed,
+        perception=perception or Perception(goal=opened.topic, memory=ContextWindow(window=1)),
+        **{"nth": 1, **own},
+    )
 
 
 # Without slots: a generic dataclass with slots cannot be called by its parametrized name.
