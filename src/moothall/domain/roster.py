@@ -103,7 +103,8 @@ def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MAX_SE
         replace(seat, stance=fix_surrogates(seat.stance), instructions=fix_surrogates(seat.instructions)) for seat in seats
     )
     if not fewest <= len(roster) <= most:
-        raise BadRoster(f"a meeting needs {fewest} to {most} seats, not {len(roster)}: add --seat name=platform")
+        change = "add --seat name=platform" if len(roster) < fewest else "leave some out"
+        raise BadRoster(f"a meeting needs {fewest} to {most} seats, not {len(roster)}: {change}")
     seen: dict[str, SeatId] = {}
     for seat in roster:
         if parse_seat_id(seat.id) != seat.id:
