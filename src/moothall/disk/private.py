@@ -113,7 +113,7 @@ def open_output(path: Path) -> AbstractContextManager[TextIO]:
 
     A rename would put a file in the place of /dev/null, for every program of the machine.
     """
-    is_special = path.is_relative_to("/dev") or (path.exists() and not path.is_file())
+    is_special = str(path.parent) in {"/dev", "/dev/fd"} or (path.exists() and not path.is_file())
     return path.open("w", encoding="utf-8", newline="\n") if is_special else replace_atomically(path)
 
 
