@@ -56,7 +56,10 @@ def test_seats_with_ids_of_their_own_sit_together() -> None:
         ([replace(ADA, patience=0.0)], "seat 'ada' has the patience 0.0"),
         ([replace(ADA, patience=math.inf)], "seat 'ada' has the patience inf"),
         ([], "a meeting needs 1 to 64 seats, not 0"),
-        ([build_seat(f"s{number}") for number in range(MAX_SEATS + 1)], f"a meeting needs 1 to 64 seats, not {MAX_SEATS + 1}: leave some out"),
+        (
+            [build_seat(f"s{number}") for number in range(MAX_SEATS + 1)],
+            f"a meeting needs 1 to 64 seats, not {MAX_SEATS + 1}: leave some out",
+        ),
     ],
 )
 def test_seats_that_cannot_sit_together_are_refused(seats: list[object], why: str) -> None:
