@@ -206,3 +206,15 @@ def test_a_question_is_not_taken_for_a_side_question(asked: str) -> None:
     assert answer_side_question(chat(asked)) is None
     assert answer_side_question(chat(asked, max_tokens=4_096)) is None
     assert answer_side_question(chat("Hello.", ("assistant", "Hello!"), asked)) is None
+
+
+def test_a_file_that_comes_again_under_its_name_is_its_new_version() -> None:
+    """G-1: of two in one message both stay, and the opening says that a citation must name one text."""
+
+    def give(*texts: str) -> list[dict[str, Any]]:
+        files = [{"type": "file", "file": {"filename": "plan.md", "file_data": f"data:text/plain,{text}"}} for text in texts]
+        return [*files, {"type": "text", "text": "Do we ship?"}]
+
+    later = read_question(chat(("user", give("one")), ("assistant", "Wait."), ("user", give("two"))))
+    assert [(file.name, file.text) for file in later.files] == [("plan.md", "two")]
+    assert [file.text for file in read_question(chat(("user", give("one", "two")))).files] == ["one", "two"]

@@ -221,7 +221,11 @@ def read_question(chat: ChatRequest) -> Question:
         raise ChatRefused(
             400, f"the question has a part {unread[0]!r}; Moot reads text, files, and pictures in base64", param=place
         )
-    files = [_read_file(part, place) for each in chat.messages for part in _list_parts(each) if _is_file(part)]
+    files: list[ContextFile] = []
+    for each in chat.messages:
+        given = [_read_file(part, place) for part in _list_parts(each) if _is_file(part)]
+        # A file that comes again under its name is its new version.
+        files = [old for old in files if old.name not in {new.name for new in given}] + given
     text = _read_plain_text(message)
     if not text:
         raise ChatRefused(400, "the last message of the user is empty; write a question", param=place)
