@@ -123,7 +123,7 @@ def test_what_is_written_is_not_lost(server: Server, visit: Visit) -> None:
     page.get_by_role("textbox", name="steps").fill("draft, ada: Write it.\ncheck, bob, gate: Is it right?")
     expect(page.get_by_label("What it will take")).to_contain_text("does not ask them itself: me.")
     page.reload()
-    expect(page.get_by_label("The question")).to_have_value("What may it cost?")
+    expect(page.get_by_label("The question", exact=True)).to_have_value("What may it cost?")
 
 
 def test_a_seat_whose_question_cannot_be_loaded_asks_for_it_again(server: Server, visit: Visit) -> None:
