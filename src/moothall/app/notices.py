@@ -83,6 +83,7 @@ class NoticeService:
         """Up to which entry each session was read."""
         self._queues: dict[str, _Queue] = {}
         self._parked: dict[str, int] = {}
+        """The first entry that parked each session, until it is resumed."""
         self._clock_at = 0.0
 
     async def run(self) -> None:

@@ -24,6 +24,8 @@ NOT_GIVEN: Final = object()
 
 S = TypeVar("S", bound=ProtocolState)
 
+_OF_RULES: Final = tuple(each.name for each in fields(AnswerRules))
+
 
 @dataclass(frozen=True, kw_only=True)
 class StateAsk(Generic[S]):
@@ -44,21 +46,10 @@ class StateAsk(Generic[S]):
 def fill_brief(state: ProtocolState, ask: Ask, rules: AnswerRules, *, perception: Perception | None = None, **own: Any) -> Brief:
     """Return the brief of a seat: how its answer is read, the question, and what the protocol says itself (`own`)."""
     opened = state.opened
-    # Field by field: a brief is built for every ask.
-    return Brief(
-        form=rules.form,
-        fault=rules.fault,
-        person=rules.person,
-        fills=rules.fills,
-        normalize=rules.normalize,
-        reading=rules.reading,
-        ask=ask,
-        seat=state.seat(ask.seat),
-        language=opened.language,
-        seed=opened.seed,
-        perception=perception or Perception(goal=opened.topic, memory=ContextWindow(window=1)),
-        **{"nth": 1, **own},
-    )
+    seen = perception or Perception(goal=opened.topic, memory=ContextWindow(window=1))
+    # Not `copy_fields`, which looks for the fields of any two classes: a brief is built for every ask.
+    same: dict[str, Any] = {"nth": 1, **{name: getattr(rules, name) for name in _OF_RULES}, **own}
+    return Brief(ask=ask, seat=state.seat(ask.seat), language=opened.language, seed=opened.seed, perception=seen, **same)
 
 
 # Without slots: a generic dataclass with slots cannot be called by its parametrized name.
