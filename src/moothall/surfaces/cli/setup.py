@@ -30,8 +30,18 @@ from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.output import CommandResult, json_command
 
-EXTRAS = ("a2a", "acp", "anthropic", "google", "notify", "otel", "pdf", "postgres", "workers")
-MODULES = ("fasta2a", "acp", "anthropic", "google.genai", "apprise", "opentelemetry.sdk", "pypdf", "asyncpg", "psycopg")
+EXTRAS = {
+    "a2a": "fasta2a",
+    "acp": "acp",
+    "anthropic": "anthropic",
+    "google": "google.genai",
+    "notify": "apprise",
+    "otel": "opentelemetry.sdk",
+    "pdf": "pypdf",
+    "postgres": "asyncpg",
+    "workers": "psycopg",
+}
+"""Each extra, and a module that it brings."""
 
 START_FILES = {
     "bash": (".bashrc", 'command -v {name} >/dev/null && eval "$({variable}=bash_source {name})"'),
@@ -159,7 +169,7 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
         checks.append(await _check_search(moot))
         checks += await asyncio.gather(*(_check_platform(moot, word) for word in seats))
     checks += [DoctorCheck(f"plugin {fault.name}", False, str(fault)) for fault in load_plugins().faults]
-    for extra, module in zip(EXTRAS, MODULES, strict=True):
+    for extra, module in EXTRAS.items():
         is_ok = _has_module(module) or None
         checks.append(DoctorCheck(f"{DISTRIBUTION}[{extra}]", is_ok, "installed" if is_ok else describe_install(extra)))
     best, refused = chosen or discovered.best, {check.what for check in checks if check.ok is False}
