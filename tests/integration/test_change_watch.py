@@ -1,6 +1,7 @@
 """Many who wait for one session: they share one wait, and one read of what is new."""
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -113,6 +114,27 @@ def test_the_end_of_the_process_and_an_outage_reach_all_who_wait() -> None:
         assert not await watch.wait(name, head, DEADLINE)
 
     hold(work)
+
+
+def test_a_wait_that_is_broken_off_while_the_ledger_fails_is_no_fault_in_the_log() -> None:
+    """D-5: a client that leaves is no traceback."""
+    faults: list[dict[str, Any]] = []
+
+    async def work(moot: Moot, ledger: DistantLedger, session: str) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: faults.append(context))
+        name, head = SessionId(session), (await moot.engine.load_snapshot(SessionId(session))).seq
+        ledger.is_away = True
+        for steps in range(9):
+            for wait in (ChangeWatch(moot.engine, asyncio.Event()).wait(name, head, 9), moot.engine.wait_for_change(name, head)):
+                waiting = asyncio.ensure_future(wait)
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                waiting.cancel()
+                await asyncio.gather(waiting, return_exceptions=True)
+        gc.collect()
+
+    hold(work)
+    assert faults == []
 
 
 def test_a_wait_for_a_seat_that_does_not_exist_is_refused_with_the_seats_that_do() -> None:

@@ -75,10 +75,11 @@ class ChangeWatch:
             return bool(done) and not self._stopping.is_set() and shared.task.result() > 0
         finally:
             shared.sharers -= 1
-            if not shared.sharers and not shared.task.done():
+            if not shared.sharers:
+                # Also one that has failed: its failure then counts as seen, and the event loop does not report it.
                 shared.task.cancel()
-            if not shared.sharers and self._waits.get(session) is shared:
-                del self._waits[session]
+                if self._waits.get(session) is shared:
+                    del self._waits[session]
 
     async def _wait_for_any(self, session: SessionId, after: int) -> int:
         """Wait for a change, or for the end of this process: 0."""

@@ -83,7 +83,7 @@ class NoticeService:
         """Up to which entry each session was read."""
         self._queues: dict[str, _Queue] = {}
         self._parked: dict[str, int] = {}
-        """The first entry that parked each session, until it is resumed."""
+        """The first entry that parked each session, until it is resumed or ends."""
         self._clock_at = 0.0
 
     async def run(self) -> None:
@@ -133,7 +133,7 @@ class NoticeService:
             is_seated = not self._hook.seat or any(seat.id == self._hook.seat for seat in opened.seats)
             for record in await self._moot.ledger.read(session, self._seen.get(session, settled - 1)):
                 entry = self._moot.engine.entry(record)
-                if isinstance(entry.fact, SessionResumed):
+                if isinstance(entry.fact, SessionResumed | Closed):
                     self._parked.pop(session, None)
                 for notice in await self._list_notices(session, opened, entry):
                     if is_seated and entry.at > self._hook.since and notice.id not in ids:

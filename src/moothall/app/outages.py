@@ -5,7 +5,7 @@ that serves or runs sessions can do its work now.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from typing import Final
 
@@ -45,10 +45,10 @@ def iterate_delays(seed: int) -> Iterator[float]:
         delay, number = min(2 * delay, MAX_SECONDS), number + 1
 
 
-def find_retry_delay(snapshot: Snapshot, tries: int, delays: Delays = iterate_delays) -> float | None:
+def find_retry_delay(snapshot: Snapshot, now: datetime, tries: int, delays: Delays) -> float | None:
     """In how many seconds a parked session is looked at again after so many looks; None once it has been parked too long."""
     state = snapshot.session_state
-    if (datetime.now(UTC) - state.at).total_seconds() > MAX_OUTAGE:
+    if (now - state.at).total_seconds() > MAX_OUTAGE:
         return None
     return next(islice(delays(state.opened.seed), tries, None))
 

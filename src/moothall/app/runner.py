@@ -182,7 +182,7 @@ class LocalRunner:
             retry = self._retries[session] = _Retry(loop.time())
             log.warning("session %s is parked: %s", session, parked.reason if parked is not None else "")
         if loop.time() >= retry.due:
-            delay = find_retry_delay(snapshot, retry.tries, self.delays)
+            delay = find_retry_delay(snapshot, self.engine.now(), retry.tries, self.delays)
             if delay is None:
                 log.warning("session %s stays parked; resume it with: moot resume %s", session, session)
                 return

@@ -175,7 +175,7 @@ class SharedRunner:
         return await self.engine.run(snapshot.session, self.seating)
 
     def _settle_parked(self, snapshot: Snapshot, tries: int) -> Settled:
-        delay = find_retry_delay(snapshot, tries, self.delays)
+        delay = find_retry_delay(snapshot, self.engine.now(), tries, self.delays)
         return Settled(status="parked", seen=snapshot.seq, due=delay, tries=tries + 1)
 
 

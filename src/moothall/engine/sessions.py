@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from weakref import WeakValueDictionary
 
 from moothall import errors
@@ -63,6 +64,10 @@ class Sessions:
     @property
     def telemetry(self) -> Telemetry:
         return self._world.telemetry
+
+    def now(self) -> datetime:
+        """The time by the clock that entries are written with."""
+        return self._world.clock.now()
 
     def compute_wait(self, snapshot: Snapshot) -> float | None:
         """In how many seconds the first open ask is overdue, by the clock that judges it; None if none has a deadline."""

@@ -59,7 +59,7 @@ class MemoryState:
 def evolve(book: MemoryState, entry: Entry) -> MemoryState:
     """Apply one more entry and return the same state."""
     book.at = entry.at
-    book.threads = threads.evolve(book.threads, entry)
+    threads.evolve(book.threads, entry)
     match entry.fact:
         case facts.DecisionRecorded() as fact:
             _add_decision(book, entry, fact)

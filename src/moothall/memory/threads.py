@@ -44,8 +44,10 @@ class ThreadVisit:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Thread:
+    """Only `evolve` changes it, in place: a copy per entry would cost its whole length."""
+
     thread: str
     title: str
     category: str
@@ -53,10 +55,11 @@ class Thread:
     created_at: datetime
     status: facts.ThreadStatus = "active"
     note: str = ""
-    decisions: tuple[str, ...] = ()
-    questions: tuple[ThreadQuestion, ...] = ()
-    happenings: tuple[ThreadEvent, ...] = ()
-    visits: tuple[ThreadVisit, ...] = ()
+    decisions: dict[str, None] = field(default_factory=dict)
+    questions: list[ThreadQuestion] = field(default_factory=list)
+    happenings: list[ThreadEvent] = field(default_factory=list)
+    visits: dict[str, ThreadVisit] = field(default_factory=dict)
+    """The last one of each seat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,32 +116,31 @@ class ThreadCatchUp:
     visit: ThreadVisit | None = None
 
 
-def evolve(threads: Threads, entry: Entry) -> Threads:
-    """Return the threads after one more entry; facts about an unknown thread change nothing."""
+def evolve(threads: Threads, entry: Entry) -> None:
+    """Apply one more entry; facts about an unknown thread change nothing."""
     match entry.fact:
         case facts.ThreadCreated() as fact:
-            return _apply_creation(threads, entry, fact)
+            _apply_creation(threads, entry, fact)
         case facts.ThreadJoined(thread=thread, session=decision):
-            return _apply_join(threads, entry, thread, decision)
+            _apply_join(threads, entry, thread, decision)
         case facts.DecisionRecorded() as fact:
-            return _apply_decision(_apply_join(threads, entry, fact.thread, fact.session), entry, fact)
+            _apply_join(threads, entry, fact.thread, fact.session)
+            _apply_decision(threads, entry, fact)
         case facts.OutcomeReviewed() as fact:
             happened = _build_event(entry, "reviewed", text=fact.outcome, by=fact.by, decision=fact.decision_id)
-            return _add_event_to_threads(threads, fact.decision_id, happened)
+            _add_event_to_threads(threads, fact.decision_id, happened)
         case facts.ObligationSettled(decision_id=decision) as fact:
             text = f"{fact.number} {fact.state}" + (f": {fact.note}" if fact.note else "")
-            return _add_event_to_threads(
-                threads, decision, _build_event(entry, "obligation", text=text, by=fact.by, decision=decision)
-            )
+            _add_event_to_threads(threads, decision, _build_event(entry, "obligation", text=text, by=fact.by, decision=decision))
         case (
             facts.ThreadStatusSet(thread=name)
             | facts.ThreadQuestioned(thread=name)
             | facts.ThreadQuestionSettled(thread=name)
             | facts.ThreadVisited(thread=name)
         ) if name in threads.threads:
-            return _with_thread(threads, _evolve_thread(threads.threads[name], entry))
+            _evolve_thread(threads.threads[name], entry)
         case _:
-            return threads
+            pass
 
 
 def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision]) -> ThreadView:
@@ -163,7 +165,7 @@ def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision
 
 def build_catch_up(thread: Thread, seat: str, decisions: Mapping[str, RememberedDecision]) -> ThreadCatchUp:
     """Return the state of a thread, and what happened in it since the seat's last visit."""
-    return build_catch_up_since(thread, seat, decisions, next((visit for visit in thread.visits if visit.seat == seat), None))
+    return build_catch_up_since(thread, seat, decisions, thread.visits.get(seat))
 
 
 def build_catch_up_since(
@@ -198,75 +200,53 @@ def _build_event(
     return ThreadEvent(seq=entry.seq, at=entry.at, kind=kind, text=text, by=by, decision_id=decision, question=question)
 
 
-def _with_thread(threads: Threads, thread: Thread) -> Threads:
-    threads.threads[thread.thread] = thread
-    return threads
-
-
-def _with_event(thread: Thread, happened: ThreadEvent) -> Thread:
-    return replace(thread, happenings=(*thread.happenings, happened))
-
-
-def _add_event_to_threads(threads: Threads, decision: str, happened: ThreadEvent) -> Threads:
+def _add_event_to_threads(threads: Threads, decision: str, happened: ThreadEvent) -> None:
     for name in threads.belongs.get(decision, ()):
-        threads = _with_thread(threads, _with_event(threads.threads[name], happened))
-    return threads
+        threads.threads[name].happenings.append(happened)
 
 
-def _apply_creation(threads: Threads, entry: Entry, fact: facts.ThreadCreated) -> Threads:
-    if fact.thread in threads.threads:
-        return threads
-    thread = Thread(thread=fact.thread, title=fact.title, category=fact.category, by=fact.by, created_at=entry.at)
-    return _with_thread(threads, _with_event(thread, _build_event(entry, "created", text=fact.title, by=fact.by)))
+def _apply_creation(threads: Threads, entry: Entry, fact: facts.ThreadCreated) -> None:
+    if fact.thread not in threads.threads:
+        threads.threads[fact.thread] = thread = copy_fields(Thread, fact, created_at=entry.at)
+        thread.happenings.append(_build_event(entry, "created", text=fact.title, by=fact.by))
 
 
-def _apply_join(threads: Threads, entry: Entry, name: str, decision: str) -> Threads:
+def _apply_join(threads: Threads, entry: Entry, name: str, decision: str) -> None:
     thread = threads.threads.get(name)
-    if thread is None or decision in thread.decisions:
-        return threads
-    joined = _with_event(
-        replace(thread, decisions=(*thread.decisions, decision)), _build_event(entry, "joined", decision=decision)
-    )
-    threads.belongs[decision] = (*threads.belongs.get(decision, ()), name)
-    return _with_thread(threads, joined)
+    if thread is not None and decision not in thread.decisions:
+        thread.decisions[decision] = None
+        thread.happenings.append(_build_event(entry, "joined", decision=decision))
+        threads.belongs[decision] = (*threads.belongs.get(decision, ()), name)
 
 
-def _apply_decision(threads: Threads, entry: Entry, fact: facts.DecisionRecorded) -> Threads:
+def _apply_decision(threads: Threads, entry: Entry, fact: facts.DecisionRecorded) -> None:
     """Record the end of a session: the questions that it left open become open in its threads."""
-    threads = _add_event_to_threads(
-        threads, fact.session, _build_event(entry, "decided", text=fact.text or "", decision=fact.session)
-    )
+    happened = _build_event(entry, "decided", text=fact.text or "", decision=fact.session)
+    _add_event_to_threads(threads, fact.session, happened)
     for name in threads.belongs.get(fact.session, ()):
-        thread = threads.threads[name]
         for question in fact.open_questions:
-            thread = _with_question(thread, entry, question, fact.session)
-        threads = _with_thread(threads, thread)
-    return threads
+            _add_question(threads.threads[name], entry, question, fact.session)
 
 
-def _with_question(thread: Thread, entry: Entry, text: str, by: str) -> Thread:
+def _add_question(thread: Thread, entry: Entry, text: str, by: str) -> None:
     number = len(thread.questions) + 1
-    question = ThreadQuestion(number=number, text=text, by=by, asked_at=entry.at)
-    happened = _build_event(entry, "asked", text=text, by=by, question=number)
-    return _with_event(replace(thread, questions=(*thread.questions, question)), happened)
+    thread.questions.append(ThreadQuestion(number=number, text=text, by=by, asked_at=entry.at))
+    thread.happenings.append(_build_event(entry, "asked", text=text, by=by, question=number))
 
 
-def _evolve_thread(thread: Thread, entry: Entry) -> Thread:
-    """Return a thread after one more entry that names it."""
+def _evolve_thread(thread: Thread, entry: Entry) -> None:
+    """Apply one more entry that names the thread."""
     match entry.fact:
         case facts.ThreadStatusSet(status=status, note=note, by=by):
-            happened = _build_event(entry, "status", text=f"{status}: {note}" if note else status, by=by)
-            return _with_event(replace(thread, status=status, note=note), happened)
+            thread.status, thread.note = status, note
+            thread.happenings.append(_build_event(entry, "status", text=f"{status}: {note}" if note else status, by=by))
         case facts.ThreadQuestioned(question=question, by=by):
-            return _with_question(thread, entry, question, by)
+            _add_question(thread, entry, question, by)
         case facts.ThreadQuestionSettled(number=number, by=by) if 1 <= number <= len(thread.questions):
             asked = thread.questions[number - 1]
-            settled = replace(asked, settled_by=by, settled_at=entry.at)
-            questions = tuple(settled if one is asked else one for one in thread.questions)
-            happened = _build_event(entry, "settled", text=asked.text, by=by, question=asked.number)
-            return _with_event(replace(thread, questions=questions), happened)
+            thread.questions[number - 1] = replace(asked, settled_by=by, settled_at=entry.at)
+            thread.happenings.append(_build_event(entry, "settled", text=asked.text, by=by, question=number))
         case facts.ThreadVisited(seat=seat):
-            others = tuple(visit for visit in thread.visits if visit.seat != seat)
-            return replace(thread, visits=(*others, ThreadVisit(seat=seat, seq=entry.seq, at=entry.at)))
+            thread.visits[seat] = ThreadVisit(seat=seat, seq=entry.seq, at=entry.at)
         case _:
-            return thread
+            pass
