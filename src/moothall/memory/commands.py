@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from hashlib import sha256
 
 from moothall.domain.facts import Fact
+from moothall.domain.limits import validate_limits
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import normalize_label
 from moothall.errors import BadRoster, BadSetting, KeyReused, UnknownDecision, UnknownThread
 from moothall.memory import breakers, track_records
 from moothall.memory.breakers import FAILED, SoloRequest, SoloVerdict
-from moothall.memory.facts import KeyUsed, OutcomeReviewed, SoloBlocked, SoloDecided, ThreadCreated, ThreadQuestionSettled
+from moothall.memory.facts import KeyUsed, OutcomeReviewed, SoloBlocked, SoloDecided, ThreadCreated
 from moothall.memory.memory_state import MemoryState
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.memory.threads import Thread, ThreadCatchUp, ThreadVisit, build_catch_up_since
@@ -57,6 +58,14 @@ class KeyedCall:
     @property
     def digest(self) -> str:
         return sha256(json.dumps(self.words, ensure_ascii=True, default=asdict).encode()).hexdigest()
+
+
+def build_keyed_call(name: str, fact: Fact, key: str) -> KeyedCall:
+    """Return the call that records a fact: by whom the fact says, in the words of its other fields. Raises BadSetting."""
+    validate_limits(fact)
+    words = {each.name: getattr(fact, each.name) for each in fields(fact)}
+    by = words.pop("by", "")
+    return KeyedCall(call=name, by=by, key=key, words=tuple(words.values()))
 
 
 def find_earlier_use(book: MemoryState, call: KeyedCall) -> KeyUsed | None:
@@ -188,13 +197,9 @@ def rebuild_catch_up(book: MemoryState, thread: Thread, seat: str, text: str) ->
     return build_catch_up_since(thread, seat, book.decisions, visit, int(missed))
 
 
-def build_settlement_facts(thread: Thread, fact: ThreadQuestionSettled) -> Sequence[Fact]:
-    """Return the fact, or nothing if the question is settled already; raises BadSetting."""
-    question = next((one for one in thread.questions if one.number == fact.number), None)
+def is_question_settled(thread: Thread, number: int) -> bool:
+    """Whether a question is settled already; raises BadSetting when the thread has none of this number."""
+    question = next((one for one in thread.questions if one.number == number), None)
     if question is None:
-        raise BadSetting(f"thread {thread.thread!r} has no question {fact.number}; it has {len(thread.questions)}")
-    return () if question.settled_at is not None else (fact,)
-
-
-def has_open_question(thread: Thread, question: str) -> bool:
-    return any(one.text == question and one.settled_at is None for one in thread.questions)
+        raise BadSetting(f"thread {thread.thread!r} has no question {number}; it has {len(thread.questions)}")
+    return question.settled_at is not None

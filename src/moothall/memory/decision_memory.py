@@ -148,8 +148,7 @@ class DecisionMemory:
         Raises UnknownDecision, KeyReused, and BadSetting if outcome and choice contradict each other.
         """
         fact = facts.OutcomeReviewed(decision_id=decision, outcome=outcome, choice=choice, note=note, by=by)
-        validate_limits(fact)
-        call = commands.KeyedCall(call="review", by=by, key=key, words=(decision, outcome, choice, note))
+        call = commands.build_keyed_call("review", fact, key)
         done = await self._record_once(call, lambda book: (None, commands.build_review_facts(book, fact)))
         return done.book.decisions[decision]
 
@@ -183,8 +182,7 @@ class DecisionMemory:
         Raises UnknownDecision, KeyReused, and BadSetting for a number that the decision does not have.
         """
         fact = facts.ObligationSettled(decision_id=decision, number=number, state=state, note=note, by=by)
-        validate_limits(fact)
-        call = commands.KeyedCall(call="settle_obligation", by=by, key=key, words=(decision, number, state, note))
+        call = commands.build_keyed_call("settle_obligation", fact, key)
         done = await self._record_once(
             call, lambda book: (None, build_obligation_facts(commands.get_decision(book, decision), fact))
         )
@@ -293,12 +291,10 @@ class DecisionMemory:
         done = await self._record_once(call, lambda book: commands.build_thread_facts(book, wanted), describe=str)
         return threads.build_thread_view(done.book.threads.threads[done.result or done.earlier], done.book.decisions)
 
-    async def join_thread(self, thread: str, decision: str, *, by: str = "", key: str = "") -> ThreadView:
+    async def join_thread(self, thread: str, decision: str) -> ThreadView:
         """Add a session to a thread, while it runs or later; raises UnknownThread."""
         fact = facts.ThreadJoined(thread=thread, session=decision)
-        validate_limits(fact)
-        call = commands.KeyedCall(call="join_thread", by=by, key=key, words=(thread, decision))
-        return await self._record_in_thread(thread, call, lambda current: () if decision in current.decisions else (fact,))
+        return await self._record_in_thread("join_thread", fact, "", lambda current: decision in current.decisions)
 
     async def resume_thread(self, thread: str, seat: str, *, key: str = "") -> ThreadCatchUp:
         """Return a thread and what the seat has missed; the visit is recorded, and a paused thread becomes active again.
@@ -332,27 +328,26 @@ class DecisionMemory:
     ) -> ThreadView:
         """Pause, complete, block or reactivate a thread; raises UnknownThread, KeyReused."""
         fact = facts.ThreadStatusSet(thread=thread, status=status, note=note, by=by)
-        validate_limits(fact)
-        call = commands.KeyedCall(call="set_thread_status", by=by, key=key, words=(thread, status, note))
         return await self._record_in_thread(
-            thread, call, lambda current: () if (current.status, current.note) == (status, note) else (fact,)
+            "set_thread_status", fact, key, lambda current: (current.status, current.note) == (status, note)
         )
 
     async def ask_in_thread(self, thread: str, question: str, *, by: str = "", key: str = "") -> ThreadView:
         """Record an open question in a thread; asking it again while it is open is the same question."""
         fact = facts.ThreadQuestioned(thread=thread, question=question, by=by)
-        validate_limits(fact)
-        call = commands.KeyedCall(call="ask_in_thread", by=by, key=key, words=(thread, question))
         return await self._record_in_thread(
-            thread, call, lambda current: () if commands.has_open_question(current, question) else (fact,)
+            "ask_in_thread",
+            fact,
+            key,
+            lambda current: any(one.text == question and one.settled_at is None for one in current.questions),
         )
 
     async def settle_question(self, thread: str, number: int, *, by: str = "", key: str = "") -> ThreadView:
         """Record that a question is answered; raises BadSetting if the thread has no such number."""
         fact = facts.ThreadQuestionSettled(thread=thread, number=number, by=by)
-        validate_limits(fact)
-        call = commands.KeyedCall(call="settle_question", by=by, key=key, words=(thread, number))
-        return await self._record_in_thread(thread, call, lambda current: commands.build_settlement_facts(current, fact))
+        return await self._record_in_thread(
+            "settle_question", fact, key, lambda current: commands.is_question_settled(current, number)
+        )
 
     async def threads(self) -> list[ThreadView]:
         """Return all threads, the one that changed last first."""
@@ -377,8 +372,7 @@ class DecisionMemory:
         """Close a circuit by hand and forget its failures; an unknown one is left unchanged."""
         name = breakers.parse_scope(scope)
         fact = facts.CircuitReset(scope=name, by=by, note=note)
-        validate_limits(fact)
-        call = commands.KeyedCall(call="reset_circuit", by=by, key=key, words=(name, note))
+        call = commands.build_keyed_call("reset_circuit", fact, key)
         done = await self._record_once(call, lambda book: (None, (fact,) if name in book.breakers.circuits else ()))
         return breakers.build_circuit_view(done.book.breakers, name, self._now(done.book))
 
@@ -446,10 +440,14 @@ class DecisionMemory:
         return _Recorded(book=book, result=results[-1], earlier=earlier[-1])
 
     async def _record_in_thread(
-        self, thread: str, call: commands.KeyedCall, choose: Callable[[Thread], Sequence[Fact]]
+        self, name: str, fact: facts.ThreadFact, key: str, is_recorded: Callable[[Thread], bool]
     ) -> ThreadView:
-        done = await self._record_once(call, lambda book: (None, choose(commands.get_thread(book, thread))))
-        return threads.build_thread_view(done.book.threads.threads[thread], done.book.decisions)
+        """Append a fact about a thread, unless the thread as it is says the same already."""
+        done = await self._record_once(
+            commands.build_keyed_call(name, fact, key),
+            lambda book: (None, () if is_recorded(commands.get_thread(book, fact.thread)) else (fact,)),
+        )
+        return threads.build_thread_view(done.book.threads.threads[fact.thread], done.book.decisions)
 
 
 def _list_names(what: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -196,45 +196,47 @@ class ThreadCreated(Fact):
     by: Name = ""
 
 
-@add_kind(MEMORY_KINDS, "memory.thread_joined")
-class ThreadJoined(Fact):
-    """A session belongs to a thread."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadFact(Fact):
+    """A fact about a thread that exists."""
 
     thread: str
+
+
+@add_kind(MEMORY_KINDS, "memory.thread_joined")
+class ThreadJoined(ThreadFact):
+    """A session belongs to a thread."""
+
     session: RequiredName
 
 
 @add_kind(MEMORY_KINDS, "memory.thread_status_set")
-class ThreadStatusSet(Fact):
-    thread: str
+class ThreadStatusSet(ThreadFact):
     status: ThreadStatus
     note: Line = ""
     by: Name = ""
 
 
 @add_kind(MEMORY_KINDS, "memory.thread_questioned")
-class ThreadQuestioned(Fact):
+class ThreadQuestioned(ThreadFact):
     """An open question was added to a thread; it gets the thread's next number."""
 
-    thread: str
     question: RequiredLine
     by: Name = ""
 
 
 @add_kind(MEMORY_KINDS, "memory.thread_question_settled")
-class ThreadQuestionSettled(Fact):
+class ThreadQuestionSettled(ThreadFact):
     """The question of this number is no longer open."""
 
-    thread: str
     number: Number
     by: Name = ""
 
 
 @add_kind(MEMORY_KINDS, "memory.thread_visited")
-class ThreadVisited(Fact):
+class ThreadVisited(ThreadFact):
     """A seat was shown the state of the thread."""
 
-    thread: str
     seat: RequiredName
 
 

@@ -119,8 +119,9 @@ class ThreadCatchUp:
 def evolve(threads: Threads, entry: Entry) -> None:
     """Apply one more entry; facts about an unknown thread change nothing."""
     match entry.fact:
-        case facts.ThreadCreated() as fact:
-            _apply_creation(threads, entry, fact)
+        case facts.ThreadCreated() as fact if fact.thread not in threads.threads:
+            threads.threads[fact.thread] = copy_fields(Thread, fact, created_at=entry.at)
+            threads.threads[fact.thread].happenings.append(_build_event(entry, "created", text=fact.title, by=fact.by))
         case facts.ThreadJoined(thread=thread, session=decision):
             _apply_join(threads, entry, thread, decision)
         case facts.DecisionRecorded() as fact:
@@ -132,12 +133,7 @@ def evolve(threads: Threads, entry: Entry) -> None:
         case facts.ObligationSettled(decision_id=decision) as fact:
             text = f"{fact.number} {fact.state}" + (f": {fact.note}" if fact.note else "")
             _add_event_to_threads(threads, decision, _build_event(entry, "obligation", text=text, by=fact.by, decision=decision))
-        case (
-            facts.ThreadStatusSet(thread=name)
-            | facts.ThreadQuestioned(thread=name)
-            | facts.ThreadQuestionSettled(thread=name)
-            | facts.ThreadVisited(thread=name)
-        ) if name in threads.threads:
+        case facts.ThreadFact(thread=name) if name in threads.threads:
             _evolve_thread(threads.threads[name], entry)
         case _:
             pass
@@ -203,12 +199,6 @@ def _build_event(
 def _add_event_to_threads(threads: Threads, decision: str, happened: ThreadEvent) -> None:
     for name in threads.belongs.get(decision, ()):
         threads.threads[name].happenings.append(happened)
-
-
-def _apply_creation(threads: Threads, entry: Entry, fact: facts.ThreadCreated) -> None:
-    if fact.thread not in threads.threads:
-        threads.threads[fact.thread] = thread = copy_fields(Thread, fact, created_at=entry.at)
-        thread.happenings.append(_build_event(entry, "created", text=fact.title, by=fact.by))
 
 
 def _apply_join(threads: Threads, entry: Entry, name: str, decision: str) -> None:
