@@ -27,22 +27,22 @@ TOPICS = {
 }
 
 
-def index(*documents: Document) -> SearchIndex:
+def index(*documents: Document) -> tuple[SearchIndex, list[str]]:
     found = SearchIndex()
     for document in documents:
         found.add_document(document)
-    return found
+    return found, [document.decision for document in documents]
 
 
 KNOWN = index(*(Document(decision=name, topic=topic) for name, topic in TOPICS.items()))
 
 
-def everything(_: str) -> bool:
+def everything(_: int) -> bool:
     return True
 
 
-def searched(query: str, among: SearchIndex = KNOWN) -> list[str]:
-    return [hit.decision for hit in among.search(query, 10, everything)]
+def searched(query: str, among: tuple[SearchIndex, list[str]] = KNOWN) -> list[str]:
+    return [among[1][number] for number, _ in among[0].rank_by_query(query, 10, everything).ranked]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,8 @@ def test_what_holds_more_of_the_query_comes_first() -> None:
 
 
 def test_only_what_is_allowed_is_found() -> None:
-    assert KNOWN.search("architecture 架构", 10, lambda name: name == "micro")[0].decision == "micro"
+    ranking = KNOWN[0].rank_by_query("architecture 架构", 10, lambda number: KNOWN[1][number] == "micro")
+    assert [KNOWN[1][number] for number, _ in ranking.ranked] == ["micro"]
 
 
 @pytest.mark.parametrize(
@@ -100,12 +101,12 @@ def test_only_what_is_allowed_is_found() -> None:
     ],
 )
 def test_like_topics_are_offered_and_others_are_not(topic: str, found: list[str]) -> None:
-    assert [hit.decision for hit in KNOWN.find_similar(topic, 3, everything)] == found
+    assert [KNOWN[1][number] for number, _ in KNOWN[0].rank_by_topic(topic, 3, everything).ranked] == found
 
 
 def test_an_empty_index_finds_nothing() -> None:
-    assert SearchIndex().search("anything", 3, everything) == []
-    assert SearchIndex().find_similar("anything", 3, everything) == []
+    assert SearchIndex().rank_by_query("anything", 3, everything).ranked == []
+    assert SearchIndex().rank_by_topic("anything", 3, everything).ranked == []
 
 
 def test_the_snippet_stands_round_the_best_place() -> None:
@@ -165,4 +166,4 @@ def test_one_decision_is_found_among_ten_thousand() -> None:
     among = index(
         *(Document(decision=str(number), topic=f"topic {number} 决定{number}", text="many words") for number in range(10_000))
     )
-    assert among.search("topic 4711", 1, everything)[0].decision == "4711"
+    assert searched("topic 4711", among)[0] == "4711"

@@ -38,14 +38,15 @@ async def search_topics(environ: Mapping[str, str], query: str, texts: Mapping[s
     from moothall.participants.semantic_similarity import build_meaning_index
 
     index, meaning = SearchIndex(), build_meaning_index(resolve_search_file(environ, VECTORS))
-    for name, (topic, text) in texts.items():
-        index.add_document(Document(decision=name, topic=topic, text=text))
+    for topic, text in texts.values():
+        index.add_document(Document(topic=topic, text=text))
     # Without the extra for search by meaning, words alone decide.
     likeness: Sequence[float] = ()
     if meaning is not None and texts:
         meaning.add_texts([strip_question(topic) for topic, _ in texts.values()])
         likeness = await asyncio.to_thread(meaning.measure, strip_question(query), MAX_ENCODED)
-    return [hit.decision for hit in index.search(validate_topic(query), len(texts), lambda _: True, likeness)]
+    names, ranking = list(texts), index.rank_by_query(validate_topic(query), len(texts), lambda _: True, likeness)
+    return [names[number] for number, _ in ranking.ranked]
 
 
 Unreadable = Literal["damaged", "newer", "not_installed"]

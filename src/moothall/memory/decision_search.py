@@ -68,8 +68,8 @@ class DecisionIndex:
         while self.waiting:
             for record in self.waiting[:BATCH]:
                 document = build_document(record)
-                self.full.add_terms(document)
-                self.headlines.add_terms(replace(document, text=""))
+                self.full.add_document(document)
+                self.headlines.add_document(replace(document, text=""))
             del self.waiting[:BATCH]
             yield
 

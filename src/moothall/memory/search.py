@@ -194,8 +194,8 @@ SCANNED: Final = 20_000
 class Document:
     """The searchable text of one decision."""
 
-    decision: str
-    topic: str
+    decision: str = ""
+    topic: str = ""
     decided: str = ""
     text: str = ""
 
@@ -231,7 +231,6 @@ class SearchIndex:
     """An index that grows by one document at a time; documents are never removed, just as decisions are not."""
 
     def __init__(self) -> None:
-        self._documents: list[Document] = []
         self._lengths: array[float] = array("d")
         self._total = 0.0
         self._postings: dict[str, array[int]] = {}
@@ -239,14 +238,8 @@ class SearchIndex:
     def __len__(self) -> int:
         return len(self._lengths)
 
-    def add_document(self, document: Document) -> "SearchIndex":
-        """Add one document and return the same index."""
-        self.add_terms(document)
-        self._documents.append(document)
-        return self
-
-    def add_terms(self, document: Document) -> None:
-        """Index a document without its text, which the caller has elsewhere; a match has its number alone."""
+    def add_document(self, document: Document) -> None:
+        """Add one document. Its text is not held: a match has the number of the document alone, from 0."""
         number = len(self._lengths) << SHIFT
         headline: dict[str, int] = {}
         for field, weight in ((document.topic, TOPIC), (document.decided, DECIDED)):
@@ -269,19 +262,13 @@ class SearchIndex:
         self._lengths.append(weights.total())
         self._total += weights.total()
 
-    def search(
-        self, query: str, limit: int, allowed: Callable[[str], bool], likeness: Sequence[float] | None = None
-    ) -> list[SearchHit]:
+    def rank_by_query(
+        self, query: str, limit: int, allowed: Callable[[int], bool], likeness: Sequence[float] | None = None
+    ) -> "Ranking":
         """Return the allowed documents that contain any term of the query or mean much the same, best first.
 
         `likeness` is that of the query's meaning to each document's topic, in the order of adding.
         """
-        return self._build_hits(self.rank_by_query(query, limit, self._by_name(allowed), likeness))
-
-    def rank_by_query(
-        self, query: str, limit: int, allowed: Callable[[int], bool], likeness: Sequence[float] | None = None
-    ) -> "Ranking":
-        """Return what `search` finds by the documents' numbers; `allowed` takes these, too."""
         looked_for, alternatives = extract_query_terms(query), find_alternatives(query)
         scores = self._compute_shares(looked_for, alternatives)
         # Where words answer the query, what merely sounds related is not wanted beside it.
@@ -289,16 +276,10 @@ class SearchIndex:
         _add_meaning(scores, likeness or (), lambda cosine: cosine >= least)
         return _rank_documents(scores, _list_terms(looked_for, alternatives), limit, allowed)
 
-    def find_similar(
-        self, topic: str, limit: int, allowed: Callable[[str], bool], likeness: Sequence[float] | None = None
-    ) -> list[SearchHit]:
-        """Return documents on a similar topic, best first: whose headline contains enough of its terms, or means the same."""
-        return self._build_hits(self.rank_by_topic(topic, limit, self._by_name(allowed), likeness))
-
     def rank_by_topic(
         self, topic: str, limit: int, allowed: Callable[[int], bool], likeness: Sequence[float] | None = None
     ) -> "Ranking":
-        """Return what `find_similar` finds by the documents' numbers; `allowed` takes these, too."""
+        """Return documents on a similar topic, best first: whose headline contains enough of its terms, or means the same."""
         looked_for, alternatives = extract_query_terms(topic), find_alternatives(topic)
         covered = self._compute_coverage(looked_for, alternatives)
         shares = self._compute_shares(looked_for, alternatives)
@@ -326,12 +307,6 @@ class SearchIndex:
         index._lengths = array("d", dump.lengths)
         index._total = math.fsum(dump.lengths)
         return index
-
-    def _by_name(self, allowed: Callable[[str], bool]) -> Callable[[int], bool]:
-        return lambda number: allowed(self._documents[number].decision)
-
-    def _build_hits(self, ranking: "Ranking") -> list[SearchHit]:
-        return [build_hit(self._documents[number], score, ranking.terms) for number, score in ranking.ranked]
 
     def _compute_rarity(self, term: str) -> float:
         # A term without documents is treated as if one had it: in a small memory it would otherwise weigh twice as much.

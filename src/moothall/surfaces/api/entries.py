@@ -145,7 +145,7 @@ class SaidSearch:
                 return
             for entry in await self._engine.entries(line.session, self._read.get(line.session, 0)):
                 if words := _join_words(entry.fact):
-                    self._index.add_terms(Document(decision="", topic="", text=words))
+                    self._index.add_document(Document(text=words))
                     self._places.append((line.session, entry.seq))
                 self._read[line.session] = entry.seq
         except (LedgerDamaged, LedgerNewer):
