@@ -15,6 +15,8 @@ from pydantic import TypeAdapter
 from tests.acceptance.doors import Cli, Script, draft, listens, position, speech, stand, wants, write_script
 from tests.acceptance.server import Client, Server
 
+from moothall.app.version import VERSION
+
 PERSONA: Script = {
     seat: {
         "position": [position(f"{seat} before the talk")],
@@ -49,7 +51,7 @@ def test_the_card_is_open_and_everything_else_needs_a_token(server: Server) -> N
     """A-2: the card at the well-known place."""
     stranger = Client(server.address)
     card = stranger.get("/.well-known/agent-card.json").json()
-    assert card["name"] == "Moot"
+    assert (card["name"], card["version"]) == ("Moot", VERSION)
     assert card["supportedInterfaces"][0]["url"] == f"http://{server.address}/a2a"
     assert {skill["id"] for skill in card["skills"]} >= {"persona", "debate", "swarm"}
     assert all(skill["inputModes"] and skill["outputModes"] for skill in card["skills"])

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import stat
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -617,6 +618,9 @@ def test_the_doctor_says_what_is_there_and_checks_a_seat(cli: Cli, quiet: str) -
     assert found["ledger"]["ok"] is True
     assert found[f"A={quiet}"] == {"what": f"A={quiet}", "ok": True, "result": "ready"}
     assert found["minds"]["ok"] is False
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {f"moothall[{extra}]" for extra in project["optional-dependencies"] if extra != "embedded"}
+    assert {what for what in found if what.startswith("moothall[")} == extras
     assert "ok" not in found["search"]
     assert found["search"]["result"].startswith("none; ")
     gone = {check["what"]: check for check in json.loads(cli("doctor", "--seat", "B=script:gone.toml", "--json", code=1).out)}

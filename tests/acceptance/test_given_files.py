@@ -162,6 +162,7 @@ def test_what_cannot_be_read_is_refused_and_nothing_is_opened(cli: Cli, tmp_path
     os.mkfifo(tmp_path / "pipe")
     said = cli(*MEETING, "--file", word, code=2).err
     assert told in said
+    assert said.count("\n") == 1
     assert cli.json("list")["sessions"] == []
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,8 @@ raw = "about two hundred"
 """
 
 
-def read_examples(page: str) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+def read_examples(page: str, language: str = "python") -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def install(site: Path, module: str, code: str, group: str, point: str) -> None:
@@ -138,6 +139,18 @@ def test_a_package_by_the_guide_needs_the_distribution_that_is_ours(page: str) -
     """L-1: the word `moot` is another's on the package index."""
     found = re.findall(r"^dependencies = .*$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
     assert found == ['dependencies = ["moothall"]']
+
+
+def test_a_package_by_the_guide_holds_its_texts_and_not_its_tests(tmp_path: Path) -> None:
+    """L-1: what stands beside the module, and the catalogues of several languages, do not break the build."""
+    project = read_examples("writing-a-protocol.md", "toml")[0]
+    for name, text in {"moot_delphi/__init__.py": "", "moot_delphi/locale/en/delphi.toml": "", "test_delphi.py": ""}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(project, encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel"], cwd=tmp_path, check=True, capture_output=True)
+    names = zipfile.ZipFile(next((tmp_path / "dist").iterdir())).namelist()
+    assert [name for name in names if "dist-info" not in name] == ["moot_delphi/__init__.py", "moot_delphi/locale/en/delphi.toml"]
 
 
 def test_a_blind_protocol_by_the_guide_leaks_no_number_at_any_door(machine: Machine) -> None:

@@ -196,7 +196,8 @@ def resolve_shared_ledger(environ: Mapping[str, str]) -> str:
     try:
         import moothall.ledgers.postgres_queue  # noqa: F401
     except ImportError as cause:
-        raise errors.MissingExtra(f"workers need extra packages: {errors.describe_install('workers')}") from cause
+        extra = "temporal" if read_temporal_settings(environ) else "workers"
+        raise errors.MissingExtra(f"workers need extra packages: {errors.describe_install(extra)}") from cause
     return address
 
 

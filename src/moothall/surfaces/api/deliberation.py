@@ -66,7 +66,8 @@ async def build_session_standing(call: Call, session: SessionId) -> shapes.Stand
 
 def build_seat(call: Call, given: str | fields.ParticipantIn) -> Seat:
     """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
-    form = fields.ParticipantIn(id=given) if isinstance(given, str) else given
+    words = dict(zip(("id", "platform"), given.split("=", 1), strict=False)) if isinstance(given, str) else given
+    form = fields.ParticipantIn.model_validate(words)
     if not form.platform.strip():
         raise BadRoster(f"participant {form.id!r}: the platform is empty; omit it for a participant from outside")
     is_listed = call.moot.seating.is_listed(form.platform)

@@ -39,6 +39,7 @@ EXTRAS = {
     "otel": "opentelemetry.sdk",
     "pdf": "pypdf",
     "postgres": "asyncpg",
+    "temporal": "temporalio",
     "workers": "psycopg",
 }
 """Each extra, and a module that it brings."""

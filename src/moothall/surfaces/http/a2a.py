@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from moothall.app.version import VERSION
 from moothall.codec.settings import explain_validation_error
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import dump_json
@@ -155,7 +156,7 @@ def build_card(url: str) -> dict[str, Any]:
         "name": "Moot",
         "description": "Puts a question before a group of minds and hands back a decision that can be audited. The data "
         "of a message, or metadata.moot, may hold what moot.openSession takes (protocol, panel, options, seats …).",
-        "version": "1.0.0",
+        "version": VERSION,
         "supportedInterfaces": [{"protocolBinding": "JSONRPC", "url": url, "protocolVersion": "1.0"}],
         "capabilities": {"streaming": True, "pushNotifications": False},
         "defaultInputModes": INPUT_MODES,
