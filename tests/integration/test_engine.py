@@ -243,6 +243,22 @@ def test_no_clock_runs_while_a_session_is_parked() -> None:
     bounded(work())
 
 
+def test_a_budget_that_the_last_answer_uses_up_ends_nothing() -> None:
+    """P-14: what ends with the answers that are there is not ended by the budget, and the record does not say so."""
+
+    async def costly(brief: Brief) -> Any:
+        return Answer(said=sensible(brief), usage=Usage(tokens_out=100 if brief.ask.kind == "stand" else 0))
+
+    async def work() -> None:
+        house = engine()
+        session = await house.open(opening("a", "b", budget=Budget(turns=3, tokens=50)))
+        await held(house, session, {"a": Guest(costly), "b": Guest(costly)})
+        assert (await house.load_snapshot(session)).is_closed
+        assert not any(isinstance(entry.fact, BudgetExhausted) for entry in await house.entries(session))
+
+    bounded(work())
+
+
 def test_a_leap_of_the_clock_loses_no_seat() -> None:
     """P-9: a machine that slept for an hour in the middle of an ask has not heard too late."""
 

@@ -59,6 +59,21 @@ def test_apologies_decide_nothing(protocol: str, language: Language, answer: Ans
     assert f"moot fork {decision.session} --swap" in report
 
 
+def test_a_seat_that_answered_when_it_was_asked_again_did_not_decline() -> None:
+    """M-14: its loss stays in the record, and nobody is advised to seat another."""
+    asked = set[str]()
+
+    def answer(brief: Brief) -> object:
+        is_shy = brief.ask.kind == "speech" and brief.seat.id == "mind1" and len(asked) < 1 + (brief.ask.id in asked)
+        asked.update({brief.ask.id} if is_shy else ())
+        return SORRY["en"] if is_shy else f"[CHOICE] Rust\nThe storage is slow, says {brief.seat.id}, and that is measured."
+
+    _, lost, replies, report = asyncio.run(hold("roundtable", "en", answer))
+    assert [fact.seat for fact in lost] == ["mind1"]
+    assert any(reply.seat == "mind1" for reply in replies)
+    assert "declined to answer" not in report
+
+
 def echo_prompt(brief: Brief) -> object:
     return build_user_prompt(brief)
 

@@ -39,9 +39,9 @@ class TypingPerson:
         ]
 
     def _is_refused(self, at: int) -> bool:
-        """Whether the next question is a complaint, or this one is asked again with a complaint and the same words to correct."""
+        """Whether the next question is a complaint, or this one is asked again with the same words to correct."""
         question, typed = self.asked[at]
         following = [each for each, _ in self.asked[at + 1 :]]
         again = next((each for each in following if (each.ask, each.step) == (question.ask, question.step)), None)
-        is_kept = again is not None and bool(again.complaint) and again.default == strip_control(typed or "").strip()
+        is_kept = again is not None and again.default == strip_control(typed or "").strip()
         return bool(following and following[0].complaint) or is_kept

@@ -38,6 +38,7 @@ from moothall.protocols.council.facts import (
 from moothall.protocols.council.motions import Challenge, list_challenges
 from moothall.protocols.council.plugin import AdvisorySettings
 from moothall.protocols.council.timeline import build_decision, build_dissent
+from moothall.scoring.positions import VotePosition
 
 # D-20: heads are not votes
 
@@ -194,6 +195,14 @@ def test_a_vote_that_was_begun_is_finished_whatever_the_budget() -> None:
     )
     assert table.asked == ["4.vote.bob", "4.vote.cy"]
     assert table.say_for_all(vote("oppose")).closed.reason == "tokens"
+
+
+@pytest.mark.parametrize("last", ["support", "oppose"])
+def test_a_budget_that_runs_out_among_the_last_votes_is_not_why_it_ended(last: VotePosition) -> None:
+    """D-7: all votes are there, and no other round would follow."""
+    table = at("vote", settings=CouncilSettings(rounds=1)).says("ada", vote(last))
+    table.put(BudgetExhausted(budget="tokens", spent="all"))
+    assert table.say_for_all(vote(last)).closed.reason == "voted"
 
 
 def test_a_budget_leaves_the_owner_its_decision() -> None:

@@ -47,7 +47,7 @@ def test_a_deposit_keeps_who_and_adds_up(bench: BlackboardEditor) -> None:
         {"direction": ""},
         {"direction": "  "},
         {"direction": 5},
-        {"direction": "x" * 201},
+        {"direction": "x" * 501},
         {"direction": "x", "amount": 0},
         {"direction": "x", "amount": -0.1},
         {"direction": "x", "amount": 0.31},

@@ -49,9 +49,10 @@ def step(
     for _ in range(MAX_STEPS):
         if batch.snapshot.is_closed:
             return batch
-        # The budget comes before every decision, so that the rulebook never asks for more once a limit is reached.
+        # The budget comes before every decision, so that the rulebook never asks for more once a limit is reached. What ends
+        # anyway with the answers that are there is not ended by it.
         spent = find_exceeded_budget(batch.snapshot, now, since)
-        if spent is not None:
+        if spent is not None and not _ends_by_itself(writer, batch.snapshot, now):
             _write(writer, batch, now, spent)
             continue
         effects = batch.snapshot.rules.decide(batch.snapshot.state)
@@ -66,6 +67,14 @@ def step(
             _record_asks(writer, batch, now, outside)
             return batch
     raise AssertionError(f"the rulebook {snapshot.rules.name!r} computes without end")
+
+
+def _ends_by_itself(writer: RecordWriter, snapshot: Snapshot, now: datetime) -> bool:
+    """Whether the rulebook ends the session without another ask."""
+    while computed := [effect.fact for effect in snapshot.rules.decide(snapshot.state) if isinstance(effect, Record)]:
+        for fact in computed:
+            snapshot, _ = writer.write(snapshot, now, fact)
+    return snapshot.is_closed
 
 
 def _write(writer: RecordWriter, batch: StepResult, now: datetime, fact: Fact) -> None:

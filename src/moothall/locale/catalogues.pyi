@@ -495,6 +495,7 @@ class InterviewText(Texts):
     nearest: str
     number: str
     understood: str
+    long: str
     needed: str
     command: str
     unsaid: str

@@ -23,6 +23,7 @@ MAX_MEETINGS: Final = 256
 """Of how many seats is remembered what they have seen: the newest."""
 
 _COMMAND = re.compile(r"/[a-z]+", re.IGNORECASE)
+_CUT = re.compile(r"cut \S+ '(\d+) > (\d+)'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,7 @@ class PersonInterview:
                 raw: object = person.build(typed.answers) if given is typed.answers else given
                 if given is typed.answers and typed.worded:
                     raw = WordedAnswer(fields=raw, words=tuple(typed.worded.values()), is_confirmed=True)
-                read_answer(brief, raw)
+                _check_length(read_answer(brief, raw), INTERVIEW[brief.language])
             except BadAnswer as error:
                 # What was typed stands in the prompts again, so that no words are lost.
                 first = replace(first, news="", spoken="", about="", complaint=str(error))
@@ -205,7 +206,7 @@ class PersonInterview:
             return None
         del self._unsaid[key]
         try:
-            read_answer(brief, saved.text)
+            _check_length(read_answer(brief, saved.text), INTERVIEW[brief.language])
         except BadAnswer:
             return None
         return saved.text if saved.turn == brief.ask.turn else None
@@ -218,6 +219,12 @@ class PersonInterview:
         if text or (saved is not None and not answers):
             words = text or (saved.text if saved is not None else "")
             self._unsaid[key] = person_asks.UnsaidWords(person.keeps_for, brief.ask.turn, words)
+
+
+def _check_length(read: Reading, words: InterviewText) -> None:
+    """Raises BadAnswer if words of a person were left away: who sits there can shorten them."""
+    if cut := next(filter(None, map(_CUT.match, read.mends)), None):
+        raise BadAnswer(words.long.format(given=cut[1], most=cut[2]))
 
 
 def _describe_understood(step: PersonStep, value: str, brief: Brief) -> str:

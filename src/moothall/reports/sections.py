@@ -299,7 +299,8 @@ def explain_ending_losses(timeline: SessionTimeline, words: SharedReportText) ->
 
 def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """How many seats of an ended session declined to answer, and how others get their seats; nothing where none did."""
-    seats = dict.fromkeys(loss.seat for loss in timeline.losses if loss.reason == "refused")
+    refused = (loss for loss in timeline.losses if loss.reason == "refused" and not timeline.was_made_up(loss))
+    seats = dict.fromkeys(loss.seat for loss in refused)
     if not seats or timeline.closed is None:
         return ()
     minds = len(timeline.session_state.seats)

@@ -106,7 +106,7 @@ function readSetting({ name, type }: Setting, text: string): unknown {
   if (/^bool/.test(type)) return text === "true";
   const lines = text.split("\n").map((each) => each.trim()).filter(Boolean);
   if (type === "texts") return lines;
-  return type === "array" ? lines.map((line) => (name === "steps" ? readStep(line) : line)) : text;
+  return type === "array" ? lines.map((line) => (name === "steps" ? readStep(line) : line)) : text === NOTHING ? "" : text;
 }
 
 const STEP = /^([^,，:：{]+)[,，]\s*([^,，:：]+)([,，]\s*gate)?\s*[:：]\s*(.+)$/;
@@ -123,7 +123,11 @@ function readStep(line: string): unknown {
   }
 }
 
+/** A text that is empty on purpose, as in "no judge": an empty field is the usual value. */
+const NOTHING = '""';
+
 function writeSetting(value: unknown): string {
+  if (value === "") return NOTHING;
   return Array.isArray(value) ? value.map((each) => (typeof each === "object" ? JSON.stringify(each) : each)).join("\n") : String(value);
 }
 
@@ -291,7 +295,7 @@ function SettingField({ setting, value, onChange }: { setting: Setting; value: s
       ) : ["texts", "array"].includes(setting.type) ? (
         <textarea rows={2} value={value} placeholder={setting.name === "steps" ? STEPS : say("one_on_each_line")} onInput={(event) => onChange(event.currentTarget.value)} />
       ) : (
-        <input type="text" inputMode={/^(integer|number)/.test(setting.type) ? "decimal" : "text"} value={value} placeholder={usual} onInput={(event) => onChange(event.currentTarget.value)} />
+        <input type="text" inputMode={/^(integer|number)/.test(setting.type) ? "decimal" : "text"} value={value === NOTHING && !setting.default ? "" : value} placeholder={usual} onInput={(event) => onChange(event.currentTarget.value)} />
       )}
     </label>
   );

@@ -140,7 +140,7 @@ def _read_advice(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, objec
         {
             "entry": number,
             "how": answers[build_key(person_steps.POSITION, str(number))],
-            "why": answers.get(build_key(WHY, str(number)), "")[:MAX_LINE],
+            "why": answers.get(build_key(WHY, str(number)), ""),
         }
         for number in asked.advice
     ]
@@ -166,7 +166,7 @@ def _read_ballot(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, objec
         {
             "candidate": line.id,
             "position": answers.get(build_key(person_steps.POSITION, str(line.id))) or "abstain",
-            "condition": answers.get(build_key(CONDITION, str(line.id)), "")[:MAX_LINE],
+            "condition": answers.get(build_key(CONDITION, str(line.id)), ""),
         }
         for line in asked.list_lines(asked.candidates)
     ]
@@ -308,7 +308,7 @@ VOTE_FIELDS: Final = (
     replace(
         CONDITION_FIELD,
         when=lambda asked: not asked.candidates or (bool(asked.options) and not asked.is_outside),
-        read=lambda _, answers: answers.get(CONDITION, "")[:MAX_LINE],
+        read=lambda _, answers: answers.get(CONDITION, ""),
     ),
     replace(DUE, when=lambda asked: not asked.candidates or bool(asked.options)),
     replace(MOVED_BY, ask=_ask_moved_by, read=lambda _, answers: person_steps.read_moved_by(answers)),

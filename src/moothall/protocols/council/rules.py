@@ -154,9 +154,11 @@ class CouncilRules:
                 return build_closing(self.variant, state, "decided")
             return _repeat_phase(state) or build_closing(self.variant, state, "owner_lost")
         # Without any vote another round would only repeat the failure.
-        is_last = state.round >= state.opened.settings.rounds or not state.votes or state.stop is not None
+        is_last = state.round >= state.opened.settings.rounds or not state.votes
         if is_last or compute_outcome(self.variant, state).carried:
-            return build_closing(self.variant, state, state.stop or "voted")
+            return build_closing(self.variant, state, state.cut_by or "voted")
+        if state.stop is not None:
+            return build_closing(self.variant, state, state.stop)
         return _build_phase(state, state.round + 1, self.variant.again[0])
 
     def _begin_next_phase(self, state: Council) -> Fact:
@@ -321,6 +323,7 @@ def _apply_phase(state: Council, fact: facts.PhaseBegun, entry: int) -> Council:
         # Kept for advisory, where a pass during the argument is an abstention at the end.
         argued=state.had if state.phase == "argue" else state.argued,
         repeated=repeated,
+        cut_by=state.stop,
         sealed_after=entry if fact.phase == "vote" else 0,
         challenged=find_challenged_seats(state) if fact.phase == "answer" else state.challenged,
     )

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from moothall.domain.ids import USER, SeatId
-from moothall.domain.protocol_state import ProtocolState
+from moothall.domain.protocol_state import ProtocolState, StopReason
 from moothall.protocols.council.facts import Contribution, CouncilOpened, Phase
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote
 from moothall.scoring.trust import find_accuracy
@@ -43,7 +43,7 @@ class Council(ProtocolState):
     last vote that began, on `candidates`; `motion` is the only one of these if there is just one. `revealed_at` is the ledger
     entry from which on blind contributions can be read, `reveals` those that ended a vote, `sealed` the lines that only their
     authors may read now. With `repeated` the phase began a second time, for those who gave nothing. `challenged` are those who
-    answer in the phase `answer`.
+    answer in the phase `answer`. `cut_by` is the stop for which this phase began before its time.
     """
 
     opened: CouncilOpened
@@ -64,6 +64,7 @@ class Council(ProtocolState):
     sealed_after: int = 0
     reveals: tuple[int, ...] = ()
     challenged: tuple[SeatId, ...] = ()
+    cut_by: StopReason | None = None
 
     def line(self, number: int | None) -> CouncilLine | None:
         """Return a line by its number; None for the question and for unknown numbers."""

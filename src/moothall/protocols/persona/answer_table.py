@@ -245,8 +245,8 @@ FORMS: Final = index_by_kind(
             silence=0.0,
             ask=lambda asked: [person_steps.ask_confidence(asked.language, only_after=(person_steps.POSITION, SIDES))],
         ),
-        Row("position", read=lambda _, answers: answers.get(WHY, "")[:MAX_REASON]),
-        Row("condition", read=lambda _, answers: answers.get(CONDITION, "")[:MAX_REASON]),
+        Row("position", read=lambda _, answers: answers.get(WHY, "")),
+        Row("condition", read=lambda _, answers: answers.get(CONDITION, "")),
         Row("moved_by", allow=_allow_entry, ask=_ask_moved_by, read=lambda _, answers: person_steps.read_moved_by(answers)),
     ),
 )

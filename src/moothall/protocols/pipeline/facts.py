@@ -34,7 +34,12 @@ _VERDICT = re.compile(
     rf"((?:{_JUDGED})(?![a-z]))",
     re.IGNORECASE,
 )
-_APPROVED = re.compile("approv|accept|(?<!不)(?:通过|批准)", re.IGNORECASE)
+# What takes a rejection back: an approval, or a denial of it ("not approved, not rejected").
+_TURNED = re.compile(
+    r"approv|accept|(?<!不)(?:通过|批准)|^\W*(?:(?:and|but|yet|it is|it's|i) )*(?:not|nor|never|do not|can(?:no|['’])t|withdraw)"
+    r"(?: \w+)? reject|^\W*[也又但亦]?[不没未](?:\w?)(?:驳回|拒绝)",
+    re.IGNORECASE,
+)
 _MARKS: Final = " \t*_`.,:;!。，：；！—–-了"
 _APPROVALS: Final = frozenset({"approved", "approve", "accepted", "通过", "批准"})
 _VERDICTS: Final = build_choices(get_args(Judgement))
@@ -110,7 +115,7 @@ def _read_first_line(lines: list[str]) -> tuple[Judgement, str] | None:
     verdict, head = _read_line(first), _VERDICT.match(first)
     rest = first if head is None else first[head.end() :]
     # The reasons of a rejection may deny what they like, where a mark parts them from it: a gate stays closed.
-    if head is not None and head[1].casefold() not in _APPROVALS and rest[:1] in _MARKS and not _APPROVED.search(rest):
+    if head is not None and head[1].casefold() not in _APPROVALS and rest[:1] in _MARKS and not _TURNED.search(rest):
         verdict = "REJECTED"
     return None if verdict is None else (verdict, "\n".join([rest.lstrip(_MARKS), *lines[1:]]).strip())
 

@@ -106,12 +106,13 @@ def _is_asked(state: Conference, ask: str, kind: str, seat: SeatId) -> bool:
 
 
 def _find_end_reason(state: Conference) -> facts.EndReason | None:
-    if state.stop is not None:
-        return state.stop
+    # A talk that is over was not ended by a budget that its last speech used up.
+    if state.stop == "called":
+        return "called"
     if state.round > state.opened.settings.max_rounds:
         return "rounds"
     # A skipped speaker keeps its last declaration; one that never spoke prevents consensus.
-    return "consensus" if state.speakers and set(state.speakers) <= state.agreeing else None
+    return "consensus" if state.speakers and set(state.speakers) <= state.agreeing else state.stop
 
 
 def _apply_speech(state: Conference, entry: Entry, seat: SeatId, said: facts.RoundtableSpeech) -> Conference:

@@ -154,18 +154,20 @@ def _read_findings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, objec
     named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))] or list(asked.agent.holds)
     held = [idea.text for number in named if (idea := asked.state.board.idea(number)) is not None]
     perspective = asked.order.perspective[:MAX_PERSPECTIVE]
-    return [_build_finding(text, perspective) for text in dict.fromkeys((*new, *held))][: shapes.MAX_FINDINGS]
+    # Of what was typed nothing is dropped here: the reader says what is too much.
+    most = max(len(new), MAX_CLASSIC_FINDINGS if asked.is_classic else shapes.MAX_FINDINGS)
+    return [_build_finding(text, perspective) for text in dict.fromkeys((*new, *held))][:most]
 
 
 def _build_finding(text: str, perspective: str) -> Mapping[str, object]:
     # An idea of many words is named by its first sentence, and all of its words stay with it.
     if len(text) <= MAX_LINE:
         return {"coreIdea": text, "perspective": perspective}
-    return {"coreIdea": extract_first_sentence(text), "details": text[:MAX_TEXT], "perspective": perspective}
+    return {"coreIdea": extract_first_sentence(text), "details": text, "perspective": perspective}
 
 
 def _read_direction(asked: SwarmAsk, answers: Answers) -> str:
-    return one_line(answers.get(DIRECTION, "") or asked.usual_direction)[:MAX_LINE]
+    return one_line(answers.get(DIRECTION, "")) or one_line(asked.usual_direction)[:MAX_LINE]
 
 
 def _read_decision(asked: SwarmAsk, answers: Answers) -> Mapping[str, object]:
@@ -200,7 +202,7 @@ def _read_verdicts(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, objec
         {
             "finding": each.id,
             "verdict": answers[build_key(person_steps.POSITION, str(each.number))],
-            "reason": answers.get(build_key(WHY, str(each.number)), "")[:MAX_TEXT],
+            "reason": answers.get(build_key(WHY, str(each.number)), ""),
         }
         for each in asked.checked
     ]
@@ -244,7 +246,7 @@ def _read_votes(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]
                 "idea": idea.number,
                 "position": answers[build_key(person_steps.POSITION, group)],
                 "confidence": person_steps.compute_confidence(answers),
-                "reason": "\n".join(part for part in reasons if part)[:MAX_TEXT],
+                "reason": "\n".join(part for part in reasons if part),
             }
         )
     return votes
@@ -311,7 +313,7 @@ FORMS: Final = index_by_kind(
             is_needed=True,
             fill=lambda _: "",
             ask=lambda asked: [person_steps.ask_words(asked.text.say)],
-            read=lambda _, answers: answers[person_steps.WORDS][:MAX_TEXT],
+            read=lambda _, answers: answers[person_steps.WORDS],
         ),
         Row(
             "targetFindingId",

@@ -16,11 +16,11 @@ from moothall.scoring.positions import VotePosition
 
 MAX_OPERATIONS: Final = 20
 MAX_FINDINGS: Final = 10
-MAX_DIRECTION_LENGTH: Final = 200
+MAX_DIRECTION_LENGTH: Final = 500
 
 Number = Annotated[float, Predicate(math.isfinite)]
 Share = Annotated[float, Ge(0), Le(1)]
-Line = Annotated[str, MaxLen(500)]
+Line = Annotated[str, MaxLen(MAX_DIRECTION_LENGTH)]
 Text = Annotated[str, MaxLen(4_000)]
 Words = Annotated[str, MinLen(1), MaxLen(500)]
 Evidence = Annotated[str, MinLen(1), MaxLen(4_000)]
