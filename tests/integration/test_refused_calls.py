@@ -1,17 +1,23 @@
 """A refused call changes nothing: every call of the table with a key that cannot be stored."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from tests.integration.test_change_watch import DistantLedger
 from tests.integration.test_stream import Stage, staged
 
+from moothall.app.moot import Moot
+from moothall.domain.facts import SeatsSwapped
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head
 from moothall.errors import SessionClosed
-from moothall.surfaces.api.methods import TABLE
+from moothall.surfaces.api.methods import TABLE, open_server_context
+from moothall_testkit.counting_ledger import CountingLedger
 from moothall_testkit.ledger_scenes import run_with_deadline
+from moothall_testkit.stub_server import Hang, StubServer
 
 BAD_KEYS = ("a\nb", "a\r", "\x00", " ", "a\u2028b", "a\u202eb", "x" * 101)
 PLAIN = {
@@ -82,5 +88,50 @@ def test_a_close_that_is_refused_takes_no_key(tmp_path: Path) -> None:
             with pytest.raises(SessionClosed, match="cancelled"):
                 await stage("cstp.closeDeliberation", deliberationId=session, force=True, idempotencyKey="k")
             assert await read_heads(stage) == before
+
+    run_with_deadline(work())
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("moot.cancelSession", {"reason": "late"}),
+        ("moot.closeSession", {}),
+        ("moot.resumeSession", {"swaps": {"ada": "mailbox"}}),
+    ],
+)
+def test_of_several_tries_at_once_with_one_key_all_get_the_answer_of_the_first(
+    name: str, given: dict[str, Any], tmp_path: Path
+) -> None:
+    """D-6: a client that repeats a call before it has the answer."""
+
+    async def work() -> None:
+        ledger = CountingLedger(DistantLedger())
+        async with open_server_context(Moot(environ={"MOOT_HOME": str(tmp_path)}, ledger=ledger)) as context:
+            stage = Stage(context, ledger)
+            session = await stage.open()
+            tries = [stage(name, sessionId=session, **given, idempotencyKey="k") for _ in range(4)]
+            first, *others = await asyncio.gather(*tries)
+            assert [each["sessionId"] for each in (first, *others)] == [session] * 4
+            assert [each.get("entry") for each in others] == [first.get("entry")] * 3
+            swaps = [
+                entry.fact for entry in await stage.context.moot.engine.entries(session) if isinstance(entry.fact, SeatsSwapped)
+            ]
+            assert len(swaps) == (name == "moot.resumeSession")
+
+    run_with_deadline(work())
+
+
+def test_an_opening_that_is_repeated_with_its_key_while_the_provider_is_out_is_the_same(tmp_path: Path) -> None:
+    """D-6: the session exists; the outage is its own matter, and no refusal of the call."""
+
+    async def work() -> None:
+        async with staged(tmp_path) as stage:
+            async with StubServer([Hang()] * 9) as provider:
+                seats = [{"id": name, "platform": f"{provider.base_url}#m"} for name in ("ada", "bob")]
+                opening = {"topic": "A or B?", "seats": seats, "protocol": "debate", "idempotencyKey": "k"}
+                first = await stage("moot.openSession", **opening)
+            again = await stage("moot.openSession", **opening)
+            assert again["sessionId"] == first["sessionId"]
 
     run_with_deadline(work())

@@ -187,7 +187,8 @@ class Deliberations:
         """Raise KeyReused if the key opened something different before."""
         opened = (await self._moot.engine.load_snapshot(session)).session_state.opened
         again = options.copy()
-        again["session"], again["memory"] = None, False
+        # No check of its seats: an outage since then does not make it another opening.
+        again["session"], again["memory"], again["check"] = None, False, False
         wanted = (await self._moot.plan_session(topic, **again)).opened
         if _normalize_opening(opened) != _normalize_opening(wanted):
             raise KeyReused(f"the key {key!r} was used to open another deliberation ({session}); use a new key")

@@ -3,12 +3,14 @@
 A thin service: every answer is a fold of the register `_memory`, computed by the modules beside this one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import combinations, islice
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, TypeVar
+from weakref import WeakValueDictionary
 
 from moothall.domain.facts import Fact
 from moothall.domain.ids import parse_session_id
@@ -54,6 +56,7 @@ class DecisionMemory:
         self._register = Register(ledger, clock, NAME, kinds=facts.MEMORY_KINDS, initial=MemoryState(), evolve=evolve)
         # Sessions that end at the same time share a read and an append.
         self._keeps = GroupedCalls(self._keep_all)
+        self._tries: WeakValueDictionary[tuple[str, str, str], asyncio.Lock] = WeakValueDictionary()
 
     # Decisions
 
@@ -393,6 +396,17 @@ class DecisionMemory:
     async def use_key(self, call: commands.KeyedCall, result: str = "") -> None:
         """Take a key for a write that is recorded elsewhere, with what its first call returned; raises KeyReused."""
         await self._record_once(call, lambda book: (result, ()), describe=str)
+
+    async def perform_once(self, call: commands.KeyedCall, work: Callable[[], Awaitable[str]]) -> str:
+        """Do what is recorded elsewhere, unless an earlier try with this key did; returns what the first one returned."""
+        # Two tries at once: the second waits here for the result of the first.
+        async with self._tries.setdefault((call.call, call.by, call.key or call.digest), asyncio.Lock()):
+            result = await self.find_keyed_result(call)
+            if result is None:
+                result = await work()
+                # Taken afterwards: a call that was refused does not use its key up.
+                await self.use_key(call, result)
+            return result
 
     async def find_keyed_result(self, call: commands.KeyedCall) -> str | None:
         """Return what the first call with this key returned, None if there was none; raises KeyReused for other words."""

@@ -18,7 +18,7 @@ from moothall.domain.ids import SessionId, find_asked_seat, parse_seat_id
 from moothall.domain.safe_text import strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
-from moothall.errors import NotAllowed, SessionClosed, UnknownSeat
+from moothall.errors import NotAllowed, UnknownSeat
 from moothall.ports.runner import MAX_WAIT_SECONDS, PROGRESS_SECONDS
 from moothall.surfaces.api import fields
 from moothall.surfaces.api.method import ApiModel, Call, Operations, Source
@@ -199,32 +199,23 @@ async def give_input(
 async def close_session(call: Call, session_id: fields.SessionRef, idempotency_key: fields.IdempotencyKey = "") -> WrittenOut:
     """Ask for the end: the session concludes with what was said so far."""
 
-    async def close() -> int:
+    async def close() -> str:
         entry = await call.moot.engine.call_close(session_id, call.caller.name)
         call.context.runner.wake(session_id)
-        return entry.seq
+        return str(entry.seq)
 
     return await _end_once(call, "close_session", idempotency_key, (session_id,), close)
 
 
 async def _end_once(
-    call: Call, name: str, key: str, words: tuple[SessionId, *tuple[str, ...]], end: Callable[[], Awaitable[int]]
+    call: Call, name: str, key: str, words: tuple[SessionId, *tuple[str, ...]], end: Callable[[], Awaitable[str]]
 ) -> WrittenOut:
     """End a session, unless the key says that it was ended by an earlier try of this call; the entry that does."""
     # Imported here: it brings the rules of decision memory, which few commands of the terminal need.
     from moothall.memory.commands import KeyedCall
 
-    keyed, memory = KeyedCall(call=name, by=call.caller.name, key=key, words=words), call.moot.memory
-    seq = await memory.find_keyed_result(keyed)
-    if seq is None:
-        try:
-            seq = str(await end())
-            # Taken afterwards: a call that was refused does not use its key up.
-            await memory.use_key(keyed, seq)
-        except SessionClosed:
-            # Two tries at once: the other one was faster.
-            if (seq := await memory.find_keyed_result(keyed)) is None:
-                raise
+    keyed = KeyedCall(call=name, by=call.caller.name, key=key, words=words)
+    seq = await call.moot.memory.perform_once(keyed, end)
     return WrittenOut(session_id=words[0], entry=int(seq))
 
 
@@ -237,11 +228,11 @@ async def cancel_session(
 ) -> WrittenOut:
     """End a session without a conclusion; its record stays."""
 
-    async def cancel() -> int:
+    async def cancel() -> str:
         entry = await call.moot.cancel(session_id, reason)
         # Whoever is asked at this moment is let go at once; then its end is noted like any other.
         await call.context.runner.cancel(session_id)
         call.context.runner.wake(session_id, at_once=True)
-        return entry.seq
+        return str(entry.seq)
 
     return await _end_once(call, "cancel_session", idempotency_key, (session_id, reason), cancel)

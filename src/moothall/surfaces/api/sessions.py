@@ -182,10 +182,13 @@ async def resume_session(
     checked = check_swaps(call, swaps)
     words = (session_id, *sorted(checked.items()))
     keyed = KeyedCall(call="resume_session", by=call.caller.name, key=idempotency_key, words=words)
-    if await call.moot.memory.find_keyed_result(keyed) is None:
+
+    async def resume() -> str:
         await call.moot.prepare_resume(session_id, swaps=checked)
-        await call.moot.memory.use_key(keyed)
         call.context.runner.wake(session_id, at_once=True)
+        return ""
+
+    await call.moot.memory.perform_once(keyed, resume)
     return await get_session(call, session_id)
 
 
