@@ -191,7 +191,7 @@ def test_a_second_process_is_told_that_the_session_is_busy(cli: Cli, held_up: Ru
     """P-11: one process runs a session; the other gets one sentence and code 2, and changes nothing."""
     before = record(cli)
     done = cli("resume", "s", code=2)
-    assert done.err == "moot: session 's' is being run by another process; follow it with `moot watch s`\n"
+    assert done.err == "moot: session 's' is being run already; follow it with `moot watch s`\n"
     assert cli.json("resume", "s", code=2)["error"]["kind"] == "SessionBusy"
     assert record(cli) == before
     assert held_up.process.poll() is None

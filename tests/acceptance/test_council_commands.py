@@ -274,7 +274,7 @@ def test_a_choice_that_is_none_of_the_options_loses_the_proposal(cli: Cli) -> No
             "swarm",
         ),
         (["--option", "a", "--option", " "], "option is empty"),
-        (["--tag", "\x07"], "a tag is empty"),
+        (["--tag", "\x07"], "one tag is empty"),
         (["--category", "x" * 101], "has 101 characters; at most 100 are taken"),
         (["--option", "o" * 101], "has 101 characters; at most 100 are taken"),
         (["--set", "rounds=0"], "setting rounds: Input should be greater than or equal to 1 (given: '0')"),

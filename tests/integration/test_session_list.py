@@ -197,7 +197,7 @@ def test_labels_are_the_ledgers_and_last_whatever_a_session_does(tmp_path: Path)
             line = await beside.session_list.label("s", ["budget", "Budget", "2027"])
             assert (line.tags, line.is_away) == (("budget", "2027"), True)
             assert (await beside.session_list.label("s", [])).tags == ()
-            with pytest.raises(BadSetting, match="a tag is empty"):
+            with pytest.raises(BadSetting, match="one tag is empty"):
                 await moot.session_list.label("s", [" "])
             with pytest.raises(UnknownSession, match="no session is called 'nope'"):
                 await moot.session_list.label("nope", is_away=True)

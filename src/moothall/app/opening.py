@@ -303,8 +303,8 @@ def _build_seat(resources: Resources, name: str, filled: SeatFiller) -> Seat:
         return replace(filled, id=parse_seat_id(name))
     if not callable(filled):
         raise errors.BadRoster(
-            f"seat {name!r} is filled by a {type(filled).__name__}; expected a platform such as 'openai:gpt-5-mini', a Seat, "
-            "or a function that takes a brief and returns the answer"
+            f"seat {name!r} is filled by a value of the type {type(filled).__name__}; expected a platform such as "
+            "'openai:gpt-5-mini', a Seat, or a function that takes a brief and returns the answer"
         )
     return Seat(id=parse_seat_id(name), platform=resources.seating.add_function(name, filled))
 

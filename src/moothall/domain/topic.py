@@ -246,7 +246,7 @@ def _validate_labels(what: str, texts: Iterable[str]) -> tuple[str, ...]:
         known.setdefault(normalize_label(label) or label, label)
     labels = tuple(known.values())
     if "" in labels:
-        raise BadSetting(f"a {what} is empty")
+        raise BadSetting(f"one {what} is empty")
     if len(labels) > MAX_LABELS:
         raise BadSetting(f"{len(labels)} of {what}; at most {MAX_LABELS} are taken")
     return labels

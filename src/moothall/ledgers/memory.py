@@ -95,7 +95,7 @@ class MemoryLedger:
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         if session in self._claimed:
-            raise SessionBusy(f"session {session!r} is already being run; watch it instead")
+            raise SessionBusy(f"session {session!r} is being run already; follow it with `moot watch {session}`")
         self._claimed.add(session)
         try:
             yield

@@ -252,7 +252,7 @@ class PostgresLedger(PostgresUpkeep):
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         # An advisory lock belongs to its connection: all claims of this process share one, which ends with the process.
         if not await self._try_claim(session):
-            raise SessionBusy(f"session {session!r} is being run by another process; follow it with `moot watch {session}`")
+            raise SessionBusy(f"session {session!r} is being run already; follow it with `moot watch {session}`")
         try:
             yield
         finally:
