@@ -13,8 +13,8 @@ from checks.obedient_model import Follower, ObedientModel
 from checks.stage import DEADLINE, MOOT, Stage, installed
 from tests.acceptance.outside_agents.obedient_agent import find_tools
 
+from moothall.disk.text_files import parse_toml
 from moothall.surfaces.api.toolsets import MAX_TOOLS
-from moothall.surfaces.invitations.settings_edit import parse_toml
 from moothall_testkit.stub_server import StubServer
 
 pytestmark = pytest.mark.timeout(2 * DEADLINE)

@@ -349,7 +349,7 @@ REFUSED = {
     "an unknown agent": ("command:nobody", "no agent is called 'nobody'; known: ", 2),
     "no agent": ("command:", "no agent is called ''; known: ", 2),
     "no file": ("command:none.toml", "none.toml cannot be read: No such file or directory", 2),
-    "no TOML": ("command:broken.toml", "broken.toml is no TOML: ", 2),
+    "no TOML": ("command:broken.toml", "broken.toml is not valid TOML: ", 2),
     "an unknown key": ("command:key.toml", "key.toml: 'colour' is no key here; known: acp, argv, ", 2),
     "a missing program": ("command:missing.toml", "seat 'ada': the program 'no-such-agent' is not found", 1),
 }

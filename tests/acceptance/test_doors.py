@@ -302,7 +302,7 @@ def test_limits_are_each_tokens_own_and_set_by_role(tmp_path: Path) -> None:
         ("limits.burst = 0", "burst"),
         ("limits.nobody.burst = 5", "the roles are: local, owner"),
         ("limits.seat.speed = 5", "speed does not belong to the settings"),
-        ("= nonsense", "cannot be read"),
+        ("= nonsense", "is not valid TOML"),
         ('proxies = ["*"]', "'*' is not an address"),
         ('proxies = ["10.0.0.1", "::/0"]', "'::/0' is everybody"),
         ('traces = "collector:4318"', "traces"),

@@ -81,7 +81,7 @@ REFUSED = {
     ),
     "unknown preset": Refused(("--panel", "bord"), "no panel is called 'bord'; known: "),
     "script: missing": Refused(("--seat", "A=script:gone.toml"), "gone.toml cannot be read: No such file or directory"),
-    "script: no TOML": script("[[intent\n", "s.toml is no TOML: "),
+    "script: no TOML": script("[[intent\n", "s.toml is not valid TOML: "),
     "script: not this seat's": script(
         '[[seats.Z.speech]]\ncontent = "x"\n', "s.toml has no [seats.A]; it needs one for each seat"
     ),

@@ -291,7 +291,7 @@ def test_the_smallest_recipe_is_an_argv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("argv = [", "is no TOML: "),
+        ("argv = [", "is not valid TOML: "),
         ("", "argv must be a list of words, the program first"),
         ('argv = "agent {prompt}"', "argv must be a list of words, the program first"),
         ("argv = []", "argv must be a list of words, the program first"),
@@ -372,7 +372,7 @@ def test_a_recipe_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> N
     with pytest.raises(BadPanel, match=r"folder\.toml cannot be read: Is a directory"):
         find_recipe(str(tmp_path / "folder.toml"))
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(BadPanel, match=r"bytes\.toml is no TOML"):
+    with pytest.raises(BadPanel, match=r"bytes\.toml is not a text in UTF-8"):
         find_recipe(str(tmp_path / "bytes.toml"))
 
 

@@ -1,11 +1,16 @@
 """TOML from outside is parsed within bounds."""
 
 import tomllib
+from pathlib import Path
 
 import pytest
 
-from moothall.codec.settings import MAX_KEY_PARTS, parse_toml
-from moothall.errors import BadSetting
+from moothall.app.panels import load_panel
+from moothall.disk.text_files import MAX_KEY_PARTS, parse_toml
+from moothall.domain.ids import SeatId
+from moothall.errors import BadPanel, BadScript, BadSetting
+from moothall.participants.recipes import load_recipe
+from moothall.participants.script import ScriptParticipant
 
 LONG = ".".join(["a"] * 50_000)
 KINDS = {
@@ -48,3 +53,15 @@ def test_what_has_dots_elsewhere_is_read_as_it_stands(text: str) -> None:
 def test_what_cannot_be_parsed_is_said_in_a_sentence(text: str, fault: str) -> None:
     with pytest.raises(BadSetting, match=fault):
         parse_toml(text, "the file")
+
+
+def test_a_panel_a_script_and_a_recipe_are_read_within_the_same_bounds(tmp_path: Path) -> None:
+    deep = tmp_path / "deep.toml"
+    deep.write_text("a = " + "[" * 50_000, encoding="utf-8")
+    fault = r"deep\.toml is nested too deeply"
+    with pytest.raises(BadPanel, match=fault):
+        load_panel(str(deep), "en", {})
+    with pytest.raises(BadPanel, match=fault):
+        load_recipe(deep)
+    with pytest.raises(BadScript, match=fault):
+        ScriptParticipant(deep, SeatId("ada"))

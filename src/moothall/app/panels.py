@@ -4,7 +4,6 @@ Seats may come from what people have (A-5): the agent and skill files of coding 
 hash."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from moothall.app.given_files import fetch_bytes
 from moothall.app.plugins import load_kinds
 from moothall.codec.settings import KnownLanguage, explain_validation_error
+from moothall.disk.text_files import parse_toml, read_text_file
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, validate_seats
@@ -91,22 +91,10 @@ def load_preset(name: str, language: Language) -> Panel:
     return parse_panel(path.read_text(encoding="utf-8"), f"the preset {name!r}", Path())
 
 
-def read_text_file(path: Path, what: str, error: type[MootError]) -> str:
-    """Return the text of a file; `what` names it in the error that is raised when it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as cause:
-        raise error(f"{what} cannot be read: {cause.strerror}") from cause
-    except UnicodeDecodeError as cause:
-        raise error(f"{what} is not UTF-8") from cause
-
-
 def parse_panel(text: str, what: str, folder: Path) -> Panel:
     """Parse a panel. Scripts that it names are resolved against `folder`."""
     try:
-        form = PanelForm.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as cause:
-        raise BadPanel(f"{what} is not valid TOML: {cause}") from cause
+        form = PanelForm.model_validate(parse_toml(text, what, BadPanel))
     except ValidationError as cause:
         raise BadPanel(f"{what}: {explain_validation_error(cause, tables=_TABLES)}") from cause
     try:
@@ -205,7 +193,7 @@ def _folder() -> Any:
 
 
 KIND: Final = "agent:"
-MAX_FILE_BYTES: Final = 200_000
+MAX_FILE_LENGTH: Final = 200_000
 MAX_PANEL_BYTES: Final = 1_000_000
 MAX_INSTRUCTIONS_LENGTH: Final = 8_000
 MAX_STANCE_LENGTH: Final = 200
@@ -230,20 +218,14 @@ def build_agent_seat(name: str, platform: str, folder: Path) -> Seat:
     """
     path = (folder / Path(platform.removeprefix(KIND)).expanduser()).absolute()
     what = f"the agent file {path}"
-    try:
-        raw = path.read_bytes()[: MAX_FILE_BYTES + 1]
-        text = raw.decode().replace("\r\n", "\n").removeprefix("\ufeff")
-    except OSError as cause:
-        raise BadRoster(f"{what} cannot be read: {cause.strerror}") from cause
-    except UnicodeDecodeError as cause:
-        raise BadRoster(f"{what} is not UTF-8") from cause
+    text = read_text_file(path, what, BadRoster).removeprefix("\ufeff")
     match = _HEAD.match(text)
     if match is None:
         raise BadRoster(f"{what}: expected a head between two lines of ---, then the agent's instructions")
     head, instructions = parse_head(match["head"]), match["text"].strip()
     if not instructions:
         raise BadRoster(f"{what} has no instructions behind its head")
-    if len(raw) > MAX_FILE_BYTES or len(instructions) > MAX_INSTRUCTIONS_LENGTH:
+    if len(text) > MAX_FILE_LENGTH or len(instructions) > MAX_INSTRUCTIONS_LENGTH:
         raise BadRoster(f"{what} is too long; a seat's instructions have at most {MAX_INSTRUCTIONS_LENGTH} characters")
     model = head.get("model", "")
     return Seat(

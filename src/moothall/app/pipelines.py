@@ -37,10 +37,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from moothall.app.panels import Panel, SeatForm, read_text_file, resolve_platform_path
+from moothall.app.panels import Panel, SeatForm, resolve_platform_path
 from moothall.app.rosters import parse_seats
 from moothall.app.session_options import Options
-from moothall.codec.settings import KnownLanguage, explain_validation_error, parse_toml
+from moothall.codec.settings import KnownLanguage, explain_validation_error
+from moothall.disk.text_files import parse_toml, read_text_file
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting, FolderUnwritable, MootError
@@ -142,7 +143,7 @@ def load_pipeline(name: str, language: Language = "en") -> PipelineFile:
     """Load a pipeline by its file, or by the name of one that ships with Moot; raises BadSetting."""
     path = Path(name) if name.endswith(".toml") or "/" in name else get_shipped_path(name, language)
     what = f"the pipeline file {path}"
-    return parse_pipeline(read_text_file(path.expanduser(), what, BadSetting), what, path.expanduser().absolute().parent)
+    return parse_pipeline(read_text_file(path.expanduser(), what), what, path.expanduser().absolute().parent)
 
 
 def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:

@@ -36,14 +36,10 @@ def read_settings(environ: Mapping[str, str]) -> dict[str, Any]:
     path = resolve_settings_file(environ)
     if not path.exists():
         return {}
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as cause:
-        raise BadSetting(f"{path} cannot be read: {cause}") from cause
     # Imported here: most processes have no such file.
-    from moothall.codec.settings import parse_toml
+    from moothall.disk.text_files import read_toml_file
 
-    settings = parse_toml(text, str(path))
+    settings = read_toml_file(path, str(path))
     for name, value in settings.items():
         validate_setting(name, value)
     return settings

@@ -26,6 +26,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from moothall.disk.text_files import read_toml_file
 from moothall.errors import BadPanel, UnknownPlatform
 
 Output = Literal["text", "json", "jsonl"]
@@ -76,12 +77,7 @@ class Recipe:
 
 def load_recipe(path: Path) -> Recipe:
     """Load a custom recipe; raises BadPanel with what is wrong with it."""
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as cause:
-        raise BadPanel(f"the agent file {path} cannot be read: {cause.strerror}") from cause
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
-        raise BadPanel(f"the agent file {path} is no TOML: {cause}") from cause
+    document = read_toml_file(path, f"the agent file {path}", BadPanel)
     known = {"argv", "words", "output", "text", "session", "resume", "environ", "passes", "judges", "acp"}
     unknown = sorted(set(document) - known)
     if unknown:

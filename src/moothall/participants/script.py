@@ -31,7 +31,6 @@ wherever Moot is installed.
 
 import asyncio
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -41,6 +40,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from moothall.codec.answers import parse_answer, read_answer
+from moothall.disk.text_files import read_toml_file
 from moothall.domain.effects import AnswerForm, Brief
 from moothall.domain.facts import Language, Loss
 from moothall.domain.ids import SeatId
@@ -262,14 +262,7 @@ def _load_seats(path: Path, seat: SeatId) -> dict[str, dict[str, list[dict[str, 
 
 @cache
 def _load_document(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as cause:
-        raise BadScript(f"the script {path} cannot be read: {cause.strerror}") from cause
-    except UnicodeDecodeError as cause:
-        raise BadScript(f"the script {path} is not a text in UTF-8; save it as one") from cause
-    except tomllib.TOMLDecodeError as cause:
-        raise BadScript(f"the script {path} is no TOML: {cause}") from cause
+    return read_toml_file(path, f"the script {path}", BadScript)
 
 
 def _validate_item(path: Path, kind: str, item: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ import click
 from moothall.app.environment import resolve_home
 from moothall.app.owner_key import load_owner_key
 from moothall.disk.private import make_private_folder, write_atomically
+from moothall.disk.text_files import parse_toml
 from moothall.domain.safe_text import is_web_address, strip_control
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.participants.local_machine import is_loopback
@@ -40,7 +41,7 @@ class Editor(NamedTuple):
 
 EDITORS: Final = {
     "json": Editor(settings_edit.parse_json, settings_edit.set_json_entry, settings_edit.remove_json_entry),
-    "toml": Editor(settings_edit.parse_toml, settings_edit.set_toml_table, settings_edit.remove_toml_table),
+    "toml": Editor(parse_toml, settings_edit.set_toml_table, settings_edit.remove_toml_table),
 }
 
 

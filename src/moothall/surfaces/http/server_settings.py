@@ -12,7 +12,6 @@ calls_per_second = 50
 calls_per_second = 5
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_network
 from pathlib import Path
@@ -22,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from moothall.app.seats import LocalServer
 from moothall.codec.settings import explain_validation_error
+from moothall.disk.text_files import read_toml_file
 from moothall.errors import BadSetting
 from moothall.surfaces.api.method import MAY, ROLES, Role
 
@@ -98,16 +98,14 @@ class ServerSettings(BaseModel):
 def load_server_settings(home: Path) -> ServerSettings:
     """The settings of the servers of a home; raises BadSetting."""
     path = home / NAME
+    if not path.exists():
+        return ServerSettings()
+    given = read_toml_file(path, str(path))
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
         if isinstance(given.get("limits"), dict):
             given["limits"] = spread_limits(given["limits"])
         return ServerSettings.model_validate(given)
-    except FileNotFoundError:
-        return ServerSettings()
     except ValidationError as cause:
         raise BadSetting(f"{path}: {explain_validation_error(cause, 'the settings')}") from cause
     except BadSetting as cause:
         raise BadSetting(f"{path}: {cause}") from cause
-    except (OSError, ValueError) as cause:
-        raise BadSetting(f"{path} cannot be read: {cause}") from cause

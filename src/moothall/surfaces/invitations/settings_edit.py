@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from moothall.disk.text_files import parse_toml
 from moothall.errors import BadSetting
 
 _SPACE = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\n]*|/\*.*?\*/)*+", re.DOTALL)
@@ -97,13 +98,6 @@ def remove_toml_table(text: str, path: Sequence[str]) -> str:
     if not text.endswith("\n\n") and rest.endswith("\n\n"):
         rest = rest[:-1]
     return _check(rest, _remove_at(before, list(path)), parse_toml)
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as cause:
-        raise BadSetting(f"it is not valid TOML: {cause}") from cause
 
 
 def _toml_key(key: str) -> str:
