@@ -208,7 +208,7 @@ def test_without_a_consensus_within_the_rounds_it_ends_with_code_4_and_the_posit
         ("bob", "oppose"),
         ("cem", "support"),
     ]
-    assert cli("resume", "s", code=4).out.count("No decision: the group did not carry a motion.") == 1
+    assert cli("resume", "s", code=4).out.count("No decision: no motion was carried.") == 1
     assert cli.json("decisions")["decisions"][0]["consensusType"] == "no_consensus"
 
 

@@ -52,6 +52,13 @@ def test_a_position_on_one_of_them_is_a_ballot(raw: str) -> None:
     assert "missing ballot #5" in reading.mends
 
 
+@pytest.mark.parametrize("raw", ["1", "A", "option 1", '{"vote": "A"}', '{"position": "1"}'])
+def test_the_mark_of_a_line_is_no_abstention(raw: str) -> None:
+    """M-14: it names a candidate that nobody knows, and passes on nothing."""
+    with pytest.raises(BadAnswer):
+        read_answer(ask_for_ballot(), raw)
+
+
 def test_a_condition_in_words_is_kept() -> None:
     said = read_answer(ask_for_ballot(), '{"ballot": {"#5": "Yes, if the tests pass", "#6": "abstain"}}').said
     assert isinstance(said, Contribution)

@@ -55,6 +55,8 @@ def mend(raw: object) -> tuple[object, list[str]]:
         ({"confidence": "80%"}, "confidence", 0.8),
         ({"confidence": 80}, "confidence", 0.8),
         ({"confidence": "8/10"}, "confidence", 0.8),
+        ({"confidence": "0.8/1"}, "confidence", 0.8),
+        ({"confidence": {"value": 0.8}}, "confidence", 0.8),
         ({"confidence": "zero point eight"}, "confidence", 0.8),
         ({"confidence": "eighty percent"}, "confidence", 0.8),
         ({"confidence": "高"}, "confidence", 0.8),

@@ -160,7 +160,7 @@ def is_pass(raw: object) -> bool:
     """Whether an answer says that it is none: the word for it, or an object with that word alone."""
     fields = extract_object(raw) if isinstance(raw, str) else raw
     words = [*fields.values()] if isinstance(fields, dict) else [raw]
-    return len(words) == 1 and isinstance(words[0], str) and find_choice(words[0], build_choices(("pass",))) is not None
+    return len(words) == 1 and isinstance(words[0], str) and find_allowed(words[0], ("pass",)) is not None
 
 
 def _unwrap_one(value: object) -> object:
@@ -169,5 +169,5 @@ def _unwrap_one(value: object) -> object:
         return value[0]
     if isinstance(value, dict) and len(value) == 1:
         inner = next(iter(value.values()))
-        return inner if isinstance(inner, int) else value
+        return inner if isinstance(inner, int | float) else value
     return value

@@ -13,7 +13,7 @@ _TRUE: Final = frozenset({"yes", "1", *CHOICE_WORDS["yes"]})
 _FALSE: Final = frozenset({"no", "0", *CHOICE_WORDS["no"]})
 _DIGITS: Final = r"[-+]?(?:\d+(?:\.\d+|,\d{1,2})?|0,\d+|\.\d+)(?![\d,])"
 _NUMBER: Final = re.compile(_DIGITS)
-_SCALES: Final = frozenset({5.0, 10.0, 100.0})
+_SCALES: Final = frozenset({1.0, 5.0, 10.0, 100.0})
 """What a share is counted out of: "8/10"."""
 _STATED_NUMBER: Final = re.compile(
     r"[\s*\"'(]*+(?:(?:my |the )?(?:confidence|probability|certainty|score|信心|把握|置信度|概率)?\s*(?:is|of|为|是|:|：|=)?\s*"
