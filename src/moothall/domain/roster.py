@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from moothall.domain.ids import SeatId, list_name_shapes, parse_seat_id
-from moothall.domain.safe_text import fix_surrogates
+from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.errors import BadRoster
 
 NEUTRAL_TRUST: Final = 0.5
@@ -72,6 +72,13 @@ class Seat:
     @property
     def is_outside(self) -> bool:
         return self.platform == MAILBOX
+
+    def introduce(self, name: str, instructions: str, stance: str = "{stance}") -> list[str]:
+        """Return the lines that tell the seat who it is, in these words; without those for what it does not have."""
+        lines = [name.format(seat=self.id)]
+        lines += [stance.format(stance=one_line(self.stance))] if self.stance else []
+        lines += [instructions.format(instructions=self.instructions.strip())] if self.instructions else []
+        return lines
 
     @property
     def source(self) -> str:

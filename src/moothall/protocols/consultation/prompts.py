@@ -169,9 +169,7 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
     language, seat = state.opened.language, state.seat(ask.seat)
     words = CONSULTATION_PROMPT[language]
     question = render_request(language, current.request, ask.seat)
-    lines = [words.you.format(seat=seat.id)]
-    lines += [one_line(seat.stance)] if seat.stance else []
-    lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
+    lines = seat.introduce(words.you, words.instructions)
     last = state.words.get(seat.id, "")
     if last:
         lines += ["", words.own_words, quote_lines(shorten_text(last, MAX_PART_LENGTH))]

@@ -124,15 +124,11 @@ def _format_numbers(lines: Sequence[int]) -> str:
 def build_own_prompt(variant: CouncilVariant, state: Council, seat: Seat, kind: str) -> str:
     """Return what only this seat reads: who it is, what is disputed, and what it is asked for."""
     words = COUNCIL_PROMPT[state.opened.language]
-    lines = [words.you, words.seat.format(seat=seat.id)]
-    if seat.stance:
-        lines.append(words.stance.format(stance=one_line(seat.stance)))
-    if seat.instructions:
-        lines.append(words.instructions.format(instructions=seat.instructions.strip()))
     phase = state.phase if kind == "free" else kind
     return "\n".join(
         [
-            *lines,
+            words.you,
+            *seat.introduce(words.seat, words.instructions, words.stance),
             *_format_context(variant, state, seat, phase, words),
             "",
             words.now,

@@ -160,11 +160,7 @@ def build_own_prompt(words: PersonaPromptText, state: Meeting, seats: tuple[Seat
 
 def _format_self(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> list[str]:
     """Return who a seat is, and what it has said and thought so far."""
-    lines = [words.seat.format(seat=seat.id)]
-    if seat.stance:
-        lines.append(words.stance.format(stance=one_line(seat.stance)))
-    if seat.instructions:
-        lines.append(words.instructions.format(instructions=seat.instructions.strip()))
+    lines = seat.introduce(words.seat, words.instructions, words.stance)
     before, spoken = state.positions.get(seat.id), state.last_spoke.get(seat.id)
     if before is not None:
         lines += [words.before, FENCE + one_line(extract_claim(before.position))]

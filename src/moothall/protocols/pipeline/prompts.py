@@ -118,10 +118,7 @@ def _build_shared_prompt(state: Pipeline, words: PipelinePromptText) -> str:
 
 
 def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, ask: Ask) -> str:
-    seat = state.seat(ask.seat)
-    lines = [words.you.format(seat=seat.id)]
-    lines += [one_line(seat.stance)] if seat.stance else []
-    lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
+    lines = state.seat(ask.seat).introduce(words.you, words.instructions)
     passed = state.list_inputs(step)
     if passed:
         room = max(1_000, MAX_PASSED_LENGTH // len(passed))

@@ -75,10 +75,7 @@ def _build_shared_prompt(state: Review, words: ReviewPromptText) -> str:
 
 
 def _build_own_prompt(state: Review, words: ReviewPromptText, ask: Ask) -> str:
-    seat = state.seat(ask.seat)
-    lines = [words.you.format(seat=seat.id)]
-    lines += [one_line(seat.stance)] if seat.stance else []
-    lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
+    lines = state.seat(ask.seat).introduce(words.you, words.instructions)
     for finding in state.list_questions(ask.seat) if ask.kind != facts.INSPECT else ():
         lines += ["", *_describe_finding(state, words, finding, with_reasons=ask.kind == facts.SETTLE)]
     return "\n".join([*lines, "", words.now["answer" if ask.seat == facts.AUTHOR else ask.kind]])

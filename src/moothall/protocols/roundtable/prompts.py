@@ -166,11 +166,7 @@ def _format_speech(words: RoundtablePromptText, speech: NumberedSpeech, room: in
 
 def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) -> str:
     seat = state.seat(ask.seat)
-    lines = [words.moderator if seat.id == MODERATOR else words.you.format(seat=seat.id)]
-    if seat.stance:
-        lines.append(one_line(seat.stance))
-    if seat.instructions:
-        lines.append(words.instructions.format(instructions=seat.instructions.strip()))
+    lines = seat.introduce(words.moderator if seat.id == MODERATOR else words.you, words.instructions)
     if ask.kind == "speech" and state.prompt:
         lines += ["", words.prompt, quote_lines(state.prompt)]
     if ask.kind == "speech" and state.agreeing:
