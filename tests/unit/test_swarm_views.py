@@ -180,6 +180,20 @@ def test_a_run_that_does_not_converge_names_the_idea_with_most_support_first(lan
     assert 0 < page.index(html.escape(leading)) < page.index(words.figures)
 
 
+def test_of_ideas_with_equal_support_none_is_called_the_one_with_most() -> None:
+    """S-33: the first of them is shown as the first of several."""
+    own = ("Build a cache.", "Buy faster machines.", "Ask fewer questions.")
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        words = own[state.explorers.index(ask.seat) if ask.seat in state.explorers else 0]
+        return build_valid_report(state, ask.seat, words, words) if ask.kind == "explore" else NotImplemented
+
+    timeline = SwarmRun(build_swarm_plan(3, max_rounds=1, synthesis="classic")).play(says).timeline
+    text = SWARM.export(timeline, "minutes")
+    assert timeline.words.tied_support.format(count=3, number=1) in text
+    assert timeline.words.most_support.format(number=1) not in text
+
+
 def test_all_ideas_are_listed_by_support_with_their_evidence_and_reviews() -> None:
     """S-33."""
     timeline = restless_run().timeline

@@ -1119,6 +1119,7 @@ class SwarmReportText(SharedReportText):
     by_vote: str
     leads: str
     most_support: str
+    tied_support: str
     between: str
     colon: str
     backed_by: str

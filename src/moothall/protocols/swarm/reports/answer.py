@@ -147,7 +147,9 @@ def _build_outcome(standing: SwarmStanding, decision: Decision) -> Block:
         rows.append((words.author, decision.author))
     elif leading is not None:
         if decision.decision is None:
-            content.append(Line((words.most_support.format(number=leading.number), Strong(leading.text))))
+            tied = sum(len(idea.backers) == len(leading.backers) for idea in standing.ideas)
+            text = words.most_support if tied < 2 else words.tied_support
+            content.append(Line((text.format(number=leading.number, count=tied), Strong(leading.text))))
         rows += _list_figures(standing, leading)
     content.append(Line(describe_doubt(standing) if decision.decision is None else "", "warn"))
     warning = words.outcome_uncertain if decision.outcome_uncertain else ""
