@@ -107,7 +107,7 @@ class SessionTimeline:
         self.lost_since = 0
         self.asked_at: dict[str, datetime] = {}
         self.answered_at: dict[SeatId, int] = {}
-        self._last_answers: dict[tuple[SeatId, str], int] = {}
+        self.last_answers: dict[tuple[SeatId, str], int] = {}
         self.speakers: dict[SeatId, Seat] = {}
         self.forked: facts.SessionForked | None = None
         self._is_answered = False
@@ -182,10 +182,6 @@ class SessionTimeline:
         """The door of a seat's first answer of a kind, likewise."""
         return self._first_doors.get((seat, kind), "")
 
-    def was_made_up(self, loss: LossLine) -> bool:
-        """Whether the seat answered an ask of the same kind after this loss."""
-        return self._last_answers.get((loss.seat, loss.asked_for), 0) > loss.seq
-
     def apply_shared(self, entry: Entry) -> None:
         """Take in one more entry, as far as all protocols share it."""
         self.seq = entry.seq
@@ -236,7 +232,7 @@ class SessionTimeline:
     def _add_origin(self, seq: int, fact: facts.Reply) -> None:
         kind = parse_ask_kind(fact.ask)
         self._doors[fact.seat, kind] = fact.origin
-        self._last_answers[fact.seat, kind] = seq
+        self.last_answers[fact.seat, kind] = seq
         self._first_doors.setdefault((fact.seat, kind), fact.origin)
         if fact.origin or fact.model or fact.corrections:
             self.origins[seq] = fact
