@@ -76,7 +76,7 @@ def test_a_fork_says_so_and_is_compared_with_its_original(shown: Shown, visit: V
     server = shown("en")
     head = server.local("moot.getView", sessionId="own_debate_en")["head"]
     fork = server.local("moot.forkSession", sessionId="own_debate_en", at=head - 3)["sessionId"]
-    page = visit(server, f"/s/{fork}")
+    page = visit(server, f"/s/{fork}", forgiven=["404"])
     page.locator(".top .badge").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Two sessions compared")
     expect(page.get_by_text(f"The same up to entry {head - 3} of the record.")).to_be_visible()
@@ -87,6 +87,10 @@ def test_a_fork_says_so_and_is_compared_with_its_original(shown: Shown, visit: V
     # Shares are whole percents that add up.
     shares = [int(each) for each in re.findall(r"(\d+) %", left.locator(".shares").first.inner_text())]
     assert sum(shares) == 100
+    page.goto(f"/compare/{fork}/nope")
+    expect(page.get_by_role("alert")).to_have_text("There is no session called nope, or you may not see it.")
+    page.goto(f"/compare/{fork}")
+    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
 
 
 def test_words_are_for_people_and_every_view_has_a_title(shown: Shown, visit: Visit) -> None:

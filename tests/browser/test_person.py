@@ -168,6 +168,10 @@ def test_whoever_writes_keeps_the_form_while_the_session_goes_on(server: Server,
     expect(words).to_be_focused()
     expect(form).to_have_attribute("data-kept", "yes")
     assert words.input_value().endswith(" not in May.")
+    # Somebody else answers for the seat: what was written can still be read.
+    written = words.input_value()
+    local.say(session, "ada", "propose")
+    expect(page.get_by_role("status").filter(has_text="This question is no longer open")).to_contain_text(written)
 
 
 def test_a_seats_link_opens_its_session_and_nothing_else(server: Server, visit: Visit) -> None:

@@ -113,6 +113,10 @@ def test_what_is_written_is_not_lost(server: Server, visit: Visit) -> None:
     page.get_by_role("button", name="Send").click()
     expect(word).to_have_value("")
     expect(page.locator(".timeline")).to_contain_text("Then that, or nothing.")
+    # Too long is refused in words, not cut.
+    word.fill("x" * 20_001)
+    page.get_by_role("button", name="Send").click()
+    expect(alert).to_contain_text("at most 20000")
     page.goto("/new?topic=What may it cost?")
     page.get_by_text("Possible answers, stakes").click()
     page.get_by_label("money").fill("5,50")
@@ -152,8 +156,29 @@ def test_who_may_only_watch_is_offered_nothing_else(server: Server, visit: Visit
     page.get_by_role("slider").fill("1")
     expect(page.locator(".scrubber .place")).to_contain_text("entry 1 of")
     assert page.get_by_role("button", name="Fork from here").count() == 0
+    # Who may not open a session is not led to it.
+    page.goto("/?q=nothing-like-it")
+    expect(page.get_by_text("No session is like that.")).to_be_visible()
+    page.goto("/new?topic=May I?")
+    expect(page.get_by_role("alert")).to_contain_text("You may not open sessions here")
+    expect(page.get_by_role("button", name="Start the session")).to_be_disabled()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_who_signs_in_next_reads_nothing_of_who_was_there(server: Server, visit: Visit) -> None:
+    """W-7: the same tab, from an owner's token to one for a single session."""
+    others, session = server.local.opened(topic="For owners only?"), server.local.opened(topic="For everybody?")
+    owner, reader = (server.cli.json("invite", *words)["token"] for words in (["--owner"], [session, "--owner"]))
+    page = visit(server, is_nobody=True, forgiven=["401"])
+    for token in (owner, reader):
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("link").filter(has_text="For everybody?")).to_be_visible()
+        assert page.get_by_role("link").filter(has_text="For owners only?").count() == (token == owner)
+        assert page.get_by_role("link", name="Ask something").count() == (token == owner)
+        page.get_by_role("button", name="Sign out").click()
+    assert others != session
 
 
 def test_an_operator_keeps_its_buttons_while_a_meeting_goes_on(server: Server, visit: Visit) -> None:

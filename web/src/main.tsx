@@ -52,11 +52,11 @@ function View() {
         <Home />
       );
     case "s":
-      return <SessionView id={first} key={first} />;
+      return first ? <SessionView id={first} key={first} /> : <Nowhere />;
     case "seat":
-      return <SessionView id={first} mySeat={second} key={`${first} ${second}`} />;
+      return second ? <SessionView id={first} mySeat={second} key={`${first} ${second}`} /> : <Nowhere />;
     case "compare":
-      return <Compare left={first} right={second} key={`${first} ${second}`} />;
+      return second ? <Compare left={first} right={second} key={`${first} ${second}`} /> : <Nowhere />;
     case "new":
       return <NewSession />;
     case "decisions":

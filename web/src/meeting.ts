@@ -114,9 +114,7 @@ export class Meeting {
       this.isGone.value = error instanceof CallError && error.kind !== "Offline" && this.live.peek() === null;
       // A session that cannot be read would keep the stream of all tabs from opening.
       if (this.isGone.peek()) watch([]);
-      // The server's words name other sessions, for programs that guessed; a person is led to all of them.
-      const isUnknown = error instanceof CallError && error.kind === "UnknownSession";
-      if (this.live.peek() === null) this.error.value = isUnknown ? say("there_is_no_such_session", { session: this.id }) : describeError(error);
+      if (this.live.peek() === null) this.error.value = describeError(error);
     }
   }
 

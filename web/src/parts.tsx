@@ -22,8 +22,7 @@ export function CopyId({ id }: { id: string }) {
       title={`${id} · ${say("copy")}`}
       aria-label={say("copy_the_id_id", { id })}
       onClick={async () => {
-        await copyText(id);
-        setCopied(true);
+        setCopied(await copyText(id));
         setTimeout(() => setCopied(false), 1500);
       }}
     >
@@ -32,16 +31,21 @@ export function CopyId({ id }: { id: string }) {
   );
 }
 
-export async function copyText(text: string): Promise<void> {
+/** Whether it was copied. Without a clipboard (plain http from another machine) a selection is, which must be in the dialog that is open. */
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
+    return true;
   } catch {
+    const before = document.activeElement as HTMLElement | null;
     const area = document.createElement("textarea");
     area.value = text;
-    document.body.append(area);
+    (document.querySelector("dialog[open]") ?? document.body).append(area);
     area.select();
-    document.execCommand("copy");
+    const isCopied = document.activeElement === area && document.execCommand("copy");
     area.remove();
+    before?.focus({ preventScroll: true });
+    return isCopied;
   }
 }
 

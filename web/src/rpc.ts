@@ -11,6 +11,11 @@ export function mayDo(what: Me["may"][number]): boolean {
   return me.value === null || me.value.may.includes(what);
 }
 
+/** Whether this caller may open sessions: not with a token for one of them. */
+export function mayOpen(): boolean {
+  return mayDo("run") && !me.value?.session;
+}
+
 /** Whether the server refused us for want of a login. */
 export const needsLogin = signal(false);
 
@@ -48,27 +53,35 @@ export async function call<M extends keyof Answers>(method: M, params: object = 
   } catch {
     throw new CallError(`${response.status} ${response.statusText}`, response.status === 401 ? "NotAllowed" : "World");
   }
-  if (answer.error) throw new CallError(answer.error.message, answer.error.data?.kind ?? "");
+  if (answer.error) {
+    const kind = answer.error.data?.kind ?? "";
+    // The server's words name other sessions, for programs that guessed; a person is led to all of them.
+    const session = kind === "UnknownSession" && "sessionId" in params && String(params.sessionId);
+    throw new CallError(session ? say("there_is_no_such_session", { session }) : answer.error.message, kind);
+  }
   return answer.result as Answers[M];
 }
 
-export async function loadMe(): Promise<void> {
+async function readMe(): Promise<Me | null> {
   const response = await send("/me");
-  if (response.ok) {
-    me.value = (await response.json()) as Me;
-    needsLogin.value = false;
-  } else if (response.status === 401) {
-    needsLogin.value = true;
-  }
+  if (response.status === 401) needsLogin.value = true;
+  return response.ok ? ((await response.json()) as Me) : null;
 }
 
-export async function logIn(by: { ticket: string } | { token: string }): Promise<void> {
+export async function loadMe(): Promise<void> {
+  const found = await readMe();
+  if (!found) return;
+  me.value = found;
+  needsLogin.value = false;
+}
+
+export async function logIn(by: { ticket: string } | { token: string }): Promise<Me | null> {
   const response = await send("/login", by);
   if (!response.ok) {
     const answer = (await response.json().catch(() => null)) as { error?: string } | null;
     throw new CallError(answer?.error ?? say("that_ticket_or_token_is_not"), "NotAllowed");
   }
-  await loadMe();
+  return readMe();
 }
 
 export async function logOut(): Promise<void> {

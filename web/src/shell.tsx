@@ -9,6 +9,7 @@ import { buildPath, exported, go, page, route } from "./route";
 import { describeError, logIn, logOut, me } from "./rpc";
 import { switchTheme, theme } from "./theme";
 import { otherTurns } from "./turns";
+import type { Me } from "./wire";
 
 const isHelpOpen = signal(false);
 
@@ -165,9 +166,9 @@ export function Login({ failed, onLeave }: { failed: string; onLeave: () => void
               type="submit"
               disabled={!token.trim()}
               do={async () => {
-                await logIn({ token: token.trim() });
-                onLeave();
-                goHome();
+                const who = await logIn({ token: token.trim() });
+                // Loaded anew: nothing stays of what whoever was signed in before could read.
+                location.replace(findHome(who));
               }}
             >
               {say("sign_in")}
@@ -180,16 +181,13 @@ export function Login({ failed, onLeave }: { failed: string; onLeave: () => void
   );
 }
 
-/** Where a caller belongs: a seat at its session, everybody else at home. */
-export function goHome(): void {
-  const who = me.value;
-  if (who?.session && who.seat) go(`/seat/${encodeURIComponent(who.session)}/${encodeURIComponent(who.seat)}`, { replace: true });
-  else if (page.value === "login") {
-    const to = new URL(route.value.query.get("to") ?? "/", location.origin);
-    // Only within this server; what is no view of the page is loaded.
-    if (to.origin === location.origin && to.pathname !== "/") location.replace(to.href);
-    else go("/", { replace: true });
-  }
+/** Where a caller belongs: a seat at its session, everybody else where they wanted to be. */
+function findHome(who: Me | null): string {
+  if (who?.session && who.seat) return buildPath("seat", who.session, who.seat);
+  if (page.value !== "login") return location.pathname + location.search;
+  const to = new URL(route.value.query.get("to") ?? "/", location.origin);
+  // Only within this server.
+  return to.origin === location.origin ? to.pathname + to.search : "/";
 }
 
 /** Exchange the ticket of a link for a cookie; the ticket leaves the address before anything else happens. */
@@ -198,8 +196,12 @@ export async function takeTicket(): Promise<string> {
   if (!ticket) return "";
   history.replaceState(null, "", location.pathname + location.search);
   try {
-    await logIn({ ticket });
-    goHome();
+    me.value = await logIn({ ticket });
+    const isAsked = page.value === "login" && route.value.query.has("to");
+    const to = findHome(me.value);
+    // What was asked for may be no view of the page.
+    if (isAsked) location.replace(to);
+    else go(to, { replace: true });
     return "";
   } catch (error) {
     return describeError(error);

@@ -27,6 +27,7 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
     open.join(","),
   );
   const [sent, setSent] = useState("");
+  const [written, setWritten] = useState({ ask: "", words: "" });
   const person = value?.asks.find((each) => each.ask.ask !== sent) ?? null;
   const own = view.seats.find((each) => each.id === seat);
   const title = useRef<HTMLHeadingElement>(null);
@@ -41,6 +42,19 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
       {own?.stance && <p class="soft">{own.stance}</p>}
       {error && <Notice tone="bad">{error}</Notice>}
       {!own && !error && <Notice tone="bad">{say("there_is_no_seat_called_seat", { seat })}</Notice>}
+      {written.words && value !== null && ![sent, person?.ask.ask].includes(written.ask) && (
+        <Notice
+          tone="warn"
+          action={
+            <button class="quiet" onClick={() => setWritten({ ask: "", words: "" })}>
+              {say("close")}
+            </button>
+          }
+        >
+          {say("the_question_is_closed_you_had_written")}
+          <blockquote class="about" dir="auto">{written.words}</blockquote>
+        </Notice>
+      )}
       {value === null ? (
         !error && <Loading />
       ) : person ? (
@@ -50,6 +64,7 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
           items={meeting.liveItems.all.value}
           view={view}
           title={title}
+          onWrite={(words) => setWritten({ ask: person.ask.ask, words })}
           onSent={() => {
             // The form is gone in a moment: the keyboard goes on where it was. The stream may have brought the next question before the
             // answer to this call: then somebody writes there already.
@@ -148,22 +163,26 @@ interface AskFormProps {
   view: View;
   items: Item[];
   title: RefObject<HTMLHeadingElement | null>;
+  /** What is written and not on its way: it stays to be read where the question ends meanwhile. */
+  onWrite: (words: string) => void;
   onSent: () => void;
 }
 
-function AskForm({ person, view, items, title, onSent }: AskFormProps) {
+function AskForm({ person, view, items, title, onWrite, onSent }: AskFormProps) {
   const { ask, steps, commands } = person;
   const name = `draft.${view.sessionId}.${ask.ask}`;
   const [answers, setAnswers] = useState<Record<string, string>>(() => readDraft(name, steps));
   const [problem, setProblem] = useState("");
   const [understood, setUnderstood] = useState<Understood[]>([]);
   const key = useRef(newKey());
-  const words = view.waiting.find((each) => each.ask === ask.ask)?.what;
+  const asked = view.waiting.find((each) => each.ask === ask.ask)?.what;
   useEffect(() => {
     // Whoever has a keyboard writes at once; who does something else meanwhile is not interrupted.
     const isFree = document.activeElement === document.body || document.activeElement === title.current;
     if (isFree && matchMedia("(pointer: fine)").matches) document.getElementById("answer")?.focus({ preventScroll: true });
   }, []);
+  const words = steps.flatMap((step) => (step.choices.length === 0 && answers[step.key]?.trim() ? [answers[step.key]] : [])).join("\n\n");
+  useEffect(() => onWrite(words), [words]);
   const isAsked = (step: PersonStep): boolean => !step.onlyAfter || step.onlyAfter[1].includes(answers[step.onlyAfter[0]] ?? "");
   const shown = steps.filter(isAsked);
   const write = (step: PersonStep, value: string): void => {
@@ -176,7 +195,9 @@ function AskForm({ person, view, items, title, onSent }: AskFormProps) {
   };
   const send = async (what: object): Promise<void> => {
     const params = { sessionId: view.sessionId, seat: ask.seat, ask: ask.ask, idempotencyKey: key.current, ...what };
+    onWrite("");
     await call("moot.answerAsPerson", params).catch((error: unknown) => {
+      onWrite(words);
       throw new Error(adaptText(describeError(error)));
     });
     writeStored(name, null);
@@ -202,7 +223,7 @@ function AskForm({ person, view, items, title, onSent }: AskFormProps) {
     <form class="form ask" data-test="ask" data-ask={ask.ask} onSubmit={(event) => event.preventDefault()} onKeyDown={submitByKey}>
       <Notice tone="turn">
         <b>{say("it_is_your_turn")}</b>
-        {person.intro ? `. ${adaptText(person.intro)}` : words ? `: ${words}` : ""}
+        {person.intro ? `. ${adaptText(person.intro)}` : asked ? `: ${asked}` : ""}
         {ask.deadline && (
           <span class="soft">
             {" "}
@@ -330,7 +351,7 @@ function Step({ step, items, id, value, onChange }: StepProps) {
     <label>
       {adaptText(step.text)}
       {step.long ? (
-        <textarea id={id} rows={5} value={value} maxLength={20_000} onInput={(event) => onChange(event.currentTarget.value)} />
+        <textarea id={id} rows={5} value={value} onInput={(event) => onChange(event.currentTarget.value)} />
       ) : (
         <input id={id} type="text" inputMode={step.kind === "number" || step.kind === "reference" ? "numeric" : "text"} value={value} onInput={(event) => onChange(event.currentTarget.value)} />
       )}

@@ -1,4 +1,5 @@
 // Two sessions side by side: what each decided, how surely and at what cost, and what was said where they differ.
+import { useState } from "preact/hooks";
 import { Blocks } from "../blocks";
 import { formatCount, formatMoney, nameTerm } from "../format";
 import { say } from "../language";
@@ -7,7 +8,7 @@ import { PlaceContext } from "../place";
 import { buildPath } from "../route";
 import { call } from "../rpc";
 import { Header } from "../shell";
-import type { View } from "../wire";
+import type { Item, View } from "../wire";
 import { ItemView } from "./timeline";
 
 const LEFT_OUT = new Set(["cost", "seats", "roles"]);
@@ -19,12 +20,31 @@ function findShared(left: View, right: View): number {
   return 0;
 }
 
+const PAGE = 500;
+/** How many of them are shown at first, and with each wish for more. */
+const MANY = 100;
+
+/** What was said after an entry, read from the end: of a long session that is not its beginning. */
+async function loadSince(view: View, shared: number): Promise<Item[]> {
+  const said: Item[] = [];
+  for (let end = view.timeline.total; shared > 0 && end > 0; end -= PAGE) {
+    const begin = Math.max(0, end - PAGE);
+    const { items } = await call("moot.getItems", { sessionId: view.sessionId, begin, limit: end - begin });
+    said.unshift(...items.map(([, item]) => item).filter((item) => item.seq > shared));
+    if ((items[0]?.[1].seq ?? 0) <= shared) break;
+  }
+  return said;
+}
+
+async function loadBoth(left: string, right: string): Promise<{ shared: number; sides: { view: View; said: Item[] }[] }> {
+  const [first, second] = await Promise.all([left, right].map((sessionId) => call("moot.getView", { sessionId, limit: 1 })));
+  const shared = first && second ? findShared(first, second) : 0;
+  const sides = [first, second].flatMap((view) => (view ? [view] : []));
+  return { shared, sides: await Promise.all(sides.map(async (view) => ({ view, said: await loadSince(view, shared) }))) };
+}
+
 export function Compare({ left, right }: { left: string; right: string }) {
-  const { value, error } = useLoad(
-    () => Promise.all([left, right].map((sessionId) => call("moot.getView", { sessionId, limit: 500 }))),
-    `${left} ${right}`,
-  );
-  const [first, second] = value ?? [];
+  const { value, error } = useLoad(() => loadBoth(left, right), `${left} ${right}`);
   return (
     <>
       <Header />
@@ -32,12 +52,13 @@ export function Compare({ left, right }: { left: string; right: string }) {
         <h1>{say("two_sessions_compared")}</h1>
         {error && <Notice tone="bad">{error}</Notice>}
         {!value && !error && <Loading />}
-        {first && second && (
+        {value && (
           <>
-            {findShared(first, second) > 0 && <p class="soft">{say("the_same_up_to_entry", { at: findShared(first, second) })}</p>}
+            {value.shared > 0 && <p class="soft">{say("the_same_up_to_entry", { at: value.shared })}</p>}
             <div class="compared">
-              <Side view={first} shared={findShared(first, second)} />
-              <Side view={second} shared={findShared(first, second)} />
+              {value.sides.map((side, index) => (
+                <Side key={index} {...side} />
+              ))}
             </div>
           </>
         )}
@@ -46,10 +67,10 @@ export function Compare({ left, right }: { left: string; right: string }) {
   );
 }
 
-function Side({ view, shared }: { view: View; shared: number }) {
+function Side({ view, said }: { view: View; said: Item[] }) {
+  const [most, setMost] = useState(MANY);
   const seats = new Map(view.seats.map((seat) => [seat.id, seat]));
   const place = { hueOf: (seat: string) => seats.get(seat)?.hue ?? null, platformOf: (seat: string) => seats.get(seat)?.platform ?? "", linkTo: null, followTo: () => undefined, selectSeat: null, loadWhole: null };
-  const said = view.timeline.items.map(([, item]) => item).filter((item) => item.seq > shared);
   return (
     <PlaceContext.Provider value={place}>
       <section aria-label={view.sessionId}>
@@ -89,14 +110,19 @@ function Side({ view, shared }: { view: View; shared: number }) {
               <Blocks blocks={lens.blocks} />
             </section>
           ))}
-        {shared > 0 && said.length > 0 && (
+        {said.length > 0 && (
           <>
             <h3>{say("what_was_said_since")}</h3>
             <ol class="items">
-              {said.map((item, index) => (
+              {said.slice(0, most).map((item, index) => (
                 <ItemView key={index} item={item} isSelected={false} isNew={false} onSelect={() => undefined} />
               ))}
             </ol>
+            {said.length > most && (
+              <button class="quiet" onClick={() => setMost(most + MANY)}>
+                {say("count_more", { count: said.length - most })}
+              </button>
+            )}
           </>
         )}
       </section>

@@ -6,7 +6,7 @@ import { useKeys } from "../keys";
 import { language, say } from "../language";
 import { Ago, Loading, Notice, Strength, Action, useLoad } from "../parts";
 import { buildPath, go, route, setQuery } from "../route";
-import { call, describeError, mayDo } from "../rpc";
+import { call, describeError, mayDo, mayOpen } from "../rpc";
 import { Header } from "../shell";
 import { readStored, writeStored } from "../storage";
 import { connection, listen, watch } from "../stream";
@@ -135,7 +135,7 @@ export function Home() {
   }, []);
   const all = lines.value;
   const isEmpty = all !== null && all.size === 0;
-  const mayRun = mayDo("run");
+  const mayRun = mayOpen();
   return (
     <>
       <Header />
@@ -150,7 +150,7 @@ export function Home() {
         {all === null ? (
           failure.value ? null : <Loading />
         ) : isEmpty ? (
-          <FirstVisit />
+          mayRun ? <FirstVisit /> : <p class="soft">{say("no_session_is_like_that")}</p>
         ) : (
           <>
             <div class="bar-top">
@@ -396,7 +396,8 @@ function Found({ query }: { query: string }) {
   return (
     <section aria-label={say("found")}>
       <h2>{say("sessions_found", { sessions: shown.length < value.sessions.length ? shown.length : value.total })}</h2>
-      {shown.length === 0 && (
+      {shown.length === 0 && !mayOpen() && <p class="soft">{say("no_session_is_like_that")}</p>}
+      {shown.length === 0 && mayOpen() && (
         <p class="soft">
           {say("no_session_is_about_that_other")}
           <a data-in href={`/new?topic=${encodeURIComponent(query)}`}>

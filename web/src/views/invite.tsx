@@ -98,8 +98,7 @@ function Copyable({ name, text }: { name: string; text: string }) {
           class="quiet"
           aria-label={say("copy_name", { name })}
           onClick={async () => {
-            await copyText(text);
-            setCopied(true);
+            setCopied(await copyText(text));
           }}
         >
           {isCopied ? say("copied_2") : say("copy_2")}

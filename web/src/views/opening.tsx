@@ -5,7 +5,7 @@ import { submitByKey } from "../keys";
 import { language, say } from "../language";
 import { Action, Loading, Notice, useLoad } from "../parts";
 import { buildPath, go, route } from "../route";
-import { call, describeError, FormKeys } from "../rpc";
+import { call, describeError, FormKeys, mayOpen } from "../rpc";
 import { Header } from "../shell";
 import { readStored, writeStored } from "../storage";
 import { setTitle } from "../turns";
@@ -164,12 +164,11 @@ export function NewSession() {
       <main class="page two">
         <form class="form" onSubmit={(event) => event.preventDefault()} onKeyDown={submitByKey}>
           <h1>{say("ask_something")}</h1>
-          {error && <Notice tone="bad">{error}</Notice>}
+          {mayOpen() ? error && <Notice tone="bad">{error}</Notice> : <Notice tone="bad">{say("you_may_not_open_sessions_here")}</Notice>}
           <label>
             {say("the_question")}
             <textarea
               rows={3}
-              maxLength={20_000}
               value={draft.topic}
               placeholder={say("should_we_rewrite_billing_in_stages")}
               onInput={(event) => change({ topic: event.currentTarget.value })}
@@ -257,7 +256,7 @@ export function NewSession() {
             <Action
               class="main"
               type="submit"
-              disabled={!draft.topic.trim()}
+              disabled={!draft.topic.trim() || !mayOpen()}
               do={async () => {
                 const made = await call("moot.openSession", { ...params, idempotencyKey: keys.find(params) });
                 keys.forget();
@@ -269,8 +268,8 @@ export function NewSession() {
             </Action>
           </div>
         </form>
-        <Estimate params={params} files={files} isAsked={draft.topic.trim() !== ""} />
-        {!opening && !error && <Loading />}
+        <Estimate params={params} files={files} isAsked={draft.topic.trim() !== "" && mayOpen()} />
+        {!opening && !error && mayOpen() && <Loading />}
       </main>
     </>
   );

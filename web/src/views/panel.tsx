@@ -7,7 +7,7 @@ import { language, say } from "../language";
 import type { Meeting } from "../meeting";
 import { Action, Ago, CopyId, copyText, Strength, useLoad } from "../parts";
 import { buildPath, buildQueryUrl, exported, NOTHING_SELECTED, readNumber, route, setQuery } from "../route";
-import { call, mayDo, me } from "../rpc";
+import { call, mayDo, mayOpen } from "../rpc";
 import type { Figure, Item, Seat, SessionPlan as Plan, View } from "../wire";
 import { Tools } from "../shell";
 import { ShareLink } from "./invite";
@@ -117,7 +117,7 @@ export function DecisionLens({ view }: { view: View }) {
             {say("from_the_question_to_the_outcome")}
           </a>
           <span class="grow" />
-          {mayDo("run") && !me.value?.session && (
+          {mayOpen() && (
             <a class="button quiet" data-in href={`/new?from=${encodeURIComponent(view.sessionId)}`}>
               {say("ask_again")}
             </a>
@@ -136,8 +136,7 @@ function CopyMarkdown({ read }: { read: () => Promise<string> }) {
     <Action
       class="quiet"
       do={async () => {
-        await copyText(await read());
-        setCopied(true);
+        setCopied(await copyText(await read()));
         setTimeout(() => setCopied(false), 1500);
       }}
     >
@@ -206,7 +205,7 @@ function StateSoFar({ view }: { view: View }) {
 
 /** What a running meeting has taken, beside what was expected of it. */
 function Expected({ view }: { view: View }) {
-  const mayPlan = mayDo("run") && !me.value?.session && exported === null && !view.demo;
+  const mayPlan = mayOpen() && exported === null && !view.demo;
   const { value } = useLoad(async () => (mayPlan ? call("moot.planSession", buildOpeningParams(view, await call("moot.getOpening", { language: language.peek() }))) : null), `plan ${view.sessionId}`);
   if (!value || value.calls.most === 0) return null;
   const rows: [string, number | null, Plan["calls"] | null | undefined, (value: number) => string][] = [

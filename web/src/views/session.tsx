@@ -360,7 +360,6 @@ function Controls({ view, onInvite }: { view: View; onInvite: () => void }) {
             id="say"
             rows={text.includes("\n") || text.length > 60 ? 4 : 2}
             value={text}
-            maxLength={20_000}
             aria-label={say("say_something_to_the_meeting")}
             placeholder={say("say_something_to_the_meeting_2")}
             onInput={(event) => write(event.currentTarget.value)}
