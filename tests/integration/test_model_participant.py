@@ -17,6 +17,7 @@ from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import quote_lines
+from moothall.participants import provider_limits
 from moothall.participants.model import ModelParticipant
 from moothall.participants.model_request import RetryPolicy, ThinkFilter
 from moothall.participants.platforms import parse_platform
@@ -394,6 +395,8 @@ def test_a_refusal_of_the_provider_is_not_asked_again(kind: str, reply: StubRepl
             "unreachable",
             "not a completion",
         ),
+        (Raw(body=b"[" * 200_000), "unreachable", "not a completion"),
+        (Raw(body=b"data: " + b"[" * 200_000 + b"\n\n", content_type="text/event-stream"), "unreachable", "failed"),
     ],
 )
 @pytest.mark.parametrize("kind", ["speech", "intent"])
@@ -402,6 +405,22 @@ def test_other_failures_are_told_in_one_sentence(kind: str, step: Fail | Raw, re
     assert lost(response).reason == reason
     assert words in lost(response).detail
     assert lost(response).detail
+
+
+@pytest.mark.parametrize("kind", ["speech", "intent"])
+@pytest.mark.parametrize("model", ["#qwen3", ""])
+def test_an_answer_without_an_end_does_not_fill_the_memory(kind: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """M-14: it fails where it is too long, whatever size it states; also from a server whose first model is taken."""
+    monkeypatch.setattr(provider_limits, "_BOUND", provider_limits.bound_answers(10_000))
+    stub = StubServer([Raw(body=b" " * 20_000)], models=["qwen3"])
+
+    async def work() -> Answer | NoAnswer:
+        async with stub, seated(f"{stub.base_url}{model}") as participant:
+            return await participant.respond(brief(kind), list[str]().append)
+
+    response = run(work)
+    assert lost(response).reason == "unreachable"
+    assert "its answer is longer than 10000 bytes" in lost(response).detail
 
 
 # Intents from the probability of one token

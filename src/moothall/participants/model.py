@@ -265,15 +265,17 @@ class ModelParticipant:
         async with line.lock:
             if line.model is None:
                 provider = await asyncio.to_thread(_build_provider, self._platform, self._environ)
-                provider_limits.hook_client(provider.client)
                 if self._name is None:
                     self._name = await self._find_first_model(provider)
                 model = await asyncio.to_thread(_build_model, self._platform, self._name, provider)
                 line.model = await model.__aenter__()
+                # Only now: to enter it may have given it another client.
+                provider_limits.hook_client(provider.client)
         return line.model
 
     async def _find_first_model(self, provider: "Provider[Any]") -> str:
         async with provider:
+            provider_limits.hook_client(provider.client)
             names = await _fetch_model_names(provider.client, self._pace.preflight)
         for name in names:
             # Servers list embedding models as well, which cannot chat.

@@ -239,32 +239,33 @@ class BriefRequest:
         if self._is_heard:
             return await self.request_whole(model, user, room, None)
         from pydantic_ai.direct import model_request_stream
-        from pydantic_ai.exceptions import AgentRunError, UnexpectedModelBehavior, UserError
+        from pydantic_ai.exceptions import UnexpectedModelBehavior
         from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
         message = self._build_message(model, user)
         # At most half of the patience per silence: a stream that hangs can be started once more.
         settings = self._build_settings(room, min(self._compute_timeout(), self._brief.ask.patience / 2))
         shown = ThinkFilter()
-        try:
-            async with (
-                self._take_turn(len(user), settings) as call,
-                model_request_stream(model, [message], model_settings=settings) as stream,
-            ):
-                async for event in stream:
-                    match event:
-                        case PartStartEvent(part=TextPart(content=piece)):
-                            self._emit_text(shown.feed_piece(piece))
-                        case PartDeltaEvent(delta=TextPartDelta(content_delta=piece)):
-                            self._emit_text(shown.feed_piece(piece))
-                        case _:
-                            pass
-                self._emit_text(shown.flush_held())
-                call.tokens = stream.get().usage.total_tokens
-        except (AgentRunError, UserError) as error:
-            # A page of a proxy is a stream without content: requested whole, it is told from an empty answer.
-            self._is_heard |= isinstance(error, UnexpectedModelBehavior)
-            raise translate_error(error) from error
+        with _translate_failures():
+            try:
+                async with (
+                    self._take_turn(len(user), settings) as call,
+                    model_request_stream(model, [message], model_settings=settings) as stream,
+                ):
+                    async for event in stream:
+                        match event:
+                            case PartStartEvent(part=TextPart(content=piece)):
+                                self._emit_text(shown.feed_piece(piece))
+                            case PartDeltaEvent(delta=TextPartDelta(content_delta=piece)):
+                                self._emit_text(shown.feed_piece(piece))
+                            case _:
+                                pass
+                    self._emit_text(shown.flush_held())
+                    call.tokens = stream.get().usage.total_tokens
+            except UnexpectedModelBehavior:
+                # A page of a proxy is a stream without content: requested whole, it is told from an empty answer.
+                self._is_heard = True
+                raise
         response = stream.get()
         self.usage += _build_usage(response)
         self._prefixes.note_answer(self._brief.shared)
@@ -402,8 +403,8 @@ def _translate_failures() -> Iterator[None]:
         yield
     except (AgentRunError, UserError) as error:
         raise translate_error(error) from error
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
-        # pydantic-ai 2.66 fails on some well-formed JSON that is not a completion, such as `"choices": []`.
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # pydantic-ai 2.66 fails on some JSON that is not a completion, such as `"choices": []` or one that is nested too deep.
         raise ModelFailure(FailureKind.SERVER, "its answer is not a completion") from error
 
 

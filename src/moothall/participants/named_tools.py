@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -27,6 +27,7 @@ from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
 from moothall.domain.topic import ContextFile
 from moothall.locale.catalogues import CONTEXT_FILES
 from moothall.participants.local_machine import is_private_host, resolve_host
+from moothall.participants.provider_limits import bound_answers
 from moothall.reports.given_tools import READ, SEARCH, OfferedTool, ToolResult, quote_returned, run_tool
 
 if TYPE_CHECKING:
@@ -355,27 +356,11 @@ def _build_bounded_client(headers: Mapping[str, str], seconds: float) -> "httpx2
     """Return a client whose answers end with an error where they are too long, whatever size they state."""
     import httpx2
 
-    class BoundedStream(httpx2.AsyncByteStream):
-        def __init__(self, stream: Any) -> None:
-            self._stream = stream
-
-        async def aclose(self) -> None:
-            await self._stream.aclose()
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
-            async for chunk in self._stream:
-                size += len(chunk)
-                if size > MAX_RETURNED:
-                    raise httpx2.ReadError(f"its answer is longer than {MAX_RETURNED} bytes")
-                yield chunk
-
-    async def bound(response: httpx2.Response) -> None:
-        response.stream = BoundedStream(response.stream)
-
     timeout = httpx2.Timeout(seconds, read=None)
     return httpx2.AsyncClient(
-        headers={**headers, "Accept-Encoding": "identity"}, timeout=timeout, event_hooks={"response": [bound]}
+        headers={**headers, "Accept-Encoding": "identity"},
+        timeout=timeout,
+        event_hooks={"response": [bound_answers(MAX_RETURNED)]},
     )
 
 

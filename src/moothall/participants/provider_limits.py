@@ -4,8 +4,8 @@ import asyncio
 import hashlib
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -20,6 +20,8 @@ LIMITS: Final = "MOOT_LIMITS"
 at once)."""
 MAX_LOOK: Final = 5.0
 MINUTE: Final = 60.0
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+"""Of one answer of a model, with what a stream writes around each of its tokens."""
 
 _PART: Final = re.compile(r"([0-9]{1,9})([rtcs])")
 _SPAN: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)")
@@ -245,9 +247,34 @@ async def note_response(response: Any) -> None:
         call.report = report or call.report
 
 
+def bound_answers(most: int) -> Callable[[Any], Awaitable[None]]:
+    """Return a hook of an HTTP client: an answer that unpacks to more bytes fails, whatever size it states."""
+
+    async def bound(response: Any) -> None:
+        import httpx2
+
+        read = response.aiter_bytes
+
+        async def read_bytes(chunk_size: int | None = None) -> AsyncIterator[bytes]:
+            size = 0
+            async with aclosing(read(chunk_size)) as chunks:
+                async for chunk in chunks:
+                    size += len(chunk)
+                    if size > most:
+                        raise httpx2.ReadError(f"its answer is longer than {most} bytes")
+                    yield chunk
+
+        response.aiter_bytes = read_bytes
+
+    return bound
+
+
+_BOUND: Final = bound_answers(MAX_ANSWER_BYTES)
+
+
 def hook_client(client: Any) -> None:
-    """Have answers of a provider's client read by `note_response`, once; clients that tell nothing are left as they are."""
+    """Have answers of a provider's client bounded and read by `note_response`, once; other clients are left as they are."""
     hooks = getattr(getattr(client, "_client", None), "event_hooks", None)
     if isinstance(hooks, dict) and note_response not in hooks.get("response", []):
         # The client gives out a copy: only setting it changes anything.
-        client._client.event_hooks = {**hooks, "response": [*hooks.get("response", []), note_response]}
+        client._client.event_hooks = {**hooks, "response": [*hooks.get("response", []), _BOUND, note_response]}
