@@ -71,9 +71,12 @@ def step(
 
 def _ends_by_itself(writer: RecordWriter, snapshot: Snapshot, now: datetime) -> bool:
     """Whether the rulebook ends the session without another ask."""
-    while computed := [effect.fact for effect in snapshot.rules.decide(snapshot.state) if isinstance(effect, Record)]:
+    for _ in range(MAX_STEPS):
+        computed = [effect.fact for effect in snapshot.rules.decide(snapshot.state) if isinstance(effect, Record)]
         for fact in computed:
             snapshot, _ = writer.write(snapshot, now, fact)
+        if snapshot.is_closed or not computed:
+            break
     return snapshot.is_closed
 
 
