@@ -10,7 +10,6 @@ from typing import Final
 from bench.decisions.data import Case, Recording, Votes
 from moothall.domain.roster import NEUTRAL_TRUST
 from moothall.scoring.independence import compute_independence, count_effective_votes, presume_correlation
-from moothall.scoring.positions import tally_votes
 from moothall.scoring.posterior import compute_record_weight
 from moothall.scoring.resolution import ORDINARY_CONFIDENCE
 from moothall.scoring.trust import (
@@ -143,9 +142,18 @@ def own_order(case: Case) -> list[str]:
     return sorted(case.blind, key=lambda seat: hashlib.sha256(f"{case.id} {seat}".encode()).digest())
 
 
+def find_heaviest(votes: Iterable[tuple[str, float]]) -> str | None:
+    """The choice of the most weight; of equals, the one first cast."""
+    sums: dict[str, float] = {}
+    for choice, weight in votes:
+        sums[choice] = sums.get(choice, 0.0) + weight
+    # To so many digits: the order of floating-point additions must not break a tie.
+    return max(sums, key=lambda choice: round(sums[choice], 9), default=None)
+
+
 def plurality(votes: Votes) -> str | None:
     """The choice of most seats; of equals, the one first cast."""
-    return tally_votes([(choice, 1.0) for choice in votes.values() if choice is not None]).winner
+    return find_heaviest((choice, 1.0) for choice in votes.values() if choice is not None)
 
 
 def weighed(case: Case, trusted: Trust) -> str | None:
@@ -153,7 +161,7 @@ def weighed(case: Case, trusted: Trust) -> str | None:
     votes = [
         (choice, compute_evidence(trusted(seat, case.category))) for seat, choice in case.blind.items() if choice is not None
     ]
-    return tally_votes(votes).winner
+    return find_heaviest(votes)
 
 
 def score_options(
@@ -175,7 +183,7 @@ def _find_worths(worths: Worths, families: tuple[str, ...]) -> list[float]:
 
 def find_leader(scores: Mapping[str, float]) -> str | None:
     """The option with the highest score; of equals, the one first cast."""
-    return tally_votes(list(scores.items())).winner
+    return find_heaviest(scores.items())
 
 
 def debated(case: Case) -> str | None:

@@ -16,6 +16,7 @@ The lineage of a decision is what it was built on and what was built on it, each
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -24,7 +25,6 @@ from moothall.domain.topic import normalize_label
 from moothall.memory.breakers import FAILED
 from moothall.memory.facts import Outcome
 from moothall.memory.remembered_decision import RememberedDecision
-from moothall.scoring.positions import tally_votes
 from moothall.scoring.trust import (
     TrackRecord,
     compute_accuracy,
@@ -342,7 +342,7 @@ def _build_case(remembered: RememberedDecision) -> _Case:
 
 def _find_majority(firsts: Sequence[str]) -> str | None:
     """Return the most frequent first choice; None if two share that place."""
-    ranking = tally_votes([(first, 1.0) for first in firsts]).ranking
+    ranking = Counter(firsts).most_common(2)
     if not ranking or (len(ranking) > 1 and ranking[0][1] == ranking[1][1]):
         return None
     return ranking[0][0]

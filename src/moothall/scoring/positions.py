@@ -1,44 +1,8 @@
-"""Positions in a vote, their weight and balance, and choices as labels."""
+"""Positions in a vote, their weight and balance."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
-
-_DIGITS: Final = 9
-"""Sums are compared to this many digits: the order of floating-point additions must not break a tie."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """The choices by weight, the heaviest first; among equals the one that was cast first."""
-
-    ranking: tuple[tuple[str, float], ...]
-
-    @property
-    def winner(self) -> str | None:
-        """The heaviest choice; None if there are no votes."""
-        return self.ranking[0][0] if self.ranking else None
-
-    @property
-    def runner_up(self) -> str | None:
-        """The second heaviest choice; None if fewer than two were named."""
-        return self.ranking[1][0] if len(self.ranking) > 1 else None
-
-    @property
-    def share(self) -> float | None:
-        """The winner's share of the total weight; None if the total is 0."""
-        total = sum(weight for _, weight in self.ranking)
-        return self.ranking[0][1] / total if total > 0 else None
-
-
-def tally_votes(votes: Sequence[tuple[str, float]]) -> Tally:
-    """Tally (choice, weight) pairs in the order in which they were cast; with equal weights this is a plurality vote."""
-    sums: dict[str, float] = {}
-    for choice, weight in votes:
-        sums[choice] = sums.get(choice, 0.0) + weight
-    # `sorted` is stable and the dict keeps the order of casting, so equal sums stay in that order.
-    return Tally(ranking=tuple(sorted(sums.items(), key=lambda item: -round(item[1], _DIGITS))))
-
+from typing import Literal
 
 VoteSide = Literal["support", "conditional", "oppose", "abstain"]
 VotePosition = Literal["support", "conditional_support", "oppose", "abstain"]

@@ -17,9 +17,15 @@ from moothall.errors import BadSetting
 from moothall.locale.catalogues import CONSULTATION_PROMPT, CONSULTATION_REPORT
 from moothall.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
 from moothall.protocols.consultation import facts
-from moothall.protocols.consultation.report import add_consultations, build_advice, build_request
 from moothall.protocols.consultation.rules import ConsultingRulebook, QuestionRulebook, QuestionRules
-from moothall.protocols.consultation.timeline import ConsultationLog, add_and_describe_consultation, get_consultations
+from moothall.protocols.consultation.timeline import (
+    ConsultationLog,
+    add_and_describe_consultation,
+    add_consultations,
+    build_advice,
+    build_request,
+    get_consultations,
+)
 from moothall.reports import sections
 from moothall.reports.blocks import Card, Report, Strong, build_section
 from moothall.reports.decision import Decision, SourcedClaim

@@ -60,7 +60,6 @@ _DIR: Final[dict[str, Any]] = {
     "help": "The project's folder. Default: the nearest parent folder with a .roundtable.",
 }
 dir_option = click.option("--dir", "folder", **_DIR)
-role_option = click.option("--as", "role", required=True, metavar="ROLE")
 
 
 @click.group(cls=LazyGroup)
