@@ -162,6 +162,8 @@ class A2aParticipant:
         modes = {"acceptedOutputModes": ["application/json", "text/plain"]}
         result = await self._call(client, place, "SendMessage", {"message": message, "configuration": modes})
         reply = result.get("task") or result.get("message") or result
+        if not isinstance(reply, dict):
+            raise AgentFault("malformed", "the agent answered without a task or a message")
         named = str(reply.get("contextId", ""))[:MAX_CONTEXT_LENGTH]
         return (await self._wait(client, place, reply) if "status" in reply else _join_parts([reply])), named
 
@@ -174,6 +176,8 @@ class A2aParticipant:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
                 task = await self._call(client, place, "GetTask", name)
+                if str(task.get("id", name["id"]))[:500] != name["id"]:
+                    raise AgentFault("malformed", "the agent answered for another task than it was asked for")
         except asyncio.CancelledError:
             with suppress(AgentFault, TimeoutError):
                 async with asyncio.timeout(CANCEL_SECONDS):
@@ -231,6 +235,7 @@ def _read_state(task: dict[str, Any]) -> str:
 
 def _join_parts(holders: list[Any]) -> str:
     """The text of messages or artifacts; data is written as JSON."""
-    parts = [part for each in holders if isinstance(each, dict) for part in each.get("parts") or () if isinstance(part, dict)]
+    lists = [each.get("parts") for each in holders if isinstance(each, dict)]
+    parts = [part for each in lists if isinstance(each, list) for part in each if isinstance(part, dict)]
     texts = [part.get("text") or json.dumps(part["data"]) for part in parts if part.get("text") or "data" in part]
     return "\n\n".join(map(str, texts))
