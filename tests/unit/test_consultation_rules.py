@@ -442,6 +442,12 @@ def test_a_request_without_a_question_is_told_so() -> None:
         ("我不知道具体数字", "unknown"),
         ("Five.", "known"),
         ("Honestly, I don't know.", "unknown"),
+        ("No idea.", "unknown"),
+        ("well, I have no clue", "unknown"),
+        ("don't know, sorry", "unknown"),
+        ("这个我也不太清楚", "unknown"),
+        ("No idea is better than that of Bob.", "known"),
+        ("Don't knowingly skip it.", "known"),
         ("I don't know whether A or B is quicker, but C surely is best.", "known"),
         ("我不知道价格，但性能足够。", "known"),
         ("They say I don't know it, but it is five.", "known"),
@@ -468,6 +474,12 @@ def test_not_to_know_is_an_answer_of_its_own_kind(text: str, known: str) -> None
 def test_a_reply_behind_a_sentence_a_fence_or_an_apology_is_found(text: str) -> None:
     """C-12"""
     assert parse_answer(FORMS["consult"], text) == Advice(answer="Five.", notes="About.")
+
+
+def test_what_stands_before_a_quoted_head_is_part_of_the_reply() -> None:
+    """C-12: whose reply it is stands in the record, not in its words."""
+    said = parse_answer(FORMS["consult"], "Use Postgres.\n\nFrom @ada: I heard otherwise.")
+    assert said == Advice(answer="Use Postgres.\n\nFrom @ada: I heard otherwise.")
 
 
 def test_an_apology_is_not_a_reply() -> None:

@@ -26,8 +26,9 @@ MAX_HEAD_LENGTH: Final = 2_000
 # The reply may stand in a fence, and behind a sentence of its own line.
 _FROM = re.compile(r"^[ \t*]*FROM\s*[@＠][\w-]+[\s*]*[:：]?", re.IGNORECASE | re.MULTILINE)
 _UNKNOWN = re.compile(
-    r"\W*(?:(?:honestly|frankly|sorry|to be honest|说实话|抱歉|老实说)\W{1,3})?"
-    r"(?:I (?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell)|我?也?(?:不知道|不清楚))(?P<rest>[^.。!！\n]*)",
+    r"\W*(?:(?:well|hm+|honestly|frankly|sorry|to be honest|说实话|抱歉|老实说|这个)\W{0,3})?"
+    r"(?:I (?:(?:really|honestly) )?(?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell)\b|don['’]t know\b|(?:dunno|idk)\b"
+    r"|(?:I have )?no (?:idea|clue)\b(?! \w+s\b)|我?也?(?:真的?|实在)?不(?:太?知道|太?清楚|了解))(?P<rest>[^.。!！\n]*)",
     re.IGNORECASE,
 )
 _YET = re.compile(r"\bbut\b|\bhowever\b|\bthough\b|但|不过|然而", re.IGNORECASE)
@@ -58,6 +59,9 @@ class Advice:
         from moothall.domain.vocabulary import LABELS
 
         head = _FROM.search(text)
+        # A head in the middle of an answer quotes another: what stands before it counts, too.
+        if head and text[: head.start()].strip("` \n") and not text[head.end() :].lstrip().startswith("*"):
+            head = None
         fields = parse_labelled_text(text[head.end() :].removesuffix("```") if head else text, LABELS["advice"], "answer")
         answer = fields.get("answer", "")
         if not answer:
