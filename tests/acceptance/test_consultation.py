@@ -266,7 +266,7 @@ def test_a_question_on_its_own_is_answered_and_recorded_in_chinese(cli: Cli) -> 
     path = cli.cwd / "r.toml"
     path.write_text('[[consult]]\nraw = "FROM @researcher：\\n**回答**：我不知道。\\n**建议咨询**：@advisor"\n', encoding="utf-8")
     words = ["consult", "--from", "modeler", "--to", "researcher", "--seat", f"researcher=script:{path}", "有哪些方法？"]
-    done = cli(*words, "--session", "one")
+    done = cli(*words, "--session", "one", code=4)
     assert "@researcher 表示不知道。" in done.out
     text = (cli.cwd / "docs" / "consultation" / "1_modeler_researcher.md").read_text(encoding="utf-8")
     assert "| 编号 | 1 |\n| 发起方 | modeler |\n| 接收方 | researcher |" in text

@@ -161,9 +161,10 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
         (
             "unknown",
             [
-                "I don't know. · weak (one voice; nobody else stands behind it)",
+                "Undecided",
                 "researcher",
                 "@researcher does not know.",
+                "I don't know.",
                 "Ask instead @advisor",
             ],
         ),

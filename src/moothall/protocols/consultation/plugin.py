@@ -86,14 +86,14 @@ def open_session(plan: Plan) -> facts.QuestionOpened:
 
 
 def build_decision(timeline: SessionTimeline) -> Decision:
-    """What was answered; nothing where it failed."""
+    """What was answered; nothing where it failed, or where the seat does not know."""
     advice, opened = get_consultations(timeline).advice, timeline.session_state.opened
     assert isinstance(opened, facts.QuestionOpened)
     decision = sections.start_decision(timeline)
     if advice is None:
         return decision
     doubts = (SourcedClaim(text=advice.unsure_of),) if advice.unsure_of else ()
-    if decision.ended_by not in {"answered", "unknown"}:
+    if decision.ended_by != "answered":
         return replace(decision, open_questions=doubts)
     author, answer = parse_seat_id(opened.request.to), SourcedClaim(text=advice.answer)
     return replace(decision, decision=answer, author=author, open_questions=doubts, turns=1)
@@ -106,7 +106,7 @@ def build_question_report(timeline: SessionTimeline) -> Report:
     words, texts = CONSULTATION_REPORT[timeline.language], CONSULTATION_PROMPT[timeline.language]
     to, advice = parse_seat_id(opened.request.to), log.advice
     answer = Card(blocks=sections.explain_no_decision(timeline, decision, words), kind="decision")
-    if decision.decision is not None and advice is not None:
+    if decision.ended_by in {"answered", "unknown"} and advice is not None:
         answer = Card(blocks=build_advice(advice, to, texts, "strong"), head=(Strong(to),), kind="decision")
     question = build_request(opened.asker, to, opened.request, texts)
     report = sections.build_report(
