@@ -553,6 +553,8 @@ def test_verify_and_replay_of_sessions_that_are_whole(cli: Cli, waiting: str) ->
     assert cli.json("verify") == {"faults": [], "sessions": [found], "notes": []}
     assert cli("verify", "s").out == f"s: intact, head {found['head'][:16]}…\n"
     assert cli.json("replay", "s")["answers"] == 1
+    empty = Cli(cli.cwd / "elsewhere", cli.cwd)("verify")
+    assert (empty.out, empty.err) == ("", "nothing is recorded in this ledger: there is nothing to verify\n")
 
 
 @pytest.mark.parametrize("words", [[each] for each in ("resume", "watch", "show", "asks", "cancel", "replay", "fork", "verify")])

@@ -257,6 +257,7 @@ async def verify(
         verified = LedgerVerification(sessions=[await verifier.verify_named(moot.engine, name)])
     lines = [f"the ledger: {fault}" for fault in verified.faults]
     lines += [f"{each.session_id}: {each.fault or f'intact, head {str(each.head)[:16]}…'}" for each in verified.sessions]
+    lines = lines or [Note("nothing is recorded in this ledger: there is nothing to verify")]
     return CommandResult(
         json=verified if session is None else verified.sessions[0],
         lines=[*lines, *(Note(f"note: {note}") for note in (*stored.notes, *verified.notes))],
