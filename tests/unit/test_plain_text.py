@@ -78,6 +78,7 @@ def test_a_position_is_read_from_a_sentence(text: str, value: str, condition: st
         "我投票" * 120,
         "i am " * 80,
         "{}",
+        *("a", "c", "D", "option b"),
     ],
 )
 def test_what_is_not_certain_is_no_position(text: str) -> None:

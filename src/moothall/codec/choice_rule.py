@@ -470,7 +470,9 @@ def _read_marked_choice(mark: str, rest: str, choices: Sequence[PersonChoice]) -
     if lettered:
         return lettered[0] if len(lettered) == 1 else None
     at = int(mark) - 1 if mark.isdigit() else ord(mark) - ord("a")
-    return choices[at].value if 0 <= at < len(choices) else None
+    # Of positions "a" may be abstain, against or agree: they are numbered, and only names have letters.
+    is_listed = 0 <= at < len(choices) and (mark.isdigit() or not has_meaning(choices))
+    return choices[at].value if is_listed else None
 
 
 def _holds_name(text: str, name: str) -> bool:
