@@ -116,6 +116,29 @@ def test_words_are_for_people_and_every_view_has_a_title(shown: Shown, visit: Vi
     phone = visit(server, "/s/debate_en?lens=about", viewport={"width": 360, "height": 740})
     for name in ("Language", "Dark colours", "Help"):
         expect(phone.locator(".phone-tools").get_by_label(name)).to_be_visible()
+    # Back is where the reader was.
+    phone.goto("/")
+    phone.get_by_role("region", name="Decided").get_by_role("link").nth(7).click()
+    expect(phone.get_by_role("region", name="Timeline")).to_be_visible()
+    phone.go_back()
+    phone.wait_for_function("scrollY > 0")
+
+
+def test_words_that_are_cut_on_paper_and_in_an_export_say_so(shown: Shown, visit: Visit, tmp_path: Path) -> None:
+    """W-6, W-11: the page shows all of them when asked."""
+    server = shown("en")
+    local = server.local
+    session = local("moot.openSession", topic="Too long?", protocol="roundtable", seats=[{"id": "ada"}, {"id": "bob"}])["sessionId"]
+    seat = local("moot.getAsks", sessionId=session)["asks"][0]["seat"]
+    local("moot.answer", sessionId=session, seat=seat, answer="Word by word. " * 2_000)
+    page = visit(server, f"/s/{session}")
+    expect(page.get_by_role("button", name="Show all of it")).to_be_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator(".print-view")).to_contain_text("Cut here: the text goes on.")
+    file = tmp_path / "export.html"
+    file.write_text(local("moot.exportSession", sessionId=session, form="html")["text"], encoding="utf-8")
+    export = visit(server, file.as_uri(), origin="file://")
+    expect(export.locator(".timeline")).to_contain_text("Cut here: the text goes on.")
 
 
 def test_what_was_said_before_is_shown_while_later_words_are_sealed(shown: Shown) -> None:

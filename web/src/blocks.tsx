@@ -135,10 +135,12 @@ function CutQuote({ html, tone, entry }: { html: string; tone: Tone; entry: numb
   return (
     <>
       <Quote html={whole ?? html} tone={tone} />
-      {whole === null && load && entry !== null && (
+      {whole !== null ? null : load && entry !== null ? (
         <button class="quiet" onClick={() => load(entry).then(setWhole, (why: Error) => setError(why.message))}>
           {say("show_all_of_it")}
         </button>
+      ) : (
+        <p class="soft">{say("cut_here_the_text_goes_on")}</p>
       )}
       {error && <p class="bad">{error}</p>}
     </>

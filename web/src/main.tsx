@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import "./style.css";
 import { shortenText } from "./format";
 import { getTag, language, say } from "./language";
-import { exported, followLinks, page, route } from "./route";
+import { exported, followLinks, isReturning, page, route } from "./route";
 import { loadMe, me, needsLogin } from "./rpc";
 import { Header, Help, Login, takeTicket } from "./shell";
 import { Breakers } from "./views/breakers";
@@ -31,14 +31,16 @@ function View() {
   }, [language.value]);
   const where = page.value;
   useEffect(() => {
-    // A new view begins at its top, and its heading is where the keyboard is.
     if (where !== "s" && where !== "seat") {
       const named: Record<string, string> = { new: say("new_session"), decisions: say("decisions"), obligations: say("obligations"), trust: say("trust"), breakers: say("circuit_breakers"), login: say("sign_in"), compare: say("two_sessions_compared"), settings: say("settings") };
       setTitle(named[where] ? `${named[where]} · Moot` : "Moot");
-      scrollTo(0, 0);
     }
     if (exported === null && me.value !== null) followLines();
   }, [where, first, language.value, me.value]);
+  // A new view begins at its top.
+  useEffect(() => {
+    if (!isReturning) scrollTo(0, 0);
+  }, [where, first]);
   if (exported !== null) return <SessionView id="exported" />;
   if ((needsLogin.value && VIEWS.has(where)) || loginFailure.value || where === "login") {
     return <Login failed={loginFailure.value} onLeave={() => (loginFailure.value = "")} />;

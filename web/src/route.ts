@@ -24,10 +24,16 @@ function decode(part: string): string {
 export const route = signal<Route>(readRoute());
 export const page = computed(() => route.value.path[0] ?? "");
 
-addEventListener("popstate", () => (route.value = readRoute()));
+/** Whether the view was reached by the browser's back or forward: the browser brings its place on the screen along. */
+export let isReturning = false;
+addEventListener("popstate", () => {
+  isReturning = true;
+  route.value = readRoute();
+});
 addEventListener("hashchange", () => (route.value = readRoute()));
 
 export function go(to: string, options: { replace?: boolean } = {}): void {
+  isReturning = false;
   history[options.replace ? "replaceState" : "pushState"](null, "", to);
   route.value = readRoute();
 }

@@ -100,7 +100,7 @@ export function Breakers() {
             <dl>
               <Rule name={say("a_circuit_opens_after")}>{say("failures_failures_within_window_seconds", { failures: value.policy.failures, window_seconds: formatSeconds(value.policy.windowSeconds) })}</Rule>
               <Rule name={say("it_stays_open_for")}>{formatSeconds(value.policy.cooldownSeconds)}</Rule>
-              <Rule name={say("never_decided_alone")}>{[...value.policy.deliberateStakes, ...value.policy.deliberateCategories].join(", ") || "–"}</Rule>
+              <Rule name={say("never_decided_alone")}>{[...value.policy.deliberateStakes.map((each) => nameTerm("stakes_levels", each)), ...value.policy.deliberateCategories].join(", ") || "–"}</Rule>
               <Rule name={say("least_confidence_at_high_stakes")}>{formatShare(value.policy.minConfidence)}</Rule>
               {value.policy.categoryConfidence.map((each) => (
                 <Rule key={each.category} name={each.category}>

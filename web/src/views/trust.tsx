@@ -90,7 +90,7 @@ function ReliabilityTable({ found }: { found: Reliability }) {
       <Table
         heads={[say("protocol"), say("kind_of_agreement"), say("model_family"), say("right_of_cases"), say("said_on_average"), "Brier"]}
         rows={found.groups.map((each) => [
-          each.protocol,
+          nameTerm("protocols", each.protocol),
           nameTerm("agreement_kinds", each.agreement),
           each.family || "–",
           say("right_of_all", { right: each.right, all: each.cases, share: formatShare(each.right / each.cases) }),
@@ -122,7 +122,7 @@ function GroupTable({ rows }: { rows: Amplification[] }) {
       <Table
         heads={[say("protocol"), say("cases"), say("group_right"), say("members_right"), say("with_without_a_first_choice"), say("majority_right"), say("corrected_misled"), say("errors_kept")]}
         rows={rows.map((each) => [
-          each.protocol,
+          nameTerm("protocols", each.protocol),
           each.cases,
           describeShare(each.group),
           describeShare(each.members),
