@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from moothall.codec.chain import HEADS, ExportHead, find_chain_fault, to_datetime
 from moothall.disk.private import make_private_folder, write_private
 from moothall.domain.facts import Entry
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SessionId
 from moothall.domain.records import RegisteredHead, StoredRecord
 from moothall.errors import BadImport, BadSetting, LedgerDamaged, LedgerNewer, LedgerUnavailable, MootError
@@ -193,9 +194,7 @@ class LedgerVerifier:
 
     async def _verify_stream(self, session: SessionId) -> VerifiedSession | None:
         """Read a session page by page; None if it is rightly absent."""
-        wanted: dict[int, list[KnownHead]] = {}
-        for known in self._known.get(session, ()):
-            wanted.setdefault(known.seq, []).append(known)
+        wanted = group_pairs((known.seq, known) for known in self._known.get(session, ()))
         entries, before, fault = 0, None, None
         try:
             while fault is None and (records := await self._ledger.read(session, entries, PAGE)):
@@ -244,11 +243,8 @@ class LedgerVerifier:
 
     async def _verify_archives(self, held: Collection[SessionId]) -> None:
         """Look whether each archive is there and holds its sessions as they were registered."""
-        files: dict[str, list[RegisteredHead]] = {}
-        for session, each in sorted(self._book.archived.items()):
-            if session not in held:
-                files.setdefault(each.file, []).append(each.head)
-        for file, heads in files.items():
+        archived = [each for session, each in sorted(self._book.archived.items()) if session not in held]
+        for file, heads in group_pairs((each.file, each.head) for each in archived).items():
             if not self._has_archives:
                 self._result.notes.append(f"archived sessions are in {file}, which was not looked at")
                 continue

@@ -9,6 +9,7 @@ from typing import Final
 
 from moothall.domain.budget import FREE
 from moothall.domain.facts import OUTAGES, Fact, SeatLost, SessionParked
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
@@ -119,9 +120,8 @@ def build_parking(held: Sequence[SeatLost], shared: Iterable[SeatId], unready: M
 
     `shared` are seats that the participant of a held one fills, `unready` those that said themselves why they cannot be asked.
     """
-    seats_of: dict[str, list[SeatId]] = {}
-    for seat, cause in (*((fact.seat, fact.detail or fact.reason) for fact in held), *unready.items()):
-        seats_of.setdefault(one_line(cause), []).append(seat)
+    causes = (*((fact.seat, fact.detail or fact.reason) for fact in held), *unready.items())
+    seats_of = group_pairs((one_line(cause), seat) for seat, cause in causes)
     reason = "; ".join(f"{', '.join(dict.fromkeys(seats))}: {cause}" for cause, seats in seats_of.items())
     seats = tuple(dict.fromkeys((*(fact.seat for fact in held), *sorted(shared), *unready)))
     return SessionParked(reason=reason[:MAX_REASON_LENGTH], seats=seats, usage=sum((fact.usage for fact in held), FREE))

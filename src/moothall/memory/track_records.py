@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from moothall.domain.grouping import group_pairs
 from moothall.domain.topic import normalize_label
 from moothall.memory.breakers import FAILED
 from moothall.memory.facts import Outcome
@@ -254,10 +255,8 @@ class _Case:
 
 def compute_amplification(decisions: Iterable[RememberedDecision]) -> tuple[Amplification, ...]:
     """Return the figures of every protocol with a reviewed decision, by name."""
-    by_protocol: dict[str, list[RememberedDecision]] = {}
-    for remembered in decisions:
-        if remembered.review is not None and remembered.record.text is not None and not remembered.is_alone:
-            by_protocol.setdefault(remembered.record.protocol, []).append(remembered)
+    counted = [each for each in decisions if each.review is not None and each.record.text is not None and not each.is_alone]
+    by_protocol = group_pairs((each.record.protocol, each) for each in counted)
     return tuple(_compute_figures(protocol, by_protocol[protocol]) for protocol in sorted(by_protocol))
 
 

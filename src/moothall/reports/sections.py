@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from moothall.domain import facts
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import USER, SeatId, parse_ask_kind
 from moothall.domain.protocol_state import list_lost_seats
 from moothall.domain.roster import Seat
@@ -70,10 +71,7 @@ def _add_note(
 
 def _build_answerers(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """Each seat that another answered for: through which doors, by which models, and how often."""
-    seats: dict[SeatId, list[facts.Reply]] = {}
-    for reply in timeline.origins.values():
-        if reply.origin or reply.model:
-            seats.setdefault(reply.seat, []).append(reply)
+    seats = group_pairs((reply.seat, reply) for reply in timeline.origins.values() if reply.origin or reply.model)
     rows = [
         (
             seat,

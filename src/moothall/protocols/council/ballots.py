@@ -8,6 +8,7 @@ from typing import Final
 
 from moothall.codec.choice_rule import POSITIONS, find_choice, is_silent, split_by_line_number
 from moothall.codec.value_words import read_integer
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import normalize_label
@@ -97,13 +98,11 @@ class CandidateVotes:
     @cached_property
     def by_choice(self) -> Mapping[str, tuple[SeatVote, ...]]:
         """Everyone's vote on each choice: the most favourable one on its candidates."""
-        groups: dict[str, list[tuple[SeatVote, ...]]] = {}
 
         def rate(vote: SeatVote) -> int:
             return FAVOUR.index(vote.position)
 
-        for candidate in self._candidates:
-            groups.setdefault(self.find_choice(candidate), []).append(self.list_votes(candidate))
+        groups = group_pairs((self.find_choice(candidate), self.list_votes(candidate)) for candidate in self._candidates)
         return {choice: tuple([min(each, key=rate) for each in zip(*listed, strict=True)]) for choice, listed in groups.items()}
 
     @cached_property

@@ -14,6 +14,7 @@ from moothall.domain.answer_table import ask_person, fill_brief
 from moothall.domain.context import ContextWindow, Perception, Utterance, clip_utterance, extract_first_sentence
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import USER
 from moothall.domain.person import PersonAsk, PersonCommand
 from moothall.domain.roster import Seat
@@ -157,9 +158,7 @@ def _format_context(variant: CouncilVariant, state: Council, seat: Seat, phase: 
 
 
 def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[str]:
-    choices: dict[str, list[str]] = {}
-    for seat, line in find_blind_positions(state).items():
-        choices.setdefault(normalize_label(line.said.choice), []).append(seat)
+    choices = group_pairs((normalize_label(line.said.choice), seat) for seat, line in find_blind_positions(state).items())
     if "" in choices or not choices:
         return []
     lines = [f"{' '.join(seats)}:\n{quote_lines(choice)}" for choice, seats in choices.items()]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final, get_args
 
 from moothall.domain.facts import Language
+from moothall.domain.grouping import group_pairs
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
@@ -330,10 +331,10 @@ def _list_advice(timeline: CouncilTimeline, words: CouncilReportText) -> Iterato
 
 
 def _build_passes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
-    phases: dict[str, list[str]] = {}
-    for one in timeline.passes:
-        text = f"{one.seat} {words.went_on if one.is_implied else words.passes}"
-        phases.setdefault(format_phase(one.phase, one.round, words), []).append(text)
+    phases = group_pairs(
+        (format_phase(one.phase, one.round, words), f"{one.seat} {words.went_on if one.is_implied else words.passes}")
+        for one in timeline.passes
+    )
     return build_section(
         words.passed, (blocks.Bullets(tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())),)
     )

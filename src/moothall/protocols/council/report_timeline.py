@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from moothall.domain.facts import Entry, SeatLost
-from moothall.domain.ids import SeatId
+from moothall.domain.grouping import group_pairs
 from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
 from moothall.protocols.council.facts import DeliberationClosed, Phase, PhaseBegun
 from moothall.protocols.council.state import CouncilLine
@@ -114,10 +114,8 @@ def _collect_line_notes(
         for line in lines:
             notes[line.id] = [References((), words.ahead)] if line.id < latest else []
         latest = max([latest, *(line.id for line in lines)])
-    by_seat: dict[tuple[SeatId, int], list[CouncilLine]] = {}
-    for vote in (line for line in timeline.state.lines if line.said.type == "vote"):
-        by_seat.setdefault((vote.seat, vote.round), []).append(vote)
-    for votes in by_seat.values():
+    cast = [line for line in timeline.state.lines if line.said.type == "vote"]
+    for votes in group_pairs(((vote.seat, vote.round), vote) for vote in cast).values():
         for earlier, later in pairwise(votes):
             notes[earlier.id].append(References((later.id,), words.replaced))
         notes[votes[-1].id] += _describe_vote_status(timeline, votes, words)

@@ -14,6 +14,7 @@ from moothall.domain.claims import cut_text, extract_claim
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import FENCE, one_line, quote_lines
@@ -223,9 +224,7 @@ def _format_choices(words: PersonaPromptText, state: Meeting) -> list[str]:
     """Return the answers before the talk, so that a decision for one of them is named in the same words."""
     if state.opened.subject.options:
         return []
-    held: dict[str, list[str]] = {}
-    for seat, choice in state.choices.items():
-        held.setdefault(normalize_label(choice), []).append(seat)
+    held = group_pairs((normalize_label(choice), seat) for seat, choice in state.choices.items())
     named = {normalize_label(choice): one_line(choice) for choice in state.choices.values()}
     lines = [f"{FENCE}{cut_text(named[label], MAX_STANCE_LENGTH)} ({', '.join(seats)})" for label, seats in held.items() if label]
     return [words.choices, *lines] if lines else []

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from moothall.domain.context import ContextWindow, Utterance
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import ProtocolState, list_lost_seats
 from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat, parse_kind
@@ -189,11 +190,9 @@ def list_joint_bidders(meeting: Meeting) -> list[tuple[Seat, ...]]:
     """
     if meeting.opened.settings.bids == "apart":
         return []
-    groups: dict[str, list[Seat]] = {}
-    for seat in meeting.seats:
-        is_one_mind = parse_kind(seat.platform) not in UNNAMED_MINDS | {EMBEDDED}
-        if is_one_mind and seat.id not in meeting.intents and seat.id not in meeting.apart:
-            groups.setdefault(seat.platform, []).append(seat)
+    open_seats = [seat for seat in meeting.seats if seat.id not in meeting.intents and seat.id not in meeting.apart]
+    one_mind = [seat for seat in open_seats if parse_kind(seat.platform) not in UNNAMED_MINDS | {EMBEDDED}]
+    groups = group_pairs((seat.platform, seat) for seat in one_mind)
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 

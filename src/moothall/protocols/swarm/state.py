@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from moothall.domain.facts import Fact, Loss
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.replace import fast_replace
@@ -399,11 +400,7 @@ class Swarm(ProtocolState):
 
     def group_holders(self, seats: Iterable[SeatId]) -> dict[int, list[SeatId]]:
         """Return the ideas that these agents hold, each with those who hold it."""
-        held: dict[int, list[SeatId]] = {}
-        for seat in seats:
-            for number in self.agents[seat].holds:
-                held.setdefault(number, []).append(seat)
-        return held
+        return group_pairs((number, seat) for seat in seats for number in self.agents[seat].holds)
 
     @property
     def consensus(self) -> tuple[int, ...]:

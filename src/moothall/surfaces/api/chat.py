@@ -12,6 +12,7 @@ from moothall.app.deliberations import derive_session_id
 from moothall.app.session_options import Options
 from moothall.domain.budget import Spent
 from moothall.domain.facts import SessionCancelled
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ContextFile, build_context, build_pictures
@@ -249,9 +250,7 @@ class MeetingTeller:
         return self._sealed.session_state is not None and self._sealed.session_state.parked is not None
 
     def introduce(self, link: str) -> str:
-        by_platform: dict[str, list[str]] = {}
-        for seat in self._state.seats:
-            by_platform.setdefault(one_line(seat.platform), []).append(seat.id)
+        by_platform = group_pairs((one_line(seat.platform), seat.id) for seat in self._state.seats)
         seats = "; ".join(f"{', '.join(names)} ({platform})" for platform, names in by_platform.items())
         return f"{format_cell(self._words.begins.format(protocol=self._plugin.name, seats=seats, link=link))}\n\n"
 

@@ -15,6 +15,7 @@ from moothall.app.session_reader import FoldedSession
 from moothall.codec.schemas import get_adapter
 from moothall.domain.budget import Budget, Spent
 from moothall.domain.facts import Opened
+from moothall.domain.grouping import group_pairs
 from moothall.domain.roster import MAILBOX, Seat, parse_kind
 from moothall.engine.snapshot import Snapshot
 from moothall.locale.catalogues import SESSION_VIEW, SHARED_REPORT
@@ -121,11 +122,6 @@ def select_allowed(allowed: Sequence[str], caller: Caller) -> list[str]:
     return [each for each in allowed if caller.is_named and each == f"answer:{caller.seat}"]
 
 
-def is_mine(ask: Json, caller: Caller) -> bool:
-    """Whether this caller is the one who is asked: a seat or an agent for itself, nobody else."""
-    return caller.is_named and ask["seat"] == caller.seat
-
-
 def _parse_ask(ask: str) -> tuple[str, str]:
     """The kind and the seat of an ask's id."""
     _, kind, seat = ask.split(".", 2)
@@ -158,10 +154,8 @@ def _build_waiting(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
 def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collection[str] = ()) -> list[Json]:
     """The seats, and what each does now; those that are `held_up` wait for their turn at a provider."""
     silences, state = timeline.list_silences(), snapshot.session_state
-    asked: dict[str, list[tuple[str, bool]]] = {}
-    for ask, pending in state.pending.items():
-        kind, name = _parse_ask(ask)
-        asked.setdefault(name, []).append((_describe_ask(kind, timeline), pending.outside))
+    parsed = [(*_parse_ask(ask), pending.outside) for ask, pending in state.pending.items()]
+    asked = group_pairs((name, (_describe_ask(kind, timeline), outside)) for kind, name, outside in parsed)
     losses = {loss.seat: loss for loss in timeline.losses}
     seats = []
     for at, seat in enumerate(state.seats):

@@ -10,6 +10,7 @@ from moothall.app.moot import Moot
 from moothall.app.protocols import get_protocol
 from moothall.domain.claims import cut_text
 from moothall.domain.facts import Language, Opened
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import USER, SeatId, find_asked_seat, parse_ask_kind, parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.engine.snapshot import Snapshot
@@ -133,9 +134,7 @@ def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
 
 def summarize_lines(lines: Sequence[CouncilLine]) -> str:
     """What came, in a sentence: how much of each kind, and where to find it."""
-    kinds: dict[str, list[int]] = {}
-    for line in lines:
-        kinds.setdefault("input" if line.seat == USER else line.said.type, []).append(line.id)
+    kinds = group_pairs(("input" if line.seat == USER else line.said.type, line.id) for line in lines)
     if not kinds:
         return "Nothing new."
     parts = [f"{len(numbers)} × {kind} ({', '.join(f'#{number}' for number in numbers)})" for kind, numbers in kinds.items()]

@@ -10,6 +10,7 @@ from typing import Final
 from moothall.domain.claims import cut_text
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import SessionCancelled
+from moothall.domain.grouping import group_pairs
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import SwarmClosed
@@ -215,9 +216,7 @@ def _build_objections(standing: SwarmStanding, decision: Decision) -> tuple[Bloc
 
 def _group_words(said: Iterable[Remark], words: SwarmReportText, mark: str = "") -> list[Text]:
     """What was said to an idea: the same words of several are one line."""
-    groups: dict[tuple[str, str], list[Remark]] = {}
-    for each in said:
-        groups.setdefault((translate_phrase(words, each.kind), _cut_line(each.text) or "–"), []).append(each)
+    groups = group_pairs(((translate_phrase(words, each.kind), _cut_line(each.text) or "–"), each) for each in said)
     return [
         (
             mark,

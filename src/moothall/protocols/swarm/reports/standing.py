@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.errors import BadSetting
@@ -172,9 +173,7 @@ def _rank_ideas(timeline: SwarmTimeline, what_if: WhatIfResult) -> tuple[IdeaSta
     last = what_if.rounds[-1] if what_if.rounds else None
     backed = {each.idea: each for each in last.backing} if last is not None else {}
     results = {each.idea: each for each in timeline.completed.resolved} if timeline.completed is not None else {}
-    findings: dict[int, list[Finding]] = {}
-    for finding in what_if.board.findings:
-        findings.setdefault(finding.idea, []).append(finding)
+    findings = group_pairs((finding.idea, finding) for finding in what_if.board.findings)
     ideas = [
         IdeaStanding(
             number=number,

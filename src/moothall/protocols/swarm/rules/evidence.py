@@ -11,12 +11,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import normalize_label
 from moothall.protocols.swarm.answers import Candidate, DecisionReport
 from moothall.protocols.swarm.facts import EvidenceChoice
-from moothall.protocols.swarm.state import Agent, Board, Finding, Swarm
+from moothall.protocols.swarm.state import Agent, Board, Swarm
 from moothall.scoring.evidence import AnswerReading, judge_evidence, scale_deposits
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
@@ -203,10 +204,8 @@ def _weigh_findings(state: Swarm) -> dict[tuple[int, SeatId], float]:
     Support 0.8, extension 1.2 and synthesis 1.0 stand behind a reading, a challenge of 1.5 against it; what the validator refuted
     does not count at all. What its author read of other ideas is not touched.
     """
-    reviewed: dict[tuple[int, SeatId], list[Finding]] = {}
-    for finding in state.board.findings:
-        if finding.reviews or finding.verdict is not None:
-            reviewed.setdefault((finding.idea, finding.seat), []).append(finding)
+    checked = [finding for finding in state.board.findings if finding.reviews or finding.verdict is not None]
+    reviewed = group_pairs(((finding.idea, finding.seat), finding) for finding in checked)
     weights = {}
     for key, findings in reviewed.items():
         reviews = [review for finding in findings for review in finding.reviews]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from moothall.domain.facts import Loss
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.safe_text import one_line
@@ -268,9 +269,7 @@ def _list_consequences(state: Swarm, before: Agent, after: Agent) -> Iterator[tu
 
 def apply_barrier(state: Swarm, fact: facts.BarrierPassed) -> Swarm:
     """Return the swarm whose agents have their violations and their new status."""
-    broken: dict[SeatId, list[facts.Violation]] = {}
-    for each in fact.violations:
-        broken.setdefault(each.seat, []).append(each)
+    broken = group_pairs((each.seat, each) for each in fact.violations)
     agents = {
         seat: _count_round(state, agent, broken.get(seat, ())) if seat in state.orders else agent
         for seat, agent in state.agents.items()

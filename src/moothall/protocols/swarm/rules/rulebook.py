@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
 from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
@@ -307,9 +308,7 @@ def _build_processed_operations(state: Swarm) -> Fact:
 def _apply_operations(state: Swarm, fact: facts.OperationsProcessed) -> Swarm:
     editor = operations.replay_operations(state, fact.results)
     agents = editor.agents
-    by_seat: dict[SeatId, list[facts.OperationResult]] = {}
-    for result in editor.results:
-        by_seat.setdefault(result.seat, []).append(result)
+    by_seat = group_pairs((result.seat, result) for result in editor.results)
     for seat in state.orders:
         results = tuple(by_seat.get(seat, ()))
         # Agents may confirm these ids in a later report (compliance check C1).
