@@ -128,7 +128,7 @@ def test_words_that_are_cut_on_paper_and_in_an_export_say_so(shown: Shown, visit
     """W-6, W-11: the page shows all of them when asked."""
     server = shown("en")
     local = server.local
-    session = local("moot.openSession", topic="Too long?", protocol="roundtable", seats=[{"id": "ada"}, {"id": "bob"}])["sessionId"]
+    session = local("moot.openSession", topic="Long?", protocol="roundtable", seats=[{"id": "ada"}, {"id": "bob"}])["sessionId"]
     seat = local("moot.getAsks", sessionId=session)["asks"][0]["seat"]
     local("moot.answer", sessionId=session, seat=seat, answer="Word by word. " * 2_000)
     page = visit(server, f"/s/{session}")

@@ -134,11 +134,6 @@ def get_shipped_path(name: str, language: Language = "en") -> Path:
     return find_translation(_folder(), name, language, "pipeline.toml")
 
 
-def read_shipped_text(name: str, language: Language = "en") -> str:
-    """Return the text of a pipeline that ships with Moot."""
-    return get_shipped_path(name, language).read_text(encoding="utf-8")
-
-
 def load_pipeline(name: str, language: Language = "en") -> PipelineFile:
     """Load a pipeline by its file, or by the name of one that ships with Moot; raises BadSetting."""
     path = Path(name) if name.endswith(".toml") or "/" in name else get_shipped_path(name, language)

@@ -40,7 +40,7 @@ def open_connection(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False)
     except (OSError, sqlite3.Error) as cause:
         raise LedgerUnavailable(f"the ledger {path} cannot be opened ({cause}); check MOOT_HOME and its rights") from cause
-    try:
+    with _close_on_failure(connection, path):
         # FULL syncs the WAL at every commit: with NORMAL a power failure could lose an append that had been reported as durable.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -49,13 +49,20 @@ def open_connection(path: Path) -> sqlite3.Connection:
         _switch_to_wal(connection)
         # From here on the caller decides per commit whether it waits for a lock.
         connection.execute("PRAGMA busy_timeout = 0")
+    return connection
+
+
+@contextmanager
+def _close_on_failure(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Close a connection that cannot be used; an error of SQLite's becomes Moot's."""
+    try:
+        yield
     except sqlite3.Error as cause:
         connection.close()
         raise translate_error(cause, path) from cause
     except MootError:
         connection.close()
         raise
-    return connection
 
 
 def is_read_only(path: Path) -> bool:
@@ -76,17 +83,9 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         raise LedgerUnavailable(f"the ledger {path} cannot be read ({cause}); check its rights") from cause
     except sqlite3.Error as cause:
         raise translate_error(cause, path) from cause
-    try:
-        version = _check_version(connection, path)
-    except sqlite3.Error as cause:
-        connection.close()
-        raise translate_error(cause, path) from cause
-    except MootError:
-        connection.close()
-        raise
-    if version == 0:
-        connection.close()
-        raise LedgerUnavailable(f"{path} holds no ledger yet, and may only be read")
+    with _close_on_failure(connection, path):
+        if _check_version(connection, path) == 0:
+            raise LedgerUnavailable(f"{path} holds no ledger yet, and may only be read")
     return connection
 
 
@@ -126,22 +125,16 @@ def copy_database(source: sqlite3.Connection, path: Path) -> None:
     """Copy the database as it stands at one moment to a new file that needs no other file beside it."""
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     os.close(descriptor)
-    target = sqlite3.connect(path, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(path, isolation_level=None)) as target:
         source.backup(target)
-    finally:
-        target.close()
     detach_log(path)
 
 
 def detach_log(path: Path) -> None:
     """Make a ledger file that nobody has open whole in itself: without a WAL, readable from a read-only folder."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA journal_mode = DELETE")
-    finally:
-        connection.close()
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:

@@ -130,7 +130,9 @@ def _find_value(document: Any, path: str) -> Any:
     *conditions, wanted = path.split(":")
     for condition in conditions:
         where, _, value = condition.partition("=")
-        if _format_value(_find_value(document, where)) != value:
+        # Conditions write strings bare, anything else as JSON.
+        held = _find_value(document, where)
+        if (held if isinstance(held, str) else json.dumps(held)) != value:
             return None
     node = document
     for name in wanted.split("."):
@@ -141,11 +143,6 @@ def _find_value(document: Any, path: str) -> Any:
         else:
             return None
     return node
-
-
-def _format_value(value: Any) -> str:
-    """Format a value as conditions write it: strings bare, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _read_count(documents: list[Any], path: str) -> int:

@@ -9,6 +9,7 @@ from moothall.domain.budget import CHARACTERS_PER_TOKEN, FREE, GIVEN_TOOLS, Usag
 from moothall.domain.effects import Brief
 from moothall.domain.facts import ToolUsed
 from moothall.domain.safe_text import fix_surrogates, one_line
+from moothall.locale.catalogues import CONTEXT_FILES
 from moothall.participants.named_tools import ToolBox, ToolFailure
 from moothall.ports.participant import note_tool
 from moothall.reports.given_tools import (
@@ -111,7 +112,7 @@ class ToolDesk:
         limit = self._find_limit() if self._access is not None else ""
         if limit and not self._is_refused:
             self._is_refused = True
-            result = refuse_call(self._brief.language, "over_budget", limit=limit)
+            result = refuse_call(CONTEXT_FILES[self._brief.language], "over_budget", limit=limit)
             self._record(tool, arguments, result, asyncio.get_running_loop().time(), limit)
 
     async def call(self, tool: str, arguments: object) -> str | None:

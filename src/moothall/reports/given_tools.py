@@ -72,21 +72,16 @@ def check_call(
     words = CONTEXT_FILES[language]
     tool = next((each for each in tools if each.name == name), None)
     if tool is None:
-        return _refuse(words, "unknown_tool", tool=name, tools=", ".join(each.name for each in tools))
+        return refuse_call(words, "unknown_tool", tool=name, tools=", ".join(each.name for each in tools))
     given = _parse_arguments(arguments)
     if given is None or not given.keys() >= set(tool.schema.get("required") or ()):
-        return _refuse(words, "bad_arguments", tool=name, fields=_describe_fields(tool.schema))
+        return refuse_call(words, "bad_arguments", tool=name, fields=_describe_fields(tool.schema))
     return given
-
-
-def refuse_call(language: Language, refusal: str, **values: object) -> ToolResult:
-    """Return what a model is answered to a call that is not made."""
-    return _refuse(CONTEXT_FILES[language], refusal, **values)
 
 
 def report_failure(language: Language, tool: str, reason: str) -> ToolResult:
     """Return what a model is answered where a tool did not do its work."""
-    return replace(_refuse(CONTEXT_FILES[language], "failed", tool=tool, reason=reason), outcome="failed")
+    return replace(refuse_call(CONTEXT_FILES[language], "failed", tool=tool, reason=reason), outcome="failed")
 
 
 def quote_returned(language: Language, title: str, returned: str, outcome: ToolOutcome = "answered") -> ToolResult:
@@ -116,14 +111,14 @@ def _read(words: ContextFilesText, files: tuple[ContextFile, ...], given: Mappin
     name, first = str(given.get("file", "")), _parse_line(given.get("first"), 1)
     last = _parse_line(given.get("last"), None)
     if not name or first is None or (last is None and given.get("last") is not None):
-        return _refuse(words, "bad_arguments", tool=READ, fields=_describe_fields(_SCHEMAS[READ]))
+        return refuse_call(words, "bad_arguments", tool=READ, fields=_describe_fields(_SCHEMAS[READ]))
     file = next((each for each in files if each.name == name), None)
     if file is None:
         shown = ", ".join(each.name for each in files[:MAX_NAMED])
-        return _refuse(words, "unknown_file", file=name, files=shown + (" …" if len(files) > MAX_NAMED else ""))
+        return refuse_call(words, "unknown_file", file=name, files=shown + (" …" if len(files) > MAX_NAMED else ""))
     count = len(split_lines(file.text))
     if first > count or (last is not None and last < first):
-        return _refuse(words, "no_lines", file=name, count=count)
+        return refuse_call(words, "no_lines", file=name, count=count)
     passage = read_lines(file, first, count if last is None else last, MAX_RESULT_LENGTH - 1_000)
     end = first + len(passage.lines) - 1
     notes = [words.read_on.format(count=count, next=end + 1)] if end < min(count, last or count) else []
@@ -133,7 +128,7 @@ def _read(words: ContextFilesText, files: tuple[ContextFile, ...], given: Mappin
 def _search(words: ContextFilesText, files: tuple[ContextFile, ...], given: Mapping[str, Any]) -> ToolResult:
     query = given.get("words")
     if not isinstance(query, str) or not query.strip():
-        return _refuse(words, "bad_arguments", tool=SEARCH, fields=_describe_fields(_SCHEMAS[SEARCH]))
+        return refuse_call(words, "bad_arguments", tool=SEARCH, fields=_describe_fields(_SCHEMAS[SEARCH]))
     passages = search_files(files, query[:MAX_ARGUMENTS_LENGTH], MAX_RESULT_LENGTH - 1_000)
     if not passages:
         return ToolResult(text=words.no_passages)
@@ -152,7 +147,8 @@ def _format_passage(words: ContextFilesText, passage: Passage) -> str:
     return f"{words.file.format(name=one_line(passage.place))}\n{quote_lines(number_lines(passage))}"
 
 
-def _refuse(words: ContextFilesText, refusal: str, /, **values: object) -> ToolResult:
+def refuse_call(words: ContextFilesText, refusal: str, /, **values: object) -> ToolResult:
+    """Return what a model is answered to a call that is not made."""
     named = {key: one_line(str(value))[:MAX_ARGUMENTS_LENGTH] for key, value in values.items()}
     return ToolResult(text=words.refusals[refusal].format(**named), outcome="refused")
 

@@ -18,7 +18,7 @@ from moothall.reports.json_blocks import Json, clean, render_quote
 from moothall.reports.outline import TimelineItem
 from moothall.surfaces.api.fields import MAX_ENTRIES, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations, ServerContext
-from moothall.surfaces.api.session_view import SessionView, build_seats, build_view, encode_item, is_mine, select_allowed
+from moothall.surfaces.api.session_view import SessionView, build_seats, build_view, encode_item, select_allowed
 
 METHODS = Operations()
 
@@ -202,7 +202,7 @@ async def get_view(
     """A session in one value, as a page shows it: decision, timeline item by item, seats, phases, figures; with `at` as it stood
     then.
     """
-    store = call.context.get_or_create(ViewStore)
+    store, caller = call.context.get_or_create(ViewStore), call.caller
     live = await store.load(session_id)
     if at is None:
         fields, items, places = live.fields, live.items, list_changed_places(live, since)
@@ -218,8 +218,9 @@ async def get_view(
         **fields,
         "sessionId": session_id,
         "head": live.seq,
-        "waiting": [{**each, "mine": is_mine(each, call.caller)} for each in fields["waiting"]],
-        "may": select_allowed(fields["may"], call.caller),
+        # A seat or an agent is asked for itself, nobody else.
+        "waiting": [{**each, "mine": caller.is_named and each["seat"] == caller.seat} for each in fields["waiting"]],
+        "may": select_allowed(fields["may"], caller),
         "timeline": {"total": len(items), "items": encode_items(items, places)},
     }
     return ViewOut.model_validate(shown)

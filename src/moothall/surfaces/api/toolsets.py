@@ -82,14 +82,11 @@ async def complete_arguments(call: Call, method: Method[Any, Any], given: dict[s
             continue
         # An empty string, under whichever spelling, is as good as none.
         rest = {key: value for key, value in given.items() if key not in spellings}
-        return {**rest, name: await _find_conference(call) if name == "conference" else call.caller.session}
+        if name != "conference":
+            return {**rest, name: call.caller.session}
+        snapshot = await call.moot.engine.load_snapshot(parse_session_id(call.caller.session))
+        return {**rest, name: find_conference_name(snapshot.session_state.opened)}
     return given
-
-
-async def _find_conference(call: Call) -> str:
-    return find_conference_name(
-        (await call.moot.engine.load_snapshot(parse_session_id(call.caller.session))).session_state.opened
-    )
 
 
 def describe_tools(names: Sequence[str], role: Role = "local") -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import click
 
-from moothall.app.pipelines import build_pipeline_options, list_shipped, load_pipeline, read_shipped_text
+from moothall.app.pipelines import build_pipeline_options, get_shipped_path, list_shipped, load_pipeline
 from moothall.app.session_options import Options
 from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import parse_session_id
@@ -125,7 +125,7 @@ def show_pipeline(name: str | None, language: Language) -> None:
     moot pipeline show contest > mine.toml
     """
     try:
-        lines = list_shipped() if name is None else [read_shipped_text(name, language).rstrip("\n")]
+        lines = list_shipped() if name is None else [get_shipped_path(name, language).read_text(encoding="utf-8").rstrip("\n")]
     except BadSetting as error:
         output.fail(error)
     output.print_line("\n".join(lines))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from moothall.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import strip_control
-from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, RoundtableCommandText
+from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.facts import MODERATOR
 from moothall.protocols.roundtable.files import TurnFile, extract_notes, list_notes
 from moothall.protocols.roundtable.sections import name_minutes_sections
@@ -44,7 +44,8 @@ def list_status_lines(status: ConferenceStatus) -> Iterator[str]:
         skipped = sum(absent.seat == seat.id for absent in conference.absences)
         line = words.role if seat.id == MODERATOR else words.role_spoke
         who = words.outside if seat.is_outside else seat.platform
-        yield line.format(role=seat.id, platform=who, counts=_format_speeches(words, spoken, skipped))
+        counts = words.speeches.format(number=spoken) + (words.skipped.format(number=skipped) if skipped else "")
+        yield line.format(role=seat.id, platform=who, counts=counts)
     if status.writing:
         yield words.writing.format(role=status.writing)
     # An agent from outside is woken with its prompt, which has the notes in it.
@@ -93,8 +94,3 @@ def list_lacking(status: ConferenceStatus) -> Iterator[Note]:
     if conference.missing:
         sections = name_minutes_sections(conference.missing, conference.opened.language)
         yield Note(ROUNDTABLE_PROMPT[conference.opened.language].minutes_lack.format(sections=sections))
-
-
-def _format_speeches(words: RoundtableCommandText, spoken: int, skipped: int) -> str:
-    """How often a role spoke, and how often its turn was skipped."""
-    return words.speeches.format(number=spoken) + (words.skipped.format(number=skipped) if skipped else "")
