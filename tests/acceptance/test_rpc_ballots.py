@@ -482,6 +482,8 @@ def test_what_a_person_types_into_the_mailbox_is_what_they_meant_or_is_asked(wir
     for seat in ("ada", "cy"):
         wire.say(session, seat, "vote", position="support")
     votes = wire.read(session)["result"]["participantVotes"]
+    assert votes["ada"]["position"] == "support"
+    assert votes["ada"].get("confidence") is None, "what nobody stated is no sureness of zero"
     assert votes["bob"]["position"] in ({position} if position else {"oppose", "conditional_support"})
     record = str(wire("moot.getEntries", sessionId=session)["entries"])
     assert typed in record

@@ -568,7 +568,7 @@ export interface View {
 }
 export interface Vote {
   position: string;
-  confidence: number;
+  confidence?: number | null;
   condition: string;
   due: string;
   movedBy?: number | null;

@@ -175,7 +175,7 @@ class ContributedOut(ApiModel):
 
 class VoteOut(ApiModel):
     position: str
-    confidence: float
+    confidence: float | None = Field(default=None, description="As stated; null where it was not.")
     condition: str = ""
     due: str = ""
     moved_by: int | None = None

@@ -360,7 +360,7 @@ def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shap
         given[position.seat] = shapes.VoteOut.collect(
             vote,
             position=position.verdict,
-            confidence=position.confidence_after or 0.0,
+            confidence=position.confidence_after,
             moved_by=position.moved_by,
             weight=position.weight,
             via=position.via or None,
