@@ -141,6 +141,12 @@ def test_a_seat_whose_question_cannot_be_loaded_asks_for_it_again(server: Server
     page.unroute("**/rpc")
     page.clock.fast_forward(3000)
     expect(page.get_by_text("It is your turn").last).to_be_visible()
+    page.route("**/rpc", lambda route: route.abort() if "planSession" in (route.request.post_data or "") else route.continue_())
+    page.goto("/new?topic=What will it take?")
+    expect(page.get_by_label("What it will take")).to_contain_text("The server does not answer.")
+    page.unroute("**/rpc")
+    page.clock.fast_forward(3000)
+    expect(page.get_by_label("What it will take")).to_contain_text("Calls")
 
 
 def test_who_may_only_watch_is_offered_nothing_else(server: Server, visit: Visit) -> None:

@@ -37,9 +37,9 @@ function View() {
     }
     if (exported === null && me.value !== null) followLines();
   }, [where, first, language.value, me.value]);
-  // A new view begins at its top.
+  // A new view begins at its top; a session where its timeline begins.
   useEffect(() => {
-    if (!isReturning) scrollTo(0, 0);
+    if (!isReturning && where !== "s" && where !== "seat") scrollTo(0, 0);
   }, [where, first]);
   if (exported !== null) return <SessionView id="exported" />;
   if ((needsLogin.value && VIEWS.has(where)) || loginFailure.value || where === "login") {

@@ -158,7 +158,7 @@ export function Action(props: {
 }
 
 /** Milliseconds after which a server that did not answer is asked again. */
-const RETRY = 3000;
+export const RETRY = 3000;
 
 /** What a call gives: loads once for each key, and again when asked to or at a change, with what is known shown meanwhile. */
 export function useLoad<T>(load: () => Promise<T>, key: string, change = ""): { value: T | null; error: string; again: () => Promise<void> } {

@@ -3,9 +3,9 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { formatCount, formatMoney, formatRange } from "../format";
 import { submitByKey } from "../keys";
 import { language, say } from "../language";
-import { Action, Loading, Notice, useLoad } from "../parts";
+import { Action, Loading, Notice, RETRY, useLoad } from "../parts";
 import { buildPath, go, route } from "../route";
-import { call, describeError, FormKeys, mayOpen } from "../rpc";
+import { call, CallError, describeError, FormKeys, mayOpen } from "../rpc";
 import { Header } from "../shell";
 import { readStored, writeStored } from "../storage";
 import { setTitle } from "../turns";
@@ -410,7 +410,7 @@ function Estimate({ params, files, isAsked }: { params: Record<string, unknown>;
     }
     let isCurrent = true;
     setError("");
-    const timer = setTimeout(async () => {
+    const load = async (): Promise<void> => {
       try {
         const found = await call("moot.planSession", params);
         if (isCurrent) {
@@ -418,9 +418,12 @@ function Estimate({ params, files, isAsked }: { params: Record<string, unknown>;
           setError("");
         }
       } catch (why) {
-        if (isCurrent) setError(describeError(why));
+        if (!isCurrent) return;
+        setError(describeError(why));
+        if (why instanceof CallError && why.kind === "Offline") timer = window.setTimeout(load, RETRY);
       }
-    }, measureFiles(files) > MANY ? 2_000 : 400);
+    };
+    let timer = window.setTimeout(load, measureFiles(files) > MANY ? 2_000 : 400);
     return () => {
       isCurrent = false;
       clearTimeout(timer);
