@@ -116,6 +116,9 @@ def test_words_are_for_people_and_every_view_has_a_title(shown: Shown, visit: Vi
     phone = visit(server, "/s/debate_en?lens=about", viewport={"width": 360, "height": 740})
     for name in ("Language", "Dark colours", "Help"):
         expect(phone.locator(".phone-tools").get_by_label(name)).to_be_visible()
+    # A link to an entry shows its words, not what is known of it.
+    phone.goto("/s/debate_en?entry=9")
+    expect(phone.locator("main.session:not(.panel-up) #entry-9")).to_be_in_viewport()
     # Back is where the reader was.
     phone.goto("/")
     phone.get_by_role("region", name="Decided").get_by_role("link").nth(7).click()

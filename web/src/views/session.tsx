@@ -81,8 +81,9 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
       loadWhole: exported === null ? (entry) => meeting.loadWhole(entry) : null,
     };
   }, [seatKey, meeting]);
-  // On a phone the panel comes up when something is selected.
-  useEffect(() => setUp(isSelected), [params.toString()]);
+  // On a phone the panel comes up when something is selected; whoever follows a link to an entry reads its words first.
+  const opened = useRef(params.toString());
+  useEffect(() => setUp(isSelected && !(params.has("entry") && params.toString() === opened.current)), [params.toString()]);
   useEffect(() => {
     // What was on the screen of a person's seat counts as seen when they leave.
     if (mySeat === null) return;
