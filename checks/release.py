@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 IN_WHEEL = ("moothall/py.typed", "moothall/surfaces/http/page/app.js", "licenses/LICENSE", "licenses/THIRD_PARTY.txt")
-IN_ARCHIVE = ("tests/conftest.py", "checks/release.py", "deploy/Dockerfile", "Makefile", "THIRD_PARTY.txt")
+IN_ARCHIVE = ("tests/conftest.py", "checks/release.py", "deploy/Dockerfile", "Makefile", "mkdocs.yml", "THIRD_PARTY.txt")
 IN_KIT = ("moothall_testkit/rulebook_contract.py", "moothall_testkit/py.typed", "licenses/LICENSE")
 MAX_WHEEL = 4_000_000
 
