@@ -115,7 +115,8 @@ def test_a_receiver_gets_what_it_was_added_for_and_nothing_from_before(tmp_path:
     assert cli.json("notify", "list") == []
     with receiver.running("ok"), Server(cli) as server:
         old = server.local.open(topic="Before?")
-        plain = cli.json("notify", "add", f"http://127.0.0.1:{receiver.port}/plain")["id"]
+        # Every language that Moot has words in.
+        plain = cli.json("notify", "add", f"http://127.0.0.1:{receiver.port}/plain", "--language", "de")["id"]
         assert "private network" in cli("notify", "test", plain, code=1).err
         cli("notify", "remove", plain)
         here = f"http://127.0.0.1:{receiver.port}"

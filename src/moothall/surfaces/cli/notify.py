@@ -29,6 +29,7 @@ from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.safe_text import encode_fields
 from moothall.errors import BadSetting, ProviderRefused
 from moothall.locale.catalogues import NOTICES
+from moothall.locale.texts import list_languages
 from moothall.memory.register import open_notice_register
 from moothall.surfaces.cli.invite import URL
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
@@ -55,7 +56,7 @@ def notify() -> None:
 @click.option("--owner", is_flag=True, help="Not the turns of seats: ends, outages, obligations and breakers.")
 @click.option("--event", "events", multiple=True, type=click.Choice(get_args(EventKind)), help="Only this; repeatable.")
 @click.option("--page", default=URL, show_default=True, help="The address of your server, for the links.")
-@click.option("--language", type=click.Choice(["en", "zh"]), default="en", help="Of what belongs to no session. Default: en.")
+@click.option("--language", type=click.Choice(list_languages()), default="en", help="Of what belongs to no session. Default: en.")
 @click.option("--private", "is_private", is_flag=True, help="It may be on this machine or in a private network.")
 @json_command
 async def add(*, url: str, session: str, seat: str, page: str, owner: bool, is_private: bool, **given: Any) -> CommandResult:
