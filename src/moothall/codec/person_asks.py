@@ -189,8 +189,7 @@ def _read_group(person: PersonAsk, steps: list[PersonStep], text: str, answers: 
         if value:
             answers[step.key] = value
     for step in steps:
-        is_due = step.only_after is None or answers.get(step.only_after[0]) in step.only_after[1]
-        if step.is_needed and is_due and not answers.get(step.key):
+        if step.is_needed and step.is_due(answers) and not answers.get(step.key):
             raise BadAnswer(_explain_missing(person, step))
 
 

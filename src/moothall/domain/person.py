@@ -50,6 +50,10 @@ class PersonStep:
     def key(self) -> str:
         return build_key(self.name, self.group)
 
+    def is_due(self, answers: "Answers") -> bool:
+        """Whether it is asked after these answers to the steps before it."""
+        return self.only_after is None or answers.get(self.only_after[0]) in self.only_after[1]
+
 
 def build_key(name: str, group: str) -> str:
     """Return the key of an answer: the name of the step, and the item that it is about."""

@@ -137,7 +137,7 @@ class PersonInterview:
         """Fill the answers and return them; or return a whole answer given in their place, or None if the person left."""
         question, asked, answers, worded = first, set[str](), typed_in.answers, typed_in.worded
         for step in person.steps:
-            if step.only_after is not None and answers.get(step.only_after[0]) not in step.only_after[1]:
+            if not step.is_due(answers):
                 # Steps after different choices may share a key: what was just typed at another one is kept.
                 if step.key not in asked:
                     answers.pop(step.key, None)

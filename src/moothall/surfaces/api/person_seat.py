@@ -210,7 +210,7 @@ def _read_answers(person: PersonAsk, given: dict[str, str], words: PersonSeatTex
     """What was answered to the steps that are asked, each read as a person would type it."""
     answers: dict[str, str] = {}
     for step in person.steps:
-        if step.only_after is not None and answers.get(step.only_after[0]) not in step.only_after[1]:
+        if not step.is_due(answers):
             continue
         text = strip_control(fix_surrogates(given.get(step.key, ""))).strip()
         if not text and not step.is_needed:
