@@ -469,10 +469,9 @@ def _read_marked_choice(mark: str, rest: str, choices: Sequence[PersonChoice]) -
     lettered = [choice.value for choice in choices if re.match(rf"{re.escape(mark)}\W", choice.text.casefold())]
     if lettered:
         return lettered[0] if len(lettered) == 1 else None
-    at = int(mark) - 1 if mark.isdigit() else ord(mark) - ord("a")
     # Of positions "a" may be abstain, against or agree: they are numbered, and only names have letters.
-    is_listed = 0 <= at < len(choices) and (mark.isdigit() or not has_meaning(choices))
-    return choices[at].value if is_listed else None
+    at = int(mark) - 1 if mark.isdigit() else -1 if has_meaning(choices) else ord(mark) - ord("a")
+    return choices[at].value if 0 <= at < len(choices) else None
 
 
 def _holds_name(text: str, name: str) -> bool:

@@ -299,7 +299,8 @@ def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tupl
     """How many seats of an ended session declined to answer, and how others get their seats; nothing where none did."""
     refused = [loss for loss in timeline.losses if loss.reason == "refused"]
     # Who answered such an ask later did not decline.
-    seats = dict.fromkeys(loss.seat for loss in refused if timeline.last_answers.get((loss.seat, loss.asked_for), 0) < loss.seq)
+    last = {key: given[-1][0] for key, given in timeline.answers.items()}
+    seats = dict.fromkeys(loss.seat for loss in refused if last.get((loss.seat, loss.asked_for), 0) < loss.seq)
     if not seats or timeline.closed is None:
         return ()
     minds = len(timeline.session_state.seats)

@@ -80,8 +80,8 @@ class SessionTimeline:
 
     `settled` is what became of the decision's obligations, by number, and `track_record` how often decisions like it were right,
     as memory knows it. `lost_since` is the entry of the first loss after which the session got no further, 0 if the last asks
-    were answered. `asked_at` says when each ask was put, `answered_at` which entry is the last answer of a seat, `speakers` who
-    gave it where the seat was swapped since, `forked` where the session was copied from.
+    were answered. `asked_at` says when each ask was put, `answered_at` which entry is the last answer of a seat, `answers` the
+    entries and doors of those of a kind, `speakers` who gave it where the seat was swapped since, `forked` where it comes from.
     """
 
     lines: Sequence[TimelineLine] = ()
@@ -96,8 +96,7 @@ class SessionTimeline:
         self.session = session
         self.losses: list[LossLine] = []
         self.origins: dict[int, facts.Reply] = {}
-        self._doors: dict[tuple[SeatId, str], str] = {}
-        self._first_doors: dict[tuple[SeatId, str], str] = {}
+        self.answers: dict[tuple[SeatId, str], list[tuple[int, str]]] = {}
         self.spent_by_seat: dict[SeatId, Spent] = {}
         self.tool_uses: list[ToolLine] = []
         self.settled: Mapping[int, ObligationState] = {}
@@ -107,7 +106,6 @@ class SessionTimeline:
         self.lost_since = 0
         self.asked_at: dict[str, datetime] = {}
         self.answered_at: dict[SeatId, int] = {}
-        self.last_answers: dict[tuple[SeatId, str], int] = {}
         self.speakers: dict[SeatId, Seat] = {}
         self.forked: facts.SessionForked | None = None
         self._is_answered = False
@@ -176,11 +174,11 @@ class SessionTimeline:
 
     def find_door(self, seat: SeatId, kind: str) -> str:
         """The door of a seat's last answer of a kind; empty where it gave none, or Moot asked for it."""
-        return self._doors.get((seat, kind), "")
+        return self.answers.get((seat, kind), [(0, "")])[-1][1]
 
     def find_first_door(self, seat: SeatId, kind: str) -> str:
         """The door of a seat's first answer of a kind, likewise."""
-        return self._first_doors.get((seat, kind), "")
+        return self.answers.get((seat, kind), [(0, "")])[0][1]
 
     def apply_shared(self, entry: Entry) -> None:
         """Take in one more entry, as far as all protocols share it."""
@@ -230,10 +228,7 @@ class SessionTimeline:
         return ()
 
     def _add_origin(self, seq: int, fact: facts.Reply) -> None:
-        kind = parse_ask_kind(fact.ask)
-        self._doors[fact.seat, kind] = fact.origin
-        self.last_answers[fact.seat, kind] = seq
-        self._first_doors.setdefault((fact.seat, kind), fact.origin)
+        self.answers.setdefault((fact.seat, parse_ask_kind(fact.ask)), []).append((seq, fact.origin))
         if fact.origin or fact.model or fact.corrections:
             self.origins[seq] = fact
 

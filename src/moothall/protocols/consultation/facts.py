@@ -23,8 +23,10 @@ QUESTION: Final = "question"
 MAX_HEAD_LENGTH: Final = 2_000
 """How many characters of an answer are checked for "I do not know"."""
 
-# The reply may stand in a fence, and behind a sentence of its own line.
-_FROM = re.compile(r"^[ \t*]*FROM\s*[@＠][\w-]+[\s*]*[:：]?", re.IGNORECASE | re.MULTILINE)
+# The reply may stand in a fence; behind a sentence its labels must follow, because a head among other words quotes another.
+_FROM = re.compile(
+    r"(?:\A\s*(?:```\w*\s)?|^(?=[^\n:：]*[:：]?\s*\*\*))[ \t*]*FROM\s*[@＠][\w-]+[\s*]*[:：]?", re.IGNORECASE | re.MULTILINE
+)
 _UNKNOWN = re.compile(
     r"\W*(?:(?:well|hm+|honestly|frankly|sorry|to be honest|说实话|抱歉|老实说|这个)\W{0,3})?"
     r"(?:I (?:(?:really|honestly) )?(?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell)\b|don['’]t know\b|(?:dunno|idk)\b"
@@ -59,9 +61,6 @@ class Advice:
         from moothall.domain.vocabulary import LABELS
 
         head = _FROM.search(text)
-        # A head in the middle of an answer quotes another: what stands before it counts, too.
-        if head and text[: head.start()].strip("` \n") and not text[head.end() :].lstrip().startswith("*"):
-            head = None
         fields = parse_labelled_text(text[head.end() :].removesuffix("```") if head else text, LABELS["advice"], "answer")
         answer = fields.get("answer", "")
         if not answer:

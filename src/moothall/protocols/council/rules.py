@@ -155,10 +155,9 @@ class CouncilRules:
             return _repeat_phase(state) or build_closing(self.variant, state, "owner_lost")
         # Without any vote another round would only repeat the failure.
         is_last = state.round >= state.opened.settings.rounds or not state.votes
-        if is_last or compute_outcome(self.variant, state).carried:
-            return build_closing(self.variant, state, state.cut_by or "voted")
-        if state.stop is not None:
-            return build_closing(self.variant, state, state.stop)
+        is_over = is_last or compute_outcome(self.variant, state).carried
+        if is_over or state.stop is not None:
+            return build_closing(self.variant, state, (state.cut_by if is_over else state.stop) or "voted")
         return _build_phase(state, state.round + 1, self.variant.again[0])
 
     def _begin_next_phase(self, state: Council) -> Fact:

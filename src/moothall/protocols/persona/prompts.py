@@ -138,7 +138,10 @@ def build_shared_prompt(language: Language, goal: str, table: tuple[tuple[SeatId
     words = PERSONA_PROMPT[language]
     parts = [f"{words.question}\n{quote_lines(goal)}"]
     if table:
-        parts.append(f"{words.table}\n{', '.join(_format_seat(seat, stance) for seat, stance in table)}")
+        seats = (
+            f"{seat} ({cut_text(one_line(stance), MAX_STANCE_LENGTH)})" if stance.strip() else seat for seat, stance in table
+        )
+        parts.append(f"{words.table}\n{', '.join(seats)}")
     if memory.older:
         lines = [f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}" for line in memory.older]
         if memory.left_out:
@@ -262,10 +265,6 @@ def _format_about(words: PersonaPromptText, state: Meeting) -> str:
 def _format_fields(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...]) -> str:
     is_decider = any(seat.id == state.decider for seat in seats)
     return words.fields.format(viewed=state.viewed, decider=words.sufficient.format(seat=state.decider) if is_decider else "")
-
-
-def _format_seat(seat: SeatId, stance: str) -> str:
-    return f"{seat} ({cut_text(one_line(stance), MAX_STANCE_LENGTH)})" if stance.strip() else seat
 
 
 def _format_utterance(words: PersonaPromptText, utterance: Utterance) -> str:

@@ -154,7 +154,6 @@ def _read_findings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, objec
     named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))] or list(asked.agent.holds)
     held = [idea.text for number in named if (idea := asked.state.board.idea(number)) is not None]
     perspective = asked.order.perspective[:MAX_PERSPECTIVE]
-    # Of what was typed nothing is dropped here: the reader says what is too much.
     most = max(len(new), MAX_CLASSIC_FINDINGS if asked.is_classic else shapes.MAX_FINDINGS)
     return [_build_finding(text, perspective) for text in dict.fromkeys((*new, *held))][:most]
 
