@@ -459,7 +459,7 @@ def is_line_mark(text: str, choices: Sequence[PersonChoice]) -> bool:
 
 
 def _read_marked_choice(mark: str, rest: str, choices: Sequence[PersonChoice]) -> str | None:
-    """Read "2", "b" or "B. Postgres"; where options bear marks themselves, the name must be the one of its mark."""
+    """Read "2", "B. Postgres" and, of names, "b" ("a" may be abstain); an option's own mark must be the one of its name."""
     if rest:
         bare = [choice.value for choice in choices if _fold(choice.text) == mark]
         named = [choice.value for choice in choices if rest in {_fold(choice.text), _fold(choice.value)}]
@@ -469,7 +469,6 @@ def _read_marked_choice(mark: str, rest: str, choices: Sequence[PersonChoice]) -
     lettered = [choice.value for choice in choices if re.match(rf"{re.escape(mark)}\W", choice.text.casefold())]
     if lettered:
         return lettered[0] if len(lettered) == 1 else None
-    # Of positions "a" may be abstain, against or agree: they are numbered, and only names have letters.
     at = int(mark) - 1 if mark.isdigit() else -1 if has_meaning(choices) else ord(mark) - ord("a")
     return choices[at].value if 0 <= at < len(choices) else None
 
