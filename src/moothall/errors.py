@@ -43,6 +43,7 @@ MootError
     └── ProviderRefused      a provider that rejects the key, the model or the address
 """
 
+import sys
 from typing import ClassVar, Final, Literal
 
 DISTRIBUTION: Final = "moothall"
@@ -139,8 +140,10 @@ class MissingExtra(CallerError): ...
 
 
 def describe_install(extra: str) -> str:
-    """The command that installs what an optional part of Moot needs."""
-    return f'pip install "{DISTRIBUTION}[{extra}]"'
+    """The command that installs what an optional part of Moot needs, in the way in which Moot itself was installed."""
+    ways = {"/pipx/venvs/": "pipx install --force", "/uv/tools/": "uv tool install"}
+    way = next((way for place, way in ways.items() if place in sys.prefix), "pip install")
+    return f'{way} "{DISTRIBUTION}[{extra}]"'
 
 
 class WorldError(MootError):

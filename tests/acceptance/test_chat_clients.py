@@ -415,7 +415,7 @@ def test_a_revoked_token_ends_its_stream(server: Server, provider: ModelProvider
     client = connect(server, issued["token"])
     for chunk in client.chat.completions.create(model="moot/duo", messages=user(), stream=True):
         if told.take(chunk).reasoning and provider.delay:
-            server.cli("invite", "--revoke", issued["id"])
+            server.cli("invite", "--revoke", issued["tokenId"])
             provider.delay = 0.0
     assert (told.content, told.finish) == ("", "")
 

@@ -126,7 +126,7 @@ def test_standard_input_and_pdfs_are_read_and_relative_paths_are_names(cli: Cli,
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "notes.md").write_text("Other notes.")
     words = ("--file", "-", "--file", "lease.pdf", "--file", "a/notes.md", "--file", "notes.md", "--dry-run", "--json")
-    found = json.loads(cli(*MEETING, *words, stdin="Piped in.\n").out)["subject"]["context"]
+    found = json.loads(cli(*MEETING, *words, stdin="Piped in.\n").out)["opened"]["subject"]["context"]
     assert [each["name"] for each in found] == ["stdin", "lease.pdf", "a/notes.md", "notes.md"]
     assert found[0]["text"] == "Piped in.\n"
     assert found[1]["text"] == "[page 1]\nThe lease ends in 2031.\n[page 2]\nRent is 9 euros."

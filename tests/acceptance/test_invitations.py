@@ -190,7 +190,9 @@ def test_an_invitation_says_of_which_family_the_agent_is(cli: Cli) -> None:
     words = ("--seat", "ada=mailbox", "--seat", "bob=mailbox", "--protocol", "debate", "--session", "kin")
     cli("run", "Ship?", *words, code=3)
     issued = cli.json("invite", "kin", "--seat", "ada", "--family", "claude-opus-4")
-    assert [(each["id"], each["family"]) for each in cli.json("invite", "--list")["tokens"]] == [(issued["id"], "claude-opus-4")]
+    assert [(each["id"], each["family"]) for each in cli.json("invite", "--list")["tokens"]] == [
+        (issued["tokenId"], "claude-opus-4")
+    ]
     assert "claude-opus-4" in cli("invite", "--list").out
     assert "has no model family" in cli("invite", "--owner", "--family", "claude", code=2).err
     assert "printable" in cli("invite", "kin", "--seat", "ada", "--family", "a\nb", code=2).err

@@ -437,7 +437,7 @@ def test_a_token_that_is_unknown_or_revoked_opens_nothing(server: Server) -> Non
         assert held(status(revision, made["token"]))[0] == 200
         code, told = held(status(revision, "made-up"))
         assert (code, told["error"]["message"]) == (401, "the token is unknown")
-    server.cli("invite", "--revoke", made["id"])
+    server.cli("invite", "--revoke", made["tokenId"])
     for revision in (HANDSHAKE[-1], MODERN):
         code, told = held(status(revision, made["token"]))
         assert (code, told["error"]["message"]) == (401, "the token was revoked")

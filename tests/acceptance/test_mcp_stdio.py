@@ -120,7 +120,7 @@ def test_a_token_that_is_revoked_meanwhile_opens_nothing_more(cli: Cli) -> None:
     made = invited(cli, "ada")
     with Stdio(cli, MOOT_TOKEN=made["token"]) as stdio:
         stdio.greet()
-        cli("invite", "--revoke", made["id"])
+        cli("invite", "--revoke", made["tokenId"])
         said = stdio.call("contribute", deliberationId="s", type="propose", text="Still here.", confidence=0.6)
         assert said["isError"]
 

@@ -341,7 +341,7 @@ def test_trust_follows_from_reviews_and_reaches_the_next_opening(cli: Cli, db: s
     seats = seat_words(platform, ["ada", "bob", "cem"])
     opened = cli.json("run", "And now?", "--protocol", "debate", *seats, "--category", "data stores", "--dry-run")
     there = {each["source"]: each["categories"][0]["trust"] for each in found["sources"]}
-    assert {seat["id"]: seat["trust"] for seat in opened["seats"]} == pytest.approx(there)
+    assert {seat["id"]: seat["trust"] for seat in opened["opened"]["seats"]} == pytest.approx(there)
 
 
 def test_a_meeting_is_compared_with_its_members_and_says_who_named_no_choice(cli: Cli) -> None:
@@ -504,11 +504,11 @@ def test_tokens_are_made_listed_and_revoked(cli: Cli, table: str) -> None:
     assert [round(each / timedelta(days=1)) for each in lasts] == [7, 30, 7]
     assert not any(each["token"] in json.dumps(listed) for each in (seat, owner, observer))
     lines = cli("invite", "--list").out.splitlines()
-    assert re.fullmatch(rf"{seat['id']}  seat  s eve  until [\d-]+ [\d:]+ \S+  for eve", lines[0])
-    assert re.fullmatch(rf"{owner['id']}  owner  all sessions  until [\d-]+ [\d:]+ \S+", lines[1])
-    assert cli("invite", "--revoke", seat["id"]).out == f"revoked {seat['id']}\n"
-    assert cli.json("invite", "--revoke", seat["id"])["tokens"][0]["revokedAt"]
-    assert re.search(rf"{seat['id']}  seat  s eve  revoked [\d-]+ [\d:]+ \S+  for eve\n", cli("invite", "--list").out)
+    assert re.fullmatch(rf"{seat['tokenId']}  seat  s eve  until [\d-]+ [\d:]+ \S+  for eve", lines[0])
+    assert re.fullmatch(rf"{owner['tokenId']}  owner  all sessions  until [\d-]+ [\d:]+ \S+", lines[1])
+    assert cli("invite", "--revoke", seat["tokenId"]).out == f"revoked {seat['tokenId']}\n"
+    assert cli.json("invite", "--revoke", seat["tokenId"])["tokens"][0]["revokedAt"]
+    assert re.search(rf"{seat['tokenId']}  seat  s eve  revoked [\d-]+ [\d:]+ \S+  for eve\n", cli("invite", "--list").out)
     assert held(_known(cli, [seat["token"], owner["token"], observer["token"], "moot_x_y"])) == [
         "revoked",
         "owner",

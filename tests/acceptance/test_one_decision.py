@@ -59,10 +59,16 @@ def test_a_decision_is_the_same_by_command_library_rpc_mcp_and_page(tmp_path: Pa
         view = server.result("moot.getView", sessionId=session)
         remembered = server.result("cstp.getDecision", decisionId=session)
         result = server.result("cstp.getDeliberation", deliberationId=session)["result"]
-    assert command == library
-    assert by_tool == called
-    beside = {"cursor", "summary", "waitingFor"}
-    assert {name: value for name, value in called.items() if name not in beside} == command
+        open_session, plan = server.opened("ada", "bob", topic="Next?"), {"topic": "Next?", "seats": ["ada", "bob"]}
+        going_on = server.cli.json("show", open_session)
+        planned = server.cli.json("run", "Next?", "--seat", "ada=mailbox", "--seat", "bob=mailbox", "--dry-run")
+        # Of sealed answers the server shows no figure.
+        assert server.result("moot.getSession", sessionId=open_session).items() <= going_on.items()
+        assert planned.pop("opened")["topic"] == "Next?"
+        assert planned == server.result("moot.planSession", **plan)
+    assert going_on["waitingFor"] == ["ada", "bob"]
+    assert command == library == called == by_tool
+    assert command["summary"]
     assert (command["status"], command["decision"]) == ("concluded", "HSM for parallel + attention fallback")
     assert {name: view[name] for name in PAGE_FIELDS} == {name: command[name] for name in PAGE_FIELDS}
     for answer in (remembered, result):

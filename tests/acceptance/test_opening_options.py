@@ -171,7 +171,8 @@ def test_a_command_honours_an_option_or_says_why_not(folder: Path, opener: Opene
         assert cli(*command).code == 0
     else:
         # Last, so that it wins where the sample is the check itself.
-        assert sample.seen(json.loads(cli(*command, "--no-check").out))
+        plan = json.loads(cli(*command, "--no-check").out)
+        assert sample.seen({"protocol": plan["protocol"], "session": plan.get("sessionId"), **plan["opened"]})
 
 
 def test_every_depth_is_taken_or_refused_in_one_sentence(folder: Path) -> None:
@@ -182,7 +183,7 @@ def test_every_depth_is_taken_or_refused_in_one_sentence(folder: Path) -> None:
             is_taken = command[-1] == "debate" or (command[-1] == "consensus" and depth == "full")
             done = cli(*command, "--depth", depth, *(["--dry-run", "--json"] if is_taken else []), code=0 if is_taken else 2)
             assert is_taken or (done.err.startswith("moot: ") and done.err.count("\n") == 1), (command, done.err)
-            assert not is_taken or json.loads(done.out)["settings"].get("depth", "full") == depth
+            assert not is_taken or json.loads(done.out)["opened"]["settings"].get("depth", "full") == depth
     assert json.loads(cli("list", "--json").out)["sessions"] == []
 
 
@@ -203,6 +204,7 @@ def test_the_help_of_a_command_lists_what_it_honours(folder: Path, opener: Opene
     words_of_help = set(shown.replace(",", " ").replace("/", " ").split())
     for name, sample in SAMPLES.items():
         assert (sample.words[0] in words_of_help) is not bool(find_refusal(name, opener)), name
+    assert ("--wait" in words_of_help) is (opener not in {"roundtable", "demo"})
 
 
 SEATS = {"pipeline": {"modeler": "mailbox"}, "roundtable": {"ada": "mailbox", "moderator": "mailbox"}}

@@ -125,9 +125,12 @@ def test_a_full_disk_names_the_file_that_has_no_room(tmp_path: Path) -> None:
         server.local.opened()
     cli("ledger", "backup", str(tmp_path / "good.db"))
     with Path("/dev/full").open("w") as nowhere:
-        words = [sys.executable, "-m", "moothall.surfaces.cli.main", "ledger", "heads"]
-        done = subprocess.run(words, env=cli.environ, stdout=nowhere, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stderr) == (1, "moot: the output cannot be written: its disk is full\n")
+        for more in (["ledger", "heads"], ["--help"], ["decisions", "schema"]):
+            words = [sys.executable, "-m", "moothall.surfaces.cli.main", *more]
+            done = subprocess.run(
+                words, env=cli.environ, stdout=nowhere, stderr=subprocess.PIPE, text=True, timeout=120, check=False
+            )
+            assert (done.returncode, done.stderr) == (1, "moot: the output cannot be written: its disk is full\n")
     full.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(full)], check=False).returncode:
         pytest.skip("a small file system cannot be mounted here")

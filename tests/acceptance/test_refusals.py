@@ -209,7 +209,7 @@ def test_an_option_that_cannot_be_read_is_refused(cli: Cli, words: list[str], to
 def test_a_home_that_is_a_file_is_told(cli: Cli) -> None:
     """P-3: code 1, with the remedy; the file is left alone."""
     cli.home.write_text("mine")
-    for words in (["run", "Home?", "--seat", f"A=script:{LAYOFFS}"], ["list"]):
+    for words in (["run", "Home?", "--seat", f"A=script:{LAYOFFS}"], ["show", "last"]):
         check_sentence(cli(*words, code=1), "cannot be opened (")
     assert cli.home.read_text() == "mine"
 

@@ -105,7 +105,7 @@ def test_a_range_of_commits_is_planned_before_the_shipped_panel(cli: Cli) -> Non
     words = ["--range", "HEAD~1..HEAD", "--model", "openai:gpt-5-mini", "--dry-run", "--no-check"]
     plan = json.loads(cli("review", *words, "--json").out)
     assert [seat["id"] for seat in plan["seats"]] == ["correctness", "security", "maintenance", "customer"]
-    assert plan["topic"] == "Is this change ready? a.py (+1 −1)"
-    assert (plan["estimate"]["calls"]["least"], plan["estimate"]["calls"]["most"]) == (4, 12)
+    assert plan["opened"]["topic"] == "Is this change ready? a.py (+1 −1)"
+    assert plan["calls"] == {"least": 4, "most": 12}
     assert "files: 1, lines: 2, parts: 1" in cli("review", *words).out
     assert json.loads(cli("list", "--json").out)["sessions"] == []

@@ -162,7 +162,7 @@ def test_expired_and_revoked_tokens_are_refused_with_words_that_say_which(guarde
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "moot.listProtocols"}).encode()
     revoked, expired = issued(cli, "--owner"), issued(cli, "--owner", "--lasts", "1s")
     assert server.client(revoked["token"]).post(body).status == 200
-    cli("invite", "--revoke", revoked["id"])
+    cli("invite", "--revoke", revoked["tokenId"])
     found = server.client(revoked["token"]).post(body)
     assert (found.status, found.json()["error"]["message"]) == (401, "the token was revoked")
     assert found.headers["www-authenticate"].startswith("Bearer")
@@ -231,7 +231,7 @@ def test_an_address_that_others_reach_is_not_served_without_a_token(cli: Cli) ->
     assert done.err.startswith("moot: 0.0.0.0 can be reached from other machines, and no valid token exists")
     assert "moot invite --owner" in done.err
     revoked = issued(cli, "--owner")
-    cli("invite", "--revoke", revoked["id"])
+    cli("invite", "--revoke", revoked["tokenId"])
     cli("serve", "--host", "0.0.0.0", "--port", "0", code=2)
     secret = issued(cli, "--owner")["token"]
     with Server(cli, "--host", "0.0.0.0") as server:

@@ -34,20 +34,20 @@ def test_an_entry_names_its_door_and_an_owner_who_speaks_for_another_is_marked_a
         local.vote(session, seat, confidence=0.9)
     lines = {(line["participant"], line["type"]): line.get("via") for line in local.read(session)["contributions"]}
     assert lines["emerson", "propose"] == "local"
-    assert lines["minski", "propose"] == f"token:{invited['id']}"
+    assert lines["minski", "propose"] == f"token:{invited['tokenId']}"
     assert lines["minski", "vote"] == "owner:local"
     assert lines["emerson", "vote"] == "local"
     entries = local("moot.getEntries", sessionId=session)["entries"]
     assert {entry["what"]["origin"] for entry in entries if "origin" in entry["what"]} == {
         "local",
         "owner:local",
-        f"token:{invited['id']}",
+        f"token:{invited['tokenId']}",
     }
     record = cli("export", session, "jsonl").out + cli("show", session).out + cli("export", session, "html").out
     assert invited["token"] not in record
     assert "spoken by the owner for this seat" in cli("show", session).out
     assert "spoken by the owner for this seat" in cli("export", session, "html").out
-    assert f"with the token {invited['id']}" in cli("show", session, "--report").out
+    assert f"with the token {invited['tokenId']}" in cli("show", session, "--report").out
     local("cstp.reviewDecision", decisionId=session, outcome="failure")
     assert local("cstp.getSourceTrust", source="minski")["cases"] == 0
     assert local("cstp.getSourceTrust", source="emerson")["cases"] == 1

@@ -114,7 +114,9 @@ def test_common_first_mistakes_are_answered_with_the_remedy(home: Path, words: t
 
 def test_what_the_system_refuses_is_one_sentence(home: Path) -> None:
     """D-6: with --json, too."""
-    assert call("verify", "--head", "x" * 300).stderr.startswith("moot: [Errno 36] File name too long: 'xxx")
+    assert call("verify", "--head", "x" * 300).stderr.startswith(
+        "moot: a file cannot be read or written (File name too long): xxx"
+    )
     result = call("verify", "--head", "x" * 300, "--json")
     assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (1, "FolderUnwritable")
 
@@ -177,6 +179,9 @@ def test_settings_count_where_a_call_does_not_say_otherwise(home: Path) -> None:
         (("money", "much"), "money = 'much' is not a number greater than 0"),
         (("language", "tlh"), "language = 'tlh' is not one of"),
         (("panel", "a", "b"), "panel takes one value; got a, b"),
+        (("models", "mailbox", "gpt-5"), "unknown platform 'gpt-5'; a model stands behind its provider: openai:gpt-5"),
+        (("panel", "boards"), "no panel is called 'boards'"),
+        (("protocol", "debat"), "unknown protocol 'debat'"),
         (("colour", "red"), "'colour' is not one of 'models'"),
     ],
 )
@@ -196,7 +201,9 @@ def test_a_damaged_settings_file_is_named(home: Path) -> None:
 
 def test_the_home_can_be_set(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MOOT_HOME")
-    call("config", "set", "home", str(home / "elsewhere"))
+    monkeypatch.chdir(home)
+    call("config", "set", "home", "elsewhere")
+    monkeypatch.chdir("/")
     hold("there")
     assert (home / "elsewhere" / "ledger.db").exists()
 

@@ -191,7 +191,7 @@ def test_another_machine_joins_by_the_code_and_a_guesser_is_held_up(tmp_path: Pa
         assert invited["command"] == f"moot join {invited['code']} --url {url}"
         assert "token" not in invited
         joined = other.json("join", invited["code"], "--url", url)
-        assert (joined["session"], joined["seat"], joined["role"]) == (session, "minski", "seat")
+        assert (joined["sessionId"], joined["seat"], joined["role"]) == (session, "minski", "seat")
         turn = server.client(joined["token"])("cstp.waitForTurn", deliberationId=session, timeoutSeconds=0)
         assert turn["status"] in {"your_turn", "pending"}
         refused = other("join", invited["code"], "--url", url, code=2)

@@ -1,6 +1,7 @@
 """What a release is made of, and under which name."""
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -16,11 +17,14 @@ from moothall.errors import DISTRIBUTION, describe_install
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_every_text_names_the_distribution_that_is_ours() -> None:
+def test_every_text_names_the_distribution_that_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """L-1: no message, page or example tells anyone to install a name that is not ours."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert (project["name"], set(project["scripts"])) == (DISTRIBUTION, {"moot", DISTRIBUTION})
-    assert describe_install("pdf") == f'pip install "{DISTRIBUTION}[pdf]"'
+    ways = {"/venv": "pip install", "/h/.local/share/uv/tools/moothall": "uv tool install"}
+    for place, way in (ways | {"/h/.local/pipx/venvs/moothall": "pipx install --force"}).items():
+        monkeypatch.setattr(sys, "prefix", place)
+        assert describe_install("pdf") == f'{way} "{DISTRIBUTION}[pdf]"'
     texts = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.toml"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
     wrong = re.compile(r"(?:pip|pipx|uv tool) install \?[\"']?moot\b|uvx moot\b")
     assert [path.name for path in texts if wrong.search(path.read_text(encoding="utf-8"))] == []

@@ -15,7 +15,7 @@ from moothall.app.protocols import find_plugin
 from moothall.app.resources import Resources
 from moothall.codec.chain import compute_root_hash, validate_chain
 from moothall.domain.facts import Entry, Opened, SessionCancelled
-from moothall.domain.ids import SessionId, parse_session_id
+from moothall.domain.ids import SessionId, find_asked_seat, parse_session_id
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SHARED_REPORT
@@ -23,6 +23,7 @@ from moothall.memory.decision_memory import DecisionMemory
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
 from moothall.reports.outline import OutlineCache
+from moothall.reports.plain_text import render_decision_lines
 from moothall.scoring.reliability import name_agreement
 
 PAGE: Final = 200
@@ -39,7 +40,14 @@ class ReadSession(NamedTuple):
         """Return the decision so far, with why each seat was lost; not while seats write blind: it may quote them."""
         decision, timeline = self.plugin.decision(self.timeline), self.timeline
         why = {} if timeline.shared_state.is_sealed else {loss.seat: loss.detail for loss in timeline.losses}
-        return replace(decision, lost=tuple(replace(lost, why=why.get(lost.seat, "")) for lost in decision.lost))
+        pending = timeline.session_state.pending if timeline.closed is None else ()
+        return replace(
+            decision,
+            lost=tuple(replace(lost, why=why.get(lost.seat, "")) for lost in decision.lost),
+            cursor=timeline.seq,
+            waiting_for=tuple(sorted({find_asked_seat(ask) for ask in pending})),
+            summary=tuple(line.text for line in render_decision_lines(self.plugin.report(timeline)) if line.text),
+        )
 
 
 async def read_session(resources: Resources, session: str) -> ReadSession:

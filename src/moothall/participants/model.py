@@ -12,7 +12,7 @@ from moothall.codec.schemas import build_request_schema, build_user_prompt
 from moothall.domain.effects import Brief
 from moothall.domain.facts import OUTAGES
 from moothall.domain.safe_text import one_line
-from moothall.errors import DISTRIBUTION, AnswerRefused, BadAnswer
+from moothall.errors import AnswerRefused, BadAnswer, describe_install
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.participants import model_request, provider_limits
 from moothall.participants.failures import (
@@ -389,10 +389,9 @@ def _build_provider(platform: Platform, environ: Mapping[str, str]) -> "Provider
         with _IMPORTING:
             make: Any = infer_provider_class(platform.provider)
     except ImportError as error:
-        extra = (
-            f"{DISTRIBUTION}[{platform.provider}]" if platform.provider in _EXTRAS else f"pydantic-ai-slim[{platform.provider}]"
-        )
-        raise ModelFailure(FailureKind.NO_PACKAGE, f'pip install "{extra}"') from error
+        name = platform.provider
+        install = describe_install(name) if name in _EXTRAS else f'pip install "pydantic-ai-slim[{name}]"'
+        raise ModelFailure(FailureKind.NO_PACKAGE, install) from error
     provider: Provider[Any] = make(api_key=key.value)
     return provider
 

@@ -217,6 +217,12 @@ class Decision:
     """How many moved after words alone."""
     findings: tuple[DecidedFinding, ...] | None = None
     """What a review discussed; None for any other session."""
+    cursor: int = field(default=0, compare=False)
+    """The entry up to which the session was read."""
+    waiting_for: tuple[SeatId, ...] = field(default=(), compare=False)
+    """The seats of which something is asked now."""
+    summary: tuple[str, ...] = field(default=(), compare=False)
+    """The decision in short, for people."""
     strength: Strength = field(init=False, default="none")
     """What it is worth in one word; it follows from the other figures, whatever the protocol (`moothall.scoring.strength`)."""
     strength_reason: StrengthReason = field(init=False, default="undecided")

@@ -12,14 +12,14 @@ from pydantic.alias_generators import to_camel
 
 from moothall.app import option_kinds as kinds
 from moothall.app.demos import build_demo_options, list_demos, load_demo
-from moothall.app.estimates import Range, estimate_session
+from moothall.app.estimates import Range, SessionEstimate, estimate_session
 from moothall.app.opening import check_invitation
 from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import find_plugin, load_protocols
 from moothall.app.seats import discover_platforms
 from moothall.app.session_options import describe_option, find_refusal, list_public_options
 from moothall.codec.settings import KnownLanguage
-from moothall.domain.facts import Language
+from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import MAX_SEAT_LENGTH, parse_session_id
 from moothall.domain.safe_text import split_address
 from moothall.engine.snapshot import Snapshot
@@ -236,7 +236,10 @@ async def plan_session(call: Call, params: OpenSessionParams) -> PlanOut:
     options = await collect_options(call, params)
     options["check"] = False
     opened = (await call.moot.plan_session(params.topic, **options)).opened
-    estimate = estimate_session(opened, call.moot.seating.kinds)
+    return build_plan(opened, estimate_session(opened, call.moot.seating.kinds))
+
+
+def build_plan(opened: Opened, estimate: SessionEstimate) -> PlanOut:
     return PlanOut.collect(estimate, opened, protocol=find_plugin(opened).name, files=opened.subject.given)
 
 

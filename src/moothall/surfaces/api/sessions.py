@@ -8,12 +8,12 @@ from pydantic import ConfigDict, Field
 from moothall.app.protocols import load_protocols
 from moothall.app.session_list import SessionLine
 from moothall.app.verification import LedgerVerifier, VerifiedSession
-from moothall.domain.ids import SessionId, find_asked_seat
+from moothall.domain.ids import SessionId
+from moothall.domain.safe_text import name_field
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import NotAllowed
 from moothall.memory.commands import KeyedCall
 from moothall.ports.runner import MAX_WAIT_SECONDS
-from moothall.reports.plain_text import render_decision_lines
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api import fields
 from moothall.surfaces.api.asks import Wait, wait_until
@@ -149,12 +149,11 @@ async def get_session(
     from moothall.app.session_reader import ReadSession
 
     shown = ReadSession(plugin, timeline).decide().to_json()
-    if is_sealed(state):
+    if is_sealed(state) and timeline.closed is None:
         # What seats have written so far may show in any of the other figures.
-        shown = {name: shown[name] for name in ("sessionId", "topic", "status", "parked", "choice", "strength")}
-    summary = [line.text for line in render_decision_lines(plugin.report(timeline)) if line.text]
-    awaited: list[str] = [] if state.is_closed else sorted({find_asked_seat(ask) for ask in timeline.session_state.pending})
-    return SessionDecisionOut(**shown, cursor=timeline.seq, waiting_for=awaited, summary=summary)
+        always = {name_field(name) for name in SessionDecisionOut.model_fields} | {"decisionEntries"}
+        shown = {name: value for name, value in shown.items() if name in always} | {"confidence": None}
+    return SessionDecisionOut(**shown)
 
 
 @METHODS.add("moot.getEntries", "read")

@@ -37,7 +37,9 @@ class SessionName(click.ParamType[str]):
         # An id that Moot has drawn is whole: most calls read the ledger once.
         if _WHOLE.fullmatch(value):
             return str(value)
-        names = [line.session for line in _load_lines()]
+        names = None if (lines := _load_lines()) is None else [line.session for line in lines]
+        if names is None:
+            return str(value)
         if value in names:
             return str(value)
         if value == LAST and not names:
@@ -52,7 +54,7 @@ class SessionName(click.ParamType[str]):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
 
-        lines = [line for line in reversed(_load_lines()) if line.session.startswith(incomplete)]
+        lines = [line for line in reversed(_load_lines() or []) if line.session.startswith(incomplete)]
         return [CompletionItem(line.session, help=line.topic[:60]) for line in lines]
 
 
@@ -94,17 +96,17 @@ def _complete_seats(ctx: click.Context, incomplete: str) -> "list[CompletionItem
     async def load(moot: "Moot") -> list[str]:
         return [str(seat.id) for seat in (await moot.engine.load_snapshot(parse_session_id(session))).session_state.seats]
 
-    names = _read_ledger(load)
+    names = _read_ledger(load) or []
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def _load_lines() -> "list[SessionLine]":
+def _load_lines() -> "list[SessionLine] | None":
     """Return every session, the most recently active last."""
     return _read_ledger(lambda moot: moot.sessions())
 
 
-def _read_ledger(read: "Callable[[Moot], Awaitable[list[T]]]") -> "list[T]":
-    """Return what is read; nothing where the ledger cannot be read: the command itself will say why."""
+def _read_ledger(read: "Callable[[Moot], Awaitable[list[T]]]") -> "list[T] | None":
+    """Return what is read; None where the ledger cannot be read: the command itself will say why."""
     import asyncio
 
     from moothall.app.moot import Moot
@@ -116,4 +118,4 @@ def _read_ledger(read: "Callable[[Moot], Awaitable[list[T]]]") -> "list[T]":
     try:
         return asyncio.run(load())
     except MootError:
-        return []
+        return None

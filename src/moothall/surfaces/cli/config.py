@@ -1,6 +1,7 @@
 """`moot config`: what counts for every meeting of this machine, unless a call says otherwise."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -72,6 +73,12 @@ async def set_setting(name: str, values: tuple[str, ...]) -> CommandResult:
     """
     value = _parse_value(name, values)
     user_settings.validate_setting(name, value)
+    if name in {"models", "panel", "protocol"}:
+        # What `moot run` would refuse each time is refused here.
+        from moothall.app.moot import Moot
+
+        async with Moot(environ={**os.environ, "MOOT_LEDGER": "memory:"}) as moot:
+            await moot.plan_session("?", **{"models": ["mailbox"], "check": False, name: value})
     user_settings.write_settings(os.environ, {**user_settings.read_settings(os.environ), name: value})
     return CommandResult(json={name: value}, lines=[f"{name} = {_show_value(value)}"])
 
@@ -111,6 +118,8 @@ def _parse_value(name: str, values: tuple[str, ...]) -> Any:
         return list(values)
     if len(values) > 1:
         raise BadSetting(f"{name} takes one value; got {', '.join(values)}")
+    if name == user_settings.HOME or (name == "panel" and values[0].endswith(".toml") and "://" not in values[0]):
+        return str(Path(values[0]).expanduser().absolute())
     try:
         return int(values[0]) if isinstance(kind, CountKind) else float(values[0]) if isinstance(kind, AmountKind) else values[0]
     except ValueError:

@@ -24,8 +24,9 @@ from moothall.domain.safe_text import is_web_address, strip_control
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.participants.local_machine import is_loopback
 from moothall.surfaces.cli import output as out
+from moothall.surfaces.cli.ready import describe_server
 from moothall.surfaces.invitations import settings_edit
-from moothall.surfaces.invitations.agent_clients import CLIENTS, NAME, AgentClient, Door, Scope, describe_server, render_yaml
+from moothall.surfaces.invitations.agent_clients import CLIENTS, NAME, AgentClient, Door, Scope, render_yaml
 
 CONNECTIONS: Final = "connections"
 """The folder in Moot's home that holds what `--undo` needs."""
@@ -365,7 +366,7 @@ async def _advise(connection: AgentConnection, url: str | None, token: str) -> N
     if connection.client.stdio_note and not url:
         out.print_note(connection.client.stdio_note.strip())
     if url:
-        out.print_note(await describe_server(url))
+        out.print_note((await describe_server(url))[1])
     if url and not token:
         out.print_note("the server asks for a token: let its owner make one (moot invite), then connect with --token")
     out.print_note(f"Start {connection.client.title} anew, then say: ask the board whether …")

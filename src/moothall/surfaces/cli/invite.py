@@ -23,6 +23,7 @@ from moothall.memory.facts import Role
 from moothall.memory.tokens import MAX_CODE_LIFE, TICKET_LIFE, Token, format_code, parse_code, parse_token_id
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import CommandResult, Note, format_local, json_command, moot_command
+from moothall.surfaces.cli.ready import describe_server
 from moothall.surfaces.invitations import agent_clients as agents
 from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, Door
 
@@ -72,24 +73,24 @@ async def log(moot: Moot, *, limit: int) -> CommandResult:
     moot access log --limit 1000 --json
     """
     tokens = {token.id: token for token in await moot.access.tokens()}
-    rows = [row for entry in await moot.access.load_log(limit) for row in _describe_access(entry, tokens)]
-    shown = ({**row, "at": format_local(datetime.fromisoformat(str(row["at"])), "%H:%M:%S")} for row in rows)
-    lines = ["  ".join(str(value) for value in row.values() if value != "") for row in shown]
+    said = [row for entry in await moot.access.load_log(limit) for row in _describe_access(entry, tokens)]
+    rows = [{name: value for name, value in row.items() if value != ""} for row in said]
+    lines = ["  ".join((format_local(at, "%H:%M:%S"), *map(str, rest))) for at, *rest in (row.values() for row in rows)]
     return CommandResult(json=rows, lines=lines or [Note("nobody was let in or refused yet")])
 
 
-def _describe_access(entry: Entry, tokens: Mapping[str, Token]) -> Iterator[dict[str, str | int]]:
+def _describe_access(entry: Entry, tokens: Mapping[str, Token]) -> Iterator[dict[str, Any]]:
     """Yield what an entry of the log says, by address or token."""
-    fact, at = entry.fact, entry.at.isoformat(timespec="seconds")
+    fact, at = entry.fact, entry.at
     if isinstance(fact, facts.SecretsRefused):
         for each in fact.refusals:
             why = f"{each.reason} secret" if each.reason else ""
-            yield {"at": at, "event": "refused", "token": each.token, "why": why, "from": each.address, "times": each.count}
+            yield {"at": at, "event": "refused", "tokenId": each.token, "why": why, "from": each.address, "times": each.count}
         return
     name = str(getattr(fact, "token", "") or getattr(fact, "id", ""))
     whose = "" if name not in tokens else " ".join(filter(None, (tokens[name].role, tokens[name].session, tokens[name].seat)))
     event = _ACCESS_EVENTS[type(fact)]
-    yield {"at": at, "event": event, "token": name, "for": whose, "from": getattr(fact, "address", "")}
+    yield {"at": at, "event": event, "tokenId": name, "for": whose, "from": getattr(fact, "address", "")}
 
 
 @click.command()
@@ -175,12 +176,12 @@ async def _create_token(
     if is_code:
         return await _create_code(moot, issued.id, url, session, named or seat, lasts=lasts)
     prompt = await _build_prompt(moot, session, seat) if session is not None and seat is not None else ""
-    link, serving = "", ""
+    link, is_serving, serving = "", None, ""
     if url:
         ticket = (await moot.access.issue_ticket(issued.id, agents.INVITE_TICKET)).secret
         path = f"/seat/{session}/{seat}" if session and seat else f"/s/{session}" if session else "/"
         link = agents.build_login_link(url, ticket, path)
-        serving = await agents.describe_server(url)
+        is_serving, serving = await describe_server(url)
     door = Door.over_http(url, issued.secret) if url else Door.over_stdio(os.environ, issued.secret)
     clients = {
         name: {"settings": client.build_entry(door), "headless": (prompt and client.build_headless(prompt)) or None}
@@ -188,12 +189,12 @@ async def _create_token(
         if agent in {None, name}
     }
     result = {
-        "id": issued.id,
+        "tokenId": issued.id,
         "token": issued.secret,
         "sessionId": session,
         "seat": named or seat,
         "url": url or None,
-        "serving": await agents.is_serving(url) if url else None,
+        "serving": is_serving,
         "link": link or None,
         "prompt": prompt,
         "agents": clients,
@@ -210,8 +211,8 @@ async def _create_code(moot: Moot, token: str, url: str, session: str | None, se
     line = f"moot join {code} --url {url}"
     notes = [Note(f"the code works once, within {life.total_seconds() / 60:.0f} minutes; in a browser it is taken at /login")]
     return CommandResult(
-        json={"id": token, "code": code, "sessionId": session, "seat": seat, "url": url, "command": line},
-        lines=[code, line, *notes, Note(await agents.describe_server(url))],
+        json={"tokenId": token, "code": code, "sessionId": session, "seat": seat, "url": url, "command": line},
+        lines=[code, line, *notes, Note((await describe_server(url))[1])],
     )
 
 
@@ -280,7 +281,7 @@ def _exchange_code(address: str, code: str) -> dict[str, Any]:
     try:
         with urllib.request.urlopen(request, timeout=JOIN_SECONDS) as response:  # noqa: S310
             given = json.loads(response.read(MAX_ANSWER))
-            return {name: str(given[name]) for name in ("token", "role", "session", "seat", "prompt")}
+            return {name: str(given[name]) for name in ("token", "role", "sessionId", "seat", "prompt")}
     except urllib.error.HTTPError as error:
         raise NotAllowed(_read_reason(error)) from error
     except (OSError, ValueError, KeyError, TypeError) as error:

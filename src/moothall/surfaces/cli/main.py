@@ -130,6 +130,12 @@ class LazyGroup(click.Group):
 class MainGroup(LazyGroup):
     """All commands, listed by what one wants to do; without an argument only those that matter first."""
 
+    def main(self, *args: Any, **given: Any) -> Any:
+        try:
+            return super().main(*args, **given)
+        except OSError as cause:
+            import_module(f"{__package__}.output").fail_by_system(cause)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         for name in ("stdin", "stdout", "stderr"):
             # Closed by who started the command: nobody reads there, or writes.

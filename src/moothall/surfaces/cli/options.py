@@ -150,6 +150,10 @@ def session_options(opener: Opener) -> Decorator:
         # The last decorator stands first in the help.
         for add in reversed(decorators):
             decorated = add(decorated)
+        for param in vars(decorated)["__click_params__"]:
+            param.hidden |= param.opts[0] in _HOLD_REFUSALS.get(opener, {})
+            if opener == "demo" and param.name == "language":
+                param.help = None  # The text above the options says it.
         return decorated
 
     return decorate

@@ -151,16 +151,22 @@ def run(work: Callable[[], Coroutine[Any, Any, T]], *, as_json: bool = False, st
         print_note("" if stopped is None else stopped())
         sys.exit(INTERRUPTED)
     except OSError as cause:
-        if cause.errno is None:
-            raise
-        if cause.errno not in {errno.EPIPE, errno.ENOSPC}:
-            fail(FolderUnwritable(shorten_text(str(cause), 200)), as_json=as_json)
-        with suppress(OSError):
-            sys.stdout.close()
-        if cause.errno == errno.ENOSPC:
-            fail(FolderUnwritable("the output cannot be written: its disk is full"))
-        # The reader (`| head`) has seen enough.
-        sys.exit(DONE)
+        fail_by_system(cause, as_json=as_json)
+
+
+def fail_by_system(cause: OSError, *, as_json: bool = False) -> NoReturn:
+    """End with one sentence where a file or the output cannot be read or written; raises the cause where it is none of these."""
+    if cause.errno is None:
+        raise cause
+    if cause.errno not in {errno.EPIPE, errno.ENOSPC}:
+        why = f"a file cannot be read or written ({cause.strerror}): {cause.filename}" if cause.filename else str(cause)
+        fail(FolderUnwritable(shorten_text(why, 200)), as_json=as_json)
+    with suppress(OSError):
+        sys.stdout.close()
+    if cause.errno == errno.ENOSPC:
+        fail(FolderUnwritable("the output cannot be written: its disk is full"))
+    # The reader (`| head`) has seen enough.
+    sys.exit(DONE)
 
 
 def run_and_print(

@@ -42,14 +42,21 @@ async def ready(url: str, wait: str | None) -> CommandResult:
     return CommandResult(json={"ready": True, "url": url}, lines=[f"{url} is ready"])
 
 
-def _probe(url: str) -> str:
+async def describe_server(url: str) -> tuple[bool, str]:
+    """Whether a server answers at an address, really asked, and the line that says so."""
+    if url.startswith(("http://", "https://")) and not await asyncio.to_thread(_probe, url, "healthz"):
+        return True, f"moot serve answers at {url}"
+    return False, f"nothing answers at {url} now: start it there with `moot serve`, and keep it running"
+
+
+def _probe(url: str, page: str = "readyz") -> str:
     """Why it is not ready; empty if it is. Raises BadSetting."""
     if not url.startswith(("http://", "https://")):
         raise BadSetting(f"{url!r} is not an address; expected http://HOST:PORT")
     # Past any proxy of the environment, which cannot reach what listens on this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{url.rstrip('/')}/readyz", timeout=PROBE_SECONDS) as response:
+        with opener.open(f"{url.rstrip('/')}/{page}", timeout=PROBE_SECONDS) as response:
             return "" if json.load(response) == {"status": "ok"} else "it is not Moot"
     except urllib.error.HTTPError as error:
         return _read_reason(error)

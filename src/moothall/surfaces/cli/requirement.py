@@ -1,7 +1,6 @@
 """`--require CHOICE`: a decision that stops or lets pass what comes after it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import click
 
@@ -22,14 +21,6 @@ require_option = click.option(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """How a command ends that required something of a decision, and why, in a line."""
-
-    code: int
-    reason: str
-
-
 def check_required(required: Sequence[str], options: Iterable[str] = ()) -> None:
     """Raises BadSetting where a required choice is empty, or not among the options and so could never be decided."""
     if not all(map(normalize_label, required)):
@@ -40,23 +31,23 @@ def check_required(required: Sequence[str], options: Iterable[str] = ()) -> None
             raise BadSetting(f"--require {choice!r}: not one of the options: {', '.join(known.values())}")
 
 
-def judge_decision(decision: Decision, required: Sequence[str], language: Language) -> GateResult:
-    """Return how a decision stands to the choices of which one is required; they are compared without case and closing marks.
+def judge_decision(decision: Decision, required: Sequence[str], language: Language) -> tuple[int, str]:
+    """Return how a command ends that required one of these choices of a decision, and why, in a line.
 
-    A pipeline has no choice: it is `completed`, or a gate `rejected` it.
+    They are compared without case and closing marks. A pipeline has no choice: it is `completed`, or a gate `rejected` it.
     """
     words, shared = REQUIREMENT[language], SHARED_REPORT[language]
     wanted = ", ".join(map(one_line, required))
     ended_by = decision.ended_by or ""
     if decision.status in {"thinking", "parked"}:
-        return GateResult(output.WAITING, words.open.format(reason=decision.parked or shared.still_thinking))
+        return output.WAITING, words.open.format(reason=decision.parked or shared.still_thinking)
     if decision.decision is None and ended_by != "rejected":
         ended = shared.endings.get(ended_by, ended_by.replace("_", " "))
-        return GateResult(output.UNDECIDED, words.undecided.format(reason=ended or shared.no_decision))
+        return output.UNDECIDED, words.undecided.format(reason=ended or shared.no_decision)
     decided = decision.short_choice or ended_by
     said = {
         normalize_label(each) for each in (decision.choice, decided, ended_by if ended_by in {"completed", "rejected"} else "")
     }
     is_met = not said.isdisjoint(map(normalize_label, required))
     reason = (words.met if is_met else words.other).format(decided=decided, wanted=wanted)
-    return GateResult(output.DONE if is_met else output.OTHERWISE, reason)
+    return output.DONE if is_met else output.OTHERWISE, reason

@@ -300,8 +300,8 @@ def relay(name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: 
         result = CommandResult(json=build_conference_out(call, name, status), lines=lines)
         if not required:
             return result
-        judgement = judge_decision(await moot.decision(status.session), required, spoken[0])
-        return replace(result, lines=[*lines, Note(judgement.reason)], code=judgement.code)
+        code, reason = judge_decision(await moot.decision(status.session), required, spoken[0])
+        return replace(result, lines=[*lines, Note(reason)], code=code)
 
     def describe_stop() -> str:
         return f"\n{ROUNDTABLE_COMMAND[spoken[0]].stopped.format(conference=name)}"

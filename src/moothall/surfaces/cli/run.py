@@ -199,10 +199,10 @@ def again(*, session: str, wait: float | None, required: tuple[str, ...], as_jso
         elif latest.status == "concluded" and latest.decision is None:
             output.print_note(words.no_answer.format(session=asked.session))
         if required:
-            judgement = judge_decision(latest, required, language)
-            if judgement.code != output.DONE:
-                output.print_note(judgement.reason)
-            return judgement.code
+            code, reason = judge_decision(latest, required, language)
+            if code != output.DONE:
+                output.print_note(reason)
+            return code
         if latest.status in {"thinking", "parked"}:
             return output.WAITING
         return output.UNDECIDED if latest.decision is None else output.OTHERWISE if is_changed else output.DONE

@@ -35,9 +35,9 @@ def show(session: str, as_report: bool, required: tuple[str, ...], as_json: bool
             if not required:
                 return output.DONE
             snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-            judgement = judge_decision(await moot.decision(session), required, snapshot.session_state.opened.language)
-        output.print_note(judgement.reason)
-        return judgement.code
+            code, reason = judge_decision(await moot.decision(session), required, snapshot.session_state.opened.language)
+        output.print_note(reason)
+        return code
 
     raise SystemExit(output.run(work, as_json=as_json))
 

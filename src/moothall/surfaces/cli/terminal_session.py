@@ -8,7 +8,7 @@ import termios
 import tty
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -19,7 +19,6 @@ from moothall.app.estimates import SessionEstimate, estimate_session
 from moothall.app.moot import Moot
 from moothall.app.opening import PlannedSession
 from moothall.app.panels import Panel
-from moothall.app.protocols import find_plugin
 from moothall.app.seats import discover_platforms
 from moothall.app.session_options import Options
 from moothall.app.swarm_runs import RUNS, check_writable, keep_run_folder
@@ -174,9 +173,9 @@ class TerminalSession(PersonScreen):
         if not quiet and decision.status == "thinking":
             await self._print_waiting(moot)
         if self.required:
-            judgement = judge_decision(decision, self.required, self._language)
-            output.print_note(judgement.reason)
-            return judgement.code
+            code, reason = judge_decision(decision, self.required, self._language)
+            output.print_note(reason)
+            return code
         if decision.status in {"thinking", "parked"}:
             return output.WAITING
         return output.DONE if decision.decision is not None else output.UNDECIDED
@@ -287,15 +286,15 @@ def build_plan_result(
 ) -> CommandResult:
     """Return what would be opened and what it would cost. `describe` adds lines of the protocol's own."""
     from moothall.codec.answers import as_json as plain_json
+    from moothall.surfaces.api.opening import build_plan
 
-    opened, plain = planned.opened, plain_json(planned.opened)
-    assert isinstance(plain, dict)
-    estimate, protocol = estimate_session(opened, moot.seating.kinds), find_plugin(opened).name
+    opened, estimate = planned.opened, estimate_session(planned.opened, moot.seating.kinds)
+    plan, named = build_plan(opened, estimate), {} if planned.session is None else {"sessionId": planned.session}
     most = f", turns: at most {opened.budget.turns}" if opened.budget.turns is not None else ""
-    head = f"{protocol}, seats: {len(opened.seats)}, language: {opened.language}{most}"
+    head = f"{plan.protocol}, seats: {len(opened.seats)}, language: {opened.language}{most}"
     seats = [f"  {seat.id}: {seat.platform}" for seat in opened.seats]
     return CommandResult(
-        json={"protocol": protocol, "session": planned.session, **plain, "estimate": asdict(estimate)},
+        json={**named, **plan.to_json(), "opened": plain_json(opened)},
         lines=[head, *describe(opened), *seats, *describe_estimate(estimate, opened.language)],
     )
 

@@ -71,7 +71,7 @@ class Login:
         if isinstance(granted, Response):
             return granted
         token, login = granted
-        shown = {"token": login.secret, "role": token.role, "session": token.session, "seat": token.seat}
+        shown = {"token": login.secret, "role": token.role, "sessionId": token.session, "seat": token.seat}
         return JSONResponse({**shown, "prompt": await self._build_prompt(token)}, headers={"Cache-Control": "no-store"})
 
     async def _grant(self, request: Request) -> tuple[Token, IssuedToken] | Response:

@@ -1,13 +1,10 @@
 """The coding agents that Moot knows: where each keeps its servers and commands, how it runs headless, what to paste into it."""
 
-import asyncio
 import json
 import shlex
 import shutil
 import sys
 import tomllib
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -22,7 +19,6 @@ from moothall.participants.platforms import list_key_variables
 from moothall.surfaces.invitations.settings_edit import set_toml_table
 
 NAME: Final = "moot"
-PROBE_SECONDS: Final = 2.0
 INVITE_TICKET: Final = timedelta(days=1)
 """How long the link of an invitation can be opened; after that the token itself can be pasted at /login."""
 
@@ -255,32 +251,6 @@ def _render_headless(chosen: dict[str, AgentClient], prompt: str) -> str:
         (client,) = chosen.values()
         return client.build_headless(prompt) or f"{client.title} has no such way: open its chat in agent mode"
     return "\n".join(client.headless_pattern for client in chosen.values() if client.headless)
-
-
-async def describe_server(url: str) -> str:
-    """Whether a server answers at an address: really asked."""
-    if await is_serving(url):
-        return f"moot serve answers at {url}"
-    return f"nothing answers at {url} now: start it there with `moot serve`, and keep it running"
-
-
-async def is_serving(url: str) -> bool:
-    """Whether Moot answers at an address, within a moment."""
-    try:
-        async with asyncio.timeout(PROBE_SECONDS):
-            return await asyncio.to_thread(_probe, f"{url.rstrip('/')}/healthz")
-    except TimeoutError:
-        return False
-
-
-def _probe(address: str) -> bool:
-    if not address.startswith(("http://", "https://")):
-        return False
-    try:
-        with urllib.request.urlopen(address, timeout=PROBE_SECONDS) as response:  # noqa: S310 - the scheme is checked above
-            return bool(json.load(response) == {"status": "ok"})
-    except (OSError, ValueError):
-        return False
 
 
 SessionKind = Literal["deliberation", "meeting", "swarm", "conference"]
