@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -98,6 +99,7 @@ class AccessControl:
             await self._app(scope, receive, send)
             return
         request, who = Request(scope), ""
+        is_chat = request.url.path.startswith(CHAT_PATHS)
         refused = self._refuse_other_origin(request)
         if refused is None and not _is_open(request):
             try:
@@ -123,7 +125,7 @@ class AccessControl:
                 scope["state"] = {**scope.get("state", {}), **known}
         if refused is not None:
             self._on_refused(refused.status_code)
-            if request.url.path.startswith(CHAT_PATHS):
+            if is_chat:
                 refused = reshape_refusal(refused)
             elif refused.status_code == 401 and self._build_page is not None and _is_navigation(request):
                 # A person reads this: the page says what to do, and where to sign in.
@@ -136,6 +138,11 @@ class AccessControl:
         except ClientDisconnect:
             # It left while it sent its body: there is nobody to answer, and nothing was done.
             return
+        except asyncio.CancelledError:
+            # The server ends, and waits no longer for a call that takes long. An answer that has begun breaks off.
+            stopping = build_unavailable(WorldError("the server is stopping"))
+            with suppress(RuntimeError):
+                await (reshape_refusal(stopping) if is_chat else stopping)(scope, receive, send)
         finally:
             self._underway[who] -= 1
             if not self._underway[who]:
