@@ -184,10 +184,10 @@ export function Login({ failed, onLeave }: { failed: string; onLeave: () => void
 /** Where a caller belongs: a seat at its session, everybody else where they wanted to be. */
 function findHome(who: Me | null): string {
   if (who?.session && who.seat) return buildPath("seat", who.session, who.seat);
-  if (page.value !== "login") return location.pathname + location.search;
+  if (page.value !== "login") return location.href.split("#")[0] ?? "/";
   const to = new URL(route.value.query.get("to") ?? "/", location.origin);
-  // Only within this server.
-  return to.origin === location.origin ? to.pathname + to.search : "/";
+  // Only within this server; whole, since a path that begins with // is another one.
+  return to.origin === location.origin ? to.href : "/";
 }
 
 /** Exchange the ticket of a link for a cookie; the ticket leaves the address before anything else happens. */
