@@ -24,9 +24,8 @@ MAX_HEAD_LENGTH: Final = 2_000
 """How many characters of an answer are checked for "I do not know"."""
 
 # The reply may stand in a fence; behind a sentence its labels must follow, because a head among other words quotes another.
-_FROM = re.compile(
-    r"(?:\A\s*(?:```\w*\s)?|^(?=[^\n:：]*[:：]?\s*\*\*))[ \t*]*FROM\s*[@＠][\w-]+[\s*]*[:：]?", re.IGNORECASE | re.MULTILINE
-)
+_HEAD: Final = r"[ \t*]*+FROM\s*+[@＠][\w-]++[ \t*]*+[:：]?\**+"
+_FROM = re.compile(rf"\A\s*+(?:```\w*+\s*+)?{_HEAD}|^{_HEAD}(?=\s*+\*\*)", re.IGNORECASE | re.MULTILINE)
 _UNKNOWN = re.compile(
     r"\W*(?:(?:well|hm+|honestly|frankly|sorry|to be honest|说实话|抱歉|老实说|这个)\W{0,3})?"
     r"(?:I (?:(?:really|honestly) )?(?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell)\b|don['’]t know\b|(?:dunno|idk)\b"
