@@ -117,6 +117,9 @@ def test_what_the_system_refuses_is_one_sentence(home: Path) -> None:
     assert call("verify", "--head", "x" * 300).stderr.startswith(
         "moot: a file cannot be read or written (File name too long): xxx"
     )
+    for words in (("run", "-"), ("input", "s", "-"), ("notify", "add", "-")):
+        refused = CliRunner().invoke(main, words, input=b"\xff\xfe")
+        assert (refused.exit_code, refused.stderr) == (2, "moot: standard input is not text in UTF-8\n"), words
     result = call("verify", "--head", "x" * 300, "--json")
     assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (1, "FolderUnwritable")
 
@@ -180,6 +183,7 @@ def test_settings_count_where_a_call_does_not_say_otherwise(home: Path) -> None:
         (("language", "tlh"), "language = 'tlh' is not one of"),
         (("panel", "a", "b"), "panel takes one value; got a, b"),
         (("models", "mailbox", "gpt-5"), "unknown platform 'gpt-5'; a model stands behind its provider: openai:gpt-5"),
+        (("home", ""), "home = '' is not a folder's path"),
         (("panel", "boards"), "no panel is called 'boards'"),
         (("protocol", "debat"), "unknown protocol 'debat'"),
         (("colour", "red"), "'colour' is not one of 'models'"),

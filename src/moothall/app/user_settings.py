@@ -54,7 +54,7 @@ def validate_setting(name: str, value: object) -> None:
         if not isinstance(value, dict) or not all(isinstance(each, dict) for each in value.values()):
             raise BadSetting("tools: expected tables such as [tools.docs]")
         return
-    if name == HOME and not isinstance(value, str):
+    if name == HOME and not (isinstance(value, str) and value):
         raise BadSetting(f"home = {value!r} is not a folder's path")
     if name != HOME:
         from moothall.app.session_options import validate_options

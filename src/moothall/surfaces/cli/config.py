@@ -118,7 +118,7 @@ def _parse_value(name: str, values: tuple[str, ...]) -> Any:
         return list(values)
     if len(values) > 1:
         raise BadSetting(f"{name} takes one value; got {', '.join(values)}")
-    if name == user_settings.HOME or (name == "panel" and values[0].endswith(".toml") and "://" not in values[0]):
+    if (name == user_settings.HOME and values[0]) or (name == "panel" and values[0].endswith(".toml") and "://" not in values[0]):
         return str(Path(values[0]).expanduser().absolute())
     try:
         return int(values[0]) if isinstance(kind, CountKind) else float(values[0]) if isinstance(kind, AmountKind) else values[0]

@@ -133,7 +133,8 @@ class MainGroup(LazyGroup):
     def main(self, *args: Any, **given: Any) -> Any:
         try:
             return super().main(*args, **given)
-        except OSError as cause:
+        except (OSError, UnicodeDecodeError) as cause:
+            # Files are decoded, and explained, where they are read.
             import_module(f"{__package__}.output").fail_by_system(cause)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

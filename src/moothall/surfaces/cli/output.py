@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from moothall.domain.safe_text import dump_json, encode_fields, shorten_text
-from moothall.errors import CallerError, FolderUnwritable, LedgerDamaged, MootError, ReplayDiffers
+from moothall.errors import BadSetting, CallerError, FolderUnwritable, LedgerDamaged, MootError, ReplayDiffers
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -154,8 +154,10 @@ def run(work: Callable[[], Coroutine[Any, Any, T]], *, as_json: bool = False, st
         fail_by_system(cause, as_json=as_json)
 
 
-def fail_by_system(cause: OSError, *, as_json: bool = False) -> NoReturn:
-    """End with one sentence where a file or the output cannot be read or written; raises the cause where it is none of these."""
+def fail_by_system(cause: OSError | UnicodeDecodeError, *, as_json: bool = False) -> NoReturn:
+    """End with one sentence where a file or a stream cannot be read or written; raises the cause where it is none of these."""
+    if isinstance(cause, UnicodeDecodeError):
+        fail(BadSetting("standard input is not text in UTF-8"))
     if cause.errno is None:
         raise cause
     if cause.errno not in {errno.EPIPE, errno.ENOSPC}:
