@@ -25,7 +25,7 @@ STEP = '[[step]]\nname = "plan"\nagent = "ada"\ntask = "Plan it."\n'
         ),
         (
             AGENT + STEP + "[pipeline]\npatience = 0\n",
-            "pipeline.patience: Input should be greater than 0 (given: '0')",
+            "pipeline.patience: Input should be greater than 0 (given: 0)",
         ),
         (
             AGENT + STEP + f'max_rejections = "{"x" * 100}"\n',

@@ -36,7 +36,8 @@ def explain_validation_error(
         case "string_too_short" if not given:
             return f"{where} is empty; say something"
         case _:
-            return f"{where}: {first['msg'].removeprefix('Value error, ')} (given: {str(given)[:60]!r})"
+            shown = repr(given[:60]) if isinstance(given, str) else repr(given)[:60]
+            return f"{where}: {first['msg'].removeprefix('Value error, ')} (given: {shown})"
 
 
 def find_fault(cause: ValidationError, start: int = 0) -> str:
