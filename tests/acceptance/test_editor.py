@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -140,3 +141,13 @@ def test_a_panel_that_does_not_exist_is_refused_in_one_sentence(tmp_path: Path) 
     done = CliRunner().invoke(main, ["acp", "--model", "nobody"], env={"MOOT_HOME": str(tmp_path)})
     assert done.exit_code == 2
     assert "--model: the model 'nobody' does not exist; the models are: moot/" in done.output
+
+
+def test_a_file_in_place_of_a_pipe_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    """A-1."""
+    with (tmp_path / "out").open("w") as out:
+        argv = [sys.executable, "-m", "moothall.surfaces.cli.main", "acp"]
+        environ = {**os.environ, "MOOT_HOME": str(tmp_path / "home")}
+        done = subprocess.run(argv, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.PIPE, env=environ, check=False)
+    assert done.returncode == 2
+    assert done.stderr == b"moot: `moot acp` speaks with an editor through pipes; its input and output cannot be files\n"

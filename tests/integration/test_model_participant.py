@@ -180,6 +180,19 @@ def test_prices_are_those_of_the_provider_in_millionths_of_a_dollar(monkeypatch:
     assert told(unpriced).usage == Usage(tokens_in=1_000, tokens_out=200, cost=None, calls=1)
 
 
+def test_a_count_of_tokens_that_cannot_be_true_is_none() -> None:
+    """M-14: a budget is not used up, nor the record made unreadable, by a server that states 10^400 tokens."""
+
+    async def work() -> Answer | NoAnswer:
+        async with (
+            StubServer([StubReply(text=INTENT, tokens_in=10**400, tokens_out=10**18)]) as stub,
+            seated(stub.base_url) as participant,
+        ):
+            return await participant.respond(brief("intent"), print)
+
+    assert told(run(work)).usage == Usage(cost=None, calls=1)
+
+
 def test_openais_newer_api_streams_too(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
 

@@ -17,6 +17,14 @@ SHORT_ANSWER = 120
 LONG_ANSWER = 500
 """Tokens of a bid or a vote, and of a speech, a proposal or a report, as models usually write them."""
 
+MAX_STATED_TOKENS: Final = 10**9
+MAX_STATED_DOLLARS: Final = 10**6
+
+
+def read_tokens(count: object) -> int:
+    """Return a count of tokens that another program states; 0 for what is none or cannot be true: it is added to a budget."""
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MAX_STATED_TOKENS else 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:

@@ -19,7 +19,7 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from pydantic import BaseModel, Field, ValidationError
 
 from moothall.disk.private import make_private_folder
-from moothall.domain.budget import Usage
+from moothall.domain.budget import Usage, read_tokens
 from moothall.domain.facts import Loss
 from moothall.domain.safe_text import one_line
 from moothall.errors import DISTRIBUTION
@@ -40,7 +40,6 @@ START_SECONDS: Final = 60.0
 MAX_MESSAGES: Final = 20_000
 MAX_REQUESTS: Final = 50
 """How many messages, and how many requests of its own, an agent may send for one answer."""
-MAX_TOKENS: Final = 10**9
 MAX_DETAIL_LENGTH: Final = 300
 NEEDS_LOGIN: Final = -32000
 
@@ -359,9 +358,9 @@ def _find_resume_method(capabilities: schema.AgentCapabilities | None) -> str:
 
 
 def _build_usage(used: schema.Usage | None) -> Usage:
-    if used is None or max(used.input_tokens, used.output_tokens) > MAX_TOKENS:
+    if used is None:
         return Usage(calls=1)
-    return Usage(calls=1, tokens_in=used.input_tokens, tokens_out=used.output_tokens)
+    return Usage(calls=1, tokens_in=read_tokens(used.input_tokens), tokens_out=read_tokens(used.output_tokens))
 
 
 def _dump(params: BaseModel) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from uuid import uuid4
 from moothall.codec.answers import Reading, parse_answer, read_answer
 from moothall.codec.schemas import build_correction, build_user_prompt, get_own_schema
 from moothall.disk.private import make_private_folder, write_atomically
-from moothall.domain.budget import FREE, Usage
+from moothall.domain.budget import FREE, MAX_STATED_DOLLARS, Usage, read_tokens
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
 from moothall.domain.safe_text import fix_surrogates, one_line
@@ -28,8 +28,6 @@ from moothall.ports.participant import Answer, NoAnswer, OnText
 
 FAILED: Final = "it failed"
 MAX_STARTS: Final = 200
-MAX_TOKENS: Final = 10**9
-MAX_DOLLARS: Final = 10**6
 MAX_SESSION_LENGTH: Final = 200
 MAX_ARGUMENT_LENGTH: Final = 120_000
 """The most bytes of one argument (Linux accepts 128 KiB)."""
@@ -71,8 +69,8 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentOutput:
         text=answer.strip(),
         # The id is passed back as an argument on resume, so an odd one is not used.
         session=session if isinstance(session, str) and session.isprintable() and len(session) <= MAX_SESSION_LENGTH else "",
-        tokens_in=_read_count(documents, recipe.tokens_in),
-        tokens_out=_read_count(documents, recipe.tokens_out),
+        tokens_in=read_tokens(_find_last_value(documents, (recipe.tokens_in,))),
+        tokens_out=read_tokens(_find_last_value(documents, (recipe.tokens_out,))),
         dollars=_read_dollars(documents, recipe.dollars),
         model=_read_model(documents, recipe.models),
     )
@@ -145,15 +143,9 @@ def _find_value(document: Any, path: str) -> Any:
     return node
 
 
-def _read_count(documents: list[Any], path: str) -> int:
-    count = _find_last_value(documents, (path,)) if path else None
-    # Bounded: the numbers come from another program and are added to a budget.
-    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MAX_TOKENS else 0
-
-
 def _read_dollars(documents: list[Any], path: str) -> float | None:
     amount = _find_last_value(documents, (path,)) if path else None
-    if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < MAX_DOLLARS:
+    if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < MAX_STATED_DOLLARS:
         return None
     return float(amount)
 

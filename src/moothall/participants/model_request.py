@@ -13,7 +13,7 @@ from decimal import ROUND_CEILING
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from moothall.codec.answers import strip_thoughts
-from moothall.domain.budget import FREE, PICTURE_TOKENS, Usage
+from moothall.domain.budget import FREE, MAX_STATED_DOLLARS, PICTURE_TOKENS, Usage, read_tokens
 from moothall.domain.effects import Brief
 from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.participants.failures import FailureKind, ModelFailure, translate_error
@@ -261,7 +261,7 @@ class BriefRequest:
                             case _:
                                 pass
                     self._emit_text(shown.flush_held())
-                    call.tokens = stream.get().usage.total_tokens
+                    call.tokens = read_tokens(stream.get().usage.total_tokens)
             except UnexpectedModelBehavior:
                 # A page of a proxy is a stream without content: requested whole, it is told from an empty answer.
                 self._is_heard = True
@@ -297,7 +297,7 @@ class BriefRequest:
         with _translate_failures():
             async with self._take_turn(size, settings) as call:
                 response = await model_request(model, messages, model_settings=settings, model_request_parameters=parameters)
-                call.tokens = response.usage.total_tokens
+                call.tokens = read_tokens(response.usage.total_tokens)
         self.usage += _build_usage(response)
         self._prefixes.note_answer(self._brief.shared)
         self.model = response.model_name or self.model
@@ -458,10 +458,10 @@ def _build_usage(response: "ModelResponse") -> Usage:
     try:
         price = used.cost if used.cost is not None else response.cost().total_price  # gateways report their own
         # Rounded up: a budget must never undercount.
-        cost = int((price * 1_000_000).to_integral_value(ROUND_CEILING))
+        cost = int((price * 1_000_000).to_integral_value(ROUND_CEILING)) if 0 <= price < MAX_STATED_DOLLARS else None
     except (LookupError, ValueError, AssertionError):  # a model without a known price, or a server that reported no usage
         cost = None
-    return Usage(tokens_in=used.input_tokens, tokens_out=used.output_tokens, cost=cost, calls=1)
+    return Usage(tokens_in=read_tokens(used.input_tokens), tokens_out=read_tokens(used.output_tokens), cost=cost, calls=1)
 
 
 def _parse_probe(response: "ModelResponse") -> TokenProbe:

@@ -7,9 +7,11 @@ ends when they are asked something, and the next one answers.
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from stat import S_ISREG
 from typing import Any, Final
 from uuid import uuid4
 
@@ -267,10 +269,12 @@ def _name_meeting(conversation: Conversation) -> dict[str, Any] | None:
 
 
 async def serve_editor(context: ServerContext, caller_of: CallerOf, model: str, page: str, *, sits: bool) -> None:
-    """Serve one editor until it closes standard input; raises BadSetting for a model that does not exist."""
+    """Serve one editor until it closes standard input; raises BadSetting for an unknown model, and for files as streams."""
     try:
         chosen = chat_request.find_model(model)
     except ChatRefused as refused:
         raise BadSetting(f"--model: {refused}") from None
     agent: Any = MootAgent(context, caller_of, chosen, page.rstrip("/"), sits=sits)
+    if any(S_ISREG(os.fstat(number).st_mode) for number in (0, 1)):
+        raise BadSetting("`moot acp` speaks with an editor through pipes; its input and output cannot be files")
     await run_agent(agent)
