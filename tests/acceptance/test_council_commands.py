@@ -36,7 +36,7 @@ def streams(cli: Cli) -> int:
 
     async def work() -> int:
         async with cli.moot() as moot:
-            return len(await moot.engine.heads())
+            return len(await moot.ledger.heads())
 
     return held(work())
 

@@ -130,7 +130,7 @@ def test_who_is_sent_no_picture_is_said_before_the_meeting_and_in_the_report(tmp
             nobody = [Seat(id=SeatId(name), platform="mailbox") for name in ("ada", "bob")]
             with pytest.raises(BadSetting, match=r"chart\.png is a picture, and no seat is a model that could be sent it"):
                 await open_debate(moot, nobody, [picture])
-            assert await moot.engine.heads("") == []
+            assert await moot.ledger.heads("") == []
             seats = [*build_seats(stub, ada=()), nobody[1]]
             session = await open_debate(moot, seats, [picture])
             asks = {ask.ask.seat: ask.brief for ask in await moot.asks(session)}

@@ -199,7 +199,7 @@ def test_whoever_watches_a_session_sees_who_waits_for_a_provider(tmp_path: Path)
             # By this a provider's places are counted.
             assert sessions == {session}
             assert waiting == ["ada", "bob", "ada", "bob"]
-            assert not moot.engine.list_waiting(session)
+            assert not moot.engine.context.hub.list_waiting(session)
             assert told not in json.dumps((await views.load(session)).fields, ensure_ascii=False)
             texts = [console.file.getvalue() for console in shown]  # type: ignore[attr-defined]
             assert [text.count(told) for text in texts] == [2, 2]

@@ -125,7 +125,7 @@ def test_reviewers_who_cannot_sit_at_one_table_are_refused_before_anything_is_re
             solo = SoloDecisions(moot)
             with pytest.raises(BadRoster):
                 await solo.decide(wish(reviewers=reviewers, key="k"))
-            assert await moot.engine.heads("_memory") == []
+            assert await moot.ledger.heads("_memory") == []
             assert (await solo.decide(wish(reviewers=("bob",), key="k"))).reviewers == ("bob",)
 
     hold(work())

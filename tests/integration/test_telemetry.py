@@ -62,7 +62,7 @@ def test_waits_retries_and_outcomes_are_counted(participant: Fickle, outcome: st
         engine = build_engine(ledger)
         session = await engine.open(build_debate(patience_inside=0.2))
         await engine.run(session, lambda seat: participant)
-        counts = engine.telemetry.counts
+        counts = engine.context.telemetry.counts
         asked = sum(counts.answers.values())
         assert counts.answers == Counter({outcome: asked})
         assert (counts.asks_open, counts.ask_retries, counts.provider_waits) == (0, asked, asked)

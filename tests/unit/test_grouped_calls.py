@@ -23,8 +23,8 @@ class Service:
         return [2 * number for number in numbers]
 
 
-async def put(service: Service, *numbers: int) -> "list[asyncio.Task[int]]":
-    tasks = [asyncio.create_task(service.calls.call(number)) for number in numbers]
+async def put(service: Service, *numbers: int) -> "list[asyncio.Future[int]]":
+    tasks = [asyncio.ensure_future(service.calls.call(number)) for number in numbers]
     for _ in range(3):
         await asyncio.sleep(0)
     return tasks

@@ -261,7 +261,7 @@ async def _exists(moot: Moot, session: SessionId) -> bool:
 
 async def count_recorded(moot: Moot, plan: BenchPlan, questions: Sequence[BenchQuestion]) -> int:
     """Return how many of the sessions of a plan are in the ledger already."""
-    known = {head.session for head in await moot.engine.heads()}
+    known = {head.session for head in await moot.ledger.heads()}
     return sum(_name_session(plan, way, each) in known for each in questions for way in (VOTE, *plan.protocols))
 
 

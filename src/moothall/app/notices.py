@@ -54,7 +54,7 @@ async def serve_notices(moot: "Moot") -> None:
                     tasks.pop(hook).cancel()
                 tasks |= {hook: group.create_task(NoticeService(moot, hook).run()) for hook in hooks - tasks.keys()}
             except MootError as error:
-                moot.engine.tell_outage(error)
+                moot.engine.context.outages.tell(error)
             await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -100,7 +100,7 @@ class NoticeService:
             except SessionBusy:
                 await asyncio.sleep(LOOK_SECONDS)
             except WorldError as error:
-                self._moot.engine.tell_outage(error)
+                self._moot.engine.context.outages.tell(error)
                 await asyncio.sleep(LOOK_SECONDS)
             except MootError as error:
                 log.warning("no notices to %s: %s", self._hook.id, error)
@@ -108,11 +108,11 @@ class NoticeService:
 
     async def _collect(self, progress: HookProgress) -> None:
         """Queue what happened since the last look."""
-        hook, written = self._hook, await self._moot.engine.list_written(self._position)
+        hook, written = self._hook, await self._moot.ledger.list_written(self._position)
         names = written.sessions
         if self._position is None or names is None:
             since = hook.since.timestamp() * 1e6
-            names = frozenset(head.session for head in await self._moot.engine.heads() if head.last.at > since)
+            names = frozenset(head.session for head in await self._moot.ledger.heads() if head.last.at > since)
         self._position = written.position
         for session in sorted(names):
             if not is_register(session) and hook.session in {"", session}:

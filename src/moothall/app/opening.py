@@ -371,7 +371,7 @@ async def read_back(
 
         async def note() -> None:
             await resources.memory.note_import(head.session, source, is_adopted=is_adopted)
-            await resources.engine.store_texts(
+            await resources.engine.texts.store(
                 [ContextFile(name="", text=each, sha256=digest, size=len(each.encode())) for digest, each in texts.items()]
             )
 

@@ -130,7 +130,7 @@ class ReadinessProbe:
             await self._ledger.read(NOBODY, 0, 1)
         except WorldError as error:
             # Whoever else needs the ledger has perhaps said so already.
-            self._engine.tell_outage(error)
+            self._engine.context.outages.tell(error)
             return "the ledger cannot be read"
         except MootError as error:
             return self._tell("the ledger cannot be read", str(error))

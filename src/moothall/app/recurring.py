@@ -76,7 +76,7 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
 
 async def _list_chain(moot: "Moot", first: SessionId) -> list[SessionId]:
     """The sessions of a question, the first one first."""
-    repeats = [head.session for head in await moot.engine.heads(f"{first}{AGAIN}") if _REPEATED.fullmatch(head.session)]
+    repeats = [head.session for head in await moot.ledger.heads(f"{first}{AGAIN}") if _REPEATED.fullmatch(head.session)]
     return [first, *sorted((each for each in repeats if each.count(AGAIN) == first.count(AGAIN) + 1), key=_find_number)]
 
 

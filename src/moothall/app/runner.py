@@ -96,7 +96,7 @@ class LocalRunner:
         return RunnerStats(
             running=self.running,
             parked=self.parked,
-            provider_waits=self.engine.telemetry.counts.provider_waits,
+            provider_waits=self.engine.context.telemetry.counts.provider_waits,
             statuses={"running": self.running, "waiting": len(self._waiting), "parked": self.parked},
             asks=self._asks,
         )
@@ -165,7 +165,7 @@ class LocalRunner:
             except (LedgerDamaged, LedgerNewer):
                 raise
             except WorldError as error:
-                self.engine.tell_outage(error)
+                self.engine.context.outages.tell(error)
         return None
 
     async def _is_over(self, snapshot: Snapshot) -> bool:
@@ -182,7 +182,7 @@ class LocalRunner:
             retry = self._retries[session] = _Retry(loop.time())
             log.warning("session %s is parked: %s", session, parked.reason if parked is not None else "")
         if loop.time() >= retry.due:
-            delay = find_retry_delay(snapshot, self.engine.now(), retry.tries, self.delays)
+            delay = find_retry_delay(snapshot, self.engine.context.clock.now(), retry.tries, self.delays)
             if delay is None:
                 log.warning("session %s stays parked; resume it with: moot resume %s", session, session)
                 return

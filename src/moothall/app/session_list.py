@@ -136,8 +136,8 @@ class SessionList:
 
     async def load_some(self, sessions: Collection[SessionId]) -> list[SessionLine]:
         """Return these sessions; those that do not exist are left out."""
-        engine = self._resources.engine
-        heads = [head for name in sorted(sessions) for head in await engine.heads(name) if head.session == name]
+        ledger = self._resources.ledger
+        heads = [head for name in sorted(sessions) for head in await ledger.heads(name) if head.session == name]
         return [self._build_line(head) for head in heads if not is_register(head.session)]
 
     async def search(self, query: str) -> list[SessionLine]:

@@ -103,7 +103,7 @@ async def stream_export(resources: Resources, session: str, form: str) -> AsyncI
         from moothall.app.verification import sign_export
         from moothall.codec.chain import dump_export_head, dump_export_lines, dump_export_text
 
-        end = next((head.last for head in await resources.engine.heads(name) if head.session == name), None)
+        end = next((head.last for head in await resources.ledger.heads(name) if head.session == name), None)
         if end is None:
             raise await resources.engine.build_unknown(name)
         yield dump_export_head(sign_export(resolve_home(resources.environ), name, end))

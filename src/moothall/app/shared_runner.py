@@ -100,7 +100,7 @@ class SharedRunner:
             try:
                 await self._send()
             except errors.LedgerUnavailable as error:
-                self.engine.tell_outage(error)
+                self.engine.context.outages.tell(error)
                 self._has_woken.set()
                 await asyncio.sleep(RECONNECT_SECONDS)
 
@@ -175,7 +175,7 @@ class SharedRunner:
         return await self.engine.run(snapshot.session, self.seating)
 
     def _settle_parked(self, snapshot: Snapshot, tries: int) -> Settled:
-        delay = find_retry_delay(snapshot, self.engine.now(), tries, self.delays)
+        delay = find_retry_delay(snapshot, self.engine.context.clock.now(), tries, self.delays)
         return Settled(status="parked", seen=snapshot.seq, due=delay, tries=tries + 1)
 
 

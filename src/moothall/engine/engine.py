@@ -36,9 +36,9 @@ class Engine(OutsideAnswers):
         """
         # Fails for an unknown kind of opening before anything is written.
         self._writer.rules_for(opened)
-        await self._texts.store(opened.subject.given)
+        await self.texts.store(opened.subject.given)
         await prepare_search(opened)
-        now = self._world.clock.now()
+        now = self.context.clock.now()
         while True:
             name = session or await self._next_id(now)
             snapshot, written = self._writer.write_opening(name, opened, at or now)
@@ -47,7 +47,7 @@ class Engine(OutsideAnswers):
                 snapshot, line = self._writer.write(snapshot, entry.at, entry.fact)
                 records.append(line.record)
             try:
-                await self._world.append(name, records)
+                await self.context.append(name, records)
             except errors.SeqConflict as cause:
                 if session is not None:
                     raise errors.SessionExists(f"session {session!r} exists already; choose another id") from cause
@@ -60,7 +60,7 @@ class Engine(OutsideAnswers):
     async def _next_id(self, now: datetime) -> SessionId:
         prefix = daily_prefix(now)
         if prefix not in self._numbers:
-            taken = [head.session[len(prefix) :] for head in await self._world.ledger.heads(prefix)]
+            taken = [head.session[len(prefix) :] for head in await self.context.ledger.heads(prefix)]
             # Ids that users chose may share the prefix: only plain numbers count, and a huge one must not become the start of the
             # series.
             self._numbers[prefix] = max((int(number) for number in taken if number.isdigit() and len(number) < 10), default=0)
@@ -80,9 +80,9 @@ class Engine(OutsideAnswers):
         `wait_outside` is for how many seconds from now on outside seats are waited for here; True sets no limit. `loaded` is the
         snapshot where the caller has just loaded it: what was written since, the first append finds out.
         """
-        tracer = self._world.telemetry.tracer
-        async with self._world.ledger.claim(session):
-            run = SessionRun(self._world, loaded or await self.load_snapshot(session), seating, wait_outside=wait_outside)
+        tracer = self.context.telemetry.tracer
+        async with self.context.ledger.claim(session):
+            run = SessionRun(self.context, loaded or await self.load_snapshot(session), seating, wait_outside=wait_outside)
             self._runs[session] = run
             try:
                 with tracer.span("moot.advance", session=session, protocol=run.snapshot.rules.name) as span:
@@ -102,53 +102,47 @@ class Engine(OutsideAnswers):
         given = facts.InputGiven(text=fix_surrogates(text).strip(), key=fix_surrogates(key))
         validate_value("the input", given.text, facts.RequiredInput)
         validate_value("the key", given.key, facts.Key)
-        # Optimistic: `_append` returns None when another writer was first; then the key is checked again on the new state.
-        while True:
-            snapshot = await self.load_snapshot(session)
-            if key and given.key in snapshot.session_state.input_keys:
-                said = (entry.fact for entry in await self.entries(session) if isinstance(entry.fact, facts.InputGiven))
-                if given.text not in (fact.text for fact in said if fact.key == given.key):
-                    raise errors.KeyReused(f"the key {key!r} came before, with other words; a new input needs a new key")
-                return None
-            entry = await self._append(snapshot, given)
-            if entry is not None:
-                return entry
+        entry = await self._append(
+            session, lambda snapshot: None if key and given.key in snapshot.session_state.input_keys else given
+        )
+        if entry is None:
+            said = (each.fact for each in await self.entries(session) if isinstance(each.fact, facts.InputGiven))
+            if given.text not in (fact.text for fact in said if fact.key == given.key):
+                raise errors.KeyReused(f"the key {key!r} came before, with other words; a new input needs a new key")
+        return entry
 
     async def cancel(self, session: SessionId, reason: str = "") -> facts.Entry:
         """End a session without a conclusion; raises SessionClosed if it has ended already."""
-        while True:
-            entry = await self._append(
-                await self.load_snapshot(session), facts.SessionCancelled(reason=fix_surrogates(reason)[:MAX_REASON_LENGTH])
-            )
-            if entry is not None:
-                return entry
+        cancelled = facts.SessionCancelled(reason=fix_surrogates(reason)[:MAX_REASON_LENGTH])
+        entry = await self._append(session, lambda snapshot: cancelled)
+        assert entry is not None
+        return entry
 
     async def swap(self, session: SessionId, swaps: Sequence[Swap]) -> None:
         """Fill seats with other participants from here on; raises BadRoster, SessionBusy, SessionClosed."""
-        async with self._world.ledger.claim(session):
-            while True:
-                snapshot = await self.load_snapshot(session)
-                wanted = validate_swaps(snapshot.session_state.seats, swaps)
-                if await self._append(snapshot, facts.SeatsSwapped(swaps=wanted)) is not None:
-                    return
+        async with self.context.ledger.claim(session):
+            await self._append(
+                session, lambda snapshot: facts.SeatsSwapped(swaps=validate_swaps(snapshot.session_state.seats, swaps))
+            )
 
     async def state_family(self, session: SessionId, seat: SeatId, family: str, *, via: str = "", check: CheckFamily) -> None:
         """Record which model family an agent from outside is of; the same one again changes nothing. `check` may refuse it.
 
         Raises UnknownSeat, BadRoster, SessionClosed, and what `check` raises.
         """
-        while True:
-            snapshot = await self.load_snapshot(session)
+
+        def choose(snapshot: Snapshot) -> facts.FamilyStated | None:
             held = next((each for each in snapshot.session_state.seats if each.id == seat), None)
             if held is None or not held.is_outside:
                 outside = ", ".join(each.id for each in snapshot.session_state.seats if each.is_outside) or "none"
                 raise errors.UnknownSeat(f"{seat!r} is no seat for an agent from outside in {session!r}; those are: {outside}")
             if held.family == family:
-                return
+                return None
             check(snapshot, held)
             validate_seats([replace(held, family=family)])
-            if await self._append(snapshot, facts.FamilyStated(seat=seat, family=family, origin=fix_surrogates(via))) is not None:
-                return
+            return facts.FamilyStated(seat=seat, family=family, origin=fix_surrogates(via))
+
+        await self._append(session, choose)
 
     async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
         """Yield every entry after `after`, and text while this process produces it; ends when the session is closed."""
@@ -157,25 +151,24 @@ class Engine(OutsideAnswers):
             return
         # Two sources feed one queue: the hub (fast, but only for sessions that run in this process) and the ledger (complete, but
         # later). Subscribing before reading leaves no gap between the two; the sequence number removes the duplicates.
-        queue = self._world.hub.subscribe(session)
-        tail = asyncio.create_task(self._follow_ledger(session, after, queue))
-        try:
-            while True:
-                event = await _get_next_event(queue, tail)
-                if isinstance(event, EntryAdded):
-                    if event.entry.seq <= after:
-                        continue
-                    # The hub drops events of a watcher that is too slow: the ledger fills the gap, so that no entry is lost.
-                    if event.entry.seq > after + 1:
-                        for entry in await self.entries(session, after, event.entry.seq - after - 1):
-                            yield EntryAdded(session, entry)
-                    after = event.entry.seq
-                yield event
-                if isinstance(event, EntryAdded) and isinstance(event.entry.fact, facts.Closed):
-                    return
-        finally:
-            tail.cancel()
-            self._world.hub.unsubscribe(session, queue)
+        with self.context.hub.listen(session) as queue:
+            tail = asyncio.create_task(self._follow_ledger(session, after, queue))
+            try:
+                while True:
+                    event = await _get_next_event(queue, tail)
+                    if isinstance(event, EntryAdded):
+                        if event.entry.seq <= after:
+                            continue
+                        # The hub drops events of a watcher that is too slow: the ledger fills the gap, so that no entry is lost.
+                        if event.entry.seq > after + 1:
+                            for entry in await self.entries(session, after, event.entry.seq - after - 1):
+                                yield EntryAdded(session, entry)
+                        after = event.entry.seq
+                    yield event
+                    if isinstance(event, EntryAdded) and isinstance(event.entry.fact, facts.Closed):
+                        return
+            finally:
+                tail.cancel()
 
     async def fork(self, session: SessionId, at: int, swaps: Sequence[Swap] = (), name: SessionId | None = None) -> SessionId:
         """Create a session that continues from entry `at` of another one, with some seats swapped; raises BadSetting."""
@@ -189,7 +182,7 @@ class Engine(OutsideAnswers):
         assert isinstance(opened, facts.Opened)
         validate_swaps(opened.seats, swaps)
         forked = facts.SessionForked(source=session, entry=at, swaps=tuple(swaps))
-        now = self._world.clock.now()
+        now = self.context.clock.now()
         then = [*entries[1:], facts.Entry(seq=at + 1, at=now, fact=forked)]
         return await self.open(replace(opened, forked_from=session), name, then, entries[0].at)
 
@@ -205,11 +198,11 @@ class Engine(OutsideAnswers):
         validate_seats(replayed.snapshot.session_state.opened.seats, most=MAX_SEATS + HELPING_SEATS)
         taken = f"session {session!r} exists already in this ledger"
         is_archived = self._explain_absence is not None and await self._explain_absence(session)
-        if is_archived or any(head.session == session for head in await self.heads(session)):
+        if is_archived or any(head.session == session for head in await self.context.ledger.heads(session)):
             raise errors.SessionExists(taken)
         await before_writing()
         try:
-            await self._world.append(session, records)
+            await self.context.append(session, records)
         except errors.SeqConflict as cause:
             raise errors.SessionExists(taken) from cause
 
@@ -234,7 +227,7 @@ class Engine(OutsideAnswers):
             for entry in await self.entries(session, after):
                 await queue.put(EntryAdded(session, entry))
                 after = entry.seq
-            await self._world.ledger.wait_for_change(session, after)
+            await self.context.ledger.wait_for_change(session, after)
 
 
 async def _get_next_event(queue: EventQueue, tail: asyncio.Task[None]) -> Event:

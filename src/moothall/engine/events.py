@@ -69,15 +69,22 @@ class EventHub:
             if not queue.full():
                 queue.put_nowait(event)
 
-    def subscribe(self, session: SessionId) -> EventQueue:
+    @contextmanager
+    def listen(self, session: SessionId) -> Iterator[EventQueue]:
         """A queue of what happens from now on; what is being produced comes first, as far as it has got."""
         queue: EventQueue = asyncio.Queue(MAX_WAITING)
         for pieces in self._texts.get(session, {}).values():
             queue.put_nowait(replace(pieces[0], text="".join(piece.text for piece in pieces)))
         for wait in self._waits.get(session, {}).values():
             queue.put_nowait(wait)
-        self._bags.setdefault(session, []).append(queue)
-        return queue
+        queues = self._bags.setdefault(session, [])
+        queues.append(queue)
+        try:
+            yield queue
+        finally:
+            queues.remove(queue)
+            if not queues:
+                del self._bags[session]
 
     def list_writing(self, session: SessionId) -> Collection[AskId]:
         """The asks whose answers are being produced."""
@@ -93,13 +100,6 @@ class EventHub:
         texts.pop(ask, None)
         if not texts:
             self._texts.pop(session, None)
-
-    def unsubscribe(self, session: SessionId, queue: EventQueue) -> None:
-        queues = self._bags.get(session, [])
-        if queue in queues:
-            queues.remove(queue)
-        if not queues:
-            self._bags.pop(session, None)
 
 
 class HeadWaiters:

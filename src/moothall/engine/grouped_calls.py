@@ -18,11 +18,8 @@ class GroupedCalls(Generic[K, V]):
         self._waiting: list[tuple[K, asyncio.Future[V]]] = []
         self._task: asyncio.Task[None] | None = None
 
-    async def call(self, argument: K) -> V:
-        return await self.put(argument)
-
-    def put(self, argument: K) -> "asyncio.Future[V]":
-        """Have a call made, whether or not a caller waits for its result."""
+    def call(self, argument: K) -> "asyncio.Future[V]":
+        """Have a call made, whether or not its result is waited for."""
         future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
         self._waiting.append((argument, future))
         if self._task is None:
@@ -50,6 +47,6 @@ class GroupedCalls(Generic[K, V]):
                     future.set_exception(error)
             return
         for (_, future), result in zip(group, results, strict=True):
-            # Whoever called may have stopped waiting.
+            # The caller may have stopped waiting.
             if not future.done():
                 future.set_result(result)

@@ -68,7 +68,7 @@ class OutsideAnswers(Sessions):
 
     def has_only_to_wait(self, snapshot: Snapshot) -> bool:
         """Whether nothing is to be done for a session until an outside seat answers, or a deadline passes."""
-        state, now = snapshot.session_state, self._world.clock.now()
+        state, now = snapshot.session_state, self.context.clock.now()
         if snapshot.is_closed or state.parked is not None or not state.is_waiting_outside:
             return False
         if any(ask.deadline is not None and ask.deadline <= now for ask in state.pending.values()):
@@ -136,7 +136,7 @@ class OutsideAnswers(Sessions):
                 if ask is None:
                     raise errors.OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
                 fact = facts.SeatLost(ask=ask.id, seat=seat, reason=reason, detail=fix_surrogates(detail)[:MAX_REASON_LENGTH])
-                lost, written = self._writer.write(before.snapshot, self._world.clock.now(), fact)
+                lost, written = self._writer.write(before.snapshot, self.context.clock.now(), fact)
                 # The entry just written sets `ran_at` to now, so no pause is left to record.
                 after = self._compute_step(lost, is_left=False)
                 if await self._commit(after.snapshot, [*before.written, written, *after.written]):
@@ -150,7 +150,7 @@ class OutsideAnswers(Sessions):
                 if snapshot.is_closed:
                     raise errors.SessionClosed(f"session {session!r} has ended already")
                 called, written = self._writer.write(
-                    snapshot, self._world.clock.now(), facts.CloseCalled(by=fix_surrogates(by)[: facts.MAX_KEY_LENGTH])
+                    snapshot, self.context.clock.now(), facts.CloseCalled(by=fix_surrogates(by)[: facts.MAX_KEY_LENGTH])
                 )
                 after = self._compute_step(called, is_left=not await self.is_running(session))
                 if await self._commit(after.snapshot, [written, *after.written]):
@@ -186,7 +186,7 @@ class OutsideAnswers(Sessions):
                 if ask is None:
                     return None
                 fact = _build_reply(before.snapshot.build_answer_rules(ask), ask, raw, key, via)
-                said, written = self._writer.write(before.snapshot, self._world.clock.now(), fact)
+                said, written = self._writer.write(before.snapshot, self.context.clock.now(), fact)
                 after = self._compute_step(said, is_left=is_left)
                 # One append for what led to the ask, the answer, and what follows from it: a crash in between cannot lose a part.
                 if await self._commit(after.snapshot, [*before.written, written, *after.written]):

@@ -32,8 +32,8 @@ BROKEN: Final[frozenset[Loss]] = frozenset(("timeout", "unreachable", "error"))
 class Questions:
     """The questions that one run of a session puts: counted, traced, and with the time that each waits for its provider."""
 
-    def __init__(self, world: EngineContext) -> None:
-        self._world = world
+    def __init__(self, context: EngineContext) -> None:
+        self._context = context
         self._time = asyncio.get_running_loop().time
         # For how long each ask has waited for its provider's turn, and since when it waits now: time that is not the seat's.
         self._waited: dict[AskId, float] = {}
@@ -53,12 +53,12 @@ class Questions:
 
         `on_tool` receives what the seat looks up before that.
         """
-        counts = self._world.telemetry.counts
+        counts = self._context.telemetry.counts
         vendor = parse_kind(snapshot.session_state.seat(ask.seat).platform)
         outcome = "error"
         counts.asks_open += 1
         try:
-            with self._world.telemetry.tracer.span(
+            with self._context.telemetry.tracer.span(
                 "moot.ask", session=snapshot.session, ask=ask.id, seat=ask.seat, kind=ask.kind, vendor=vendor
             ) as span:
                 try:
@@ -76,7 +76,7 @@ class Questions:
 
     def count_retry(self) -> None:
         """Count a question that is put once more."""
-        self._world.telemetry.counts.ask_retries += 1
+        self._context.telemetry.counts.ask_retries += 1
 
     def get_waited(self, ask: AskId) -> float:
         """Return for how many seconds a question has waited for its provider's turn."""
@@ -86,7 +86,7 @@ class Questions:
     async def _get_response(
         self, ask: Ask, participant: Participant, snapshot: Snapshot, on_tool: Callable[[ToolUsed], None]
     ) -> Response:
-        session, pauses = snapshot.session, self._world.pauses
+        session, pauses = snapshot.session, self._context.pauses
         uses: list[ToolUsed] = []
         session_uses = self._uses = list(snapshot.session_state.looked_up) if self._uses is None else self._uses
 
@@ -96,11 +96,11 @@ class Questions:
             on_tool(used)
 
         def on_text(text: str) -> None:
-            self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
+            self._context.hub.publish(TextDelta(session, ask.id, ask.seat, text))
 
         def on_waiting(is_waiting: bool) -> None:
             self._note_waiting(ask.id, is_waiting)
-            self._world.hub.publish(SeatWaiting(session, ask.id, ask.seat, is_over=not is_waiting))
+            self._context.hub.publish(SeatWaiting(session, ask.id, ask.seat, is_over=not is_waiting))
 
         ASKED_IN.set(session)
         ON_WAITING.set(on_waiting)
@@ -129,10 +129,10 @@ class Questions:
         except Exception as error:  # noqa: BLE001 - a participant is other people's code: whatever it raises is its own loss
             return NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
         finally:
-            self._world.hub.end_text(session, ask.id)
+            self._context.hub.end_text(session, ask.id)
 
     def _note_waiting(self, ask: AskId, is_waiting: bool) -> None:
-        now, counts = self._time(), self._world.telemetry.counts
+        now, counts = self._time(), self._context.telemetry.counts
         if is_waiting:
             self._waiting[ask] = now
             counts.provider_waits += 1

@@ -47,10 +47,10 @@ class SessionRun:
     """Runs one session in this process. `run` may be cancelled at any time: the ledger stays consistent."""
 
     def __init__(
-        self, world: EngineContext, snapshot: Snapshot, seating: ParticipantFactory, *, wait_outside: bool | float
+        self, context: EngineContext, snapshot: Snapshot, seating: ParticipantFactory, *, wait_outside: bool | float
     ) -> None:
         self.snapshot = snapshot
-        self._world = world
+        self._context = context
         self._seating = seating
         # Asked of the loop once: who asks for the running loop makes a call to the system each time.
         self._time = asyncio.get_running_loop().time
@@ -61,7 +61,7 @@ class SessionRun:
         # only the loop writes to the ledger.
         self._arrived: list[Fact] = []
         self._tasks: dict[AskId, asyncio.Task[None]] = {}
-        self._questions = Questions(world)
+        self._questions = Questions(context)
         self._put_again: set[AskId] = set()
         self._outages = HeldOutages()
         self._unready: dict[SeatId, str] = {}
@@ -81,7 +81,9 @@ class SessionRun:
 
     async def run(self) -> Snapshot:
         """Return the snapshot when the session is closed, is parked, or waits only for outside seats."""
-        self._seat_all()
+        seats = self.snapshot.session_state.seats
+        self._participants = {seat.id: self._seating(seat) for seat in seats}
+        self._outside = frozenset(seat.id for seat in seats if self._participants[seat.id] is None)
         self._start_clock()
         try:
             async with asyncio.TaskGroup() as group:
@@ -100,15 +102,17 @@ class SessionRun:
         return self.snapshot
 
     async def _loop(self) -> None:
-        tracer, session = self._world.telemetry.tracer, self.snapshot.session
+        tracer, session = self._context.telemetry.tracer, self.snapshot.session
         while True:
             with tracer.span("moot.step", session=session) as span:
                 is_over = await self._advance(span)
             if is_over:
                 return
-            # What others wrote meanwhile is read at once.
+            # What others wrote meanwhile is read at once; else an answer, another writer or a deadline is waited for.
             if not self._is_stale:
-                await self._wait()
+                self._set_alarm()
+                await self._woken.wait()
+                self._woken.clear()
 
     async def _advance(self, span: Span) -> bool:
         """Take one step: append what follows from what arrived, and ask. True when this process has nothing left to do."""
@@ -139,7 +143,7 @@ class SessionRun:
 
     def _step(self, now: datetime) -> StepResult:
         """Compute the next step. A resumed session records SessionResumed before the first entry that this process writes."""
-        batch = step(self._world.writer, self.snapshot, self._arrived, now, self._outside, since=self._since)
+        batch = step(self._context.writer, self.snapshot, self._arrived, now, self._outside, since=self._since)
         if not self._is_taken_up:
             return batch
         # An ask that the dead process held must be sent again, and SessionResumed counts that attempt and moves its deadline.
@@ -148,24 +152,19 @@ class SessionRun:
         if not batch.written and not has_asked:
             return batch
         resumed = [SessionResumed(), *self._arrived]
-        batch = step(self._world.writer, self.snapshot, resumed, now, self._outside, since=self._since)
+        batch = step(self._context.writer, self.snapshot, resumed, now, self._outside, since=self._since)
         # Only the pause made the rulebook or the budget act (for example a time limit that seemed exceeded). SessionResumed
         # removes that reason, and on its own it is not worth an entry.
         if len(batch.written) == 1 and not has_asked:
             return StepResult(self.snapshot, [], batch.asks)
         return batch
 
-    def _seat_all(self) -> None:
-        seats = self.snapshot.session_state.seats
-        self._participants = {seat.id: self._seating(seat) for seat in seats}
-        self._outside = frozenset(seat.id for seat in seats if self._participants[seat.id] is None)
-
     def _start_clock(self) -> None:
         """Start counting time: the time before, when no process ran the session, does not count."""
-        self._since = self._world.clock.now()
+        self._since = self._context.clock.now()
         self._seen = (self._since, self._time())
-        self._world.pauses.start()
-        self._pauses = self._world.pauses.look()
+        self._context.pauses.start()
+        self._pauses = self._context.pauses.look()
         is_new = self.snapshot.seq == 1 and (self._since - self.snapshot.session_state.at).total_seconds() < NEW_SECONDS
         self._is_taken_up = not is_new
 
@@ -175,10 +174,10 @@ class SessionRun:
         A jump of the clock (a suspended machine, a clock that was set) is treated as a pause without a process. One in which this
         process was stopped is, too, where time costs something; deadlines are extended by it anyway.
         """
-        now, ticks = self._world.clock.now(), self._time()
+        now, ticks = self._context.clock.now(), self._time()
         leap = (now - self._seen[0]).total_seconds() - (ticks - self._seen[1])
         self._seen = (now, ticks)
-        paused, self._pauses = self._world.pauses.look() - self._pauses, self._world.pauses.count
+        paused, self._pauses = self._context.pauses.look() - self._pauses, self._context.pauses.count
         if leap > LEAP_SECONDS or (paused and self.snapshot.session_state.opened.budget.seconds is not None):
             self._since, self._is_taken_up = now, True
         else:
@@ -208,32 +207,32 @@ class SessionRun:
         records = [written.record for written in batch.written]
         try:
             # One that failed on its way may be durable all the same: then the next try conflicts with it, and it is read back.
-            await self._insist(lambda: self._world.append(batch.snapshot.session, records))
+            await self._insist(lambda: self._context.append(batch.snapshot.session, records))
         except SeqConflict:
             self._is_stale = True
             return False
         self.snapshot = batch.snapshot
-        self._world.telemetry.counts.ended += batch.snapshot.is_closed
+        self._context.telemetry.counts.ended += batch.snapshot.is_closed
         self._is_taken_up = False
         # Answers that arrived during the append wait for the next step.
         del self._arrived[:taken]
-        self._world.hub.heads.wake(self.snapshot.session, self.snapshot.seq)
-        if self._world.hub.is_watched(self.snapshot.session):
+        self._context.hub.heads.wake(self.snapshot.session, self.snapshot.seq)
+        if self._context.hub.is_watched(self.snapshot.session):
             for written in batch.written:
-                self._world.hub.publish(EntryAdded(self.snapshot.session, written.entry))
+                self._context.hub.publish(EntryAdded(self.snapshot.session, written.entry))
         return True
 
     async def _catch_up(self) -> None:
         self._is_stale = False
-        records = await self._insist(lambda: self._world.ledger.read(self.snapshot.session, self.snapshot.seq))
+        records = await self._insist(lambda: self._context.ledger.read(self.snapshot.session, self.snapshot.seq))
         for record in records:
-            entry = self._world.writer.validate_record(self.snapshot, record)
-            # Only whoever takes a session up writes this: it is not ours any more, and its participants are asked by another.
+            entry = self._context.writer.validate_record(self.snapshot, record)
+            # Only a process that takes a session up writes this: it is not ours any more, and another asks its participants.
             if isinstance(entry.fact, SessionResumed):
                 session = self.snapshot.session
                 raise SessionBusy(f"session {session!r} was taken over by another process; follow it with `moot watch {session}`")
             self.snapshot = self.snapshot.apply_entry(entry, record.hash)
-            self._world.hub.publish(EntryAdded(self.snapshot.session, entry))
+            self._context.hub.publish(EntryAdded(self.snapshot.session, entry))
 
     async def _insist(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do something on the ledger; one that is away (a full disk, a lost server) is tried again for a while.
@@ -248,8 +247,8 @@ class SessionRun:
                 if self._time() + delay > ends:
                     raise
                 if delay == FIRST_RETRY_SECONDS:
-                    self._world.outages.tell(error, f"trying again for {LEDGER_SECONDS:.0f} s")
-            self._world.telemetry.counts.ledger_retries += 1
+                    self._context.outages.tell(error, f"trying again for {LEDGER_SECONDS:.0f} s")
+            self._context.telemetry.counts.ledger_retries += 1
             await asyncio.sleep(delay)
             delay = min(2 * delay, MAX_RETRY_SECONDS)
 
@@ -306,7 +305,7 @@ class SessionRun:
 
     def _record_response(self, ask: Ask, response: Response) -> str:
         """Queue the result of an ask, and return its outcome."""
-        fact = build_fact(self._world.writer, self.snapshot, ask, response)
+        fact = build_fact(self._context.writer, self.snapshot, ask, response)
         self._take_result(fact, ask.seat)
         self._woken.set()
         return fact.reason if isinstance(fact, SeatLost) else "answered"
@@ -359,7 +358,7 @@ class SessionRun:
             return False
         shared = self._outages.find_out_seats((), self._participants)
         parked = build_parking(list(self._outages.held.values()), shared, self._unready)
-        after, written = self._world.writer.write(self.snapshot, self._world.clock.now(), parked)
+        after, written = self._context.writer.write(self.snapshot, self._context.clock.now(), parked)
         return await self._commit(StepResult(after, [written]))
 
     async def _is_left_unfair(self) -> bool:
@@ -383,19 +382,13 @@ class SessionRun:
 
     def _ends_without(self, lost: list[SeatLost]) -> bool:
         """Whether the session would end if these asks were lost, and whatever it asks the same seats alone after that, too."""
-        snapshot, now, out = self.snapshot, self._world.clock.now(), {fact.seat for fact in lost}
+        snapshot, now, out = self.snapshot, self._context.clock.now(), {fact.seat for fact in lost}
         for _ in range(MAX_ATTEMPTS):
-            after = step(self._world.writer, snapshot, lost, now, self._outside, since=now)
+            after = step(self._context.writer, snapshot, lost, now, self._outside, since=now)
             if after.snapshot.is_closed or not {ask.seat for ask in after.asks} <= out:
                 return after.snapshot.is_closed
             snapshot, lost = after.snapshot, [SeatLost(ask=ask.id, seat=ask.seat, reason="unreachable") for ask in after.asks]
         return False
-
-    async def _wait(self) -> None:
-        """Wait until an answer arrives, another writer appends, or a deadline passes."""
-        self._set_alarm()
-        await self._woken.wait()
-        self._woken.clear()
 
     def _set_alarm(self) -> None:
         """Wake up at the next deadline. Waking too early is harmless, so an earlier alarm stays set."""
@@ -420,7 +413,7 @@ class SessionRun:
         waits = [
             (deadline - now).total_seconds() + self._questions.get_waited(ask)
             for ask, pending in session_state.pending.items()
-            if ask not in held and (deadline := self._world.pauses.extend_deadline(pending))
+            if ask not in held and (deadline := self._context.pauses.extend_deadline(pending))
         ]
         if session_state.is_waiting_outside and self._time() < self._waits_until < math.inf:
             waits.append(self._waits_until - self._time())
@@ -440,7 +433,7 @@ class SessionRun:
     def _time_out(self, now: datetime) -> None:
         """Record a timeout for every ask whose deadline has passed."""
         for ask, pending in self.snapshot.session_state.pending.items():
-            deadline = self._world.pauses.extend_deadline(pending)
+            deadline = self._context.pauses.extend_deadline(pending)
             if deadline is None or deadline + timedelta(seconds=self._questions.get_waited(ask)) > now:
                 continue
             task = self._tasks.pop(ask, None)
@@ -461,8 +454,8 @@ class SessionRun:
             # Limits how often a busy session reads its own appends back: `wait_for_change` reports its own, too. Before the
             # first time, too: a short session needs no listener, and an append on an old state fails in any case.
             await asyncio.sleep(LISTEN_AGAIN_SECONDS)
-            # A ledger that is away tells nothing; whoever reads or writes meets that, too, and says so.
+            # A ledger that is away tells nothing; who reads or writes meets that, too, and says so.
             with suppress(LedgerUnavailable):
-                head = await self._world.ledger.wait_for_change(self.snapshot.session, self.snapshot.seq)
+                head = await self._context.ledger.wait_for_change(self.snapshot.session, self.snapshot.seq)
                 if head > self.snapshot.seq:
                     self.notify_appended()

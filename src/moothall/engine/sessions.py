@@ -2,21 +2,18 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from weakref import WeakValueDictionary
 
 from moothall import errors
 from moothall.codec.stored import FactCodec
 from moothall.domain import facts
 from moothall.domain.budget import FREE
-from moothall.domain.ids import AskId, SeatId, SessionId
-from moothall.domain.records import Head, StoredRecord, WrittenSessions
-from moothall.domain.topic import ContextFile
+from moothall.domain.ids import SessionId
+from moothall.domain.records import StoredRecord
 from moothall.engine.context import EngineContext, PauseWatch
-from moothall.engine.events import EventHub, EventQueue
+from moothall.engine.events import EventHub
 from moothall.engine.given_texts import GivenTexts, list_hashes, prepare_search
 from moothall.engine.outages import OutageLog
 from moothall.engine.session_loop import NEW_SECONDS, SessionRun
@@ -47,10 +44,10 @@ class Sessions:
         telemetry: Telemetry | None = None,
     ) -> None:
         self._explain_absence = explain_absence
-        self._texts = GivenTexts(ledger, clock)
-        self._writer = RecordWriter(codec, rulebooks, self._texts.find)
-        context = (ledger, self._writer, clock, EventHub(), PauseWatch(clock), OutageLog(), telemetry or Telemetry())
-        self._world = EngineContext(*context)
+        self.texts = GivenTexts(ledger, clock)
+        self._writer = RecordWriter(codec, rulebooks, self.texts.find)
+        parts = (ledger, self._writer, clock, EventHub(), PauseWatch(clock), OutageLog(), telemetry or Telemetry())
+        self.context = EngineContext(*parts)
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
         # What follows from a known snapshot, where nothing is to be written: all who ask for it get the same.
         self._steps: dict[SessionId, StepResult] = {}
@@ -61,39 +58,27 @@ class Sessions:
         self._queues: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
         self._reads: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
-    @property
-    def telemetry(self) -> Telemetry:
-        return self._world.telemetry
-
-    def now(self) -> datetime:
-        """The time by the clock that entries are written with."""
-        return self._world.clock.now()
-
     def compute_wait(self, snapshot: Snapshot) -> float | None:
         """In how many seconds the first open ask is overdue, by the clock that judges it; None if none has a deadline."""
         # The asks that were put together are one value: among many seats there are few different ones.
         pending = {id(each): each for each in snapshot.session_state.pending.values()}.values()
-        deadlines = [deadline for each in pending if (deadline := self._world.pauses.extend_deadline(each)) is not None]
-        return max(0.0, (min(deadlines) - self._world.clock.now()).total_seconds()) if deadlines else None
-
-    def tell_outage(self, error: errors.MootError) -> None:
-        """Log that the ledger is away, or what else is tried again: once for all who notice it."""
-        self._world.outages.tell(error)
+        deadlines = [deadline for each in pending if (deadline := self.context.pauses.extend_deadline(each)) is not None]
+        return max(0.0, (min(deadlines) - self.context.clock.now()).total_seconds()) if deadlines else None
 
     async def is_running(self, session: SessionId) -> bool:
         """Whether any process runs the session now."""
-        return session in self._runs or await is_claimed(self._world.ledger, session)
+        return session in self._runs or await is_claimed(self.context.ledger, session)
 
     async def load_snapshot(self, session: SessionId) -> Snapshot:
         """Return the current snapshot of a session; folds only the records since the last call; raises UnknownSession."""
         snapshot = self._known.get(session)
         if snapshot is None:
             async for page in self.read_pages(session):
-                snapshot = self._writer.apply_records(snapshot, page) if snapshot else self._writer.load(session, page)
+                snapshot, _ = self._writer.read_on(session, snapshot, page)
             assert snapshot is not None
             await prepare_search(snapshot.session_state.opened)
         else:
-            snapshot = self._writer.apply_records(snapshot, await self._world.ledger.read(session, snapshot.seq))
+            snapshot, _ = self._writer.read_on(session, snapshot, await self.context.ledger.read(session, snapshot.seq))
         self._cache_snapshot(snapshot)
         return snapshot
 
@@ -113,27 +98,6 @@ class Sessions:
         if known is None:
             await prepare_search(snapshot.session_state.opened)
         return snapshot, entries
-
-    async def list_written(self, after: int | None = None) -> WrittenSessions:
-        """Return which sessions were written to since a position of the ledger; None only asks for the position."""
-        return await self._world.ledger.list_written(after)
-
-    @contextmanager
-    def listen(self, session: SessionId) -> Iterator[EventQueue]:
-        """A queue of what happens to a session in this process: text while it is produced, and entries."""
-        queue = self._world.hub.subscribe(session)
-        try:
-            yield queue
-        finally:
-            self._world.hub.unsubscribe(session, queue)
-
-    def list_writing(self, session: SessionId) -> Collection[AskId]:
-        """The asks of a session whose answers are being produced in this process."""
-        return self._world.hub.list_writing(session)
-
-    def list_waiting(self, session: SessionId) -> frozenset[SeatId]:
-        """The seats of a session that wait in this process for their turn at a provider."""
-        return self._world.hub.list_waiting(session)
 
     async def load_recent(self, session: SessionId) -> Snapshot:
         """Return the snapshot that this process saw last, without a look at the ledger: for a caller that has just used it."""
@@ -156,7 +120,7 @@ class Sessions:
         while page:
             yield page
             # One that is not full is the last: most sessions are read at once.
-            page = await self._world.ledger.read(session, page[-1].seq, PAGE) if len(page) == PAGE else []
+            page = await self.context.ledger.read(session, page[-1].seq, PAGE) if len(page) == PAGE else []
 
     async def records(self, session: SessionId) -> list[StoredRecord]:
         """Return the records exactly as the ledger stores them; raises UnknownSession."""
@@ -167,21 +131,14 @@ class Sessions:
 
     async def _read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
         """Return records, after making ready the texts that their opening names by hash."""
-        records = await self._world.ledger.read(session, after, limit)
+        records = await self.context.ledger.read(session, after, limit)
         if after == 0 and records:
-            await self._texts.load(list_hashes(records[0].body))
+            await self.texts.load(list_hashes(records[0].body))
         return records
-
-    async def store_texts(self, files: Sequence[ContextFile]) -> None:
-        """Store the texts of given files, each once under its hash."""
-        await self._texts.store(files)
 
     def list_texts(self, opening: StoredRecord) -> dict[str, str]:
         """The texts of an opening that was just read, by their hashes."""
-        return {digest: text for digest in list_hashes(opening.body) if (text := self._texts.find(digest)) is not None}
-
-    async def heads(self, prefix: str = "") -> list[Head]:
-        return await self._world.ledger.heads(prefix)
+        return {digest: text for digest in list_hashes(opening.body) if (text := self.texts.find(digest)) is not None}
 
     async def build_unknown(self, session: SessionId) -> errors.UnknownSession:
         where = await self._explain_absence(session) if self._explain_absence is not None else ""
@@ -192,38 +149,44 @@ class Sessions:
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
         """Wait until the session's head is past `after`, whichever process appended; returns the head."""
-        with self._world.hub.heads.wait(session) as woken:
+        with self.context.hub.heads.wait(session) as woken:
             known = self._known.get(session)
             if known is not None and known.seq > after:
                 return known.seq
             # The ledger sees what other processes write; what is written here need not wait for its next look.
-            waits: list[asyncio.Future[int]] = [woken, asyncio.ensure_future(self._world.ledger.wait_for_change(session, after))]
+            waits: list[asyncio.Future[int]] = [woken, asyncio.ensure_future(self.context.ledger.wait_for_change(session, after))]
             try:
                 done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 return next(iter(done)).result()
             finally:
                 waits[1].cancel()
 
-    async def _append(self, snapshot: Snapshot, fact: facts.Fact) -> facts.Entry | None:
-        """Append a fact; None if another writer was first."""
-        if snapshot.is_closed:
-            raise errors.SessionClosed(f"session {snapshot.session!r} has ended; `moot fork` goes on from an earlier entry")
-        after, written = self._writer.write(snapshot, self._world.clock.now(), fact)
-        return written.entry if await self._commit(after, [written]) else None
+    async def _append(self, session: SessionId, choose: Callable[[Snapshot], facts.Fact | None]) -> facts.Entry | None:
+        """Append what `choose` returns for the newest snapshot, if anything; after each lost race it is called again."""
+        while True:
+            snapshot = await self.load_snapshot(session)
+            fact = choose(snapshot)
+            if fact is None:
+                return None
+            if snapshot.is_closed:
+                raise errors.SessionClosed(f"session {session!r} has ended; `moot fork` goes on from an earlier entry")
+            after, written = self._writer.write(snapshot, self.context.clock.now(), fact)
+            if await self._commit(after, [written]):
+                return written.entry
 
     async def _commit(self, after: Snapshot, written: Sequence[WrittenEntry]) -> bool:
         parked = after.session_state.parked
         if parked is not None and not isinstance(written[-1].entry.fact, facts.SessionParked):
             # Lists of sessions read the last entry alone: it must say that the session is still parked.
-            after, again = self._writer.write(after, self._world.clock.now(), replace(parked, usage=FREE))
+            after, again = self._writer.write(after, self.context.clock.now(), replace(parked, usage=FREE))
             written = [*written, again]
         try:
-            await self._world.append(after.session, [each.record for each in written])
+            await self.context.append(after.session, [each.record for each in written])
         except errors.SeqConflict:
             return False
-        self._world.telemetry.counts.ended += after.is_closed
+        self.context.telemetry.counts.ended += after.is_closed
         self._cache_snapshot(after)
-        self._world.hub.heads.wake(after.session, after.seq)
+        self.context.hub.heads.wake(after.session, after.seq)
         run = self._runs.get(after.session)
         if run is not None:
             # Wakes the loop at once; without this it would notice the entry at the next poll of the ledger.
@@ -237,7 +200,7 @@ class Sessions:
         """
         if snapshot.is_closed:
             return StepResult(snapshot, [])
-        now = self._world.clock.now()
+        now = self.context.clock.now()
         known = self._steps.get(snapshot.session)
         if known is not None and known.snapshot is snapshot and find_exceeded_budget(snapshot, now, now) is None:
             return known

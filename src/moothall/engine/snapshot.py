@@ -102,31 +102,25 @@ class RecordWriter:
         entry = Entry(seq=record.seq, at=at, fact=fact)
         return snapshot.apply_entry(entry, record.hash), WrittenEntry(entry, record)
 
-    def load(self, session: SessionId, records: list[StoredRecord]) -> Snapshot:
-        """Return the snapshot after these records, which begin with the session's first; raises LedgerDamaged."""
-        first = records[0]
+    def load(self, session: SessionId, first: StoredRecord) -> Snapshot:
+        """Return the snapshot after the first record of a session; raises LedgerDamaged when it is not its opening."""
         if first.seq != 1 or compute_record_hash(compute_root_hash(session), 1, first.at, first.body) != first.hash:
             raise LedgerDamaged(f"session {session!r}: entry 1 was changed after it was written: its hash does not fit")
         opened = self.entry(first).fact
         if not isinstance(opened, Opened):
             raise LedgerDamaged(f"session {session!r} does not begin with an opening")
-        return self.apply_records(self._build_first_snapshot(session, first, opened), records[1:])
-
-    def apply_records(self, snapshot: Snapshot, records: Iterable[StoredRecord]) -> Snapshot:
-        """Return the snapshot after further records, each validated against the chain; raises LedgerDamaged."""
-        for record in records:
-            snapshot = snapshot.apply_entry(self.validate_record(snapshot, record), record.hash)
-        return snapshot
+        return self._build_first_snapshot(session, first, opened)
 
     def read_on(self, session: SessionId, known: Snapshot | None, records: list[StoredRecord]) -> tuple[Snapshot, list[Entry]]:
-        """Return the snapshot after the records that follow `known` (None: from the first on), and their entries."""
-        if known is not None and not records:
-            return known, []
+        """Return the snapshot after the records that follow `known` (None: from the first on), and their entries.
+
+        Raises LedgerDamaged when one of them does not fit the chain.
+        """
         entries = []
         if known is None:
-            known = self.load(session, records[:1])
+            first, *records = records
+            known = self.load(session, first)
             entries.append(Entry(seq=1, at=known.session_state.at, fact=known.session_state.opened))
-            records = records[1:]
         for record in records:
             entries.append(self.validate_record(known, record))
             known = known.apply_entry(entries[-1], record.hash)
@@ -186,7 +180,7 @@ class Replay:
         snapshot = self._snapshot
         for record in records:
             if snapshot is None:
-                snapshot = self._writer.load(self._session, [record])
+                snapshot = self._writer.load(self._session, record)
                 continue
             entry = self._writer.validate_record(snapshot, record)
             if isinstance(entry.fact, Reply):

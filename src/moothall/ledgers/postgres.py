@@ -287,7 +287,7 @@ class PostgresLedger(PostgresUpkeep):
     def _give_back(self, session: SessionId, taken: "asyncio.Future[bool]") -> None:
         if not taken.cancelled() and taken.exception() is None and taken.result():
             self._claimed.discard(session)
-            self._unlocks.put(session).add_done_callback(lambda done: done.cancelled() or done.exception())
+            self._unlocks.call(session).add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def _query_listener(self, query: str, names: list[SessionId]) -> list[bool]:
         async with self._ear_lock:

@@ -319,7 +319,7 @@ class ConferenceProject:
     async def _is_head(self, conference: ConferenceFolder) -> bool:
         """Whether the files show the last entry of the ledger: an input of the user's may have come since."""
         for session in conference.mark.sessions:
-            for head in await self._moot.engine.heads(session):
+            for head in await self._moot.ledger.heads(session):
                 if head.session == session:
                     return head.last.seq == conference.mark.head
         return False

@@ -89,7 +89,7 @@ class ViewStore:
 
     def _find_held_up(self, folded: FoldedSession, known: StoredView) -> Json:
         """The seats anew where some wait for a provider, or did so in the view that is known; nothing else."""
-        held_up = self._moot.engine.list_waiting(folded.snapshot.session)
+        held_up = self._moot.engine.context.hub.list_waiting(folded.snapshot.session)
         if not held_up and not any(seat["state"] == "held_up" for seat in known.fields["seats"]):
             return {}
         return {"seats": build_seats(folded.timeline, folded.snapshot, held_up)}

@@ -276,7 +276,7 @@ async def _follow_sessions(context: ServerContext) -> None:
     while True:
         try:
             # First all of them, then those alone that were written to: a look costs nothing where nothing happens.
-            written = await context.moot.engine.list_written(position)
+            written = await context.moot.ledger.list_written(position)
             is_all = position is None or written.sessions is None
             # The names alone: what is held while it waits grows with the sessions that go on, not with those that there are.
             open_sessions = [
@@ -292,7 +292,7 @@ async def _follow_sessions(context: ServerContext) -> None:
                 # Not all at once: each holds a lock while it is looked at.
                 await asyncio.sleep(TAKE_UP_SECONDS)
         except WorldError as error:
-            context.moot.engine.tell_outage(error)
+            context.moot.engine.context.outages.tell(error)
         await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -309,7 +309,7 @@ async def _warm_up_memory(context: ServerContext) -> None:
                 return
             head = await context.moot.engine.wait_for_change(SessionId(NAME), head)
         except WorldError as error:
-            context.moot.engine.tell_outage(error)
+            context.moot.engine.context.outages.tell(error)
             await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -138,7 +138,7 @@ class EntryHub(StreamHub):
         feed.send(data, seq=entry.seq, author=author if is_apart else "", own=own)
 
     async def _feed_text(self, feed: _Feed) -> None:
-        with self._engine.listen(feed.snapshot.session) as queue:
+        with self._engine.context.hub.listen(feed.snapshot.session) as queue:
             while True:
                 event = await queue.get()
                 if isinstance(event, SeatWaiting):

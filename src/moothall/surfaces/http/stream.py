@@ -138,7 +138,7 @@ class StreamHub(ABC):
     def _report(self, what: str, error: MootError) -> None:
         """Log that something cannot be read for now."""
         if isinstance(error, LedgerUnavailable):
-            self._context.moot.engine.tell_outage(error)
+            self._context.moot.engine.context.outages.tell(error)
         else:
             log.warning("%s: %s; trying again", what, error)
 
@@ -252,7 +252,7 @@ class ViewHub(StreamHub):
     def _tell_texts(self, viewer: Viewer) -> None:
         """Tell a viewer who comes during an answer what was written so far."""
         for session in viewer.sessions:
-            writing = self._context.moot.engine.list_writing(session)
+            writing = self._context.moot.engine.context.hub.list_writing(session)
             texts = self._followed[session].texts
             for key in [key for key in texts if key[0] not in writing]:
                 del texts[key]
@@ -356,7 +356,7 @@ class ViewHub(StreamHub):
     async def _follow_text(self, session: SessionId) -> None:
         texts = self._followed[session].texts
         texts.clear()
-        with self._context.moot.engine.listen(session) as queue:
+        with self._context.moot.engine.context.hub.listen(session) as queue:
             while True:
                 pieces, has_waits = await _gather_text(queue)
                 if has_waits:
@@ -376,18 +376,18 @@ class ViewHub(StreamHub):
 
     async def _follow_list(self) -> None:
         """Send a line for every session that was written to, by whichever process; one cheap read while there are viewers."""
-        engine, position = self._context.moot.engine, None
+        ledger, position = self._context.moot.ledger, None
         while True:
             if not self._has_viewers.is_set():
                 position = None
                 await self._has_viewers.wait()
             began = time.monotonic()
             try:
-                written = await engine.list_written(position)
+                written = await ledger.list_written(position)
                 if position is None:
                     self._listed_since = self._number
                 position = written.position
-                names = {head.session for head in await engine.heads()} if written.sessions is None else written.sessions
+                names = {head.session for head in await ledger.heads()} if written.sessions is None else written.sessions
                 sessions = self._context.moot.session_list
                 if LABELS in names:
                     names = {*names, *await sessions.list_relabelled()}
