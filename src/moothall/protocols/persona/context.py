@@ -17,7 +17,9 @@ from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimeline
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 _LINE_FIELDS: Final = ("id", "timestamp", "speaker", "platform", "content", "type", "relevance_score", "refers_to", "unaware_of")
-_NOT_CONCLUDED: Final = frozenset({"track_record", "session", "topic", "status", "parked", "strength", "strength_reason"})
+_NOT_CONCLUDED: Final = frozenset(
+    ["track_record", "session", "topic", "status", "parked", "cursor", "waiting_for", "summary", "strength", "strength_reason"]
+)
 """What the file says elsewhere, and what follows from the other figures."""
 
 
