@@ -12,7 +12,7 @@ import pytest
 from moothall.app.deliberations import Deliberations
 from moothall.app.moot import Moot
 from moothall.app.protocols import collect_kinds, load_protocols
-from moothall.codec.answers import Reading, parse_answer, read_strictly
+from moothall.codec.answers import Reading, parse_answer, read_answer
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget
 from moothall.domain.effects import AnswerForm, AnswerRules, Brief
@@ -683,10 +683,10 @@ def test_a_contribution_reads_the_ledger_once_and_is_parsed_once(monkeypatch: py
         parsed.append(raw)
         return parse_answer(form, raw)
 
-    def count_reading(rules: AnswerRules, raw: object) -> Reading:
+    def count_reading(rules: AnswerRules, raw: object, *, is_strict: bool) -> Reading:
         if not isinstance(raw, rules.form.shape):
             parsed.append(raw)
-        return read_strictly(rules, raw)
+        return read_answer(rules, raw, is_strict=is_strict)
 
     def proposal(text: str) -> dict[str, Any]:
         return {"type": "propose", "text": text, "choice": text, "confidence": 0.6}
@@ -698,7 +698,7 @@ def test_a_contribution_reads_the_ledger_once_and_is_parsed_once(monkeypatch: py
             await deliberations.contribute(session, "ada", proposal("A."))
             monkeypatch.setattr(MemoryLedger, "read", count_read)
             monkeypatch.setattr("moothall.app.deliberations.parse_answer", count_parse)
-            monkeypatch.setattr("moothall.engine.outside_answers.read_strictly", count_reading)
+            monkeypatch.setattr("moothall.engine.outside_answers.read_answer", count_reading)
             recorded = await deliberations.contribute(session, "bob", proposal("B."))
             assert [line.said.text for line in recorded.state.council.lines] == ["A.", "B."]
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from moothall.codec import json_text
 from moothall.codec.choice_rule import PositionRead, build_choices, find_choice
+from moothall.codec.field_values import read_integer, read_share
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
 from moothall.codec.schemas import allow_list, allow_text, allow_values, build_wire_schema, describe_schema
-from moothall.codec.value_words import read_integer, read_share
 from moothall.domain.claims import cut_text
 from moothall.errors import BadAnswer
 from moothall_testkit.schema_values import draw_value

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from moothall.app.moot import Moot
 from moothall.codec.answers import read_answer
 from moothall.codec.choice_rule import apply_rule, build_choices, find_choice
-from moothall.codec.value_words import read_share
+from moothall.codec.field_values import read_share
 from moothall.domain.effects import Brief
 from moothall.domain.person import PersonChoice
 from moothall.errors import BadAnswer

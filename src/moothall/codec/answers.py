@@ -8,7 +8,7 @@ from typing import Protocol, TypedDict, Unpack, runtime_checkable
 from pydantic import ValidationError
 
 from moothall.codec.choice_rule import build_choices, is_sentence, split_clauses
-from moothall.codec.field_values import is_pass, show_value
+from moothall.codec.field_values import find_allowed, show_value
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
 from moothall.codec.non_answers import check_beside, check_echo, check_refusal, check_sides
@@ -71,21 +71,13 @@ class Reading:
     mends: tuple[str, ...] = ()
 
 
-def read_answer(brief: Brief, raw: object, *, is_strict: bool = False) -> Reading:
+def read_answer(rules: AnswerRules, raw: object, *, is_strict: bool = False) -> Reading:
     """Read an answer to a brief (text, decoded JSON, or a value of its shape); raises BadAnswer with what was expected.
 
     With `is_strict` nothing is left out: the sender learns what is wrong, by the brief's own check of the state, and can
-    send it again.
+    send it again. For that no prompt is needed.
     """
-    return read_strictly(brief, raw) if is_strict else _read(brief, raw, get_own_schema(brief), is_strict=False)
-
-
-def read_strictly(rules: AnswerRules, raw: object) -> Reading:
-    """Read an answer as `read_answer` does with `is_strict`; for that no prompt is needed."""
-    return _read(rules, raw, build_schema(rules.form.shape), is_strict=True)
-
-
-def _read(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) -> Reading:
+    schema = build_schema(rules.form.shape) if is_strict or not isinstance(rules, Brief) else get_own_schema(rules)
     said, notes = raw, list[str]()
     is_confirmed = isinstance(raw, WordedAnswer) and raw.is_confirmed
     if not isinstance(raw, rules.form.shape):
@@ -157,6 +149,13 @@ def _says_pass(schema: Schema, raw: object) -> bool:
     """Whether a few words pass, where a pass is offered: they are no contribution of that text."""
     offered = schema.get("properties", {}).get("type", {}).get("enum", ())
     return "pass" in offered and isinstance(raw, str) and len(raw) <= MAX_PASS_LENGTH and is_pass(raw.strip())
+
+
+def is_pass(raw: object) -> bool:
+    """Whether an answer says that it is none: the word for it, or an object with that word alone."""
+    fields = extract_object(raw) if isinstance(raw, str) else raw
+    words = [*fields.values()] if isinstance(fields, dict) else [raw]
+    return len(words) == 1 and isinstance(words[0], str) and find_allowed(words[0], ("pass",)) is not None
 
 
 def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> object | None:

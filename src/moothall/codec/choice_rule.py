@@ -444,8 +444,11 @@ def read_choice(text: str, choices: Sequence[PersonChoice]) -> str | None:
     begun = [choice.value for choice in choices if len(typed) >= shortest and _fold(choice.text).startswith(typed)]
     if len(begun) == 1:
         return begun[0]
-    is_name = len(typed) >= 3 and not _DENIAL.search(fold_text(typed))
-    holding = [choice.value for choice in choices if is_name and _holds_name(_fold(choice.text), typed)]
+    if len(typed) < 3 or _DENIAL.search(fold_text(typed)):
+        return None
+    before = r"(?<![a-z0-9_])" if typed[0].isascii() else ""
+    name = re.compile(before + re.escape(typed) + (r"(?![a-z0-9_])" if typed[-1].isascii() else ""))
+    holding = [choice.value for choice in choices if name.search(_fold(choice.text))]
     return holding[0] if len(holding) == 1 else None
 
 
@@ -471,12 +474,6 @@ def _read_marked_choice(mark: str, rest: str, choices: Sequence[PersonChoice]) -
         return lettered[0] if len(lettered) == 1 else None
     at = int(mark) - 1 if mark.isdigit() else -1 if has_meaning(choices) else ord(mark) - ord("a")
     return choices[at].value if 0 <= at < len(choices) else None
-
-
-def _holds_name(text: str, name: str) -> bool:
-    edge = r"(?<![a-z0-9_])" if name[0].isascii() else ""
-    after = r"(?![a-z0-9_])" if name[-1].isascii() else ""
-    return re.search(f"{edge}{re.escape(name)}{after}", text) is not None
 
 
 def _fold(text: str) -> str:

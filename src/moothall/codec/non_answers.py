@@ -11,8 +11,7 @@ from dataclasses import fields, is_dataclass
 from typing import Final
 
 from moothall.codec.choice_rule import POSITIONS, apply_rule, fold_text, names_choice, split_sentences
-from moothall.codec.field_values import show_value
-from moothall.codec.json_text import fold_name, fold_names, is_free_text
+from moothall.codec.field_values import fold_name, fold_names, is_free_text, show_value
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.safe_text import FENCE
 from moothall.domain.vocabulary import PATTERNS

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from moothall.codec.answers import FromText, WordedAnswer, parse_alternative, parse_answer
 from moothall.codec.choice_rule import find_choice, is_sentence, list_words, read_choice, read_option, split_by_line_number
+from moothall.codec.field_values import read_integer, read_share, split_numbers
 from moothall.codec.json_text import extract_object
 from moothall.codec.schemas import get_own_schema
-from moothall.codec.value_words import read_integer, read_share, split_numbers
 from moothall.domain.effects import AnswerRules, Brief
 from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moothall.domain.topic import normalize_label
@@ -108,7 +108,11 @@ def _read_as_asked(person: PersonAsk, text: str) -> object:
     items = [group for group in groups if group]
     parts = _split_items(said, items)
     if len(items) > 1 and not parts:
-        _check_says_nothing(person, said)
+        step = next(step for step in person.steps if step.group)
+        choice = find_choice(said, step.choices) if step.kind == "position" else None
+        # A text that names no item takes no position on any: only an abstention is about all of them.
+        if choice is None or choice.value != "abstain":
+            raise BadAnswer(_explain_missing(person, step))
     for group in groups:
         part = parts.get(group, "" if group else said)
         _read_group(person, [step for step in person.steps if step.group == group], part, answers)
@@ -151,14 +155,6 @@ def _split_items(text: str, groups: list[str]) -> dict[str, str]:
         if current:
             parts[current] = f"{parts[current]}\n{words}" if current in parts else words
     return parts or {str(number): words for number, words in split_by_line_number(text) if str(number) in groups}
-
-
-def _check_says_nothing(person: PersonAsk, text: str) -> None:
-    """Raise BadAnswer if a text takes a position without saying on which item: only an abstention is about all of them."""
-    step = next(step for step in person.steps if step.group)
-    choice = find_choice(text, step.choices) if step.kind == "position" else None
-    if choice is None or choice.value != "abstain":
-        raise BadAnswer(_explain_missing(person, step))
 
 
 def _read_group(person: PersonAsk, steps: list[PersonStep], text: str, answers: dict[str, str]) -> None:
@@ -327,8 +323,17 @@ def interpret_plain_text(rules: AnswerRules, raw: object) -> object:
         return alternative
     if not issubclass(rules.form.shape, FromText):
         person = build_person_ask(rules)
-        return raw if _holds_json(raw) else _keep_words(person, raw, read_plain_answer(person, raw))
-    return raw if rules.person is None else _interpret_words(rules, raw)
+        return raw if extract_object(raw) is not None else _keep_words(person, raw, read_plain_answer(person, raw))
+    if rules.person is None:
+        return raw
+    # A text is its own answer, unless a choice is asked for: then it is read in the form of agents, or in words.
+    person = build_person_ask(rules)
+    if not person.steps or not person.steps[0].choices:
+        return raw
+    try:
+        return _keep_words(person, raw, parse_answer(rules.form, raw))
+    except BadAnswer:
+        return _keep_words(person, raw, read_plain_answer(person, raw))
 
 
 def find_unsaid_words(brief: Brief, raw: object) -> UnsaidWords | None:
@@ -336,21 +341,10 @@ def find_unsaid_words(brief: Brief, raw: object) -> UnsaidWords | None:
     person = build_person_ask(brief)
     if not person.keeps_for or not person.steps:
         return None
-    if isinstance(raw, str) and not raw.lstrip().startswith(_JSON_STARTS) and not _holds_json(raw):
+    if isinstance(raw, str) and not raw.lstrip().startswith(_JSON_STARTS) and extract_object(raw) is None:
         is_said = raw.strip() and find_command(person, raw) is None and find_alternative(brief, raw) is None
         return UnsaidWords(person.keeps_for, brief.ask.turn, raw.strip()) if is_said else None
     return None
-
-
-def _interpret_words(rules: AnswerRules, text: str) -> object:
-    """Return a text as it is, unless a choice is asked for: then it is read in the form of agents, or in words."""
-    person = build_person_ask(rules)
-    if not person.steps or not person.steps[0].choices:
-        return text
-    try:
-        return _keep_words(person, text, parse_answer(rules.form, text))
-    except BadAnswer:
-        return _keep_words(person, text, read_plain_answer(person, text))
 
 
 def _keep_words(person: PersonAsk, text: str, fields: object) -> object:
@@ -358,7 +352,3 @@ def _keep_words(person: PersonAsk, text: str, fields: object) -> object:
     said = text.strip()
     is_from_words = find_command(person, said) is None and any(is_read_from_words(step, said) for step in person.steps[:1])
     return WordedAnswer(fields=fields, words=(said,) if is_from_words else (), is_one_text=True)
-
-
-def _holds_json(text: str) -> bool:
-    return extract_object(text) is not None

@@ -184,7 +184,9 @@ def _describe_value(schema: Schema, hints: Mapping[str, str], name: str, languag
     if name in hints and (schema.get("type") == "object" or "enum" in schema):
         return hints[name]
     if "enum" in schema or "const" in schema:
-        return _describe_values(schema.get("enum") or [schema["const"]], language)
+        values = schema.get("enum") or [schema["const"]]
+        shown = [json.dumps(each, ensure_ascii=False) for each in values[:MAX_SHOWN]]
+        return " | ".join([*shown, *([ANSWER_FORM[language].more_values] if len(values) > MAX_SHOWN else [])])
     match schema.get("type"):
         case "array":
             return f"[{_describe_value(schema.get('items', {}), hints, name, language)}, …]"
@@ -200,11 +202,6 @@ def _describe_value(schema: Schema, hints: Mapping[str, str], name: str, languag
         case _:
             hint = hints.get(name, "…")
             return ANSWER_FORM[language].text if hint == "…" else f"{ANSWER_FORM[language].text} ({hint})"
-
-
-def _describe_values(values: Sequence[object], language: Language) -> str:
-    shown = [json.dumps(each, ensure_ascii=False) for each in values[:MAX_SHOWN]]
-    return " | ".join([*shown, *([ANSWER_FORM[language].more_values] if len(values) > MAX_SHOWN else [])])
 
 
 def build_user_prompt(brief: Brief, complaint: str | None = None) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
+from moothall.codec.schemas import get_adapter
 from moothall.domain.facts import CORE_KINDS, Fact
 from moothall.errors import BadAnswer, LedgerDamaged, LedgerNewer, ProtocolMissing
 
@@ -23,19 +24,12 @@ FindKinds = Callable[[str | type[Fact]], Mapping[str, type[Fact]]]
 MAX_CHECKED = 1_024
 # The kind stands first, and is followed by a field that is not the version, or by nothing.
 _HEAD = re.compile(rb'\{"fact":"([a-z0-9_.]+)"(?!,"v":)[,}]')
-_ADAPTERS: dict[type[Fact], TypeAdapter[Fact]] = {}
-
-
-def _adapter(fact: type[Fact]) -> TypeAdapter[Fact]:
-    """Build the adapter on first use: a process handles few of all kinds."""
-    if fact not in _ADAPTERS:
-        _ADAPTERS[fact] = TypeAdapter(fact)
-    return _ADAPTERS[fact]
+_get_adapter: Callable[..., TypeAdapter[Fact]] = get_adapter
 
 
 def _dump_fields(fact: Fact) -> bytes:
     try:
-        return _adapter(type(fact)).dump_json(fact, exclude_defaults=True, warnings="error")
+        return _get_adapter(type(fact)).dump_json(fact, exclude_defaults=True, warnings="error")
     except PydanticSerializationError as cause:
         raise _refuse(fact, cause) from cause
 
@@ -109,7 +103,7 @@ class FactCodec:
         fields = _dump_fields(fact)
         try:
             # A round trip, because Python values can break the declared types: the dataclasses do not validate themselves.
-            _adapter(type(fact)).validate_json(fields)
+            _get_adapter(type(fact)).validate_json(fields)
         except ValidationError as cause:
             raise _refuse(fact, cause) from cause
         # Kept for `encode`, which follows, unless the answer came too late: then it is dropped with the next ones.
@@ -122,7 +116,7 @@ class FactCodec:
         # Most facts are of a known kind and its first version, as `encode` wrote them: one pass reads such a body.
         if (head := _HEAD.match(body)) and self._versions.get(kind := head[1].decode()) == 1:
             try:
-                return _adapter(self._facts[kind]).validate_json(body)
+                return _get_adapter(self._facts[kind]).validate_json(body)
             except ValidationError:
                 pass  # what follows finds out what is wrong with it
         try:
@@ -146,7 +140,7 @@ class FactCodec:
             fields = self._upcasts[kind, version](fields)
             version += 1
         try:
-            return _adapter(shape).validate_python(fields)
+            return _get_adapter(shape).validate_python(fields)
         except ValidationError as cause:
             raise LedgerDamaged(f"a stored {kind!r} fact does not hold what it should: {cause.errors()[0]['msg']}") from cause
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from moothall import errors
-from moothall.codec.answers import Reading, build_reply, parse_answer, read_strictly
+from moothall.codec.answers import Reading, build_reply, parse_answer, read_answer
 from moothall.codec.person_asks import interpret_plain_text
 from moothall.domain import facts
 from moothall.domain.budget import FREE
@@ -250,7 +250,7 @@ class OutsideAnswers(Sessions):
 
 
 def _read_outside(rules: AnswerRules, raw: object) -> Reading:
-    return read_strictly(rules, interpret_plain_text(rules, raw))
+    return read_answer(rules, interpret_plain_text(rules, raw), is_strict=True)
 
 
 def _build_reply(rules: AnswerRules, ask: Ask, raw: object, key: str, via: str) -> facts.Reply:

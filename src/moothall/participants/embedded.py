@@ -13,7 +13,7 @@ from threading import Event
 from typing import Any, Final
 
 from moothall.codec.answers import read_answer
-from moothall.codec.json_text import is_free_text
+from moothall.codec.field_values import is_free_text
 from moothall.codec.schemas import build_brief_schema, build_wire_schema, get_own_schema
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.context import extract_first_sentence

@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from hypothesis import strategies as st
 
-from moothall.codec.answers import MAX_ANSWER_LENGTH, Reading, build_reply, parse_answer, read_answer, read_strictly
+from moothall.codec.answers import MAX_ANSWER_LENGTH, Reading, build_reply, parse_answer, read_answer
 from moothall.codec.schemas import get_own_schema
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, BudgetKind, Usage
@@ -289,7 +289,7 @@ def _try_to_parse(form: AnswerForm, value: object, whole: object) -> object:
 
 def _try_to_read(rules: AnswerRules, value: object) -> Reading | str:
     try:
-        return read_strictly(rules, value)
+        return read_answer(rules, value, is_strict=True)
     except BadAnswer as refused:
         return str(refused)
 

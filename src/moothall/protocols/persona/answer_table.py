@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Final, get_args
 
 from moothall.codec.choice_rule import fold_text, is_plain_name, is_silent, split_clauses
+from moothall.codec.field_values import read_flag, read_share
 from moothall.codec.schemas import allow_choice, allow_list, allow_values, build_table_schema
-from moothall.codec.value_words import read_flag, read_share
 from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
 from moothall.domain.effects import AnswerForm, Schema
 from moothall.domain.person import CONDITION, WHY, PersonAsk, PersonCommand, PersonStep
