@@ -114,19 +114,19 @@ def test_the_last_vote_is_answered_before_the_decision_is_remembered_and_no_cras
     async def work() -> None:
         async with Moot(environ=environ) as moot:
             session = await hold(moot)
-            assert not await moot.memory.has(session)
-            assert await (await moot.recall()).has(session)
+            assert await moot.memory.get(session) is None
+            assert await (await moot.recall()).get(session)
             unfinished = await hold(moot)
             # As if the process had died between the answer and the memory.
             for task in asyncio.all_tasks() - {asyncio.current_task()}:
                 task.cancel()
         async with Moot(environ=environ) as moot:
-            assert not await moot.memory.has(unfinished)
-            assert await (await moot.recall()).has(unfinished)
+            assert await moot.memory.get(unfinished) is None
+            assert await (await moot.recall()).get(unfinished)
         async with Moot(environ=environ) as moot:
             last = await hold(moot)
         # Closing waits for what is being remembered.
         async with Moot(environ=environ) as moot:
-            assert await moot.memory.has(last)
+            assert await moot.memory.get(last)
 
     asyncio.run(work())

@@ -125,8 +125,8 @@ def test_keeping_twice_is_keeping_once(opening: Opening) -> None:
         assert await memory.keep(decision()) == first
         assert await DecisionMemory(ledger, hands).keep(decision(text="Something else.")) == first
         assert len(await ledger.read(NAME)) == 1
-        assert await memory.has("s1")
-        assert not await memory.has("s2")
+        assert await memory.get("s1")
+        assert await memory.get("s2") is None
 
     over(opening, body)
 

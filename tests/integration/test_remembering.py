@@ -199,7 +199,7 @@ def test_a_session_whose_process_died_before_it_was_remembered_is_recalled(house
             words = write_script(tmp_path / "quiet.toml", {"ada": {}, "bob": {}})
             session = await moot.open("Anything?", seats={"ada": words, "bob": words}, protocol=protocol)
             assert (await moot.engine.run(session, moot.seating)).is_closed
-            assert not await moot.memory.has(session)
+            assert await moot.memory.get(session) is None
         async with house.moot() as moot, house.moot() as other:
             await asyncio.gather(moot.recall(), other.recall())
             (kept,) = await moot.memory.list_decisions()
@@ -278,7 +278,7 @@ def test_an_import_that_is_refused_leaves_no_mark_and_the_last_one_counts(house:
         async with House(elsewhere).moot() as moot:
             await moot.memory.note_import(session, "unsigned", is_adopted=False)
             await moot.read_back(text, is_adopted=True)
-            assert await (await moot.recall()).has(session)
+            assert await (await moot.recall()).get(session)
 
     bounded(work())
 
@@ -450,6 +450,6 @@ def test_a_label_that_a_session_was_opened_with_can_be_remembered(house: House, 
             except BadSetting:
                 return
             await moot.run(session)
-            assert await moot.memory.has(session)
+            assert await moot.memory.get(session)
 
     bounded(work())

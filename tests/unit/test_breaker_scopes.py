@@ -11,9 +11,8 @@ from moothall.domain.facts import Entry, Fact
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import Stakes
 from moothall.memory.breakers import SoloRequest, build_circuit_view
-from moothall.memory.commands import build_permission, build_solo_facts
 from moothall.memory.facts import CircuitReset, Outcome, OutcomeReviewed, Policy, PolicySet, SoloDecided
-from moothall.memory.memory_state import MemoryState, evolve
+from moothall.memory.memory_state import MemoryState, build_permission, build_solo_facts, evolve
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 AGENTS = ("ada", "bob", "cay")
@@ -42,7 +41,7 @@ class Register:
         before = self.seq
         result, facts = build_solo_facts(self.book, wanted, "s", self.now)
         assert before == self.seq, "asking records nothing"
-        assert (permission.is_allowed, permission.verdict.probes) == (result.is_allowed, result.probes)
+        assert (permission.is_allowed, permission.probes) == (result.is_allowed, result.probes)
         assert source not in permission.reviewers
         self.append(facts)
         return result.decision
@@ -133,5 +132,5 @@ def test_reviewers_are_those_with_the_best_record_in_the_category_and_never_one_
         register.review(register.decide(source, category), outcome)
     wanted = SoloDecided(decision_id="", source="eve", topic="?", text="!", confidence=0.9, category="web")
     found = build_permission(register.book, copy_fields(SoloRequest, wanted), register.now)
-    assert found.verdict.scopes == ("category:web",)
+    assert found.scopes == ("category:web",)
     assert found.reviewers == ("dan", "cay")

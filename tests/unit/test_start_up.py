@@ -36,7 +36,7 @@ def test_the_list_of_commands_says_what_each_command_says() -> None:
         ("moothall.surfaces.cli.main", ["asyncio", "pydantic", "rich", "moothall.app.moot"]),
         (
             "moothall.surfaces.cli.sessions",
-            ["rich", "pydantic_ai", "openai", "mcp", "starlette", "asyncpg", "moothall.memory.commands"],
+            ["rich", "pydantic_ai", "openai", "mcp", "starlette", "asyncpg", "moothall.memory.memory_state"],
         ),
         ("moothall.surfaces.http.app", ["pydantic_ai", "openai", "mcp", "mcp_types"]),
     ],

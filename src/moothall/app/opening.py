@@ -186,7 +186,7 @@ async def _build_subject(
     if subject.thread:
         await resources.memory.thread_status(subject.thread)
     for decision in subject.built_on:
-        if not await (await remembering.recall()).has(decision):
+        if await (await remembering.recall()).get(decision) is None:
             raise errors.UnknownDecision(f"built_on: no decision {decision!r} is stored")
     # Searched before the opening is recorded: every seat of the session reads the same precedents, also after a restart.
     # Who asks for memory is given all of it.

@@ -98,7 +98,7 @@ class Remembering:
         memory = self._resources.memory
         if not self._is_recalled:
             for line in await self._sessions.load():
-                if line.status == "concluded" and not line.is_demo and not await memory.has(line.session):
+                if line.status == "concluded" and not line.is_demo and await memory.get(line.session) is None:
                     try:
                         await self.remember(line.session)
                     except LedgerReadOnly:

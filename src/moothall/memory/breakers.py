@@ -11,7 +11,7 @@ folded.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal, get_args
@@ -96,6 +96,8 @@ class SoloVerdict:
     scopes: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     probes: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    """Who would judge instead, the most trusted first; empty unless they were asked for."""
 
     @property
     def is_allowed(self) -> bool:
@@ -272,18 +274,16 @@ def _open_failing_circuits(breakers: Breakers, touched: Mapping[str, Circuit], a
     policy = breakers.policy
     checked = {
         name: replace(circuit, opened_at=at)
-        if circuit.opened_at is None and _is_failing(policy, name, _list_recent_failures(circuit, policy, at))
+        # Enough failures, and of enough different sources for a scope that many share.
+        if circuit.opened_at is None
+        and len(recent := _list_recent_failures(circuit, policy, at)) >= policy.failures
+        and len(_collect_sources(recent)) >= _find_least_sources(policy, name)
         else circuit
         for name, circuit in touched.items()
     }
     others = {name: circuit for name, circuit in breakers.circuits.items() if name not in checked}
     # Empty circuits are dropped, so that memory does not grow with every scope that was ever named.
     return replace(breakers, circuits=others | {name: each for name, each in checked.items() if each != Circuit()})
-
-
-def _is_failing(policy: Policy, scope: str, recent: Sequence[Failure]) -> bool:
-    """Whether these failures open the circuit: enough of them, and by enough different sources for a scope that many share."""
-    return len(recent) >= policy.failures and len(_collect_sources(recent)) >= _find_least_sources(policy, scope)
 
 
 def _find_least_sources(policy: Policy, scope: str) -> int:

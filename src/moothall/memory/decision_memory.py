@@ -18,8 +18,8 @@ from moothall.domain.limits import Count, Share, validate_limits, validate_value
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import BadSetting
-from moothall.memory import breakers, commands, facts, threads, track_records
-from moothall.memory.breakers import CircuitView, SoloRequest, validate_policy
+from moothall.memory import breakers, facts, memory_state, threads, track_records
+from moothall.memory.breakers import CircuitView, SoloRequest, SoloVerdict, validate_policy
 from moothall.memory.decision_search import DecisionSearch
 from moothall.memory.memory_state import ImportNote, MemoryState, evolve
 from moothall.memory.register import Register
@@ -41,7 +41,7 @@ T = TypeVar("T")
 class _Recorded(Generic[T]):
     """The memory after a write, and its result; for a repeated one None, and what its first call stored of the result."""
 
-    book: MemoryState
+    state: MemoryState
     result: T | None
     earlier: str
 
@@ -72,18 +72,15 @@ class DecisionMemory:
         given = dict[str, facts.DecisionRecorded]()
         for fact in records:
             given.setdefault(fact.session, fact)
-        book = await self._register.append(lambda book: [fact for name, fact in given.items() if name not in book.decisions])
-        return [book.decisions[fact.session] for fact in records]
+        state = await self._register.append(lambda state: [fact for name, fact in given.items() if name not in state.decisions])
+        return [state.decisions[fact.session] for fact in records]
 
     async def note_import(self, session: str, source: str, *, is_adopted: bool) -> None:
-        await self._register.append(lambda book: [facts.ImportNoted(session=session, source=source, is_adopted=is_adopted)])
+        await self._register.append(lambda state: [facts.ImportNoted(session=session, source=source, is_adopted=is_adopted)])
 
     async def get_import(self, session: str) -> ImportNote | None:
         """Return when and from where a session was imported; None for one of this ledger's own."""
         return (await self._register.state()).imports.get(session)
-
-    async def has(self, decision: str) -> bool:
-        return decision in (await self._register.state()).decisions
 
     async def get(self, decision: str) -> RememberedDecision | None:
         """Return a decision with all its reviews."""
@@ -102,12 +99,12 @@ class DecisionMemory:
         """Return decisions, newest first, starting after `before` in that order; raises UnknownDecision."""
         validate_value("limit", limit, Count)
         validate_value("outcome", outcome, facts.Outcome | Literal["unreviewed"] | None)
-        book = await self._register.state()
+        state = await self._register.state()
         listed: list[RememberedDecision] = []
         # Numbers count from 1 in the order of recording, so number − 1 is the index of the decision itself.
-        end = len(book.order) if before is None else commands.get_decision(book, before).number - 1
-        for decision in reversed(book.order[:end]):
-            remembered = book.decisions[decision]
+        end = len(state.order) if before is None else memory_state.get_decision(state, before).number - 1
+        for decision in reversed(state.order[:end]):
+            remembered = state.decisions[decision]
             if (
                 (category is None or normalize_label(remembered.record.category) == normalize_label(category))
                 and (protocol is None or remembered.record.protocol == protocol)
@@ -138,8 +135,8 @@ class DecisionMemory:
 
     async def find_lineage(self, decision: str) -> Lineage:
         """Return what a decision was built on, and what was built on it; raises UnknownDecision."""
-        book = await self._register.state()
-        return track_records.build_lineage(commands.get_decision(book, decision).decision, book.decisions, book.children)
+        state = await self._register.state()
+        return track_records.build_lineage(memory_state.get_decision(state, decision).decision, state.decisions, state.children)
 
     # Outcomes
 
@@ -151,19 +148,19 @@ class DecisionMemory:
         Raises UnknownDecision, KeyReused, and BadSetting if outcome and choice contradict each other.
         """
         fact = facts.OutcomeReviewed(decision_id=decision, outcome=outcome, choice=choice, note=note, by=by)
-        call = commands.build_keyed_call("review", fact, key)
-        done = await self._record_once(call, lambda book: (None, commands.build_review_facts(book, fact)))
-        return done.book.decisions[decision]
+        call = memory_state.build_keyed_call("review", fact, key)
+        done = await self._record_once(call, lambda state: (None, memory_state.build_review_facts(state, fact)))
+        return done.state.decisions[decision]
 
     async def may_decide_alone(
         self, source: str, confidence: float, *, category: str = "", stakes: Stakes = "medium", tags: Sequence[str] = ()
-    ) -> commands.Permission:
+    ) -> SoloVerdict:
         """Return whether a source may decide this alone now, and who would review it if not; nothing is recorded (D-17)."""
         names = _list_names("tags", tags)
         ask = SoloRequest(source=source, confidence=confidence, category=category, stakes=stakes, tags=names)
         validate_limits(ask)
-        book = await self._register.state()
-        return commands.build_permission(book, ask, self._now(book))
+        state = await self._register.state()
+        return memory_state.build_permission(state, ask, self._now(state))
 
     # Obligations
 
@@ -172,9 +169,9 @@ class DecisionMemory:
     ) -> list[RememberedObligation]:
         """Return the obligations of one decision, or of all, the newest decision first (D-22); raises UnknownDecision."""
         validate_value("limit", limit, Count)
-        book = await self._register.state()
-        names = reversed(book.obliged) if decision is None else [commands.get_decision(book, decision).decision]
-        obligations = (each for name in names for each in list_obligations(book.decisions[name]))
+        state = await self._register.state()
+        names = reversed(state.obliged) if decision is None else [memory_state.get_decision(state, decision).decision]
+        obligations = (each for name in names for each in list_obligations(state.decisions[name]))
         return list(islice((each for each in obligations if not only_open or each.state == "open"), limit))
 
     async def settle_obligation(
@@ -185,11 +182,11 @@ class DecisionMemory:
         Raises UnknownDecision, KeyReused, and BadSetting for a number that the decision does not have.
         """
         fact = facts.ObligationSettled(decision_id=decision, number=number, state=state, note=note, by=by)
-        call = commands.build_keyed_call("settle_obligation", fact, key)
+        call = memory_state.build_keyed_call("settle_obligation", fact, key)
         done = await self._record_once(
-            call, lambda book: (None, build_obligation_facts(commands.get_decision(book, decision), fact))
+            call, lambda state: (None, build_obligation_facts(memory_state.get_decision(state, decision), fact))
         )
-        return list_obligations(done.book.decisions[decision])[number - 1]
+        return list_obligations(done.state.decisions[decision])[number - 1]
 
     async def decide_alone(
         self,
@@ -206,7 +203,7 @@ class DecisionMemory:
         deliberation: str = "",
         reviewers: Sequence[str] = (),
         via: str = "",
-    ) -> commands.SoloResult:
+    ) -> memory_state.SoloResult:
         """Decide alone, or get the reasons why not; both are recorded (D-17).
 
         `deliberation` is the session that decides instead if necessary, `reviewers` are those whom the caller wants there, `via`
@@ -232,31 +229,31 @@ class DecisionMemory:
             parse_session_id(deliberation)
         # Whom else to ask is no part of the decision, yet other reviewers under the same key are other words.
         words = (topic, decided, wanted.confidence, category, stakes, wanted.tags, wanted.built_on, tuple(reviewers))
-        call = commands.KeyedCall(call="decide_alone", by=source, key=key, words=words)
+        call = memory_state.KeyedCall(call="decide_alone", by=source, key=key, words=words)
         done = await self._record_once(
-            call, lambda book: commands.build_solo_facts(book, wanted, deliberation, self._now(book), reviewers)
+            call, lambda state: memory_state.build_solo_facts(state, wanted, deliberation, self._now(state), reviewers)
         )
         # A repeated call finds its first result in the memory.
-        return done.result or commands.build_solo_facts(done.book, wanted, deliberation, self._now(done.book))[0]
+        return done.result or memory_state.build_solo_facts(done.state, wanted, deliberation, self._now(done.state))[0]
 
     # Trust
 
     async def compute_standings(self, names: Sequence[str], category: str = "") -> dict[str, SourceStanding]:
         """Return what the votes of each of these sources count by."""
-        book = await self._register.state()
+        state = await self._register.state()
         return {
-            name: track_records.compute_standing(track_records.collect_scores(name, book.list_reviewed(name)), category)
+            name: track_records.compute_standing(track_records.collect_scores(name, state.list_reviewed(name)), category)
             for name in names
         }
 
     async def sources(self) -> list[SourceTrust]:
         """Return the record of every source that has one, by name."""
-        book = await self._register.state()
+        state = await self._register.state()
         records = (
             track_records.build_source_trust(
-                name, track_records.collect_scores(name, book.list_reviewed(name)), book.quoted.get(name, (0, 0))
+                name, track_records.collect_scores(name, state.list_reviewed(name)), state.quoted.get(name, (0, 0))
             )
-            for name in sorted(book.reviewed.keys() | book.quoted.keys())
+            for name in sorted(state.reviewed.keys() | state.quoted.keys())
         )
         return [record for record in records if record.cases or record.quotations]
 
@@ -271,8 +268,8 @@ class DecisionMemory:
 
     async def pair_correlations(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[int, float | None]]:
         """Return, for all pairs of these sources, how many scored cases they share, and the correlation of their errors."""
-        book = await self._register.state()
-        scored = {name: track_records.collect_scores(name, book.list_reviewed(name)) for name in dict.fromkeys(names)}
+        state = await self._register.state()
+        scored = {name: track_records.collect_scores(name, state.list_reviewed(name)) for name in dict.fromkeys(names)}
         pairs = combinations(scored, 2)
         return {(one, other): track_records.compute_pair_correlation(scored[one], scored[other]) for one, other in pairs}
 
@@ -290,9 +287,9 @@ class DecisionMemory:
         """Create a thread, by default named `thread-N`. The same name and title again is the same thread; raises KeyReused."""
         wanted = facts.ThreadCreated(thread=thread, title=title, category=category, by=by)
         validate_limits(wanted)
-        call = commands.KeyedCall(call="create_thread", by=by, key=key, words=(title, category, thread))
-        done = await self._record_once(call, lambda book: commands.build_thread_facts(book, wanted), describe=str)
-        return threads.build_thread_view(done.book.threads.threads[done.result or done.earlier], done.book.decisions)
+        call = memory_state.KeyedCall(call="create_thread", by=by, key=key, words=(title, category, thread))
+        done = await self._record_once(call, lambda state: memory_state.build_thread_facts(state, wanted), describe=str)
+        return threads.build_thread_view(done.state.threads.threads[done.result or done.earlier], done.state.decisions)
 
     async def join_thread(self, thread: str, decision: str) -> ThreadView:
         """Add a session to a thread, while it runs or later; raises UnknownThread."""
@@ -308,23 +305,23 @@ class DecisionMemory:
         validate_limits(visited)
         active = facts.ThreadStatusSet(thread=thread, status="active", by=seat)
 
-        def choose_visit(book: MemoryState) -> tuple[ThreadCatchUp, Sequence[Fact]]:
-            current = commands.get_thread(book, thread)
+        def choose_visit(state: MemoryState) -> tuple[ThreadCatchUp, Sequence[Fact]]:
+            current = memory_state.get_thread(state, thread)
             # Built from the state before the visit: afterwards nothing would count as missed.
-            catch_up = threads.build_catch_up(current, seat, book.decisions)
+            catch_up = threads.build_catch_up(current, seat, state.decisions)
             return catch_up, (active, visited) if current.status == "paused" else (visited,)
 
-        call = commands.KeyedCall(call="resume_thread", by=seat, key=key, words=(thread,))
-        done = await self._record_once(call, choose_visit, describe=commands.describe_catch_up)
-        current = commands.get_thread(done.book, thread)
+        call = memory_state.KeyedCall(call="resume_thread", by=seat, key=key, words=(thread,))
+        done = await self._record_once(call, choose_visit, describe=memory_state.describe_catch_up)
+        current = memory_state.get_thread(done.state, thread)
         if done.result is None:
-            return commands.rebuild_catch_up(done.book, current, seat, done.earlier)
-        return replace(done.result, view=threads.build_thread_view(current, done.book.decisions))
+            return memory_state.rebuild_catch_up(done.state, current, seat, done.earlier)
+        return replace(done.result, view=threads.build_thread_view(current, done.state.decisions))
 
     async def thread_status(self, thread: str) -> ThreadView:
         """Return the current state of a thread; raises UnknownThread."""
-        book = await self._register.state()
-        return threads.build_thread_view(commands.get_thread(book, thread), book.decisions)
+        state = await self._register.state()
+        return threads.build_thread_view(memory_state.get_thread(state, thread), state.decisions)
 
     async def set_thread_status(
         self, thread: str, status: facts.ThreadStatus, *, note: str = "", by: str = "", key: str = ""
@@ -349,35 +346,35 @@ class DecisionMemory:
         """Record that a question is answered; raises BadSetting if the thread has no such number."""
         fact = facts.ThreadQuestionSettled(thread=thread, number=number, by=by)
         return await self._record_in_thread(
-            "settle_question", fact, key, lambda current: commands.is_question_settled(current, number)
+            "settle_question", fact, key, lambda current: memory_state.is_question_settled(current, number)
         )
 
     async def threads(self) -> list[ThreadView]:
         """Return all threads, the one that changed last first."""
-        book = await self._register.state()
-        views = [threads.build_thread_view(thread, book.decisions) for thread in book.threads.threads.values()]
+        state = await self._register.state()
+        views = [threads.build_thread_view(thread, state.decisions) for thread in state.threads.threads.values()]
         return sorted(views, key=lambda view: view.changed_at, reverse=True)
 
     # Circuit breakers
 
     async def breakers(self) -> tuple[CircuitView, ...]:
         """Return every circuit that is not closed or counts a failure."""
-        book = await self._register.state()
-        return breakers.list_circuit_views(book.breakers, self._now(book))
+        state = await self._register.state()
+        return breakers.list_circuit_views(state.breakers, self._now(state))
 
     async def circuit(self, scope: str) -> CircuitView:
         """Return the state of a scope's circuit; raises BadSetting for an unknown kind of scope."""
         name = breakers.parse_scope(scope)
-        book = await self._register.state()
-        return breakers.build_circuit_view(book.breakers, name, self._now(book))
+        state = await self._register.state()
+        return breakers.build_circuit_view(state.breakers, name, self._now(state))
 
     async def reset_circuit(self, scope: str, *, by: str = "", note: str = "", key: str = "") -> CircuitView:
         """Close a circuit by hand and forget its failures; an unknown one is left unchanged."""
         name = breakers.parse_scope(scope)
         fact = facts.CircuitReset(scope=name, by=by, note=note)
-        call = commands.build_keyed_call("reset_circuit", fact, key)
-        done = await self._record_once(call, lambda book: (None, (fact,) if name in book.breakers.circuits else ()))
-        return breakers.build_circuit_view(done.book.breakers, name, self._now(done.book))
+        call = memory_state.build_keyed_call("reset_circuit", fact, key)
+        done = await self._record_once(call, lambda state: (None, (fact,) if name in state.breakers.circuits else ()))
+        return breakers.build_circuit_view(done.state.breakers, name, self._now(done.state))
 
     async def change_policy(self, changes: Mapping[str, Any], *, by: str = "", key: str = "") -> facts.Policy:
         """Change these rules from now on, by the names of their fields; the others stay. Raises BadSetting, KeyReused."""
@@ -386,18 +383,18 @@ class DecisionMemory:
             raise BadSetting(f"the policy has no {unknown[0][:100]!r}; it has: {', '.join(known)}")
         validate_value("by", by, facts.Name)
 
-        def choose(book: MemoryState) -> tuple[None, Sequence[Fact]]:
-            policy = validate_policy(replace(book.breakers.policy, **changes))
-            return None, () if policy == book.breakers.policy else (facts.PolicySet(policy=policy, by=by),)
+        def choose(state: MemoryState) -> tuple[None, Sequence[Fact]]:
+            policy = validate_policy(replace(state.breakers.policy, **changes))
+            return None, () if policy == state.breakers.policy else (facts.PolicySet(policy=policy, by=by),)
 
-        call = commands.KeyedCall(call="change_policy", by=by, key=key, words=tuple(sorted(changes.items())))
-        return (await self._record_once(call, choose)).book.breakers.policy
+        call = memory_state.KeyedCall(call="change_policy", by=by, key=key, words=tuple(sorted(changes.items())))
+        return (await self._record_once(call, choose)).state.breakers.policy
 
-    async def use_key(self, call: commands.KeyedCall, result: str = "") -> None:
+    async def use_key(self, call: memory_state.KeyedCall, result: str = "") -> None:
         """Take a key for a write that is recorded elsewhere, with what its first call returned; raises KeyReused."""
-        await self._record_once(call, lambda book: (result, ()), describe=str)
+        await self._record_once(call, lambda state: (result, ()), describe=str)
 
-    async def perform_once(self, call: commands.KeyedCall, work: Callable[[], Awaitable[str]]) -> str:
+    async def perform_once(self, call: memory_state.KeyedCall, work: Callable[[], Awaitable[str]]) -> str:
         """Do what is recorded elsewhere, unless an earlier try with this key did; returns what the first one returned."""
         # Two tries at once: the second waits here for the result of the first.
         async with self._tries.setdefault((call.call, call.by, call.key or call.digest), asyncio.Lock()):
@@ -408,9 +405,9 @@ class DecisionMemory:
                 await self.use_key(call, result)
             return result
 
-    async def find_keyed_result(self, call: commands.KeyedCall) -> str | None:
+    async def find_keyed_result(self, call: memory_state.KeyedCall) -> str | None:
         """Return what the first call with this key returned, None if there was none; raises KeyReused for other words."""
-        earlier = commands.find_earlier_use(await self._register.state(), call)
+        earlier = memory_state.find_earlier_use(await self._register.state(), call)
         return None if earlier is None else earlier.result
 
     async def policy(self) -> facts.Policy:
@@ -418,14 +415,14 @@ class DecisionMemory:
 
     # Helpers
 
-    def _now(self, book: MemoryState) -> datetime:
+    def _now(self, state: MemoryState) -> datetime:
         """Return the time, never before the last entry."""
         now = self._clock.now()
-        return now if book.at is None else max(now, book.at)
+        return now if state.at is None else max(now, state.at)
 
     async def _record_once(
         self,
-        call: commands.KeyedCall,
+        call: memory_state.KeyedCall,
         choose: Callable[[MemoryState], tuple[T, Sequence[Fact]]],
         *,
         describe: Callable[[T], str] = lambda result: "",
@@ -438,30 +435,30 @@ class DecisionMemory:
         results: list[T | None] = []
         earlier: list[str] = [""]
 
-        def choose_facts(book: MemoryState) -> Sequence[Fact]:
-            before = commands.find_earlier_use(book, call)
+        def choose_facts(state: MemoryState) -> Sequence[Fact]:
+            before = memory_state.find_earlier_use(state, call)
             if before is not None:
                 results.append(None)
                 earlier.append(before.result)
                 return ()
-            result, chosen = choose(book)
+            result, chosen = choose(state)
             results.append(result)
             used = facts.KeyUsed(call=call.call, by=call.by, key=call.key, digest=call.digest, result=describe(result))
             return (*chosen, used) if call.key else chosen
 
-        book = await self._register.append(choose_facts)
+        state = await self._register.append(choose_facts)
         # `choose` runs again after every lost append race: only the last result belongs to what was written.
-        return _Recorded(book=book, result=results[-1], earlier=earlier[-1])
+        return _Recorded(state=state, result=results[-1], earlier=earlier[-1])
 
     async def _record_in_thread(
         self, name: str, fact: facts.ThreadFact, key: str, is_recorded: Callable[[Thread], bool]
     ) -> ThreadView:
         """Append a fact about a thread, unless the thread as it is says the same already."""
         done = await self._record_once(
-            commands.build_keyed_call(name, fact, key),
-            lambda book: (None, () if is_recorded(commands.get_thread(book, fact.thread)) else (fact,)),
+            memory_state.build_keyed_call(name, fact, key),
+            lambda state: (None, () if is_recorded(memory_state.get_thread(state, fact.thread)) else (fact,)),
         )
-        return threads.build_thread_view(done.book.threads.threads[fact.thread], done.book.decisions)
+        return threads.build_thread_view(done.state.threads.threads[fact.thread], done.state.decisions)
 
 
 def _list_names(what: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -264,7 +264,7 @@ class SearchIndex:
 
     def rank_by_query(
         self, query: str, limit: int, allowed: Callable[[int], bool], likeness: Sequence[float] | None = None
-    ) -> "Ranking":
+    ) -> Ranking:
         """Return the allowed documents that contain any term of the query or mean much the same, best first.
 
         `likeness` is that of the query's meaning to each document's topic, in the order of adding.
@@ -274,20 +274,20 @@ class SearchIndex:
         # Where words answer the query, what merely sounds related is not wanted beside it.
         least = SAME_QUESTION if max(scores.values(), default=0.0) >= ANSWERED else RELATED
         _add_meaning(scores, likeness or (), lambda cosine: cosine >= least)
-        return _rank_documents(scores, _list_terms(looked_for, alternatives), limit, allowed)
+        return _rank_documents(scores, looked_for, alternatives, limit, allowed)
 
     def rank_by_topic(
         self, topic: str, limit: int, allowed: Callable[[int], bool], likeness: Sequence[float] | None = None
-    ) -> "Ranking":
+    ) -> Ranking:
         """Return documents on a similar topic, best first: whose headline contains enough of its terms, or means the same."""
         looked_for, alternatives = extract_query_terms(topic), find_alternatives(topic)
         covered = self._compute_coverage(looked_for, alternatives)
         shares = self._compute_shares(looked_for, alternatives)
         scores = {number: share for number, share in shares.items() if covered.get(number, 0.0) >= ALIKE}
         _add_meaning(scores, likeness or (), lambda cosine: cosine >= SAME_QUESTION)
-        return _rank_documents(scores, _list_terms(looked_for, alternatives), limit, allowed)
+        return _rank_documents(scores, looked_for, alternatives, limit, allowed)
 
-    def dump(self) -> "IndexDump":
+    def dump(self) -> IndexDump:
         """Return all that the index has computed, without the documents."""
         joined = array("Q")
         for held in self._postings.values():
@@ -296,7 +296,7 @@ class SearchIndex:
         return IndexDump(lengths=list(self._lengths), terms=list(self._postings), counts=counts, postings=joined)
 
     @classmethod
-    def restore(cls, dump: "IndexDump", documents: int) -> "SearchIndex":
+    def restore(cls, dump: IndexDump, documents: int) -> "SearchIndex":
         """Return the index of so many documents that was dumped, without them. Raises ValueError if it does not fit."""
         if len(dump.lengths) != documents or len(dump.terms) != len(dump.counts) or sum(dump.counts) != len(dump.postings):
             raise ValueError("the parts of the index do not fit together")
@@ -378,11 +378,14 @@ class SearchIndex:
         return numbers
 
 
-def _rank_documents(scores: dict[int, float], terms: frozenset[str], limit: int, allowed: Callable[[int], bool]) -> "Ranking":
+def _rank_documents(
+    scores: dict[int, float], terms: Sequence[str], others: Sequence[Alternatives], limit: int, allowed: Callable[[int], bool]
+) -> Ranking:
     fitting = (number for number in scores if allowed(number))
     # The number breaks ties: among equal scores the newest decision comes first.
     best = heapq.nlargest(limit, fitting, key=lambda number: (scores[number], number))
-    return Ranking(ranked=[(number, scores[number]) for number in best], terms=terms)
+    around = frozenset((*terms, *(term for word in others for phrase in word.others for term in phrase)))
+    return Ranking(ranked=[(number, scores[number]) for number in best], terms=around)
 
 
 def build_hit(document: Document, score: float, terms: Collection[str]) -> SearchHit:
@@ -398,11 +401,6 @@ def _add_meaning(scores: dict[int, float], likeness: Sequence[float], is_enough:
     for number, cosine in enumerate(likeness):
         if number in scores or is_enough(cosine):
             scores[number] = scores.get(number, 0.0) + min(1.0, max(0.0, (cosine - UNRELATED) / (EQUAL - UNRELATED)))
-
-
-def _list_terms(looked_for: Sequence[str], alternatives: Sequence[Alternatives]) -> frozenset[str]:
-    """Return every term that a snippet may stand around."""
-    return frozenset((*looked_for, *(term for word in alternatives for terms in word.others for term in terms)))
 
 
 class Snippet(NamedTuple):

@@ -126,7 +126,12 @@ def evolve(threads: Threads, entry: Entry) -> None:
             _apply_join(threads, entry, thread, decision)
         case facts.DecisionRecorded() as fact:
             _apply_join(threads, entry, fact.thread, fact.session)
-            _apply_decision(threads, entry, fact)
+            decided = _build_event(entry, "decided", text=fact.text or "", decision=fact.session)
+            _add_event_to_threads(threads, fact.session, decided)
+            # The questions that the session left open become open in its threads.
+            for name in threads.belongs.get(fact.session, ()):
+                for question in fact.open_questions:
+                    _add_question(threads.threads[name], entry, question, fact.session)
         case facts.OutcomeReviewed() as fact:
             happened = _build_event(entry, "reviewed", text=fact.outcome, by=fact.by, decision=fact.decision_id)
             _add_event_to_threads(threads, fact.decision_id, happened)
@@ -207,15 +212,6 @@ def _apply_join(threads: Threads, entry: Entry, name: str, decision: str) -> Non
         thread.decisions[decision] = None
         thread.happenings.append(_build_event(entry, "joined", decision=decision))
         threads.belongs[decision] = (*threads.belongs.get(decision, ()), name)
-
-
-def _apply_decision(threads: Threads, entry: Entry, fact: facts.DecisionRecorded) -> None:
-    """Record the end of a session: the questions that it left open become open in its threads."""
-    happened = _build_event(entry, "decided", text=fact.text or "", decision=fact.session)
-    _add_event_to_threads(threads, fact.session, happened)
-    for name in threads.belongs.get(fact.session, ()):
-        for question in fact.open_questions:
-            _add_question(threads.threads[name], entry, question, fact.session)
 
 
 def _add_question(thread: Thread, entry: Entry, text: str, by: str) -> None:

@@ -299,6 +299,7 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
     group = Share(right=sum(case.is_right for case in compared), of=len(compared))
     # The mean per case and not over all members: a large group must not outweigh a small one.
     members = Share(right=sum(sum(case.known) / len(case.known) for case in compared), of=len(compared))
+    wrong = members.of - members.right
     return Amplification(
         protocol=protocol,
         cases=len(decided),
@@ -312,17 +313,11 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
         majority=Share(right=sum(case.majority is True for case in with_majority), of=len(with_majority)),
         corrections=sum(case.is_right and case.majority is False for case in cases),
         subversions=sum(not case.is_right and case.majority is True for case in cases),
-        amplification=_compute_ratio(group, members),
+        # Both cover the same number of cases, so the quotient of the error counts equals that of the error rates.
+        amplification=(group.of - group.right) / wrong if wrong > 1e-9 else None,
         cases_blank=sum(case.blank == len(case.members) for case in cases),
         members_blank=sum(case.blank for case in cases),
     )
-
-
-def _compute_ratio(group: Share, members: Share) -> float | None:
-    """Return the group's errors divided by its members'."""
-    wrong = members.of - members.right
-    # Both cover the same number of cases, so the quotient of the error counts equals that of the error rates.
-    return (group.of - group.right) / wrong if wrong > 1e-9 else None
 
 
 def _build_case(remembered: RememberedDecision) -> _Case:

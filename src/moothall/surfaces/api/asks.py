@@ -212,7 +212,7 @@ async def _end_once(
 ) -> WrittenOut:
     """End a session, unless the key says that it was ended by an earlier try of this call; the entry that does."""
     # Imported here: it brings the rules of decision memory, which few commands of the terminal need.
-    from moothall.memory.commands import KeyedCall
+    from moothall.memory.memory_state import KeyedCall
 
     keyed = KeyedCall(call=name, by=call.caller.name, key=key, words=words)
     seq = await call.moot.memory.perform_once(keyed, end)

@@ -109,18 +109,17 @@ async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
     from moothall.app.solo_decisions import SoloDecision, SoloDecisions, list_reviewers
 
     wanted = SoloDecision(topic="", decision="", **_list_terms(params, agent))
-    permission = await SoloDecisions(call.moot, call.deliberations).ask(wanted)
-    verdict = permission.verdict
+    verdict = await SoloDecisions(call.moot, call.deliberations).ask(wanted)
     why = ", ".join((*verdict.scopes, *verdict.rules))
     return MayOut(
         agent=agent,
-        allowed=permission.is_allowed,
+        allowed=verdict.is_allowed,
         open_circuits=list(verdict.scopes),
         rules=list(verdict.rules),
         probe_for=list(verdict.probes),
-        reviewers=list(list_reviewers(permission)),
+        reviewers=list(list_reviewers(verdict)),
         note=f"{agent!r} may decide this alone. Nothing was recorded; next: record_decision."
-        if permission.is_allowed
+        if verdict.is_allowed
         else f"{agent!r} may not decide this alone ({why}). Nothing was recorded; record_decision would open a deliberation.",
     )
 

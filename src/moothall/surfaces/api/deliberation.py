@@ -18,7 +18,7 @@ from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadRoster, NotAllowed, SessionClosed, WorldError
-from moothall.memory.commands import KeyedCall
+from moothall.memory.memory_state import KeyedCall
 from moothall.ports.plugin import AnyPlugin
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.council.motions import list_challenges

@@ -12,7 +12,7 @@ from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import name_field
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import NotAllowed
-from moothall.memory.commands import KeyedCall
+from moothall.memory.memory_state import KeyedCall
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api import fields
