@@ -13,7 +13,7 @@ from tests.integration.test_session_views import Rpc, hold_demos, in_memory, ope
 
 from moothall.app.moot import Moot
 from moothall.errors import BadAnswer, BadSetting, KeyReused, NotAllowed, UnknownAsk, UnknownSeat
-from moothall.surfaces.api.page_export import PARTS_AT_ONCE, export_text, stream_page
+from moothall.surfaces.api.page import PARTS_AT_ONCE, export_text, stream_page
 from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
 
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=alert(1)> \u202egnp.exe \u2028"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from moothall.surfaces.api import page_export
+from moothall.surfaces.api import page
 
 
 def build_history(stops: int) -> list[dict[str, Any]]:
@@ -13,19 +13,19 @@ def build_history(stops: int) -> list[dict[str, Any]]:
 
 
 def limit_history(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(page_export, "MAX_HISTORY", size)
+    monkeypatch.setattr(page, "MAX_HISTORY", size)
 
 
 def test_a_history_of_just_the_size_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     history = build_history(4)
     limit_history(monkeypatch, len(json.dumps(history)))
-    assert page_export._thin_out(history) == history
+    assert page._thin_out(history) == history
 
 
 def test_one_that_is_longer_by_a_character_joins_every_two_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     history = build_history(4)
     limit_history(monkeypatch, len(json.dumps(history)) - 1)
-    thinned = page_export._thin_out(history)
+    thinned = page._thin_out(history)
     places = {change["at"]: [place for place, _ in change["timeline"]["items"]] for change in thinned}
     assert places == {2: [0, 1], 4: [2, 3]}
 
@@ -33,6 +33,6 @@ def test_one_that_is_longer_by_a_character_joins_every_two_stops(monkeypatch: py
 def test_two_stops_that_are_too_long_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     history = build_history(2)
     limit_history(monkeypatch, len(json.dumps(history)))
-    assert page_export._thin_out(history) == history
+    assert page._thin_out(history) == history
     limit_history(monkeypatch, len(json.dumps(history)) - 1)
-    assert page_export._thin_out(history) == []
+    assert page._thin_out(history) == []

@@ -26,7 +26,7 @@ from moothall.reports.plain_text import format_cell, quote_markdown, render_bloc
 from moothall.reports.sections import describe_shared
 from moothall.reports.wording import SpokenLine, format_parking
 from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, Question, digest_request
-from moothall.surfaces.api.decision_schema import AnswerShape
+from moothall.surfaces.api.decisions import AnswerShape
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.api.method import Call
 
@@ -107,7 +107,8 @@ async def find_or_open_meeting(
             await call.context.run_shielded(_open_meeting(call, chat, model, question, attempt, seats=seats))
             return ChatMeeting(session=session, opened_at=await _load_opening_time(call, session), had_ended=False)
         opened_at = await _load_opening_time(call, session)
-        if key and not _is_same(snapshot, question):
+        opened = snapshot.session_state.opened
+        if key and (opened.topic, opened.subject.given) != (question.text, _build_context(question)):
             raise KeyReused(f"the Idempotency-Key {key[:100]!r} was used for another question; use a new key")
         is_old = snapshot.is_closed and datetime.now(UTC) - opened_at > RESUMABLE_FOR
         if not is_old and not isinstance(snapshot.session_state.closed, SessionCancelled):
@@ -135,11 +136,6 @@ async def _open_meeting(
     if chat.seed is not None:
         options["seed"] = chat.seed % 2**31
     await call.deliberations.open(question.text, key=key, by=call.caller.name, **options)
-
-
-def _is_same(snapshot: Snapshot, question: Question) -> bool:
-    opened = snapshot.session_state.opened
-    return (opened.topic, opened.subject.given) == (question.text, _build_context(question))
 
 
 def _build_context(question: Question) -> tuple[ContextFile, ...]:

@@ -21,7 +21,7 @@ from moothall.domain.safe_text import fix_surrogates, one_line, quote_lines
 from moothall.domain.topic import MAX_TOPIC_LENGTH, ContextFile
 from moothall.errors import BadSetting, MissingExtra
 from moothall.locale.catalogues import CHAT, LANGUAGE
-from moothall.surfaces.api.decision_schema import AnswerShape, parse_answer_shape
+from moothall.surfaces.api.decisions import AnswerShape, parse_answer_shape
 
 PREFIX: Final = "moot/"
 DEFAULT_PROTOCOL: Final = "persona"
@@ -150,16 +150,12 @@ def parse_chat_request(body: bytes) -> ChatRequest:
         chat = ChatRequest.model_validate(given)
     except ValidationError as cause:
         raise ChatRefused(400, explain_validation_error(cause), param=find_fault(cause)) from cause
-    _refuse_unsupported(chat)
-    return chat
-
-
-def _refuse_unsupported(chat: ChatRequest) -> None:
     if chat.n is not None and chat.n != 1:
         raise ChatRefused(400, f"n = {chat.n}; a meeting makes one decision: leave n out, or set it to 1", param="n")
     if chat.tool_choice not in (None, "auto", "none") and find_answer_tool(chat) is None:
         message = "Moot calls no tools, but one that takes the fields of a decision; name that one, or leave tool_choice out"
         raise ChatRefused(400, message, param="tool_choice")
+    return chat
 
 
 def find_answer_tool(chat: ChatRequest) -> dict[str, Any] | None:
@@ -231,17 +227,14 @@ def read_question(chat: ChatRequest) -> Question:
         raise ChatRefused(400, "the last message of the user is empty; write a question", param=place)
     language = detect_language(text)
     if len(text) > MAX_TOPIC_LENGTH:
-        files.append(ContextFile(name=CHAT[language].whole_question, text=text))
-        text = _shorten_question(text, language)
+        # Both ends of a long question stay: clients put documents before it, or after it.
+        name = CHAT[language].whole_question
+        files.append(ContextFile(name=name, text=text))
+        begin, end = text[:QUESTION_END].rstrip(), text[-QUESTION_END:].lstrip()
+        text = f"{begin}\n\n{CHAT[language].shortened.format(name=name)}\n\n{end}"
     others = [*chat.messages[:asked], *chat.messages[asked + 1 :]]
     conversation = _format_conversation(others, language)
     return Question(text=text, language=language, conversation=conversation, files=tuple(files), shape=_read_answer_shape(chat))
-
-
-def _shorten_question(text: str, language: Language) -> str:
-    """Both ends of a long question: clients put documents before it, or after it. The whole of it is given as a file."""
-    begin, end = text[:QUESTION_END].rstrip(), text[-QUESTION_END:].lstrip()
-    return f"{begin}\n\n{CHAT[language].shortened.format(name=CHAT[language].whole_question)}\n\n{end}"
 
 
 def _is_file(part: dict[str, Any]) -> bool:
@@ -282,7 +275,8 @@ def _list_parts(message: ChatMessage) -> list[dict[str, Any]]:
 def _format_conversation(messages: Sequence[ChatMessage], language: Language) -> str:
     """The messages, each quoted under who wrote it: the client's instructions, then the newest that there is room for."""
     words = CHAT[language]
-    lines = [(_name_role(each.role), text) for each in messages if (text := read_text(each, language))]
+    roles = {**{name: name for name in words.roles}, "developer": "system", "function": "tool"}
+    lines = [(roles.get(each.role, "user"), text) for each in messages if (text := read_text(each, language))]
     rules = [_quote_message(role, text, language) for role, text in lines if role == "system"]
     talk = [_quote_message(role, text, language) for role, text in lines if role != "system"]
     room, first = MAX_CONVERSATION_LENGTH - sum(map(len, rules)), len(talk)
@@ -291,10 +285,6 @@ def _format_conversation(messages: Sequence[ChatMessage], language: Language) ->
         room -= len(talk[first])
     left_out = [words.left_out.format(count=first)] if first else []
     return "\n".join([*(rule[:MAX_CONVERSATION_LENGTH] for rule in rules), *left_out, *talk[first:]])
-
-
-def _name_role(role: str) -> str:
-    return {"developer": "system", "function": "tool"}.get(role, role if role in CHAT["en"].roles else "user")
 
 
 def _quote_message(role: str, text: str, language: Language) -> str:

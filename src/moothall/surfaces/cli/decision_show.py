@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from moothall.domain.safe_text import one_line
-from moothall.surfaces.api.decision_trace import METHODS, DecisionTraceOut
+from moothall.surfaces.api.decisions import METHODS, DecisionTraceOut
 from moothall.surfaces.cli.memory import format_decision, format_obligation
 from moothall.surfaces.cli.operations import Command
 

@@ -61,7 +61,7 @@ def _stream_form(moot: Moot, session: str, form: str, apart: tuple[str, ...], *,
         return (out.localize_times(part) async for part in moot.stream_export(session, form))
     if form in {"jsonl", "minutes"}:
         return moot.stream_export(session, form)
-    from moothall.surfaces.api.page_export import stream_text
+    from moothall.surfaces.api.page import stream_text
 
     return stream_text(moot, session, form)
 

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from moothall.app.conferences.project import (
     find_project_root,
     read_guide,
 )
-from moothall.app.conferences.status import Blocked
+from moothall.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
 from moothall.app.conferences.unattended import Relay
 from moothall.app.panels import resolve_platform_path
 from moothall.app.session_options import Options
@@ -28,20 +29,19 @@ from moothall.errors import BadRoster, BadSetting
 from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, SESSION_COMMAND
 from moothall.locale.texts import list_languages
 from moothall.protocols.roundtable.facts import MODERATOR
-from moothall.protocols.roundtable.files import MINUTES
+from moothall.protocols.roundtable.files import MINUTES, TurnFile, extract_notes, list_notes
 from moothall.protocols.roundtable.rules import RULES
+from moothall.protocols.roundtable.sections import name_minutes_sections
 from moothall.surfaces.api.method import Call
 from moothall.surfaces.api.roundtable import (
     METHODS,
     CheckedOut,
     ConferenceInputOut,
-    JoinedOut,
     RepairedOut,
     SaidOut,
     build_conference_out,
 )
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli import roundtable_output as shown
 from moothall.surfaces.cli.main import LazyGroup, guess_language
 from moothall.surfaces.cli.operations import Command, call_command, call_here, perform, read_dash
 from moothall.surfaces.cli.options import Duration, HoldOptions, WaitCommand, session_options
@@ -137,7 +137,7 @@ def new(
         if hold.dry_run:
             return build_plan_result(call.moot, await project.plan_conference(name, topic, **wanted))
         status = await project.create_conference(name, topic, **wanted)
-        lines = [f"{project.table / name}", shown.format_next(status)]
+        lines = [f"{project.table / name}", _format_next(status)]
         return CommandResult(json=build_conference_out(call, name, status), lines=lines)
 
     output.run_and_print(lambda: call_here(work, folder), as_json=hold.as_json)
@@ -180,32 +180,23 @@ async def status(call: Call, name: str | None) -> CommandResult:
     moot roundtable status
     moot roundtable status cache
     """
-    if name is None:
-        return await _list_conferences(call)
-    result = await perform(METHODS["moot.conferenceStatus"], call, {"conference": name})
-    return CommandResult(
-        json=result, lines=shown.list_status_lines(result.state), code=output.FAILED if result.damage else output.DONE
-    )
-
-
-async def _list_conferences(call: Call) -> CommandResult:
+    if name is not None:
+        one = await perform(METHODS["moot.conferenceStatus"], call, {"conference": name})
+        return CommandResult(json=one, lines=_list_status_lines(one.state), code=output.FAILED if one.damage else output.DONE)
     result = await perform(METHODS["moot.listConferences"], call, {})
-    lines = [f"{each.conference}: {shown.format_standing(each.state)}" for each in result.conferences]
-    lines += [strip_control(f"{name}: {why}") for name, why in result.unreadable.items()]
+    lines = [f"{each.conference}: {_format_standing(each.state)}" for each in result.conferences]
+    lines += [strip_control(f"{conference}: {why}") for conference, why in result.unreadable.items()]
     none = f"no conference in {call.context.root / TABLE}; start one: moot roundtable new NAME TOPIC --role NAME --role NAME"
     return CommandResult(json=result, lines=lines or [none])
-
-
-def _find_join_code(joined: JoinedOut) -> int:
-    waiting = output.UNDECIDED if joined.status == "closed" else output.WAITING
-    return output.DONE if joined.is_your_turn else waiting
 
 
 _add_command(
     "join",
     "moot.joinConference",
-    show=lambda joined: [strip_control(shown.format_briefing(joined.briefing))],
-    exit_code=_find_join_code,
+    show=lambda joined: [strip_control(_format_briefing(joined.briefing))],
+    exit_code=lambda joined: (
+        output.DONE if joined.is_your_turn else (output.UNDECIDED if joined.status == "closed" else output.WAITING)
+    ),
     help="""Print what ROLE should read now: the agenda, its prompt and the last three speeches.
 
 Exit code 0: it is the role's turn; 3: it is another role's turn; 4: the conference is over.""",
@@ -235,17 +226,20 @@ async def say(call: Call, *, name: str, file: Any, role: str, key: str) -> Comma
     try:
         said = await _say(call, name, role, file, key)
     except Blocked as blocked:
-        return shown.describe_blocked(blocked)
+        return _describe_blocked(blocked)
     if said.message:
         return CommandResult(json=said, lines=[Note(said.message)], code=output.WAITING)
     given, missing = said.accepted, said.missing_sections
     notes = [Note(ROUNDTABLE_PROMPT[given.language].no_section.format(sections=", ".join(missing)))] if missing else []
-    return CommandResult(json=said, lines=[f"{name}/{given.file}", *notes, *shown.list_turn_lines(given.turn, given.language)])
+    return CommandResult(json=said, lines=[f"{name}/{given.file}", *notes, *_list_turn_lines(given.turn, given.language)])
 
 
 async def _say(call: Call, name: str, role: str, file: Any, key: str = "") -> SaidOut:
     """Give a role's speech, or the minutes; raises Blocked."""
-    given = {"conference": name, "role": role, "text": _read_speech(file), "idempotencyKey": key}
+    text = _read_text(file, "a speech")
+    if not text.strip():
+        raise BadSetting(f"{file.name}: empty; a speech was expected")
+    given = {"conference": name, "role": role, "text": text, "idempotencyKey": key}
     said: SaidOut = await perform(METHODS["moot.sayInConference"], call, given)
     return said
 
@@ -257,13 +251,6 @@ def _read_text(file: Any, what: str) -> str:
         raise BadSetting(f"{file.name}: not UTF-8 text") from None
     if len(text) > MAX_SPEECH_LENGTH:
         raise BadSetting(f"{file.name}: more than {MAX_SPEECH_LENGTH} characters, the limit for {what}")
-    return text
-
-
-def _read_speech(file: Any) -> str:
-    text = _read_text(file, "a speech")
-    if not text.strip():
-        raise BadSetting(f"{file.name}: empty; a speech was expected")
     return text
 
 
@@ -296,7 +283,7 @@ def relay(name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: 
         terminal, plugin = TerminalSession(status.session), await moot.load_plugin(status.session)
         run = conference.run()
         status = await (run if as_json else terminal.show_while(moot, plugin, run))
-        lines = [f"{project.table / name / MINUTES}", *shown.list_lacking(status)]
+        lines = [f"{project.table / name / MINUTES}", *_list_lacking(status)]
         result = CommandResult(json=build_conference_out(call, name, status), lines=lines)
         if not required:
             return result
@@ -363,12 +350,12 @@ async def minutes(call: Call, name: str, write: Any) -> CommandResult:
         try:
             message = (await _say(call, name, MODERATOR, write)).message
         except Blocked as blocked:
-            return shown.describe_blocked(blocked)
+            return _describe_blocked(blocked)
     result = await perform(METHODS["moot.conferenceMinutes"], call, {"conference": name})
     if result.minutes is not None:
-        return CommandResult(json=result, lines=[strip_control(result.minutes), *shown.list_lacking(result.state)])
+        return CommandResult(json=result, lines=[strip_control(result.minutes), *_list_lacking(result.state)])
     words = ROUNDTABLE_PROMPT[result.state.conference.opened.language]
-    none = message or f"{words.no_minutes} ({shown.format_standing(result.state)})"
+    none = message or f"{words.no_minutes} ({_format_standing(result.state)})"
     return CommandResult(json=result, lines=[Note(none)], code=output.WAITING)
 
 
@@ -392,7 +379,7 @@ It becomes the file INPUT_NNN.md of the conference, which turn.json names to the
 _add_command(
     "skip",
     "moot.skipSpeaker",
-    show=lambda result: shown.list_turn_lines(result.state.turn, result.state.conference.opened.language),
+    show=lambda result: _list_turn_lines(result.state.turn, result.state.conference.opened.language),
     help="Skip the turn of ROLE and continue; the turn is recorded as skipped.",
     examples='moot roundtable skip cache --as reviewer --why "on holiday"',
     flags={"role": "--as"},
@@ -404,3 +391,87 @@ _add_command(
 def guide(language: Language) -> None:
     """Print GUIDE.md, the whole protocol for agents that have only files."""
     sys.stdout.write(read_guide(language))
+
+
+def _format_next(status: ConferenceStatus) -> str:
+    """Say whose turn it is, and how that role is woken."""
+    conference, turn = status.conference, status.turn
+    words = ROUNDTABLE_PROMPT[conference.opened.language]
+    if turn.status == "closed":
+        return words.over
+    seat = conference.seat(conference.current)
+    if not seat.is_outside:
+        return f"{seat.id} ({seat.platform}): moot roundtable relay {turn.conference}"
+    wake = words.wake if turn.status == "open" else words.wake_moderator
+    return strip_control(wake.format(conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker))
+
+
+def _format_standing(status: ConferenceStatus) -> str:
+    turn, words = status.turn, ROUNDTABLE_COMMAND[status.conference.opened.language]
+    where = words.statuses[turn.status]
+    if turn.status == "open":
+        where = words.round.format(round=turn.round, rounds=turn.max_rounds, speaker=turn.current_speaker)
+    return where + (words.some_damage.format(number=len(status.damage)) if status.damage else "")
+
+
+def _list_status_lines(status: ConferenceStatus) -> Iterator[str]:
+    """Describe the state of a conference and of its roles."""
+    conference = status.conference
+    words = ROUNDTABLE_COMMAND[conference.opened.language]
+    yield strip_control(f"{status.turn.conference}: {_format_standing(status)}")
+    yield words.session.format(session=status.session, turns=conference.taken)
+    for seat in conference.seats:
+        spoken = sum(speech.seat == seat.id for speech in conference.speeches)
+        skipped = sum(absent.seat == seat.id for absent in conference.absences)
+        line = words.role if seat.id == MODERATOR else words.role_spoke
+        who = words.outside if seat.is_outside else seat.platform
+        counts = words.speeches.format(number=spoken) + (words.skipped.format(number=skipped) if skipped else "")
+        yield line.format(role=seat.id, platform=who, counts=counts)
+    if status.writing:
+        yield words.writing.format(role=status.writing)
+    # An agent from outside is woken with its prompt, which has the notes in it.
+    if status.damage or not conference.seat(conference.current).is_outside:
+        yield from list_notes(conference)
+    yield from (strip_control(words.damaged.format(what=each)) for each in status.damage)
+    if not status.damage:
+        yield _format_next(status)
+
+
+def _format_briefing(briefing: TurnBriefing) -> str:
+    """The reading as one text."""
+    if not briefing.is_turn:
+        return briefing.message
+    turn, words = briefing.turn, ROUNDTABLE_PROMPT[briefing.language]
+    role = turn.current_speaker
+    named = {"conference": turn.conference, "role": role}
+    is_open = turn.status == "open"
+    head = words.read_round.format(**named, round=turn.round, rounds=turn.max_rounds) if is_open else f"{turn.conference}: {role}"
+    parts = [f"# {head}", f"## prompt_for_speaker\n\n{turn.prompt_for_speaker}", f"## AGENDA.md\n\n{briefing.agenda.strip()}"]
+    if briefing.earlier:
+        parts.append(words.read_earlier.format(**named, count=briefing.earlier))
+    parts += [f"## {name} ({words.read_input})\n\n{text.strip()}" for name, text in briefing.inputs]
+    parts += [f"## {name}{'…' if name in briefing.shortened else ''}\n\n{text.strip()}" for name, text in briefing.speeches]
+    parts += [words.read_kept.format(file=file) for file in briefing.kept]
+    parts.append(words.read_then.format(**named))
+    return "\n\n".join(parts)
+
+
+def _describe_blocked(blocked: Blocked) -> CommandResult:
+    """Return what a role gets that may not speak now."""
+    error = {"kind": "Blocked", "message": str(blocked), "kept": blocked.file}
+    return CommandResult(json={"error": error}, lines=[Note(str(blocked))], code=output.WAITING)
+
+
+def _list_turn_lines(turn: TurnFile, language: Language) -> Iterator[str]:
+    """Say whose turn is next, with the notes of its prompt."""
+    words = ROUNDTABLE_COMMAND[language]
+    yield words.next.format(role=turn.current_speaker) if turn.status != "closed" else words.closed
+    yield from map(strip_control, extract_notes(turn.prompt_for_speaker))
+
+
+def _list_lacking(status: ConferenceStatus) -> Iterator[Note]:
+    """Warn of minutes that were taken without all of their sections."""
+    conference = status.conference
+    if conference.missing:
+        sections = name_minutes_sections(conference.missing, conference.opened.language)
+        yield Note(ROUNDTABLE_PROMPT[conference.opened.language].minutes_lack.format(sections=sections))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import click
 
 from moothall.surfaces.api import toolsets
-from moothall.surfaces.api.decision_schema import build_decision_schema
+from moothall.surfaces.api.decisions import build_decision_schema
 from moothall.surfaces.api.method import MAY, ROLES, Role
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.cli import output as out

@@ -31,7 +31,7 @@ from moothall.errors import BadSetting, MootError, SessionClosed
 from moothall.surfaces.api.errors import explain_error
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
 from moothall.surfaces.api.methods import TABLE, TOOLS
-from moothall.surfaces.api.page_export import HTML, export_text
+from moothall.surfaces.api.page import HTML, export_text
 from moothall.surfaces.api.toolsets import (
     ALL_TOOLS,
     MAX_TOOLS,
