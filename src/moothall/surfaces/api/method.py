@@ -314,7 +314,7 @@ class Method(Generic[P, R]):
         """Check, do, and give back the plain result; raises ValidationError or MootError."""
         with call.moot.telemetry.tracer.span("moot.call", caller=call.trace, method=self.name, role=call.caller.role):
             try:
-                return self.encode(await self.perform(call, params))
+                return encode_json(await self.perform(call, params))
             except UnknownSession as error:
                 raise UnknownSession(await _list_known_sessions(call, str(error))) from None
 
@@ -332,18 +332,12 @@ class Method(Generic[P, R]):
         work = self.handler(call, given)
         return await (work if self.is_reading or self.waits else call.context.run_shielded(work))
 
-    def encode(self, result: R) -> dict[str, Any]:
-        """The result as JSON has it."""
-        return encode_json(result)
-
     def input_schema(self) -> dict[str, Any]:
-        schema: dict[str, Any] = _build_input_schema(self.params)
-        return schema
+        return _build_input_schema(self.params)
 
     def output_schema(self) -> dict[str, Any]:
         shape: Any = self.result
-        schema: dict[str, Any] = build_output_schema(shape)
-        return schema
+        return build_output_schema(shape)
 
 
 _SESSION_NAMES: Final = ("session_id", "deliberation_id", "decision_id")
@@ -381,15 +375,16 @@ _ALWAYS: Final = frozenset({"decision", "confidence"})
 
 
 @cache
-def _build_input_schema(shape: type[ApiModel]) -> Any:
+def _build_input_schema(shape: type[ApiModel]) -> dict[str, Any]:
     return shape.model_json_schema(by_alias=True)
 
 
 @cache
-def build_output_schema(shape: Any) -> Any:
+def build_output_schema(shape: Any) -> dict[str, Any]:
     """Return the JSON schema of a result: a model of the API, or a dataclass in the one JSON dialect."""
     if issubclass(shape, ApiModel):
-        return shape.model_json_schema(by_alias=True, mode="serialization")
+        schema: dict[str, Any] = shape.model_json_schema(by_alias=True, mode="serialization")
+        return schema
     # Read from the source files, which takes a while: for schemas only.
     config = ConfigDict(**JSON_CONFIG, use_attribute_docstrings=True)
     many: Any = GenericAlias(list, (shape,))

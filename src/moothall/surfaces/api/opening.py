@@ -27,7 +27,6 @@ from moothall.errors import BadSetting, NotAllowed, describe_install
 from moothall.locale.catalogues import OPENING
 from moothall.memory.tokens import AccessDenied, Token, parse_code
 from moothall.participants.script import Pace
-from moothall.ports.plugin import AnyPlugin
 from moothall.surfaces.api.fields import MAX_ENTRIES, FamilyRef, IdempotencyKey, SessionRef, SwapsRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import collect_options
@@ -164,26 +163,21 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
         ),
         FoundPlatformOut(platform="mailbox", title=words.mailbox, found=True, note=words.mailbox_note),
     ]
-    panels = [load_preset(name, language) for name in list_presets()]
+    panels = {name: load_preset(name, language) for name in list_presets()}
     return OpeningOut(
         options=_build_options(language),
-        protocols=[_build_protocol(plugin, language) for plugin in load_protocols().values()],
-        panels=[
-            PanelOut.collect(panel, name=panel.name or name, summary=panel.description)
-            for name, panel in zip(list_presets(), panels, strict=True)
+        protocols=[
+            ProtocolOut(
+                name=plugin.name,
+                title=words.titles.get(plugin.name, plugin.name),
+                summary=words.summaries.get(plugin.name, " ".join((plugin.settings.__doc__ or "").split()).partition(". ")[0]),
+                settings=_build_settings(plugin.settings, words.settings),
+            )
+            for plugin in load_protocols().values()
         ],
+        panels=[PanelOut.collect(panel, name=panel.name or name, summary=panel.description) for name, panel in panels.items()],
         participants=participants,
         demos=[DemoOut.model_validate(each) for each in list_demos(language)],
-    )
-
-
-def _build_protocol(plugin: AnyPlugin, language: Language) -> ProtocolOut:
-    words = OPENING[language]
-    return ProtocolOut(
-        name=plugin.name,
-        title=words.titles.get(plugin.name, plugin.name),
-        summary=words.summaries.get(plugin.name, " ".join((plugin.settings.__doc__ or "").split()).partition(". ")[0]),
-        settings=_build_settings(plugin.settings, words.settings),
     )
 
 

@@ -13,7 +13,7 @@ from moothall.app.conferences.status import ConferenceStatus, TurnBriefing
 from moothall.app.conferences.unattended import Relay, watch_changes
 from moothall.domain.facts import RequiredInput
 from moothall.domain.ids import MAX_SEAT_LENGTH
-from moothall.domain.roster import MAILBOX, Seat
+from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import MootError
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
@@ -157,17 +157,17 @@ def build_conference_out(call: Call, name: str, status: ConferenceStatus) -> Con
 
 
 async def _authorize_reader(call: Call, name: str) -> ConferenceProject:
-    """The hall, if this caller may read the conference."""
-    hall = _build_project(call)
+    """The project, if this caller may read the conference."""
+    project = _build_project(call)
     if call.caller.session:
-        call.caller.check_session(await hall.find_session(name) or name)
-    return hall
+        call.caller.check_session(await project.find_session(name) or name)
+    return project
 
 
 async def _authorize_speaker(call: Call, name: str, given: str | None) -> tuple[ConferenceProject, str]:
-    """The hall and the role that this caller speaks for; raises NotAllowed."""
-    hall = await _authorize_reader(call, name)
-    return hall, call.caller.resolve_speaker(given, "role")
+    """The project and the role that this caller speaks for; raises NotAllowed."""
+    project = await _authorize_reader(call, name)
+    return project, call.caller.resolve_speaker(given, "role")
 
 
 @METHODS.add("moot.newConference", "run", tool="new_conference", unbound=True)
@@ -180,10 +180,14 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
     options = await collect_options(call, params)
     # A conference is run by its roles and relays, not by the server as such.
     options["hosted"] = False
+    roles = []
+    for each in params.roles:
+        seat, described = build_seat(call, each), "" if isinstance(each, str) else each.description.strip()
+        roles.append(replace(seat, instructions="\n".join(filter(None, (described, seat.instructions)))))
     status = await _build_project(call).create_conference(
         params.conference,
         params.topic,
-        roles=[_build_role(call, each) for each in params.roles],
+        roles=roles,
         moderator=moderator.platform,
         agenda=params.agenda,
         prompt=params.prompt,
@@ -193,21 +197,15 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
     return build_conference_out(call, params.conference, status)
 
 
-def _build_role(call: Call, given: str | RoleIn) -> Seat:
-    seat = build_seat(call, given)
-    described = "" if isinstance(given, str) else given.description.strip()
-    return replace(seat, instructions="\n".join(part for part in (described, seat.instructions) if part))
-
-
 @METHODS.add("moot.listConferences", "read")
 async def list_conferences(call: Call) -> ConferencesOut:
     """The conferences of the server's folder and their states."""
-    hall, listed, unreadable = _build_project(call), [], {}
-    for name in hall.names():
-        if call.caller.session and call.caller.session != await hall.find_session(name):
+    project, listed, unreadable = _build_project(call), [], {}
+    for name in project.names():
+        if call.caller.session and call.caller.session != await project.find_session(name):
             continue
         try:
-            listed.append(build_conference_out(call, name, await hall.status(name)))
+            listed.append(build_conference_out(call, name, await project.status(name)))
         except MootError as error:
             unreadable[name] = str(error)
     return ConferencesOut(conferences=listed, unreadable=unreadable)
@@ -216,8 +214,8 @@ async def list_conferences(call: Call) -> ConferencesOut:
 @METHODS.add("moot.conferenceStatus", "read", tool="conference_status")
 async def get_conference_status(call: Call, conference: ConferenceRef) -> ConferenceOut:
     """The state of a conference: whose turn it is, what is expected, what is wrong with its folder."""
-    hall = await _authorize_reader(call, conference)
-    return build_conference_out(call, conference, await hall.status(conference))
+    project = await _authorize_reader(call, conference)
+    return build_conference_out(call, conference, await project.status(conference))
 
 
 @METHODS.add("moot.joinConference", "speak", tool="join_conference", waits=True)
@@ -230,14 +228,14 @@ async def join_conference(
     """What a role should read now: the agenda, what is expected of it, the last three speeches. With timeoutSeconds it waits for
     the role's turn. Next: say_in_conference when it is your turn, else call again.
     """
-    hall, speaker = await _authorize_speaker(call, conference, role)
-    briefing = await hall.join(conference, speaker)
+    project, speaker = await _authorize_speaker(call, conference, role)
+    briefing = await project.join(conference, speaker)
     if not timeout_seconds:
         return _build_joined_out(briefing)
     try:
         async with asyncio.timeout(timeout_seconds):
-            async for _ in watch_changes(hall.table / conference):
-                briefing = await hall.join(conference, speaker)
+            async for _ in watch_changes(project.table / conference):
+                briefing = await project.join(conference, speaker)
                 if briefing.is_turn or briefing.turn.status == "closed" or call.deliberations.stopping.is_set():
                     break
     except TimeoutError:
@@ -271,8 +269,8 @@ async def say_in_conference(
     """Give a role's speech (Markdown with the sections stance, analysis, response and questions), or the moderator's minutes.
     Out of turn it is refused and kept.
     """
-    hall, speaker = await _authorize_speaker(call, conference, role)
-    given = await hall.say(conference, speaker, text, idempotency_key, via=call.caller.door)
+    project, speaker = await _authorize_speaker(call, conference, role)
+    given = await project.say(conference, speaker, text, idempotency_key, via=call.caller.door)
     returned = name_minutes_sections(given.returned, given.language)
     note = ROUNDTABLE_PROMPT[given.language].minutes_returned.format(sections=returned, file=given.file) if returned else ""
     return SaidOut(
@@ -294,8 +292,8 @@ async def give_conference_input(
     idempotency_key: IdempotencyKey = "",
 ) -> ConferenceInputOut:
     """Say something to everyone in a conference: it becomes a file of the conference, which the next speakers are told to read."""
-    hall = await _authorize_reader(call, conference)
-    file = await hall.give_input(conference, text, idempotency_key)
+    project = await _authorize_reader(call, conference)
+    file = await project.give_input(conference, text, idempotency_key)
     return ConferenceInputOut(conference=conference, file=file or None, is_repeated=not file)
 
 
@@ -307,25 +305,25 @@ async def skip_turn(
     why: Annotated[str, Field(max_length=2_000)] = "",
 ) -> ConferenceOut:
     """Skip the turn of the role whose turn it is; the turn is recorded as skipped."""
-    hall = await _authorize_reader(call, conference)
-    return build_conference_out(call, conference, await hall.skip(conference, role, why))
+    project = await _authorize_reader(call, conference)
+    return build_conference_out(call, conference, await project.skip(conference, role, why))
 
 
 @METHODS.add("moot.relayConference", "run", tool="relay_conference")
 async def relay_conference(call: Call, conference: ConferenceRef) -> ConferenceOut:
     """Let this server drive the roles that have a platform, in the background, until the minutes are written."""
-    hall = await _authorize_reader(call, conference)
-    status = await hall.status(conference)
+    project = await _authorize_reader(call, conference)
+    status = await project.status(conference)
     if conference not in call.context.relays and status.turn.status != "closed":
-        task = asyncio.create_task(_run_relay(call, hall, conference))
+        task = asyncio.create_task(_run_relay(call, project, conference))
         call.context.relays[conference] = task
         task.add_done_callback(lambda _: call.context.relays.pop(conference, None))
     return build_conference_out(call, conference, status)
 
 
-async def _run_relay(call: Call, hall: ConferenceProject, name: str) -> None:
+async def _run_relay(call: Call, project: ConferenceProject, name: str) -> None:
     try:
-        await Relay(call.moot, hall, name, lambda line: log.warning("conference %s: %s", name, line)).run()
+        await Relay(call.moot, project, name, lambda line: log.warning("conference %s: %s", name, line)).run()
     except MootError as error:
         log.warning("conference %s is no longer relayed: %s", name, error)
 
@@ -333,26 +331,26 @@ async def _run_relay(call: Call, hall: ConferenceProject, name: str) -> None:
 @METHODS.add("moot.checkConference", "read", tool="check_conference")
 async def check_conference(call: Call, conference: ConferenceRef) -> CheckedOut:
     """Compare a conference's whole folder with its record."""
-    hall = await _authorize_reader(call, conference)
-    return CheckedOut(conference=conference, damage=list(await hall.check(conference)))
+    project = await _authorize_reader(call, conference)
+    return CheckedOut(conference=conference, damage=list(await project.check(conference)))
 
 
 @METHODS.add("moot.repairConference", "run", tool="repair_conference")
 async def repair_conference(call: Call, conference: ConferenceRef) -> RepairedOut:
     """Repair a conference's folder; files in the way are moved aside, nothing is deleted."""
-    hall = await _authorize_reader(call, conference)
-    return RepairedOut(conference=conference, done=await hall.repair(conference))
+    project = await _authorize_reader(call, conference)
+    return RepairedOut(conference=conference, done=await project.repair(conference))
 
 
 @METHODS.add("moot.conferenceMinutes", "read", tool="conference_minutes")
 async def get_minutes(call: Call, conference: ConferenceRef) -> MinutesOut:
     """A conference's minutes, once they are written."""
-    hall = await _authorize_reader(call, conference)
-    status = await hall.status(conference)
+    project = await _authorize_reader(call, conference)
+    status = await project.status(conference)
     return MinutesOut(
         conference=conference,
         status=status.turn.status,
-        minutes=await hall.minutes(conference),
+        minutes=await project.minutes(conference),
         missing_sections=list(status.conference.missing),
         state=status,
     )

@@ -9,7 +9,7 @@ from moothall.app.deliberations import DeliberationState, find_council_rules
 from moothall.app.moot import Moot
 from moothall.app.protocols import get_protocol
 from moothall.domain.claims import cut_text
-from moothall.domain.facts import Language, Opened
+from moothall.domain.facts import Opened
 from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import USER, SeatId, find_asked_seat, parse_ask_kind, parse_session_id
 from moothall.domain.safe_text import one_line
@@ -20,7 +20,7 @@ from moothall.protocols.council.ballots import find_candidate_ids
 from moothall.protocols.council.facts import CandidateTally, DeliberationClosed
 from moothall.protocols.council.report import build_warning
 from moothall.protocols.council.resolution import tally_candidates
-from moothall.protocols.council.state import Council, CouncilLine
+from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision, find_motion_votes, list_missing_votes
 from moothall.protocols.roundtable.facts import ConferenceOpened
 from moothall.reports.blocks import join_spans
@@ -292,7 +292,7 @@ def build_tallies(tallies: Sequence[CandidateTally]) -> list[shapes.TallyOut]:
 def build_deadlines(snapshot: Snapshot) -> list[shapes.DeadlineOut]:
     """Until when each seat that is asked may answer."""
     return [
-        shapes.DeadlineOut(participant=ask.split(".", 2)[2], phase=ask.split(".", 2)[1], deadline=format_time(pending.deadline))
+        shapes.DeadlineOut(participant=find_asked_seat(ask), phase=ask.split(".", 2)[1], deadline=format_time(pending.deadline))
         for ask, pending in snapshot.session_state.pending.items()
         if pending.deadline is not None
     ]
@@ -315,6 +315,8 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
         return None
     decision, council = build_decision(timeline), timeline.state
     motion, missing = council.line(closed.motion), list_missing_votes(timeline)
+    unvoted = f"Did not vote: {', '.join(missing)}." if missing else ""
+    challenges = [number for claim in decision.open_challenges for number in claim.entries]
     voiced = [
         shapes.DissentOut.collect(voice, participant=voice.seat or "", id=next(iter(voice.entries), None))
         for voice in decision.dissent
@@ -322,14 +324,18 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
     return shapes.ResultOut.collect(
         decision,
         deliberation_id=timeline.session,
-        note=_build_note(decision, timeline.language, missing),
+        note=" ".join(filter(None, (join_spans(build_warning(decision, timeline.language)), unvoted))),
         choice=decision.short_choice,
         decision=None if decision.decision is None else decision.decision.text,
         participant_votes=build_votes(decision, timeline),
         # The source lists a condition here too; what it is, an obligation, stands in `obligations`.
         dissent=[*(each.text for each in decision.obligations), *(voice.text for voice in voiced)],
         dissent_details=voiced,
-        open_challenges=_build_open_challenges(decision, council),
+        open_challenges=[
+            shapes.DissentOut.collect(line.said, line, participant=line.seat, kind="challenge")
+            for number in challenges
+            if (line := council.line(number)) is not None
+        ],
         motion=None if motion is None else motion.said.text,
         votes=decision.voters,
         effective_votes=round(decision.effective or 0.0, 2),
@@ -340,11 +346,6 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
         obligations=build_obligations_out(decision),
         tally=build_tallies(closed.candidates),
     )
-
-
-def _build_note(decision: Decision, language: Language, missing: Sequence[SeatId]) -> str:
-    unvoted = f"Did not vote: {', '.join(missing)}." if missing else ""
-    return " ".join(filter(None, (join_spans(build_warning(decision, language)), unvoted)))
 
 
 def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shapes.VoteOut]:
@@ -367,11 +368,6 @@ def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shap
             model=(line.model or None) if line is not None else None,
         )
     return given
-
-
-def _build_open_challenges(decision: Decision, council: Council) -> list[shapes.DissentOut]:
-    lines = [line for claim in decision.open_challenges for number in claim.entries if (line := council.line(number)) is not None]
-    return [shapes.DissentOut.collect(line.said, line, participant=line.seat, kind="challenge") for line in lines]
 
 
 def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[shapes.MovedOut]:

@@ -37,14 +37,15 @@ class SessionName(click.ParamType[str]):
         # An id that Moot has drawn is whole: most calls read the ledger once.
         if _WHOLE.fullmatch(value):
             return str(value)
-        names = None if (lines := _load_lines()) is None else [line.session for line in lines]
-        if names is None:
+        if (lines := _load_lines()) is None:
             return str(value)
+        names = [line.session for line in lines]
         if value in names:
             return str(value)
         if value == LAST and not names:
             self.fail('there is no session yet; hold one: moot run "Should we …?"')
-        meant = names[-1:] if value == LAST else [name for name in names if value and _is_short_for(value, name)]
+        fitting = [name for name in names if value and (name.startswith(value) or name.endswith(f"_{value}"))]
+        meant = names[-1:] if value == LAST else fitting
         if len(meant) > 1:
             shown = ", ".join(meant[-MAX_NAMED:])
             self.fail(f"{value!r} stands for {len(meant)} sessions, the last of them {shown}; give more of the id")
@@ -56,10 +57,6 @@ class SessionName(click.ParamType[str]):
 
         lines = [line for line in reversed(_load_lines() or []) if line.session.startswith(incomplete)]
         return [CompletionItem(line.session, help=line.topic[:60]) for line in lines]
-
-
-def _is_short_for(value: str, name: str) -> bool:
-    return name.startswith(value) or name.endswith(f"_{value}")
 
 
 class QuestionText(click.ParamType[str]):

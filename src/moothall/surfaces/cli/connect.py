@@ -88,16 +88,12 @@ class AgentConnection:
 
     def plan(self, door: Door) -> list[FileChange]:
         """What connecting would change; raises BadSetting where a file cannot be parsed."""
-        changes = [self._plan_settings(self.client.build_entry(door))]
+        entry, before = self.client.build_entry(door), _read(self.settings)
+        after = render_yaml(entry) if self.client.form == "yaml" else self._edit_entry(before or "", entry)
+        changes = [FileChange(path=self.settings, before=before, after=after)]
         if self.command is not None:
             changes.append(FileChange(path=self.command, before=_read(self.command), after=self.client.command_text))
         return changes
-
-    def _plan_settings(self, entry: dict[str, Any]) -> FileChange:
-        before = _read(self.settings)
-        if self.client.form == "yaml":
-            return FileChange(path=self.settings, before=before, after=render_yaml(entry))
-        return FileChange(path=self.settings, before=before, after=self._edit_entry(before or "", entry))
 
     def _find_entry(self, text: str) -> Any:
         value: Any = EDITORS[self.client.form].parse(text)
@@ -128,12 +124,14 @@ class AgentConnection:
             backup = self.folder / f"{number}{change.path.suffix}.backup"
             if before is not None:
                 _write(backup, before, is_secret=True)
+            # The folders that must be made for it, the innermost first.
+            missing = [str(each) for each in change.path.parents if not each.exists()]
             record.append(
                 {
                     "path": str(change.path),
                     "backup": backup.name if before is not None else None,
                     "after": _digest(change.after),
-                    "folders": known["folders"] if known is not None else _list_missing_folders(change.path),
+                    "folders": known["folders"] if known is not None else missing,
                 }
             )
         _write(self.folder / "record.json", json.dumps(record, indent=2), is_secret=True)
@@ -184,11 +182,6 @@ class AgentConnection:
         return None if known["backup"] is None else _read(self.folder / known["backup"])
 
 
-def _list_missing_folders(path: Path) -> list[str]:
-    """The folders that must be made for a file, the innermost first."""
-    return [str(folder) for folder in path.parents if not folder.exists()]
-
-
 def _digest(text: str | None) -> str:
     return "" if text is None else sha256(text.encode()).hexdigest()
 
@@ -213,8 +206,10 @@ def _translate(path: Path) -> Iterator[None]:
 
 
 def _write_all(changes: list[FileChange], *, is_secret: bool) -> None:
-    for change in changes:
-        _check_writable(change.path)
+    for path in (change.path for change in changes):
+        # A rename would replace even a file that its owner has made read-only on purpose.
+        if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
+            raise FolderUnwritable(f"{path} is read-only; nothing was changed")
     done: list[FileChange] = []
     try:
         for change in changes:
@@ -226,12 +221,6 @@ def _write_all(changes: list[FileChange], *, is_secret: bool) -> None:
             with suppress(FolderUnwritable):
                 _write(change.path, change.before, is_secret=is_secret)
         raise
-
-
-def _check_writable(path: Path) -> None:
-    # A rename would replace even a file that its owner has made read-only on purpose.
-    if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
-        raise FolderUnwritable(f"{path} is read-only; nothing was changed")
 
 
 def _write(path: Path, text: str | None, *, is_secret: bool) -> None:

@@ -6,7 +6,6 @@ from typing import NoReturn
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
 from rich.text import Text
 
 from moothall.app.demos import FIRST, Demo, build_demo_options, list_demos, load_demo
@@ -86,20 +85,16 @@ async def play(terminal: TerminalSession, chosen: Demo, pace: Pace, *, session: 
         if as_json or terminal.is_quiet:
             return await terminal.hold(moot, as_json=as_json)
         console = output.build_console()
-        print_head(console, chosen)
+        console.print(Text(f"{chosen.protocol} · {chosen.title}", style="bold"))
+        console.print(Text(chosen.topic), soft_wrap=not console.is_terminal)
+        console.print(Text(words.what, style="dim"), soft_wrap=not console.is_terminal)
+        console.print()
         with follow_keys(moot) as has_keys:
             if has_keys and pace != "fast":
                 console.print(Text(words.keys, style="dim"))
             code = await terminal.hold(moot, as_json=False)
         output.print_note(words.after.format(session=terminal.session))
         return code
-
-
-def print_head(console: Console, chosen: Demo) -> None:
-    console.print(Text(f"{chosen.protocol} · {chosen.title}", style="bold"))
-    console.print(Text(chosen.topic), soft_wrap=not console.is_terminal)
-    console.print(Text(DEMO_COMMAND[chosen.language].what, style="dim"), soft_wrap=not console.is_terminal)
-    console.print()
 
 
 def print_demos(language: Language, *, as_json: bool) -> None:

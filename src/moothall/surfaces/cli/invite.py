@@ -23,7 +23,7 @@ from moothall.memory.facts import Role
 from moothall.memory.tokens import MAX_CODE_LIFE, TICKET_LIFE, Token, format_code, parse_code, parse_token_id
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import CommandResult, Note, format_local, json_command, moot_command
-from moothall.surfaces.cli.ready import describe_server
+from moothall.surfaces.cli.ready import describe_server, read_refusal
 from moothall.surfaces.invitations import agent_clients as agents
 from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, Door
 
@@ -175,7 +175,11 @@ async def _create_token(
     )
     if is_code:
         return await _create_code(moot, issued.id, url, session, named or seat, lasts=lasts)
-    prompt = await _build_prompt(moot, session, seat) if session is not None and seat is not None else ""
+    prompt = ""
+    if session is not None and seat is not None:
+        from moothall.surfaces.api.views import build_seat_prompt
+
+        prompt = build_seat_prompt(await moot.engine.load_snapshot(parse_session_id(session)), seat)
     link, is_serving, serving = "", None, ""
     if url:
         ticket = (await moot.access.issue_ticket(issued.id, agents.INVITE_TICKET)).secret
@@ -234,12 +238,6 @@ async def _choose_role(moot: Moot, session: str | None, seat: str | None, named:
     return chosen[0]
 
 
-async def _build_prompt(moot: Moot, session: str, seat: str) -> str:
-    from moothall.surfaces.api.views import build_seat_prompt
-
-    return build_seat_prompt(await moot.engine.load_snapshot(parse_session_id(session)), seat)
-
-
 def _list_tokens(tokens: list[Token]) -> Iterator[str]:
     if not tokens:
         yield Note("no tokens yet; create one: moot invite --owner")
@@ -283,13 +281,6 @@ def _exchange_code(address: str, code: str) -> dict[str, Any]:
             given = json.loads(response.read(MAX_ANSWER))
             return {name: str(given[name]) for name in ("token", "role", "sessionId", "seat", "prompt")}
     except urllib.error.HTTPError as error:
-        raise NotAllowed(_read_reason(error)) from error
+        raise NotAllowed(read_refusal(error, "error") or f"the server answered {error.code}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorldError(f"no server of Moot answers at {address}: {error}") from error
-
-
-def _read_reason(error: urllib.error.HTTPError) -> str:
-    try:
-        return str(json.loads(error.read(MAX_ANSWER))["error"])[:300]
-    except (ValueError, KeyError, TypeError):
-        return f"the server answered {error.code}"

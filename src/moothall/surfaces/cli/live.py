@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from moothall.domain.facts import AsksSent, BudgetExhausted, Entry, SeatLost, SessionResumed
-from moothall.domain.ids import SeatId
+from moothall.domain.grouping import group_pairs
+from moothall.domain.ids import SeatId, find_asked_seat
 from moothall.domain.safe_text import one_line
 from moothall.engine.events import EntryAdded, TextDelta
 from moothall.locale.catalogues import PERSONA_REPORT, SHARED_REPORT
@@ -41,8 +42,8 @@ class MeetingView(MovingView):
 
     def __init__(self, timeline: PersonaTimeline, console: Console) -> None:
         self._timeline = timeline
-        self._status: dict[SeatId, str] = {}
-        self._score: dict[SeatId, float] = {}
+        self._status: dict[str, str] = {}
+        self._score: dict[str, float] = {}
         self._words = ""
         self._speaker: SeatId | None = None
         super().__init__(console)
@@ -70,17 +71,15 @@ class MeetingView(MovingView):
         words = PERSONA_REPORT[self._timeline.state.opened.language]
         match fact:
             case AsksSent(asks=asks):
-                for ask in asks:
-                    seat = SeatId(ask.split(".", 2)[2])
-                    self._status[seat] = "…"
+                self._status.update(dict.fromkeys(map(find_asked_seat, asks), "…"))
             case facts.IntentDeclared(seat=seat, said=intent):
                 self._score[seat] = intent.reaction_score
                 self._status[seat] = one_line(intent.reason)
             case facts.BidsDeclared(said=said):
                 for bid in said.bids:
                     if bid.node_id in self._timeline.state.intents:
-                        self._score[SeatId(bid.node_id)] = bid.reaction_score
-                        self._status[SeatId(bid.node_id)] = one_line(bid.reason)
+                        self._score[bid.node_id] = bid.reaction_score
+                        self._status[bid.node_id] = one_line(bid.reason)
             case facts.FloorGiven(seat=seat):
                 self._status[seat] = f"{words.floor} · {words.floors[fact.reason]}"
                 self._speaker, self._words = seat, ""
@@ -131,23 +130,16 @@ class MeetingView(MovingView):
         if self._speaker is not None and self._words:
             room = self._console.height - len(meeting.seats) - 5
             parts += render_spoken(self._console, self._speaker, self._words, self._choose_color(self._speaker), room)
-        parts += [table, Text(_format_consensus(self._timeline), style="dim"), Text(_format_footer(self._timeline), style="dim")]
-        return Group(*parts)
+        return Group(*parts, table, Text(self._format_consensus(), style="dim"), Text(self._format_footer(), style="dim"))
 
+    def _format_consensus(self) -> str:
+        meeting, words = self._timeline.state, PERSONA_REPORT[self._timeline.language]
+        entries = group_pairs((point.compute_status(len(meeting.seats)), f"#{point.entry}") for point in meeting.points)
+        agreed, contested = (" ".join(entries.get(status, ())) or "–" for status in ("agreed", "contested"))
+        return f"{words.agreed}: {agreed}   {words.contested}: {contested}"
 
-def _format_consensus(timeline: PersonaTimeline) -> str:
-    meeting = timeline.state
-    words = PERSONA_REPORT[meeting.opened.language]
-    standings = [(point.entry, point.compute_status(len(meeting.seats))) for point in meeting.points]
-    agreed = " ".join(f"#{entry}" for entry, snapshot in standings if snapshot == "agreed")
-    contested = " ".join(f"#{entry}" for entry, snapshot in standings if snapshot == "contested")
-    return f"{words.agreed}: {agreed or '–'}   {words.contested}: {contested or '–'}"
-
-
-def _format_footer(timeline: PersonaTimeline) -> str:
-    total = timeline.spent
-    limit = timeline.state.opened.budget.turns
-    turn = f"{min(timeline.state.turn, limit)}/{limit}" if limit else str(timeline.state.turn)
-    words = PERSONA_REPORT[timeline.state.opened.language]
-    spent = words.footer.format(turn=turn, tokens=total.tokens)
-    return f"{timeline.session}  ·  {spent}  ·  {format_money(words, total)}  ·  {words.stops}"
+    def _format_footer(self) -> str:
+        meeting, total, words = self._timeline.state, self._timeline.spent, PERSONA_REPORT[self._timeline.language]
+        limit = meeting.opened.budget.turns
+        spent = words.footer.format(turn=f"{min(meeting.turn, limit)}/{limit}" if limit else meeting.turn, tokens=total.tokens)
+        return f"{self._timeline.session}  ·  {spent}  ·  {format_money(words, total)}  ·  {words.stops}"

@@ -17,7 +17,7 @@ from moothall.surfaces.api.breakers import METHODS as BREAKER_METHODS
 from moothall.surfaces.api.breakers import BreakersOut, MayOut, RecordOut
 from moothall.surfaces.api.memory import METHODS as MEMORY_METHODS
 from moothall.surfaces.api.memory import DecisionOut, DecisionsOut, ObligationsOut, ReliabilityOut, SearchOut, TrustOut
-from moothall.surfaces.api.method import Call
+from moothall.surfaces.api.method import Call, encode_json
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import LazyCommand
 from moothall.surfaces.cli.operations import Command, call_here, perform
@@ -180,9 +180,8 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
         names = [source] if source else [each.source for each in (await perform(every, call, {})).sources]
         sources = [await perform(one, call, {"source": name, "category": category}) for name in names]
         protocols = [] if source else (await perform(groups, call, {})).protocols
-        shown = [one.encode(each) for each in sources]
-        whole = {"sources": shown, **groups.encode(groups.result(protocols=protocols))}
-        return output.CommandResult(json=shown[0] if source else whole, lines=show_trust(sources, protocols))
+        whole = {"sources": sources, "protocols": [encode_json(each) for each in protocols]}
+        return output.CommandResult(json=sources[0] if source else whole, lines=show_trust(sources, protocols))
 
     output.run_and_print(lambda: call_here(ask), as_json=as_json)
 

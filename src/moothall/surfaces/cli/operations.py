@@ -23,7 +23,7 @@ from moothall.domain.safe_text import fix_surrogates
 from moothall.errors import BadSetting
 from moothall.participants.local_machine import name_local_door
 from moothall.ports.runner import Runner, RunnerStats
-from moothall.surfaces.api.method import ApiModel, Call, Caller, Method, ServerContext
+from moothall.surfaces.api.method import ApiModel, Call, Caller, Method, ServerContext, encode_json
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import LazyGroup
 
@@ -113,7 +113,7 @@ class Command(Generic[P, R]):
             result = await perform(self.method, call, params, self._explain)
             code = self.exit_code(result)
             if as_json:
-                return output.CommandResult(json=self.method.encode(result), code=code)
+                return output.CommandResult(json=encode_json(result), code=code)
             lines = self.show(result) if self.describe is None else await self.describe(call, result)
             return output.CommandResult(json=None, lines=lines, code=code)
 

@@ -13,7 +13,6 @@ import click
 from moothall.app import option_kinds as kinds
 from moothall.app.session_options import (
     Opener,
-    Options,
     SessionOption,
     describe_option,
     find_refusal,
@@ -129,8 +128,10 @@ def session_options(opener: Opener) -> Decorator:
             required: tuple[str, ...] = values.pop("required")
             quiet: bool = values.pop("quiet")
             try:
-                given = validate_options({name: _read_value(option, values.pop(name)) for name, option in table.items()})
-                refuse_options(given, opener, spell=lambda name: _spell_given(name, table[name], given))
+                taken = {name: values.pop(name) for name in table}
+                pairs = [name for name, option in table.items() if isinstance(option.kind, kinds.SettingsKind)]
+                given = validate_options({**taken, **{name: parse_pairs(taken[name]) for name in pairs}})
+                refuse_options(given, opener, spell=lambda name: _spell_flag(name, table[name], is_off=given.get(name) is False))
                 for flag, is_given in ((WAIT, wait is not None), ("--dry-run", dry_run), (REQUIRE, bool(required))):
                     reason = _HOLD_REFUSALS.get(opener, {}).get(flag)
                     if is_given and reason:
@@ -159,13 +160,9 @@ def session_options(opener: Opener) -> Decorator:
     return decorate
 
 
-def _spell_flag(name: str, option: SessionOption) -> str:
-    return option.flag or f"--{name.replace('_', '-')}"
-
-
-def _spell_given(name: str, option: SessionOption, given: Options) -> str:
-    flag = _spell_flag(name, option)
-    return f"--no-{flag[2:]}" if given.get(name) is False else flag
+def _spell_flag(name: str, option: SessionOption, *, is_off: bool = False) -> str:
+    flag = option.flag or f"--{name.replace('_', '-')}"
+    return f"--no-{flag[2:]}" if is_off else flag
 
 
 def _build_option(name: str, option: SessionOption, opener: Opener, language: Language) -> Decorator:
@@ -222,10 +219,6 @@ def _choose_type(kind: kinds.OptionKind) -> click.ParamType[Any]:
             return click.STRING
         case _:
             assert_never(kind)
-
-
-def _read_value(option: SessionOption, value: Any) -> Any:
-    return parse_pairs(value) if isinstance(option.kind, kinds.SettingsKind) else value
 
 
 def parse_pairs(words: Sequence[str]) -> dict[str, str]:

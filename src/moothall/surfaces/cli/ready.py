@@ -16,7 +16,8 @@ from moothall.surfaces.cli.output import CommandResult, json_command
 
 PROBE_SECONDS: Final = 4.0
 AGAIN_SECONDS: Final = 0.2
-MAX_REASON_LENGTH: Final = 200
+MAX_REASON_LENGTH: Final = 300
+MAX_ANSWER_LENGTH: Final = 1_000_000
 
 
 @click.command()
@@ -59,16 +60,16 @@ def _probe(url: str, page: str = "readyz") -> str:
         with opener.open(f"{url.rstrip('/')}/{page}", timeout=PROBE_SECONDS) as response:
             return "" if json.load(response) == {"status": "ok"} else "it is not Moot"
     except urllib.error.HTTPError as error:
-        return _read_reason(error)
+        return read_refusal(error, "reason") or f"it answers with status {error.code}"
     except (OSError, ValueError) as error:
         # What the system said, without the name of the library that asked it.
         why = getattr(error, "reason", error)
         return f"nothing answers there ({one_line(str(getattr(why, 'strerror', None) or why))[:MAX_REASON_LENGTH]})"
 
 
-def _read_reason(error: urllib.error.HTTPError) -> str:
+def read_refusal(error: urllib.error.HTTPError, field: str) -> str:
+    """Return why a server refused, which is in this field of its answer; empty where it does not say."""
     try:
-        answer = json.loads(error.read(10_000))
-        return one_line(str(answer["reason"]))[:MAX_REASON_LENGTH]
+        return one_line(str(json.loads(error.read(MAX_ANSWER_LENGTH))[field]))[:MAX_REASON_LENGTH]
     except (OSError, ValueError, LookupError, TypeError):
-        return f"it answers with status {error.code}"
+        return ""

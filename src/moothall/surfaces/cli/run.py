@@ -1,7 +1,7 @@
 """`moot run`, `consult`, `swarm`, `resume`, `again` and `watch`: sessions held and followed in this terminal."""
 
 import os
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, get_args
 
@@ -156,7 +156,9 @@ def resume(
         async with terminal.open_moot() as moot:
             # With --wait an outage is waited out, not refused.
             await moot.prepare_resume(session, swaps=parse_swaps(swaps), check=not no_check and wait is None)
-            with await _follow_demo_keys(moot, session):
+            opened = (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened
+            # A person can move a demo on.
+            with follow_keys(moot) if opened.demo else nullcontext():
                 return await terminal.hold(moot, as_json=as_json, wait=wait or 0.0)
 
     raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
@@ -208,13 +210,6 @@ def again(*, session: str, wait: float | None, required: tuple[str, ...], as_jso
         return output.UNDECIDED if latest.decision is None else output.OTHERWISE if is_changed else output.DONE
 
     raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
-
-
-async def _follow_demo_keys(moot: Moot, session: str) -> AbstractContextManager[object]:
-    """What lets a person move a demo on; nothing for a real meeting."""
-    if not (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.demo:
-        return nullcontext()
-    return follow_keys(moot)
 
 
 @click.command()

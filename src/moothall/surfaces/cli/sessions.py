@@ -11,7 +11,6 @@ from moothall.app.moot import Moot
 from moothall.codec.person_asks import UnsaidWords, build_person_ask, find_unsaid_words
 from moothall.domain.effects import Ask
 from moothall.domain.ids import parse_seat_id, parse_session_id
-from moothall.domain.person import PersonStep
 from moothall.domain.safe_text import strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import MootError, SessionClosed, UnknownAsk
@@ -64,12 +63,9 @@ def _describe_ask(each: AskOut, session: str, words: SessionCommandText) -> Iter
     steps = build_person_ask(each.brief).steps
     if steps:
         needed = [step for step in steps[1:] if step.is_needed and step.choices and step.only_after is None]
-        question = strip_control(" ".join(map(_describe_step, (steps[0], *needed))))
+        parts = [(step.text, " | ".join(choice.text for choice in step.choices)) for step in (steps[0], *needed)]
+        question = strip_control(" ".join(f"{text} ({choices})" if choices else text for text, choices in parts))
         yield f"{words.in_words.format(session=session, seat=each.seat, question=question)}\n"
-
-
-def _describe_step(step: PersonStep) -> str:
-    return f"{step.text} ({' | '.join(choice.text for choice in step.choices)})" if step.choices else step.text
 
 
 @click.command()
@@ -183,9 +179,15 @@ async def _load_words(moot: Moot, session: str) -> SessionCommandText:
 
 
 async def _find_ask(moot: Moot, session: str, seat: str) -> OutstandingAsk:
-    """Return what a seat is asked now; raises UnknownAsk."""
-    offered = await moot.engine.find_open_ask(parse_session_id(session), parse_seat_id(seat))
-    return offered or _find_waiting(await moot.asks(session), seat)
+    """Return what a seat is asked now. Raises UnknownAsk when nothing is."""
+    if (offered := await moot.engine.find_open_ask(parse_session_id(session), parse_seat_id(seat))) is not None:
+        return offered
+    outstanding = await moot.asks(session)
+    for each in outstanding:
+        if each.ask.seat == seat:
+            return each
+    others = ", ".join(each.ask.seat for each in outstanding) or "nobody"
+    raise UnknownAsk(f"no ask is open for {seat!r}; waiting for: {others}")
 
 
 async def _say_unsaid_words(moot: Moot, session: str, asked: Ask, further: UnsaidWords | None) -> None:
@@ -195,11 +197,3 @@ async def _say_unsaid_words(moot: Moot, session: str, asked: Ask, further: Unsai
     offered = await moot.engine.find_open_ask(parse_session_id(session), asked.seat)
     if offered is not None and (offered.ask.kind, offered.ask.turn) == (further.kind, asked.turn):
         await moot.answer(session, offered.ask.id, further.text)
-
-
-def _find_waiting(outstanding: list[OutstandingAsk], seat: str) -> OutstandingAsk:
-    mine = [each for each in outstanding if each.ask.seat == seat]
-    if not mine:
-        others = ", ".join(each.ask.seat for each in outstanding) or "nobody"
-        raise UnknownAsk(f"no ask is open for {seat!r}; waiting for: {others}")
-    return mine[0]

@@ -234,7 +234,11 @@ def open_and_hold(
             terminal.session = await moot.open(topic, **options)
             if not (hold.as_json or hold.quiet):
                 await terminal.print_earlier(moot, topic)
-                if _has_unfilled_seats(options):
+                seats = options.get("seats") or ()
+                is_unfilled = any(isinstance(seat, Seat) and not seat.platform for seat in seats)
+                is_found = is_unfilled or (not seats and not isinstance(options.get("panel"), Panel))
+                # Discovered participants took seats for which none was named.
+                if is_found and not options.get("models"):
                     await print_discovered(moot, terminal.session)
             return await terminal.hold(moot, as_json=hold.as_json, wait=hold.wait)
 
@@ -264,21 +268,12 @@ async def print_discovered(moot: Moot, session: str) -> None:
     discovered = await discover_platforms(moot.environ, moot.seating)
     state = (await moot.engine.load_snapshot(parse_session_id(session))).session_state
     taken, words = {seat.platform for seat in state.seats}, SESSION_COMMAND[state.opened.language]
-    models = [text for text in discovered.models if text in taken]
-    servers = [text for text in discovered.servers if text in taken]
-    if models:
-        output.print_note(words.found_keys.format(models=", ".join(models)))
-    if servers:
-        output.print_note(words.found_servers.format(servers=", ".join(servers)))
+    if models := ", ".join(text for text in discovered.models if text in taken):
+        output.print_note(words.found_keys.format(models=models))
+    if servers := ", ".join(text for text in discovered.servers if text in taken):
+        output.print_note(words.found_servers.format(servers=servers))
     if discovered.embedded and "embedded" in taken:
         output.print_note(words.found_embedded)
-
-
-def _has_unfilled_seats(options: Options) -> bool:
-    """Whether seats are filled with discovered participants, as none was named for them."""
-    seats = options.get("seats") or ()
-    is_unfilled = any(isinstance(seat, Seat) and not seat.platform for seat in seats)
-    return not options.get("models") and (is_unfilled or (not seats and not isinstance(options.get("panel"), Panel)))
 
 
 def build_plan_result(

@@ -31,7 +31,7 @@ from moothall.surfaces.api import errors
 from moothall.surfaces.api.asks import AsksOut
 from moothall.surfaces.api.chat import EventReader, MeetingTeller
 from moothall.surfaces.api.chat_request import DEFAULT_PANEL, list_models
-from moothall.surfaces.api.method import Call
+from moothall.surfaces.api.method import Call, encode_json
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.api.sessions import SessionDecisionOut
 from moothall.surfaces.http.access_control import build_call, read_body
@@ -253,7 +253,7 @@ class _Tasks:
         minutes = await self._do("moot.exportSession", sessionId=session, form="minutes")
         parts = [
             {"text": "\n".join(shown.summary), "mediaType": "text/plain"},
-            {"data": TABLE["moot.getSession"].encode(shown), "mediaType": "application/json"},
+            {"data": encode_json(shown), "mediaType": "application/json"},
             {"text": minutes.text, "mediaType": "text/markdown", "filename": f"{session}.md"},
         ]
         return {"artifactId": "decision", "name": "decision", "parts": parts}
