@@ -52,9 +52,18 @@ ALONE = [
     "panel",
     "notify list",
     "invite open --seat bob",
+    "access log",
+    "access tools",
+    "access tools --rights",
+    "config list",
+    "demo --list",
+    "connect",
+    "run Dry? --seat ada=mailbox --seat bob=mailbox --session dry --dry-run",
+    "show open",
+    "again ended",
 ]
 """Commands without a call."""
-FIXED = {"agents", "answerSchema", "fields", "turn", "what"}
+FIXED = {"agents", "answerSchema", "fields", "opened", "turn", "what"}
 """What is within these has the names of other programs, of answers and turn.json in the sources, or of a stored fact."""
 
 
@@ -93,6 +102,10 @@ def mask(value: Any) -> Any:
     return json.loads(re.sub(r'"(rt_[0-9a-f]{12}|20\d\d-[-\d]+T[:.\d]+Z)"', '""', json.dumps(value)))
 
 
+def make_call(name: str, params: dict[str, Any]) -> dict[str, Any]:
+    return asyncio.run(call_here(lambda call: TABLE[name].invoke(call, params)))
+
+
 def list_snake_case(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from (name for name in value if re.search(r"[a-z]_[a-z]", name) or name == "session")
@@ -109,8 +122,31 @@ def test_a_command_prints_what_its_call_answers(
     enter_copy(stage, tmp_path / "a", monkeypatch)
     printed = json.loads(run(f"{command} --json"))
     enter_copy(stage, tmp_path / "b", monkeypatch)
-    assert mask(printed) == mask(asyncio.run(call_here(lambda call: TABLE[name].invoke(call, params))))
+    assert mask(printed) == mask(make_call(name, params))
     assert list(list_snake_case(printed)) == []
+
+
+def test_a_dry_run_prints_the_plan_of_the_server(stage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And beside it what alone a command knows: the id that was asked for, and the fact that would be recorded."""
+    enter_copy(stage, tmp_path / "a", monkeypatch)
+    printed = json.loads(run("run Dry? --seat ada=mailbox --seat bob=mailbox --session dry --dry-run --json"))
+    wanted = {"topic": "Dry?", "seats": ["ada=mailbox", "bob=mailbox"]}
+    planned = make_call("moot.planSession", wanted)
+    assert printed.pop("sessionId") == "dry"
+    assert printed.pop("opened")["topic"] == "Dry?"
+    assert printed == planned
+
+
+def test_a_session_reads_alike_by_command_and_by_call(stage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the cursor, with those who are waited for, and with the words for people; what is sealed the server leaves out."""
+    enter_copy(stage, tmp_path / "a", monkeypatch)
+    for session, code in (("open", 3), ("ended", 0)):
+        answered = make_call("moot.getSession", {"sessionId": session})
+        assert {"cursor", "waitingFor", "summary"} <= answered.keys()
+        for command in ("show", "resume"):
+            printed = json.loads(run(f"{command} {session} --json", code=code if command == "resume" else 0))
+            assert {name: printed[name] for name in answered} == answered
+            assert session == "open" or printed == answered
 
 
 @pytest.mark.parametrize("command", ALONE)

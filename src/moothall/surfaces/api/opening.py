@@ -130,6 +130,13 @@ class PlanOut(ApiModel):
     files: list[PlannedFileOut] = []
 
 
+class DryRunOut(PlanOut):
+    """A plan with the id that was asked for, and the fact that would open the session."""
+
+    session_id: str | None = None
+    opened: Any
+
+
 class ForkOut(ApiModel):
     session_id: str
 
@@ -152,16 +159,12 @@ class InviteOut(ApiModel):
 async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
     """What a new session can be made of: protocols with their settings, panels, the participants that were discovered."""
     words, platforms = OPENING[language], await discover_platforms(call.moot.environ, call.moot.seating)
+    embedded = words.embedded if platforms.embedded else words.no_embedded.format(install=describe_install("embedded"))
     participants = [
-        *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found_key) for each in platforms.models),
-        *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found) for each in platforms.servers),
-        FoundPlatformOut(
-            platform="embedded",
-            title="embedded",
-            found=platforms.embedded,
-            note=words.embedded if platforms.embedded else words.no_embedded.format(install=describe_install("embedded")),
-        ),
-        FoundPlatformOut(platform="mailbox", title=words.mailbox, found=True, note=words.mailbox_note),
+        *((each, each, True, words.found_key) for each in platforms.models),
+        *((each, each, True, words.found) for each in platforms.servers),
+        ("embedded", "embedded", platforms.embedded, embedded),
+        ("mailbox", words.mailbox, True, words.mailbox_note),
     ]
     panels = {name: load_preset(name, language) for name in list_presets()}
     return OpeningOut(
@@ -176,7 +179,10 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
             for plugin in load_protocols().values()
         ],
         panels=[PanelOut.collect(panel, name=panel.name or name, summary=panel.description) for name, panel in panels.items()],
-        participants=participants,
+        participants=[
+            FoundPlatformOut(platform=platform, title=title, found=is_there, note=note)
+            for platform, title, is_there, note in participants
+        ],
         demos=[DemoOut.model_validate(each) for each in list_demos(language)],
     )
 

@@ -35,9 +35,10 @@ from moothall.participants.script import Pacer, make_demo
 from moothall.ports.participant import Participant
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
+from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.live import build_view
-from moothall.surfaces.cli.live_views import SealedView, View
+from moothall.surfaces.cli.live_views import View
 from moothall.surfaces.cli.options import HoldOptions
 from moothall.surfaces.cli.output import CommandResult
 from moothall.surfaces.cli.person import PersonScreen, build_terminal_ask, stop_command
@@ -129,9 +130,13 @@ class TerminalSession(PersonScreen):
         """Show the session as it happens while it is run, then its decision; return the result of the run."""
         self._moot = moot
         self._timeline = timeline = plugin.timeline(parse_session_id(self.session))
-        self._view = await self._build_view(moot, plugin, timeline)
-        with self._view.open_display():
-            watcher = asyncio.create_task(self._watch_events(moot, self._view))
+        self._view = view = build_view(plugin, timeline, self._console)
+        seats = (await moot.engine.load_snapshot(parse_session_id(self.session))).session_state.seats
+        people = frozenset(seat.id for seat in seats if seat.platform == HUMAN)
+        # Who sits here reads what is sealed when it is opened.
+        sealed = SealedEvents(plugin, self.session, people) if people else None
+        with view.open_display():
+            watcher = asyncio.create_task(self._watch_events(moot, view, sealed))
             try:
                 result = await run
                 if await self._has_ended(moot):
@@ -157,15 +162,10 @@ class TerminalSession(PersonScreen):
         words = SHARED_REPORT[self._language]
         self._console.print(Text(f"  ■ {words.trying_again.format(seconds=round(delay))}", style="yellow"))
 
-    async def _build_view(self, moot: Moot, plugin: AnyPlugin, timeline: Any) -> View:
-        view = build_view(plugin, timeline, self._console)
-        seats = (await moot.engine.load_snapshot(parse_session_id(self.session))).session_state.seats
-        people = frozenset(seat.id for seat in seats if seat.platform == HUMAN)
-        return SealedView(view, plugin, self.session, people) if people else view
-
-    async def _watch_events(self, moot: Moot, view: View) -> None:
+    async def _watch_events(self, moot: Moot, view: View, sealed: SealedEvents | None) -> None:
         async for event in moot.watch(self.session):
-            view.show(event)
+            for each in (event,) if sealed is None else sealed.release(event):
+                view.show(each)
             if isinstance(event, EntryAdded):
                 self._received = event.entry.seq
 
@@ -281,15 +281,15 @@ def build_plan_result(
 ) -> CommandResult:
     """Return what would be opened and what it would cost. `describe` adds lines of the protocol's own."""
     from moothall.codec.answers import as_json as plain_json
-    from moothall.surfaces.api.opening import build_plan
+    from moothall.surfaces.api.opening import DryRunOut, build_plan
 
     opened, estimate = planned.opened, estimate_session(planned.opened, moot.seating.kinds)
-    plan, named = build_plan(opened, estimate), {} if planned.session is None else {"sessionId": planned.session}
+    plan = DryRunOut.collect(build_plan(opened, estimate), session_id=planned.session, opened=plain_json(opened))
     most = f", turns: at most {opened.budget.turns}" if opened.budget.turns is not None else ""
     head = f"{plan.protocol}, seats: {len(opened.seats)}, language: {opened.language}{most}"
     seats = [f"  {seat.id}: {seat.platform}" for seat in opened.seats]
     return CommandResult(
-        json={**named, **plan.to_json(), "opened": plain_json(opened)},
+        json=plan,
         lines=[head, *describe(opened), *seats, *describe_estimate(estimate, opened.language)],
     )
 
