@@ -11,7 +11,7 @@ from moothall.domain.facts import Entry
 from moothall.domain.safe_text import dump_json
 from moothall.domain.session_state import build_session_state
 from moothall.engine.snapshot import Snapshot
-from moothall.surfaces.api.page import StoredView, advance_view, build_changes
+from moothall.surfaces.api.page import advance_view, build_changes
 from moothall.surfaces.api.session_view import SessionView, build_view, encode_item
 from moothall_testkit.rulebook_contract import PlayedSession, play_session
 
@@ -51,7 +51,7 @@ def test_a_view_that_is_carried_on_is_the_view_that_is_built_anew(name: str, dat
     entries, snapshots = list(played.entries), list_snapshots(played)
     plugin = find_plugin(played.opened)
     folded = FoldedSession(plugin, snapshots[0], plugin.timeline(played.snapshot.session))
-    stored: StoredView | None = None
+    stored: SessionView | None = None
     shown: dict[int, object] = {}
     for at, (entry, snapshot) in enumerate(zip(entries, snapshots, strict=True), 1):
         folded.add(snapshot, [entry])

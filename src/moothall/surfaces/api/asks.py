@@ -385,15 +385,16 @@ async def answer_as_person(
         raise UnknownAsk(f"the ask {ask[:100]!r} is no longer open for {person!r}; look what is asked now")
     answer = _build_answer(brief, answers or {}, command)
     written = await answer_ask(call, session_id, seat=person, ask=ask, answer=answer, idempotency_key=idempotency_key)
-    call.context.get_or_create(PersonTurns).follow(call, session_id, person, _find_words(brief, answers or {}, command))
+    questions = build_person_ask(brief)
+    words = "" if command or not questions.steps else _read_text(answers or {}, questions.steps[0])
+    # What a person said may also answer a later ask of the same turn.
+    unsaid = UnsaidWords(questions.keeps_for, brief.ask.turn, words) if words and questions.keeps_for else None
+    call.context.get_or_create(PersonTurns).follow(call, session_id, person, unsaid)
     return written
 
 
-def _find_words(brief: Brief, answers: dict[str, str], command: str) -> UnsaidWords | None:
-    """What a person said that also answers a later ask of the same turn."""
-    person = build_person_ask(brief)
-    said = strip_control(fix_surrogates(answers.get(person.steps[0].key, ""))).strip() if person.steps and not command else ""
-    return UnsaidWords(person.keeps_for, brief.ask.turn, said) if said and person.keeps_for else None
+def _read_text(answers: dict[str, str], step: PersonStep) -> str:
+    return strip_control(fix_surrogates(answers.get(step.key, ""))).strip()
 
 
 def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:
@@ -402,20 +403,19 @@ def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:
         ask=build_ask_out(each),
         intro=strip_control(person.intro),
         about=strip_control(person.about),
-        steps=[_build_step_out(step) for step in person.steps],
+        steps=[
+            PersonStepOut.collect(
+                step,
+                text=strip_control(step.text),
+                needed=step.is_needed,
+                long=step.is_long,
+                default=strip_control(step.default),
+                choices=[ChoiceOut(value=choice.value, text=strip_control(choice.text)) for choice in step.choices],
+                numbers=[number for number in range(1, MAX_NUMBERS) if number in step.numbers] if step.kind != "text" else [],
+            )
+            for step in person.steps
+        ],
         commands=[CommandOut(word=command.word, text=strip_control(command.text)) for command in person.commands],
-    )
-
-
-def _build_step_out(step: PersonStep) -> PersonStepOut:
-    return PersonStepOut.collect(
-        step,
-        text=strip_control(step.text),
-        needed=step.is_needed,
-        long=step.is_long,
-        default=strip_control(step.default),
-        choices=[ChoiceOut(value=choice.value, text=strip_control(choice.text)) for choice in step.choices],
-        numbers=[number for number in range(1, MAX_NUMBERS) if number in step.numbers] if step.kind != "text" else [],
     )
 
 
@@ -437,7 +437,7 @@ def _read_answers(person: PersonAsk, given: dict[str, str], words: PersonSeatTex
     for step in person.steps:
         if not step.is_due(answers):
             continue
-        text = strip_control(fix_surrogates(given.get(step.key, ""))).strip()
+        text = _read_text(given, step)
         if not text and not step.is_needed:
             continue
         value = text if text in {choice.value for choice in step.choices} else read_step(step, text) if text else None

@@ -194,13 +194,6 @@ def read_text(message: ChatMessage, language: Language = "en") -> str:
     return fix_surrogates("\n".join(texts)).strip()
 
 
-def _read_plain_text(message: ChatMessage) -> str:
-    content = message.content
-    if isinstance(content, list):
-        content = [each for each in content if isinstance(each, str) or _is_text(each)]
-    return read_text(ChatMessage(role=message.role, content=content))
-
-
 def _is_text(part: dict[str, Any]) -> bool:
     return str(part.get("type", "text")) in TEXT_PARTS
 
@@ -222,7 +215,10 @@ def read_question(chat: ChatRequest) -> Question:
         given = [_read_file(part, place) for part in _list_parts(each) if _is_file(part)]
         # A file that comes again under its name is its new version.
         files = [old for old in files if old.name not in {new.name for new in given}] + given
-    text = _read_plain_text(message)
+    content = message.content
+    if isinstance(content, list):
+        content = [each for each in content if isinstance(each, str) or _is_text(each)]
+    text = read_text(ChatMessage(role=message.role, content=content))
     if not text:
         raise ChatRefused(400, "the last message of the user is empty; write a question", param=place)
     language = detect_language(text)

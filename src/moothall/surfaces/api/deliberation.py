@@ -3,7 +3,6 @@
 import dataclasses
 import re
 from collections import OrderedDict
-from collections.abc import Collection
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -264,12 +263,16 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int
     page, following = views.build_page(turn.new, lambda line: turn.place.find_reveal_entry(line, reader), limit)
     shown = {each.id for each in page}
     is_consulted = ask is not None and ask.ask.kind == "consult"
-    note = CONSULTED if is_consulted else views.describe_next_step(turn.place, seat)
+    note, rest = CONSULTED if is_consulted else views.describe_next_step(turn.place, seat), ""
+    if following is not None:
+        # Said here as well, for clients that read the note and not the fields.
+        left = sum(line.id not in shown for line in turn.new)
+        rest = f"This is a part of what is new: {left} more contributions follow. To read on, call wait_for_turn with cursor {following}. "
     return shapes.TurnOut(
         status=turn.status,
         cursor=turn.cursor if following is None else following,
         more=following is not None,
-        note=f"{_describe_rest(turn, shown, following)}{note}",
+        note=f"{rest}{note}",
         summary=views.summarize_lines([line for line in turn.new if line.id in shown]),
         new=page,
         ask=None
@@ -285,14 +288,6 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int
         ),
         result=await find_result(call, turn.place.snapshot.session) if turn.status == "closed" else None,
     )
-
-
-def _describe_rest(turn: WaitResult, shown: Collection[int], following: int | None) -> str:
-    """That a page is not all, for clients that read the note and not the fields; nothing where it is."""
-    if following is None:
-        return ""
-    left = sum(line.id not in shown for line in turn.new)
-    return f"This is a part of what is new: {left} more contributions follow. To read on, call wait_for_turn with cursor {following}. "
 
 
 _WIRE_STATUSES: Final = {"thinking": "open", "concluded": "closed"}

@@ -7,7 +7,7 @@ import json
 from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from hashlib import sha256
 from importlib.resources import files
 from itertools import chain, zip_longest
@@ -35,34 +35,17 @@ MAX_VIEWS: Final = 64
 MAX_PAST: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class StoredView:
-    """A view after an entry. `changed` says at which entry each item of its timeline was last seen to change.
-
-    It was first built at the entry `since`: what changed before is not known.
-    """
-
-    fields: Json
-    items: tuple[TimelineItem, ...]
-    changed: tuple[int, ...]
-    since: int
-
-    @property
-    def seq(self) -> int:
-        return int(self.fields["at"])
-
-
 class ViewStore:
     """Builds and keeps views: the current one of each session, and some of earlier entries."""
 
     def __init__(self, context: ServerContext) -> None:
         self._moot = context.moot
         self.folded = context.folded
-        self._views: OrderedDict[SessionId, StoredView] = OrderedDict()
+        self._views: OrderedDict[SessionId, SessionView] = OrderedDict()
         self._past: OrderedDict[tuple[SessionId, int], SessionView] = OrderedDict()
         self._imports: OrderedDict[SessionId, Json] = OrderedDict()
 
-    async def load(self, session: SessionId) -> StoredView:
+    async def load(self, session: SessionId) -> SessionView:
         """Return the view of a session as it stands; one read of the ledger. Raises UnknownSession, LedgerDamaged."""
         folded = await self.folded.load(session)
         known = self._views.get(session)
@@ -70,7 +53,7 @@ class ViewStore:
             known = advance_view(known, build_view(folded))
         shown = {**await self._find_standing(folded), **self._find_held_up(folded, known), **await self._find_import(session)}
         if any(known.fields.get(name) != value for name, value in shown.items()):
-            known = StoredView({**known.fields, **shown}, known.items, known.changed, known.since)
+            known = replace(known, fields={**known.fields, **shown})
         held = self._views.get(session)
         # Another caller may have built a later one while this one asked where the session stands.
         if held is None or held.seq <= known.seq:
@@ -96,7 +79,7 @@ class ViewStore:
             self._past.popitem(last=False)
         return past
 
-    def _find_held_up(self, folded: FoldedSession, known: StoredView) -> Json:
+    def _find_held_up(self, folded: FoldedSession, known: SessionView) -> Json:
         """The seats anew where some wait for a provider, or did so in the view that is known; nothing else."""
         held_up = self._moot.engine.context.hub.list_waiting(folded.snapshot.session)
         if not held_up and not any(seat["state"] == "held_up" for seat in known.fields["seats"]):
@@ -127,7 +110,7 @@ class ViewStore:
         return fields if decision is None or decision.outcome is None else {**fields, "outcome": decision.outcome}
 
 
-def build_changes(before: StoredView, after: StoredView) -> Json:
+def build_changes(before: SessionView, after: SessionView) -> Json:
     """The fields that differ, and the items of the timeline that changed; empty where nothing did."""
     fields = {name: value for name, value in after.fields.items() if before.fields.get(name) != value and name != "at"}
     items = encode_items(after.items, list_changed_places(after, before.seq))
@@ -138,7 +121,7 @@ def build_changes(before: StoredView, after: StoredView) -> Json:
     return {"sessionId": after.fields["sessionId"], "seq": after.seq, "head": after.seq, "at": after.seq, **fields}
 
 
-def list_changed_places(view: StoredView, since: int = 0) -> Sequence[int]:
+def list_changed_places(view: SessionView, since: int = 0) -> Sequence[int]:
     """The places of the items that changed after an entry; of all where that is not known."""
     if since < view.since:
         return range(len(view.items))
@@ -150,16 +133,15 @@ def encode_items(items: Sequence[TimelineItem], places: Iterable[int]) -> list[l
     return [[place, encode_item(items[place])] for place in places]
 
 
-def advance_view(known: StoredView | None, view: SessionView) -> StoredView:
+def advance_view(known: SessionView | None, view: SessionView) -> SessionView:
     """The view after further entries, with what it knows of when each item changed."""
-    seq = int(view.fields["at"])
     if known is None:
-        return StoredView(view.fields, view.items, tuple(seq for _ in view.items), seq)
+        return replace(view, changed=tuple(view.seq for _ in view.items), since=view.seq)
     changed = tuple(
-        before if old is item or old == item else seq
+        before if old is item or old == item else view.seq
         for old, item, before in zip_longest(known.items[: len(view.items)], view.items, known.changed[: len(view.items)])
     )
-    return StoredView(view.fields, view.items, changed, known.since)
+    return replace(view, changed=changed, since=known.since)
 
 
 MAX_ITEMS: Final = 500

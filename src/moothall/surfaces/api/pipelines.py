@@ -65,8 +65,7 @@ async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
     if not topic:
         raise BadSetting("the pipeline has no task; give one as 'task'")
     session = await call.deliberations.open(topic, key=params.idempotency_key, by=call.caller.name, **options)
-    started: PipelineOut = await get_pipeline(call, session)
-    return started
+    return await get_pipeline(call, session)
 
 
 def _find_pipeline(params: OpenPipelineParams, language: Language) -> PipelineFile:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Final
 
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from moothall.app.conferences.folder_scan import Damage
 from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject
-from moothall.app.conferences.status import ConferenceStatus, TurnBriefing
+from moothall.app.conferences.status import ConferenceStatus
 from moothall.app.conferences.unattended import Relay, watch_changes
 from moothall.domain.facts import RequiredInput
 from moothall.domain.ids import MAX_SEAT_LENGTH
@@ -131,10 +132,6 @@ class ConferenceInputOut(ApiModel):
     is_repeated: bool
 
 
-def _build_project(call: Call) -> ConferenceProject:
-    return ConferenceProject(call.moot, call.context.root)
-
-
 def build_conference_out(call: Call, name: str, status: ConferenceStatus) -> ConferenceOut:
     """The state of a conference as programs get it."""
     conference = status.conference
@@ -158,16 +155,10 @@ def build_conference_out(call: Call, name: str, status: ConferenceStatus) -> Con
 
 async def _authorize_reader(call: Call, name: str) -> ConferenceProject:
     """The project, if this caller may read the conference."""
-    project = _build_project(call)
+    project = ConferenceProject(call.moot, call.context.root)
     if call.caller.session:
         call.caller.check_session(await project.find_session(name) or name)
     return project
-
-
-async def _authorize_speaker(call: Call, name: str, given: str | None) -> tuple[ConferenceProject, str]:
-    """The project and the role that this caller speaks for; raises NotAllowed."""
-    project = await _authorize_reader(call, name)
-    return project, call.caller.resolve_speaker(given, "role")
 
 
 @METHODS.add("moot.newConference", "run", tool="new_conference", unbound=True)
@@ -184,7 +175,7 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
     for each in params.roles:
         seat, described = build_seat(call, each), "" if isinstance(each, str) else each.description.strip()
         roles.append(replace(seat, instructions="\n".join(filter(None, (described, seat.instructions)))))
-    status = await _build_project(call).create_conference(
+    status = await ConferenceProject(call.moot, call.context.root).create_conference(
         params.conference,
         params.topic,
         roles=roles,
@@ -200,7 +191,7 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
 @METHODS.add("moot.listConferences", "read")
 async def list_conferences(call: Call) -> ConferencesOut:
     """The conferences of the server's folder and their states."""
-    project, listed, unreadable = _build_project(call), [], {}
+    project, listed, unreadable = ConferenceProject(call.moot, call.context.root), [], {}
     for name in project.names():
         if call.caller.session and call.caller.session != await project.find_session(name):
             continue
@@ -228,22 +219,15 @@ async def join_conference(
     """What a role should read now: the agenda, what is expected of it, the last three speeches. With timeoutSeconds it waits for
     the role's turn. Next: say_in_conference when it is your turn, else call again.
     """
-    project, speaker = await _authorize_speaker(call, conference, role)
+    project, speaker = await _authorize_reader(call, conference), call.caller.resolve_speaker(role, "role")
     briefing = await project.join(conference, speaker)
-    if not timeout_seconds:
-        return _build_joined_out(briefing)
-    try:
-        async with asyncio.timeout(timeout_seconds):
-            async for _ in watch_changes(project.table / conference):
-                briefing = await project.join(conference, speaker)
-                if briefing.is_turn or briefing.turn.status == "closed" or call.deliberations.stopping.is_set():
-                    break
-    except TimeoutError:
-        pass
-    return _build_joined_out(briefing)
-
-
-def _build_joined_out(briefing: TurnBriefing) -> JoinedOut:
+    if timeout_seconds:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                async for _ in watch_changes(project.table / conference):
+                    briefing = await project.join(conference, speaker)
+                    if briefing.is_turn or briefing.turn.status == "closed" or call.deliberations.stopping.is_set():
+                        break
     return JoinedOut.collect(
         briefing,
         briefing.turn,
@@ -269,7 +253,7 @@ async def say_in_conference(
     """Give a role's speech (Markdown with the sections stance, analysis, response and questions), or the moderator's minutes.
     Out of turn it is refused and kept.
     """
-    project, speaker = await _authorize_speaker(call, conference, role)
+    project, speaker = await _authorize_reader(call, conference), call.caller.resolve_speaker(role, "role")
     given = await project.say(conference, speaker, text, idempotency_key, via=call.caller.door)
     returned = name_minutes_sections(given.returned, given.language)
     note = ROUNDTABLE_PROMPT[given.language].minutes_returned.format(sections=returned, file=given.file) if returned else ""

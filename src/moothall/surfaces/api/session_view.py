@@ -16,7 +16,7 @@ from moothall.codec.schemas import get_adapter
 from moothall.domain.budget import Budget, Spent
 from moothall.domain.facts import Opened
 from moothall.domain.grouping import group_pairs
-from moothall.domain.roster import MAILBOX, Seat, parse_kind
+from moothall.domain.roster import MAILBOX, parse_kind
 from moothall.engine.snapshot import Snapshot
 from moothall.locale.catalogues import SESSION_VIEW, SHARED_REPORT
 from moothall.reports.blocks import Block, Fields, Line, Report
@@ -44,10 +44,18 @@ VOTE_LENSES: Final = ("vote_table", "votes", "candidates", "positions")
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A view that everybody may see: the fields but for the timeline, and the items of the timeline."""
+    """A view after an entry that everybody may see: the fields but for the timeline, and the items of the timeline."""
 
     fields: Json
     items: tuple[TimelineItem, ...]
+    changed: tuple[int, ...] = ()
+    """At which entry each item was last seen to change."""
+    since: int = 0
+    """The entry at which it was first built: what changed before is not known."""
+
+    @property
+    def seq(self) -> int:
+        return int(self.fields["at"])
 
 
 def build_view(folded: FoldedSession, report: Report | None = None) -> SessionView:
@@ -136,18 +144,9 @@ def _build_waiting(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
     waiting = []
     for ask, pending in snapshot.session_state.pending.items():
         kind, seat = _parse_ask(ask)
-        since = timeline.asked_at.get(ask)
-        waiting.append(
-            {
-                "ask": ask,
-                "seat": seat,
-                "kind": kind,
-                "what": _describe_ask(kind, timeline),
-                "outside": pending.outside,
-                **({} if since is None else {"since": since.isoformat()}),
-                **({} if pending.deadline is None else {"deadline": pending.deadline.isoformat()}),
-            }
-        )
+        times = {"since": timeline.asked_at.get(ask), "deadline": pending.deadline}
+        about = {"ask": ask, "seat": seat, "kind": kind, "what": _describe_ask(kind, timeline), "outside": pending.outside}
+        waiting.append({**about, **{name: at.isoformat() for name, at in times.items() if at is not None}})
     return waiting
 
 
@@ -177,7 +176,20 @@ def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collecti
             why = (words.asked if is_outside else words.writing).format(what=", ".join(what for what, _ in own))
             if seat.id in held_up:
                 now, why = "held_up", SHARED_REPORT[timeline.language].held_up
-        seats.append(_build_seat(seat, at, now, why))
+        kind = parse_kind(seat.platform)
+        seats.append(
+            {
+                "id": seat.id,
+                "stance": clean(seat.stance),
+                "platform": clean(seat.platform),
+                "kind": _KINDS.get(kind, "model" if ":" in seat.platform else kind),
+                "family": clean(seat.family),
+                "weight": seat.weight,
+                "hue": at % HUES,
+                "state": now,
+                "why": clean(why),
+            }
+        )
     return seats
 
 
@@ -185,21 +197,6 @@ def _is_hidden(seq: int, snapshot: Snapshot) -> bool:
     """Whether nobody may know of a loss yet: while all write at once in a swarm, it would say who failed."""
     after = getattr(snapshot.state, "sealed_after", None)
     return snapshot.rules.name == "swarm" and is_sealed(snapshot.state) and seq > (after or 0)
-
-
-def _build_seat(seat: Seat, at: int, state: str, why: str) -> Json:
-    kind = parse_kind(seat.platform)
-    return {
-        "id": seat.id,
-        "stance": clean(seat.stance),
-        "platform": clean(seat.platform),
-        "kind": _KINDS.get(kind, "model" if ":" in seat.platform else kind),
-        "family": clean(seat.family),
-        "weight": seat.weight,
-        "hue": at % HUES,
-        "state": state,
-        "why": clean(why),
-    }
 
 
 def _build_budget(spent: Spent, budget: Budget, turns: int) -> Json:

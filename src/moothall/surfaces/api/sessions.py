@@ -78,8 +78,7 @@ async def open_session(call: Call, params: OpenSessionParams) -> SessionDecision
     """
     options = await collect_options(call, params)
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
-    decision: SessionDecisionOut = await get_session(call, session)
-    return decision
+    return await get_session(call, session)
 
 
 @METHODS.add("moot.listSessions", "read", tool="list_sessions")

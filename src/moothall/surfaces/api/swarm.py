@@ -78,8 +78,7 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     settings = params.model_dump(include={"mode", "directions", "max_rounds", "quorum"})
     options = build_swarm_options(given, params.agents, {**settings, "directions": tuple(params.directions)})
     session = await call.deliberations.open(params.task, key=params.idempotency_key, by=call.caller.name, **options)
-    status: SwarmOut = await get_swarm_status(call, session)
-    return status
+    return await get_swarm_status(call, session)
 
 
 @METHODS.add("moot.swarmStatus", "read", tool="swarm_status")

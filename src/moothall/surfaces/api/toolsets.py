@@ -101,21 +101,17 @@ def add_output_schemas(tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _describe_tool(name: str, method: Method[Any, Any], said: frozenset[str]) -> dict[str, Any]:
-    schema = _compact_input_schema(name)
-    hidden = said | (
-        _list_unshown_options(method.params.opener, said) if issubclass(method.params, OpenerParams) else frozenset()
-    )
+    schema, hidden = _compact_input_schema(name), said
+    if issubclass(method.params, OpenerParams):
+        hidden |= _list_unshown_options(method.params.opener, said)
     if hidden:
         schema = _leave_out(schema, hidden)
-    return {"name": name, "description": method.summary, "inputSchema": schema, "annotations": _build_hints(name)}
-
-
-def _build_hints(name: str) -> dict[str, bool]:
-    """What a client may do without asking; `destructiveHint` counts only for a tool that changes something."""
-    if name in READING_TOOLS:
-        return {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
-    repeatable = {"idempotentHint": True} if name in _TABLES["idempotent"] else {}
-    return {"readOnlyHint": False, "destructiveHint": False, **repeatable, "openWorldHint": False}
+    # What a client may do without asking; `destructiveHint` counts only for a tool that changes something.
+    is_reading = name in READING_TOOLS
+    hints = {"readOnlyHint": is_reading, **({} if is_reading else {"destructiveHint": False})}
+    hints |= {"idempotentHint": True} if is_reading or name in _TABLES["idempotent"] else {}
+    hints["openWorldHint"] = False
+    return {"name": name, "description": method.summary, "inputSchema": schema, "annotations": hints}
 
 
 @cache

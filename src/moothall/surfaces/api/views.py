@@ -392,11 +392,7 @@ def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[sha
 
 def collect_silences(timeline: CouncilTimeline) -> list[shapes.SilenceOut]:
     """Who passed or was lost, in order."""
-    passed = [
-        shapes.SilenceOut(participant=one.seat, phase=one.phase, entry=one.seq, why="went_on" if one.is_implied else "passed")
-        for one in timeline.passes
-    ]
-    lost = [
-        shapes.SilenceOut(participant=one.seat, phase=one.asked_for, entry=one.seq, why=one.reason) for one in timeline.losses
-    ]
-    return sorted([*passed, *lost], key=lambda one: one.entry)
+    rows: list[tuple[int, str, str, str]] = []
+    rows += [(one.seq, one.seat, one.phase, "went_on" if one.is_implied else "passed") for one in timeline.passes]
+    rows += [(one.seq, one.seat, one.asked_for, one.reason) for one in timeline.losses]
+    return [shapes.SilenceOut(participant=seat, phase=phase, entry=entry, why=why) for entry, seat, phase, why in sorted(rows)]

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from moothall.app.moot import Moot
-    from moothall.app.session_list import SessionLine
 
 LAST: Final = "last"
 SESSIONS: Final = frozenset({"session", "session_id", "sessions", "left", "right", "decision_id"})
@@ -37,7 +36,7 @@ class SessionName(click.ParamType[str]):
         # An id that Moot has drawn is whole: most calls read the ledger once.
         if _WHOLE.fullmatch(value):
             return str(value)
-        if (lines := _load_lines()) is None:
+        if (lines := _read_ledger(lambda moot: moot.sessions())) is None:
             return str(value)
         names = [line.session for line in lines]
         if value in names:
@@ -55,7 +54,9 @@ class SessionName(click.ParamType[str]):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
 
-        lines = [line for line in reversed(_load_lines() or []) if line.session.startswith(incomplete)]
+        lines = [
+            line for line in reversed(_read_ledger(lambda moot: moot.sessions()) or []) if line.session.startswith(incomplete)
+        ]
         return [CompletionItem(line.session, help=line.topic[:60]) for line in lines]
 
 
@@ -95,11 +96,6 @@ def _complete_seats(ctx: click.Context, incomplete: str) -> "list[CompletionItem
 
     names = _read_ledger(load) or []
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
-
-
-def _load_lines() -> "list[SessionLine] | None":
-    """Return every session, the most recently active last."""
-    return _read_ledger(lambda moot: moot.sessions())
 
 
 def _read_ledger(read: "Callable[[Moot], Awaitable[list[T]]]") -> "list[T] | None":

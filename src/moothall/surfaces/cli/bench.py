@@ -92,9 +92,11 @@ def bench(
         async with open_ledger(str(store) if store.exists() or not dry_run else "memory:") as opened, Moot(ledger=opened) as moot:
             progress = BenchProgress(line=words.progress, say=output.print_note, is_judged=judge is not None)
             judging = None if judge is None else BenchJudge(moot, plan, judge, language, progress)
-            await _print_expected(moot, plan, questions, judging, language, is_note=not dry_run)
+            expected = await _describe_expected(moot, plan, questions, judging, words)
             if dry_run:
+                output.print_line(expected)
                 return
+            output.print_note(expected)
             result = await BenchRun(moot, plan, progress).run(questions)
             judged = None if judging is None else await judging.judge(questions, result)
         report = build_bench_report(file.name, result.ways, models, result.unasked, language, judge=judged)
@@ -116,16 +118,10 @@ def _build_json(result: BenchResult, models: tuple[str, ...], words: BenchText) 
     return {"recommendation": advice, "said": said, "ways": figures, "unasked": result.unasked}
 
 
-async def _print_expected(
-    moot: Moot,
-    plan: BenchPlan,
-    questions: list[BenchQuestion],
-    judging: BenchJudge | None,
-    language: Language,
-    *,
-    is_note: bool,
-) -> None:
-    """Say what all of it is expected to cost, by the first question."""
+async def _describe_expected(
+    moot: Moot, plan: BenchPlan, questions: list[BenchQuestion], judging: BenchJudge | None, words: BenchText
+) -> str:
+    """Return what all of it is expected to cost, by the first question."""
     recorded = await count_recorded(moot, plan, questions)
     sessions = len(questions) * (1 + len(plan.protocols))
     calls, tokens, usd = Range(0, 0), Range(0, 0), Range(0.0, 0.0)
@@ -141,12 +137,10 @@ async def _print_expected(
         calls, tokens = _add(calls, estimate.calls, times), _add(tokens, estimate.tokens, times)
         is_priced = is_priced and estimate.usd is not None
         usd = _add(usd, estimate.usd or Range(0, 0), times)
-    words = BENCH[language]
     price = f"${usd.least:.2f} – ${usd.most:.2f}" if is_priced else words.price_unknown
     counts = {"questions": len(questions), "sessions": sessions, "recorded": recorded}
     line = words.expected.format(**counts, calls=calls, tokens=tokens, price=price)
-    line += words.judge_expected.format(most=judgement[2]) if judgement else ""
-    output.print_note(line) if is_note else output.print_line(line)
+    return line + (words.judge_expected.format(most=judgement[2]) if judgement else "")
 
 
 def _add(total: Range, more: Range, times: Range) -> Range:

@@ -1,7 +1,7 @@
 """The parts of all live views: the display that moves, the plain one for pipes, and one for a table at which a person sits."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -20,7 +20,6 @@ from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.sections import describe_shared
 from moothall.reports.wording import SpokenLine, format_money
-from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.cli.render import render_words
 
 BAR = 20
@@ -183,29 +182,3 @@ class SeatsView(MovingView):
             table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
         spent = self._timeline.spent
         return Group(*parts, table, Text(format_foot(self._timeline.session, spent, words), style="dim"))
-
-
-class SealedView(View):
-    """Passes events on to a view, in order; from the first sealed one on they wait."""
-
-    def __init__(self, view: View, plugin: AnyPlugin, session: str, readers: frozenset[str]) -> None:
-        self._view = view
-        self._events = SealedEvents(plugin, session, readers)
-
-    @property
-    def pending(self) -> Container[str]:
-        """The open asks, after every entry that came in."""
-        return self._events.pending
-
-    def show(self, event: Event) -> None:
-        for each in self._events.release(event):
-            self._view.show(each)
-
-    def open_display(self) -> AbstractContextManager[Any]:
-        return self._view.open_display()
-
-    def pause(self) -> None:
-        self._view.pause()
-
-    def resume(self) -> None:
-        self._view.resume()

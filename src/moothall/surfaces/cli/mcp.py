@@ -36,7 +36,13 @@ def mcp(all_tools: bool, output_schemas: bool) -> None:
     secret = os.environ.get("MOOT_TOKEN", "")
     instructions = build_instructions("local")
     if secret:
-        identity = out.run(lambda: _check_token(secret), stopped=lambda: "")
+
+        async def check_token() -> "Identity":
+            async with Moot() as moot:
+                return await _identify(moot, secret)
+
+        # Before the client is greeted.
+        identity = out.run(check_token, stopped=lambda: "")
         instructions = build_instructions(identity.role, identity.session)
     try:
         greeting = greet_client(sys.stdin.fileno(), sys.stdout.fileno(), instructions)
@@ -104,12 +110,6 @@ async def _find_caller(moot: Moot, secret: str) -> "Caller":
     from moothall.surfaces.api.method import Caller
 
     return Caller.from_identity(await _identify(moot, secret)) if secret else Caller(user=name_local_door())
-
-
-async def _check_token(secret: str) -> "Identity":
-    """Refuse a token that is not valid before the client is greeted."""
-    async with Moot() as moot:
-        return await _identify(moot, secret)
 
 
 async def _identify(moot: Moot, secret: str) -> "Identity":

@@ -91,7 +91,6 @@ def _print_lines(console: Console, lines: Iterable[TerminalLine]) -> None:
             for line in group:
                 console.print(Text(line.text, style=_STYLES[line.tone]), soft_wrap=not console.is_terminal)
             continue
-        rows = [line.text for line in group]
         if console.is_terminal:
             options = console.options.update_width(max(1, console.width - len(QUOTE_BAR)))
             for row in console.render_lines(_render_group(True, group), options, pad=False):
@@ -99,5 +98,5 @@ def _print_lines(console: Console, lines: Iterable[TerminalLine]) -> None:
                 words.rstrip()
                 console.print(words, soft_wrap=True)
             continue
-        for text in rows:
-            console.print(Text(f"{QUOTE_BAR}{text}".rstrip()), soft_wrap=True)
+        for line in group:
+            console.print(Text(f"{QUOTE_BAR}{line.text}".rstrip()), soft_wrap=True)

@@ -13,7 +13,7 @@ from moothall.app.rosters import DEFAULT_TIME, build_consultation_options, build
 from moothall.app.session_options import Options
 from moothall.app.swarm_runs import RUNS
 from moothall.domain.consult import ConsultKind
-from moothall.domain.ids import parse_session_id
+from moothall.domain.ids import find_asked_seat, parse_session_id
 from moothall.engine.events import EntryAdded
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SESSION_COMMAND
@@ -230,23 +230,22 @@ def watch(session: str, after: int, as_json: bool) -> None:
 
                 async for event in moot.watch(session, after):
                     if isinstance(event, EntryAdded):
-                        state = (await moot.engine.load_snapshot(parse_session_id(session))).state
-                        output.print_json(build_entry_out(event.entry, state), indent=None)
+                        snapshot = await moot.engine.load_snapshot(parse_session_id(session))
+                        output.print_json(build_entry_out(event.entry, snapshot.state), indent=None)
                 return
             console = output.build_console()
             plugin = await moot.load_plugin(session)
             timeline = plugin.timeline(parse_session_id(session))
             view = build_view(plugin, timeline, console)
             with view.open_display():
-                snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-                words = SESSION_COMMAND[snapshot.session_state.opened.language]
-                if snapshot.session_state.parked is not None:
-                    for line in describe_pause(snapshot.session_state.parked, snapshot.session_state.opened.language):
+                state = (await moot.engine.load_snapshot(parse_session_id(session))).session_state
+                words = SESSION_COMMAND[state.opened.language]
+                if state.parked is not None:
+                    for line in describe_pause(state.parked, state.opened.language):
                         output.print_note(f"{line.strip()}; moot resume {session}")
-                elif snapshot.session_state.is_waiting_outside:
-                    waiting = ", ".join(sorted({ask.split(".", 2)[2] for ask in snapshot.session_state.pending}))
-                    output.print_note(words.waits.format(seats=waiting))
-                elif not snapshot.is_closed and not await moot.is_running(session):
+                elif state.is_waiting_outside:
+                    output.print_note(words.waits.format(seats=", ".join(sorted(set(map(find_asked_seat, state.pending))))))
+                elif state.closed is None and not await moot.is_running(session):
                     output.print_note(words.not_running.format(session=session))
                 async for event in moot.watch(session):
                     view.show(event)

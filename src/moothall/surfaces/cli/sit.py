@@ -18,8 +18,9 @@ from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadAnswer, BadSetting, MootError, SessionBusy, SessionClosed, UnknownAsk, UnknownSeat
 from moothall.locale.catalogues import SIT
 from moothall.participants.human import PersonInterview
+from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.live_views import PlainView, SealedView, style_line
+from moothall.surfaces.cli.live_views import PlainView, style_line
 from moothall.surfaces.cli.person import PersonScreen, TerminalPrompt
 from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.terminal_session import TerminalSession
@@ -118,12 +119,12 @@ class Sitting(PersonScreen):
         timeline: Any = plugin.timeline(name)
         opened = (await moot.engine.load_snapshot(name)).session_state.opened
         self._words = SIT[opened.language]
-        view = SealedView(SittingView(plugin, timeline, self._console), plugin, self.session, frozenset({self._seat.id}))
+        view = SittingView(plugin, timeline, self._console)
         with patch_stdout(raw=True):
             self._print(self._words.seated.format(session=self.session, seat=self._seat.id))
             runner = await self._start_running()
             try:
-                has_left = await self._follow(view, runner)
+                has_left = await self._follow(view, SealedEvents(plugin, self.session, frozenset({self._seat.id})), runner)
             finally:
                 tasks = [task for task in (runner, self._turn) if task is not None]
                 for task in tasks:
@@ -164,7 +165,7 @@ class Sitting(PersonScreen):
         with suppress(SessionBusy):
             await self._moot.run(self.session, wait=True)
 
-    async def _follow(self, view: SealedView, runner: "asyncio.Task[None] | None") -> bool:
+    async def _follow(self, view: SittingView, sealed: SealedEvents, runner: "asyncio.Task[None] | None") -> bool:
         """Show what happens and ask when it is the seat's turn; True if the person left, False if the session ended."""
         events = aiter(self._moot.watch(self.session))
         coming = asyncio.ensure_future(anext(events, None))
@@ -185,10 +186,11 @@ class Sitting(PersonScreen):
                     event = coming.result()
                     if event is None:
                         return False
-                    view.show(event)
+                    for each in sealed.release(event):
+                        view.show(each)
                     seen = event.entry.seq if isinstance(event, EntryAdded) else seen
                     coming = asyncio.ensure_future(anext(events, None))
-                    await self._withdraw_turn(view.pending)
+                    await self._withdraw_turn(sealed.pending)
                 if self._turn is None:
                     await self._begin_turn(seen)
         finally:

@@ -23,9 +23,8 @@ class SwarmView(SeatsView):
     def _render(self) -> RenderableType:
         if not self._timeline.seq:
             return Text("")
-        return Group(
-            self._render_head(), self._render_pheromones(), self._render_agents(), self._render_figures(), self._render_foot()
-        )
+        foot = Text(format_foot(self._timeline.session, self._timeline.spent, self._timeline.words), style="dim")
+        return Group(self._render_head(), self._render_pheromones(), self._render_agents(), self._render_figures(), foot)
 
     def _render_head(self) -> Text:
         swarm, words = self._timeline.state, self._timeline.words
@@ -74,7 +73,3 @@ class SwarmView(SeatsView):
             bar = render_bar(gauge.value, "green" if gauge.tone == "good" else "yellow")
             table.add_row(Text(gauge.name), bar, Text(str(gauge.text)))
         return table
-
-    def _render_foot(self) -> Text:
-        spent = self._timeline.spent
-        return Text(format_foot(self._timeline.session, spent, self._timeline.words), style="dim")

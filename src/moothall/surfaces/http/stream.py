@@ -25,8 +25,8 @@ from moothall.errors import LedgerDamaged, LedgerNewer, LedgerUnavailable, MootE
 from moothall.memory.tokens import AccessDenied
 from moothall.surfaces.api.entries import is_sealed
 from moothall.surfaces.api.method import Caller, ServerContext
-from moothall.surfaces.api.page import StoredView, ViewStore, build_changes
-from moothall.surfaces.api.session_view import select_allowed
+from moothall.surfaces.api.page import ViewStore, build_changes
+from moothall.surfaces.api.session_view import SessionView, select_allowed
 
 log = logging.getLogger("moot")
 
@@ -163,7 +163,7 @@ class _Followed:
     since: int
     tasks: list["asyncio.Task[None]"]
     idle_since: float | None = None
-    view: StoredView | None = None
+    view: SessionView | None = None
     texts: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
@@ -330,7 +330,7 @@ class ViewHub(StreamHub):
             await rest(began, VIEW_SECONDS)
             await self._context.moot.engine.wait_for_change(session, view.seq)
 
-    async def _look(self, session: SessionId, followed: _Followed) -> StoredView:
+    async def _look(self, session: SessionId, followed: _Followed) -> SessionView:
         """Load the view of a session, and publish what changed since the last look."""
         view, known = await self._store.load(session), followed.view
         if view is not known and (known is None or known.seq <= view.seq):
@@ -338,7 +338,7 @@ class ViewHub(StreamHub):
             self._publish_view(session, known, view)
         return view
 
-    def _publish_view(self, session: SessionId, before: StoredView | None, after: StoredView) -> None:
+    def _publish_view(self, session: SessionId, before: SessionView | None, after: SessionView) -> None:
         if before is None:
             for viewer in self._viewers:
                 if session in viewer.sessions:
