@@ -9,7 +9,7 @@ import pytest
 from tests.integration.test_acp_seats import bounded, build_brief
 
 from moothall.participants.a2a import A2aParticipant, read_card
-from moothall.participants.failures import AgentFault
+from moothall.participants.agent_answers import AgentFault
 from moothall.ports.participant import NoAnswer
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from moothall.domain.budget import Usage
 from moothall.errors import BadPanel, UnknownPlatform
-from moothall.participants.command import AgentOutput, fill_arguments, parse_output
+from moothall.participants.agent_answers import AgentReply
+from moothall.participants.command import fill_arguments, parse_output
 from moothall.participants.recipes import Output, Recipe, find_recipe, load_agents, load_recipe
 
 AGENTS = load_agents()
@@ -46,11 +48,11 @@ def test_a_file_that_an_agent_must_be_given_is_one_argument() -> None:
 
 
 def test_text_is_taken_as_it_is() -> None:
-    assert parse_output(recipe(), b"\n  We should.\n\n{not json}\n ") == AgentOutput(text="We should.\n\n{not json}")
+    assert parse_output(recipe(), b"\n  We should.\n\n{not json}\n ") == AgentReply(text="We should.\n\n{not json}")
 
 
 def test_text_in_no_encoding_is_read_as_far_as_it_goes() -> None:
-    assert parse_output(recipe(), b"caf\xe9") == AgentOutput(text="caf\ufffd")
+    assert parse_output(recipe(), b"caf\xe9") == AgentReply(text="caf\ufffd")
 
 
 @pytest.mark.parametrize("out", [b"", b" \n\t\n"])
@@ -79,7 +81,7 @@ PATHS: dict[str, Any] = {
 
 def test_a_document_is_read_by_its_paths() -> None:
     found = parse_output(recipe("json", "result", **PATHS), lines(DOCUMENT))
-    assert found == AgentOutput(text="好的", session="s-1", tokens_in=12, tokens_out=3, dollars=0.25)
+    assert found == AgentReply(text="好的", session="s-1", usage=Usage(tokens_in=12, tokens_out=3, cost=250_000, calls=1))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_paths_are_tried_in_their_order() -> None:
 
 
 def test_what_it_does_not_say_is_not_made_up() -> None:
-    assert parse_output(recipe("json", "result", **PATHS), b'{"result": "Yes."}') == AgentOutput(text="Yes.")
+    assert parse_output(recipe("json", "result", **PATHS), b'{"result": "Yes."}') == AgentReply(text="Yes.")
 
 
 @pytest.mark.parametrize(
@@ -129,18 +131,18 @@ def test_what_it_does_not_say_is_not_made_up() -> None:
     ],
 )
 def test_figures_that_are_none_do_not_count(odd: dict[str, Any]) -> None:
-    assert parse_output(recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})) == AgentOutput(text="Yes.")
+    assert parse_output(recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})) == AgentReply(text="Yes.")
 
 
 def test_true_is_no_figure() -> None:
     odd = {"usage": {"input_tokens": True, "output_tokens": True}, "total_cost_usd": True}
-    assert parse_output(recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})) == AgentOutput(text="Yes.")
+    assert parse_output(recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})) == AgentReply(text="Yes.")
 
 
 @pytest.mark.parametrize("cost", ["Infinity", "1e999", "1" + "0" * 400])
 def test_a_cost_without_an_end_does_not_count(cost: str) -> None:
     assert (
-        parse_output(recipe("json", "result", **PATHS), f'{{"result": "Yes.", "total_cost_usd": {cost}}}'.encode()).dollars
+        parse_output(recipe("json", "result", **PATHS), f'{{"result": "Yes.", "total_cost_usd": {cost}}}'.encode()).usage.cost
         is None
     )
 
@@ -159,7 +161,7 @@ def test_what_comes_after_the_document_is_skipped() -> None:
 
 def test_a_list_of_documents_is_read_like_lines() -> None:
     out = json.dumps([{"type": "init", "session_id": "s-1"}, {"type": "result", "result": "Yes."}]).encode()
-    assert parse_output(recipe("json", "result", sessions=("session_id",)), out) == AgentOutput(text="Yes.", session="s-1")
+    assert parse_output(recipe("json", "result", sessions=("session_id",)), out) == AgentReply(text="Yes.", session="s-1")
 
 
 @pytest.mark.parametrize(
@@ -213,8 +215,8 @@ def test_of_several_lines_the_last_that_has_it_counts() -> None:
         tokens_out="type=end:usage.out",
         dollars="cost",
     )
-    assert parse_output(read, lines(*EVENTS)) == AgentOutput(
-        text="Yes, we should.", session="s-1", tokens_in=12, tokens_out=3, dollars=1.0
+    assert parse_output(read, lines(*EVENTS)) == AgentReply(
+        text="Yes, we should.", session="s-1", usage=Usage(tokens_in=12, tokens_out=3, cost=1_000_000, calls=1)
     )
 
 

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin, urlsplit
 from uuid import uuid4
 
-from moothall.codec.answers import read_answer
 from moothall.codec.schemas import build_user_prompt
-from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
 from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line, split_address
-from moothall.errors import BadAnswer, UnknownPlatform
-from moothall.participants.failures import AgentFault
+from moothall.errors import UnknownPlatform
+from moothall.participants.agent_answers import AgentFault, AgentReply, ask_with_correction
 from moothall.participants.named_tools import read_bounded
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
@@ -114,23 +112,16 @@ class A2aParticipant:
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        prompt, context, usage, fault = build_user_prompt(brief, None), "", FREE, BadAnswer()
-        try:
-            async with self._connect() as client:
-                for _ in range(2):
-                    usage += Usage(calls=1)
-                    text, context = await self._ask(client, fix_surrogates(f"{brief.system}\n\n{prompt}"), context)
-                    try:
-                        read = read_answer(brief, text)
-                    except BadAnswer as cause:
-                        prompt, fault = build_user_prompt(brief, str(cause)), cause
-                        continue
-                    if brief.form.form == "text":
-                        on_text(text)
-                    return Answer(said=read.said, corrections=read.mends, usage=usage)
-        except AgentFault as cause:
-            return NoAnswer(reason=cause.reason, detail=str(cause), usage=usage)
-        return NoAnswer(reason=fault.loss, detail=str(fault), usage=usage)
+        context = ""
+
+        async def ask(complaint: str) -> AgentReply:
+            nonlocal context
+            prompt = build_user_prompt(brief, complaint or None)
+            text, context = await self._ask(client, fix_surrogates(f"{brief.system}\n\n{prompt}"), context)
+            return AgentReply(text=text)
+
+        async with self._connect() as client:
+            return await ask_with_correction(brief, on_text, ask)
 
     def _connect(self) -> "httpx2.AsyncClient":
         import httpx2

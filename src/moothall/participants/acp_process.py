@@ -8,7 +8,6 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -23,7 +22,7 @@ from moothall.domain.budget import Usage, read_tokens
 from moothall.domain.facts import Loss
 from moothall.domain.safe_text import one_line
 from moothall.errors import DISTRIBUTION
-from moothall.participants.failures import AgentFault
+from moothall.participants.agent_answers import AgentFault, AgentReply
 from moothall.participants.subprocess_runner import (
     GRACE_SECONDS,
     MAX_COMPLAINT,
@@ -48,15 +47,6 @@ ACTING: Final = frozenset({"edit", "delete", "move", "execute"})
 """The kinds of tools that write or run something."""
 
 ResponseT = TypeVar("ResponseT", bound=BaseModel)
-
-
-@dataclass(frozen=True, slots=True)
-class AgentTurn:
-    """What an agent answered to one prompt."""
-
-    text: str
-    stop: str
-    usage: Usage
 
 
 class AgentProcess:
@@ -123,7 +113,7 @@ class AgentProcess:
     def is_running(self) -> bool:
         return self._process.returncode is None and not self._is_ended
 
-    async def ask(self, text: str) -> AgentTurn:
+    async def ask(self, text: str) -> AgentReply:
         """Put a prompt; raises AgentFault. Cancelled, it calls off the prompt; an agent that does not heed that is ended."""
         self._said, self._requests = [""], 0
         request = schema.PromptRequest(session_id=self.conversation, prompt=[schema.TextContentBlock(type="text", text=text)])
@@ -131,8 +121,10 @@ class AgentProcess:
         left = sorted(path.name for path in self._folder.iterdir() if not path.name.startswith("."))
         if left:
             raise AgentFault("error", f"it wrote files without being asked to: {', '.join(left)[:MAX_DETAIL_LENGTH]}")
+        if response.stop_reason == "refusal":
+            raise AgentFault("refused", "it refused to answer")
         said = next((part for part in reversed(self._said) if part.strip()), "")
-        return AgentTurn(said.strip(), response.stop_reason, _build_usage(response.usage))
+        return AgentReply(text=said.strip(), usage=_build_usage(response.usage))
 
     async def end(self) -> None:
         """End the process with its children, and remove its folder."""

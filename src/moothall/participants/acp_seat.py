@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from moothall.codec.answers import read_answer
 from moothall.codec.schemas import build_correction, build_user_prompt
 from moothall.disk.private import write_atomically
-from moothall.domain.budget import FREE, Usage
+from moothall.domain.budget import FREE
 from moothall.domain.effects import Brief
 from moothall.domain.safe_text import fix_surrogates
-from moothall.errors import BadAnswer, MissingExtra, UnknownPlatform, describe_install
-from moothall.participants.failures import AgentFault
+from moothall.errors import MissingExtra, UnknownPlatform, describe_install
+from moothall.participants.agent_answers import AgentFault, AgentReply, ask_with_correction
 from moothall.participants.recipes import Recipe, build_environ, find_acp_recipe, load_agents
 from moothall.ports.participant import ASKED_IN, Answer, NoAnswer, OnText
 
@@ -94,28 +93,18 @@ class AcpParticipant:
         return agent.name or "does not say its name"
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        async def ask(complaint: str) -> AgentReply:
+            try:
+                return await self._ask(brief, complaint)
+            except AgentFault as cause:
+                # A process that has a fault is not used any more.
+                await self.leave()
+                raise AgentFault(cause.reason, f"{self._recipe.name}: {cause}") from cause
+            except OSError as cause:
+                raise AgentFault("unreachable", f"{self._recipe.acp[0]} cannot be run: {cause.strerror}", FREE) from cause
+
         async with self._asking:
-            usage, fault = FREE, BadAnswer()
-            for _ in range(2):
-                try:
-                    text, used = await self._ask(brief, str(fault))
-                except AgentFault as cause:
-                    await self.leave()
-                    # Which call failed, and what it cost, is not known: it counts as one.
-                    return NoAnswer(reason=cause.reason, detail=f"{self._recipe.name}: {cause}", usage=usage + Usage(calls=1))
-                except OSError as cause:
-                    return NoAnswer(reason="unreachable", detail=f"{self._recipe.acp[0]} cannot be run: {cause.strerror}")
-                usage += used
-                try:
-                    read = read_answer(brief, text)
-                except BadAnswer as cause:
-                    fault = cause
-                    continue
-                if brief.form.form == "text":
-                    on_text(text)
-                door = f"program:{self._recipe.name}"
-                return Answer(said=read.said, corrections=read.mends, usage=usage, origin=door)
-            return NoAnswer(reason=fault.loss, detail=str(fault), usage=usage)
+            return await ask_with_correction(brief, on_text, ask, f"program:{self._recipe.name}")
 
     async def leave(self) -> None:
         """End the agent's process with its children."""
@@ -123,7 +112,7 @@ class AcpParticipant:
         if agent is not None:
             await agent.end()
 
-    async def _ask(self, brief: Brief, complaint: str) -> tuple[str, Usage]:
+    async def _ask(self, brief: Brief, complaint: str) -> AgentReply:
         agent = self._agent
         if agent is None or not agent.is_running:
             await self.leave()
@@ -139,10 +128,7 @@ class AcpParticipant:
         head = "" if brief.system == self._system else f"{brief.system}\n\n"
         prompt = build_correction(brief.language, complaint) if complaint else f"{head}{build_user_prompt(brief)}"
         self._system = brief.system
-        turn = await agent.ask(fix_surrogates(prompt).replace("\0", ""))
-        if turn.stop == "refusal":
-            raise AgentFault("refused", "it refused to answer")
-        return turn.text, turn.usage
+        return await agent.ask(fix_surrogates(prompt).replace("\0", ""))
 
     async def _start(self) -> "AgentProcess":
         from moothall.participants.acp_process import AgentProcess

@@ -9,7 +9,6 @@ import json
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -22,6 +21,7 @@ from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
 from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.errors import BadAnswer
+from moothall.participants.agent_answers import ONE_CALL, AgentFault, AgentReply, ask_with_correction
 from moothall.participants.recipes import Output, Recipe, build_environ
 from moothall.participants.subprocess_runner import ProcessResult, run_program
 from moothall.ports.participant import Answer, NoAnswer, OnText
@@ -33,16 +33,6 @@ MAX_ARGUMENT_LENGTH: Final = 120_000
 """The most bytes of one argument (Linux accepts 128 KiB)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentOutput:
-    text: str
-    session: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
-    dollars: float | None = None
-    model: str = ""
-
-
 def fill_arguments(argv: tuple[str, ...], prompt: str, session: str, files: Mapping[str, str]) -> list[str]:
     """Fill the placeholders; each argument stays one argument, whatever it contains. `files` are paths by name."""
     known = {"{prompt}": prompt, **{f"{{file:{name}}}": path for name, path in files.items()}}
@@ -50,13 +40,13 @@ def fill_arguments(argv: tuple[str, ...], prompt: str, session: str, files: Mapp
     return [known[word] if word in known else word.replace("{session}", session) for word in argv]
 
 
-def parse_output(recipe: Recipe, out: bytes) -> AgentOutput:
+def parse_output(recipe: Recipe, out: bytes) -> AgentReply:
     """Parse the answer from an agent's output; raises ValueError with what was expected."""
     text = out.decode("utf-8", "replace").strip()
     if recipe.output == "text":
         if not text:
             raise ValueError("it printed nothing")
-        return AgentOutput(text=text)
+        return AgentReply(text=text)
     documents = _parse_documents(recipe.output, text)
     fault = _find_last_value(documents, recipe.faults)
     if fault is not None:
@@ -65,13 +55,17 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentOutput:
     if not isinstance(answer, str) or not answer.strip():
         raise ValueError(f"no answer at {' or '.join(recipe.texts)}; it printed {text[:120]!r}")
     session = _find_last_value(documents, recipe.sessions)
-    return AgentOutput(
-        text=answer.strip(),
-        # The id is passed back as an argument on resume, so an odd one is not used.
-        session=session if isinstance(session, str) and session.isprintable() and len(session) <= MAX_SESSION_LENGTH else "",
+    usage = Usage(
         tokens_in=read_tokens(_find_last_value(documents, (recipe.tokens_in,))),
         tokens_out=read_tokens(_find_last_value(documents, (recipe.tokens_out,))),
-        dollars=_read_dollars(documents, recipe.dollars),
+        cost=_read_cost(documents, recipe.dollars),
+        calls=1,
+    )
+    return AgentReply(
+        text=answer.strip(),
+        usage=usage,
+        # The id is passed back as an argument on resume, so an odd one is not used.
+        session=session if isinstance(session, str) and session.isprintable() and len(session) <= MAX_SESSION_LENGTH else "",
         model=_read_model(documents, recipe.models),
     )
 
@@ -143,11 +137,12 @@ def _find_value(document: Any, path: str) -> Any:
     return node
 
 
-def _read_dollars(documents: list[Any], path: str) -> float | None:
+def _read_cost(documents: list[Any], path: str) -> int | None:
     amount = _find_last_value(documents, (path,)) if path else None
     if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < MAX_STATED_DOLLARS:
         return None
-    return float(amount)
+    # Dollars to millionths of a dollar, the unit of `Usage.cost`.
+    return round(float(amount) * 1e6)
 
 
 def _read_model(documents: list[Any], paths: tuple[str, ...]) -> str:
@@ -161,8 +156,6 @@ MAX_COMPLAINT_LENGTH: Final = 300
 MAX_VERSION_LENGTH: Final = 80
 MAX_REASONS_LENGTH: Final = 10_000
 """How many characters of what a program printed, the last ones, are the reasons of its verdict."""
-
-_CALL: Final = Usage(calls=1)
 
 
 class CommandParticipant:
@@ -196,75 +189,66 @@ class CommandParticipant:
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if self._recipe.judges:
-            return await self._judge(brief)
-        usage, session, fault = FREE, str(uuid4()), BadAnswer()
-        for attempt in range(2):
-            # With a session the agent still knows the question, so the correction alone is enough.
-            resumed = bool(attempt and self._recipe.resume)
-            prompt = build_correction(brief.language, str(fault)) if resumed else self._build_prompt(brief, str(fault))
-            output = await self._run_once(self._recipe.resume if resumed else self._recipe.argv, prompt, session)
-            if isinstance(output, NoAnswer):
-                return replace(output, usage=usage + output.usage)
-            # The program may choose its own session id.
-            usage, session = usage + Usage(calls=1) + _build_usage(output), output.session or session
             try:
-                read = read_answer(brief, output.text)
-            except BadAnswer as cause:
-                fault = cause
-                continue
-            if brief.form.form == "text":
-                on_text(output.text)
-            door = f"program:{self._recipe.name}"
-            return Answer(said=read.said, corrections=read.mends, usage=usage, model=output.model, origin=door)
-        return NoAnswer(reason=fault.loss, detail=str(fault), usage=usage)
+                return await self._judge(brief)
+            except AgentFault as fault:
+                return fault.to_no_answer()
+        session = str(uuid4())
 
-    async def _judge(self, brief: Brief) -> Answer | NoAnswer:
+        async def ask(complaint: str) -> AgentReply:
+            nonlocal session
+            # With a session the agent still knows the question, so the correction alone is enough.
+            resumed = bool(complaint and self._recipe.resume)
+            prompt = build_correction(brief.language, complaint) if resumed else self._build_prompt(brief, complaint)
+            reply = await self._run_once(self._recipe.resume if resumed else self._recipe.argv, prompt, session)
+            # The program may choose its own session id.
+            session = reply.session or session
+            return reply
+
+        return await ask_with_correction(brief, on_text, ask, f"program:{self._recipe.name}")
+
+    async def _judge(self, brief: Brief) -> Answer:
         """Let the program judge: its exit status closes the gate, and opens it unless what it printed is another verdict."""
         name = self._recipe.name
         if "verdict" not in get_own_schema(brief).get("properties", {}):
-            return NoAnswer(reason="refused", detail=f"{name} judges; it cannot {brief.form.kind}")
+            raise AgentFault("refused", f"{name} judges; it cannot {brief.form.kind}", FREE)
         done = await self._start(self._recipe.argv, self._build_prompt(brief, ""), "")
-        if isinstance(done, NoAnswer):
-            return done
         if done.code < 0:
-            return NoAnswer(reason="error", detail=f"{name} was ended by signal {-done.code}", usage=_CALL)
+            raise AgentFault("error", f"{name} was ended by signal {-done.code}")
         out = done.out.decode("utf-8", "replace").strip()
         printed = fix_surrogates("\n".join(filter(None, (out, done.err.strip()))))
         given = {"verdict": "REJECTED" if done.code else "APPROVED", "content": printed[-MAX_REASONS_LENGTH:]}
         read = Reading(parse_answer(brief.form, given), (f"read verdict exit status {done.code}",))
         with suppress(BadAnswer):
             read = read_answer(brief, out) if not done.code and "REJECTED" in out else read
-        return Answer(said=read.said, corrections=read.mends, usage=_CALL, origin=f"program:{name}")
+        return Answer(said=read.said, corrections=read.mends, usage=ONE_CALL, origin=f"program:{name}")
 
     async def run_prompt(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """Run the program with a prompt of the caller; returns its output and the usage."""
-        output = await self._run_once(self._recipe.argv, fix_surrogates(prompt).replace("\0", ""), str(uuid4()))
-        return output if isinstance(output, NoAnswer) else (output.text, Usage(calls=1) + _build_usage(output))
+        try:
+            reply = await self._run_once(self._recipe.argv, fix_surrogates(prompt).replace("\0", ""), str(uuid4()))
+        except AgentFault as fault:
+            return fault.to_no_answer()
+        return reply.text, reply.usage
 
-    async def _run_once(self, argv: tuple[str, ...], prompt: str, session: str) -> AgentOutput | NoAnswer:
+    async def _run_once(self, argv: tuple[str, ...], prompt: str, session: str) -> AgentReply:
         done = await self._start(argv, prompt, session)
-        if isinstance(done, NoAnswer):
-            return done
         if done.code != 0:
-            return NoAnswer(
-                reason="error", detail=f"{self._recipe.name} ended with {done.code}{self._explain_failure(done)}", usage=_CALL
-            )
+            raise AgentFault("error", f"{self._recipe.name} ended with {done.code}{self._explain_failure(done)}")
         try:
             return parse_output(self._recipe, done.out)
         except ValueError as cause:
-            return NoAnswer(
-                reason="malformed", detail=f"{self._recipe.name}: {cause} {_format_complaint(done)}".strip(), usage=_CALL
-            )
+            raise AgentFault("malformed", f"{self._recipe.name}: {cause} {_format_complaint(done)}".strip()) from cause
 
-    async def _start(self, argv: tuple[str, ...], prompt: str, session: str) -> ProcessResult | NoAnswer:
+    async def _start(self, argv: tuple[str, ...], prompt: str, session: str) -> ProcessResult:
         try:
             done = await self._run(argv, prompt, session)
         except OSError as cause:
             # A program that is not there, or may not be run: nothing that was said is at fault.
             reason: Loss = "unreachable" if isinstance(cause, FileNotFoundError | PermissionError) else "error"
-            return NoAnswer(reason=reason, detail=f"{self._recipe.argv[0]} cannot be run: {cause.strerror}")
+            raise AgentFault(reason, f"{self._recipe.argv[0]} cannot be run: {cause.strerror}", FREE) from cause
         if done.is_flooded:
-            return NoAnswer(reason="error", detail=f"{self._recipe.name} printed too much and was stopped", usage=_CALL)
+            raise AgentFault("error", f"{self._recipe.name} printed too much and was stopped")
         return done
 
     def _explain_failure(self, done: ProcessResult) -> str:
@@ -303,12 +287,6 @@ def _ensure_file(folder: Path, name: str, text: str) -> Path:
         make_private_folder(folder)
         write_atomically(path, text)
     return path
-
-
-def _build_usage(output: AgentOutput) -> Usage:
-    # Dollars to millionths of a dollar, the unit of `Usage.cost`.
-    cost = None if output.dollars is None else round(output.dollars * 1e6)
-    return Usage(tokens_in=output.tokens_in, tokens_out=output.tokens_out, cost=cost)
 
 
 def _format_complaint(done: ProcessResult) -> str:

@@ -20,6 +20,7 @@ from moothall.domain.context import extract_first_sentence
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.errors import BadAnswer, MootError
+from moothall.participants.agent_answers import AgentReply, ask_with_correction
 from moothall.participants.local_model import NAME, Completion, LocalModel
 from moothall.participants.semantic_similarity import compute_relevance
 from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity
@@ -91,21 +92,17 @@ class EmbeddedParticipant:
         sampling: dict[str, object] = {"temperature": 0.7, "seed": model_seed(brief.seed, brief.ask.id)}
         if not is_text:
             sampling["json_schema"] = build_wire_schema(build_brief_schema(brief))
-        usage, complaint, fault = FREE, "", BadAnswer()
-        for _ in range(2):
+
+        async def ask(complaint: str) -> AgentReply:
             messages = [
                 {"role": "system", "content": brief.system},
-                {"role": "user", "content": f"{brief.shared}\n\n{brief.own}{complaint}"},
+                {"role": "user", "content": f"{brief.shared}\n\n{brief.own}" + (f"\n\n({complaint})" if complaint else "")},
             ]
             done = await self._generate_text(messages, brief.form.max_tokens, sampling, on_text if is_text else _discard_text)
-            usage += _build_usage(done)
-            try:
-                read = read_answer(brief, done.text)
-            except BadAnswer as error:
-                fault, complaint = error, f"\n\n({error})"
-                continue
-            return Answer(said=read.said, corrections=read.mends, usage=usage, model=self._model.path.name)
-        return NoAnswer(reason=fault.loss, detail=str(fault), usage=usage)
+            return AgentReply(text=done.text, usage=_build_usage(done), model=self._model.path.name)
+
+        # What is said was streamed already.
+        return await ask_with_correction(brief, _discard_text, ask)
 
     async def _generate_speech(self, brief: Brief, on_text: OnText) -> tuple[object, Usage]:
         who = brief.seat.stance or brief.seat.id

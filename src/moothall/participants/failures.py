@@ -62,14 +62,6 @@ class ModelFailure(Exception):
         self.is_cut = is_cut
 
 
-class AgentFault(Exception):
-    """Why an agent gives no answer. A process that has one is not used any more."""
-
-    def __init__(self, reason: Loss, detail: str) -> None:
-        super().__init__(detail)
-        self.reason: Loss = reason
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEndpoint:
     """The endpoint, for error messages: its name, its address if it is a server, the variable of its key."""
