@@ -22,7 +22,7 @@ from tests.acceptance.server import Server
 
 from moothall import Moot
 from moothall.surfaces.api.methods import TABLE, TOOLS
-from moothall.surfaces.http.refusals import MAX_HELD, MAX_PEERS, MAX_SECONDS, RefusalBrake, name_peer
+from moothall.surfaces.http.access_control import MAX_HELD, MAX_PEERS, MAX_SECONDS, RefusalBrake, name_peer
 
 DOCS = Path(__file__).parents[2] / "docs"
 NOBODY = 65_534

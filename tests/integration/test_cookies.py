@@ -11,8 +11,7 @@ from starlette.routing import Route
 
 from moothall.ledgers.memory import MemoryLedger
 from moothall.memory.tokens import TokenStore
-from moothall.surfaces.http.access_control import COOKIE, AccessControl
-from moothall.surfaces.http.refusals import RefusalBrake
+from moothall.surfaces.http.access_control import COOKIE, AccessControl, RefusalBrake
 from moothall.surfaces.http.server_settings import ServerSettings
 from moothall_testkit.ledger_scenes import run_with_deadline
 

@@ -15,7 +15,7 @@ from moothall.surfaces.api.chat_request import (
     parse_chat_request,
     read_question,
 )
-from moothall.surfaces.http.responses import rewrite_response_request
+from moothall.surfaces.http.chat import rewrite_response_request
 
 HISTORY = "### Chat History:\n<chat_history>\nUSER: Should we ship on Friday? It is late.\nASSISTANT: **Wait.**\n</chat_history>"
 

@@ -9,9 +9,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from moothall.errors import BadSetting
 from moothall.surfaces.api.method import ServerContext
-from moothall.surfaces.http.access_control import AccessControl
+from moothall.surfaces.http.access_control import AccessControl, RefusalBrake
 from moothall.surfaces.http.metrics import LIVE
-from moothall.surfaces.http.refusals import RefusalBrake
 from moothall.surfaces.http.server_settings import ServerSettings
 
 

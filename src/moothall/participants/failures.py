@@ -61,6 +61,11 @@ class ModelFailure(Exception):
         self.retry_after = retry_after
         self.is_cut = is_cut
 
+    @property
+    def is_refused_part(self) -> bool:
+        """Whether the server may have taken the request without one of its parts: tools, a schema, pictures."""
+        return self.kind is FailureKind.REJECTED and self.status in {400, 422, 501}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEndpoint:

@@ -24,6 +24,7 @@ from moothall.participants.failures import (
     translate_error,
     translate_sdk_error,
 )
+from moothall.participants.model_request import BriefRequest
 from moothall.participants.named_tools import ToolBox
 from moothall.participants.platforms import SERVER, Platform, find_address, find_key, find_key_variable
 from moothall.participants.tool_desk import ToolDesk
@@ -39,7 +40,6 @@ _EXTRAS: Final = frozenset({"anthropic", "google"})
 _TELLS_ALL: Final = frozenset({"openai", "openai-chat", "openai-responses", "ollama", "vllm"})
 """Providers whose list of models is complete, so that a name missing from it is wrong."""
 
-_NOT_TAKEN: Final = frozenset({400, 422, 501})
 _NO_LIST: Final = "it sent no list of models; check its address (most end in /v1), and whether a proxy or sign-in page answers"
 
 
@@ -86,13 +86,12 @@ class ModelParticipant:
         self._account = provider_limits.ProviderAccount(limits or provider_limits.LocalLimits(), account, allowance)
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        sampling = model_request.Sampling(temperature=self._platform.temperature, is_seeded=self._platform.is_local)
-        asking = model_request.BriefRequest(brief, on_text, self._pace, sampling, self._prefixes, account=self._account)
+        asking = BriefRequest(brief, on_text, self._pace, self._platform, self._prefixes, account=self._account)
         desk = ToolDesk(brief, self._tools)
         try:
-            read = await self._probe_intent(asking, brief)
+            read = await self._probe_intent(asking)
             if read is None:
-                read = await asking.run_with_retries(lambda now: self._attempt_with_pictures(asking, brief, now, desk))
+                read = await asking.run_with_retries(lambda now: self._attempt_with_pictures(asking, now, desk))
         except ModelFailure as failure:
             return NoAnswer(
                 reason=to_loss(failure.kind), detail=explain_failure(failure, self._describe_endpoint()), usage=asking.usage
@@ -134,9 +133,7 @@ class ModelParticipant:
         if line is not None and line.model is not None and line.loop is asyncio.get_running_loop():
             await line.model.__aexit__(None, None, None)
 
-    async def _attempt_with_pictures(
-        self, asking: model_request.BriefRequest, brief: Brief, now: model_request.Attempt, desk: ToolDesk
-    ) -> Reading:
+    async def _attempt_with_pictures(self, asking: BriefRequest, now: model_request.Attempt, desk: ToolDesk) -> Reading:
         """Return the answer of a model that was sent the pictures; one that takes none is asked without, from then on."""
         if asking.pictures and not (
             self._takes_pictures and (await self._open_model()).profile.get("supports_image_input", True)
@@ -144,23 +141,20 @@ class ModelParticipant:
             asking.pictures = ()
         takes_tools = self._takes_tools
         try:
-            return await self._attempt_answer(asking, brief, now, desk)
+            return await self._attempt_answer(asking, now, desk)
         except ModelFailure as failure:
-            is_rejected = failure.kind is FailureKind.REJECTED and failure.status in _NOT_TAKEN
             # Some servers have no better word for it than an error of their own.
             is_named = failure.kind in {FailureKind.REJECTED, FailureKind.SERVER} and "image" in failure.message.lower()
-            if not asking.pictures or not (is_rejected or is_named):
+            if not asking.pictures or not (failure.is_refused_part or is_named):
                 raise
         # It was the pictures that were rejected, as far as can be known: the tools are tried again.
         asking.pictures, self._takes_tools = (), takes_tools
-        read = await self._attempt_answer(asking, brief, now, desk)
+        read = await self._attempt_answer(asking, now, desk)
         self._takes_pictures = False
         return read
 
-    async def _attempt_answer(
-        self, asking: model_request.BriefRequest, brief: Brief, now: model_request.Attempt, desk: ToolDesk
-    ) -> Reading:
-        model = await self._open_model()
+    async def _attempt_answer(self, asking: BriefRequest, now: model_request.Attempt, desk: ToolDesk) -> Reading:
+        brief, model = asking.brief, await self._open_model()
         # An answer that could not be read is asked for again without tools, in its form: it was not for want of knowledge.
         has_tools = self._takes_tools and now.complaint is None and model.profile.get("supports_tools", True)
         if has_tools and not desk.is_open:
@@ -173,11 +167,11 @@ class ModelParticipant:
         if brief.form.form == "text":
             response = await asking.request_stream(model, user, now.room)
         else:
-            response = await self._request_json(asking, model, brief, user, now.room)
+            response = await self._request_json(asking, model, user, now.room)
         return _parse_response(brief, response)
 
     async def _request_with_tools(
-        self, asking: model_request.BriefRequest, model: "Model", user: str, desk: ToolDesk, room: int
+        self, asking: BriefRequest, model: "Model", user: str, desk: ToolDesk, room: int
     ) -> "ModelResponse | None":
         """Return the response of a model that has looked up what it wanted; None where it is to be asked without tools.
 
@@ -195,7 +189,7 @@ class ModelParticipant:
             try:
                 response = await asking.request_next(model, conversation, room)
             except ModelFailure as failure:
-                if failure.kind is not FailureKind.REJECTED or failure.status not in _NOT_TAKEN:
+                if not failure.is_refused_part:
                     raise
                 self._takes_tools = conversation.is_begun
                 return None
@@ -214,28 +208,27 @@ class ModelParticipant:
                 conversation.add_results(response, results)
         return None
 
-    async def _request_json(
-        self, asking: model_request.BriefRequest, model: "Model", brief: Brief, user: str, room: int
-    ) -> "ModelResponse":
+    async def _request_json(self, asking: BriefRequest, model: "Model", user: str, room: int) -> "ModelResponse":
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
 
         if not self._takes_schema or not model.profile.get("supports_json_schema_output", False):
             return await asking.request_whole(model, user, room, None)
-        wanted = OutputObjectDefinition(json_schema=build_request_schema(brief), name=brief.form.kind)
+        wanted = OutputObjectDefinition(json_schema=build_request_schema(asking.brief), name=asking.brief.form.kind)
         native = ModelRequestParameters(output_mode="native", output_object=wanted, prompted_output_template=False)
         try:
             return await asking.request_whole(model, user, room, native)
         except ModelFailure as failure:
-            if failure.kind is not FailureKind.REJECTED or failure.status not in _NOT_TAKEN:
+            if not failure.is_refused_part:
                 raise
         # If something other than the schema was rejected, this fails in the same way, and the schema is tried again next time.
         response = await asking.request_whole(model, user, room, None)
         self._takes_schema = False
         return response
 
-    async def _probe_intent(self, asking: model_request.BriefRequest, brief: Brief) -> Reading | None:
+    async def _probe_intent(self, asking: BriefRequest) -> Reading | None:
         """Derive an intent from the probability of one token; None if it must be asked in full."""
+        brief = asking.brief
         if not self._tells_tokens or not brief.probe or brief.form.kind != "intent":
             return None
         seat = PARTICIPANT_PROMPT[brief.language].seated.format(seat=brief.seat.id, stance=one_line(brief.seat.stance))

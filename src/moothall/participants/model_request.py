@@ -17,6 +17,7 @@ from moothall.domain.budget import FREE, MAX_STATED_DOLLARS, PICTURE_TOKENS, Usa
 from moothall.domain.effects import Brief
 from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.participants.failures import FailureKind, ModelFailure, translate_error
+from moothall.participants.platforms import Platform
 from moothall.participants.provider_limits import MeteredCall, ProviderAccount
 from moothall.ports.participant import OnText, note_retry
 from moothall.reports.given_tools import OfferedTool
@@ -75,14 +76,6 @@ class Attempt:
 
     complaint: str | None = None
     room: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
-    """How a model samples its text."""
-
-    temperature: float | None = None
-    is_seeded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +145,7 @@ class BriefRequest:
         brief: Brief,
         on_text: OnText,
         pace: RetryPolicy,
-        sampling: Sampling,
+        platform: Platform,
         prefixes: PrefixCache | None = None,
         *,
         account: ProviderAccount | None = None,
@@ -160,10 +153,10 @@ class BriefRequest:
         self.usage: Usage = FREE
         self._prefixes = prefixes or PrefixCache()
         self.model = ""
-        self._brief = brief
+        self.brief = brief
         self._on_text = on_text
         self._pace = pace
-        self._sampling = sampling
+        self._platform = platform
         self._end = asyncio.get_running_loop().time() + brief.ask.patience
         self._is_heard = False
         self._account = account
@@ -176,8 +169,8 @@ class BriefRequest:
             yield MeteredCall()
             return
         # Rounded up: about three characters a token, and an answer as long as it is asked for.
-        tokens = (len(self._brief.system) + size) // 3 + self._brief.form.max_tokens + PICTURE_TOKENS * len(self.pictures)
-        async with self._account.call(tokens, settings.get("timeout") or self._brief.ask.patience) as call:
+        tokens = (len(self.brief.system) + size) // 3 + self.brief.form.max_tokens + PICTURE_TOKENS * len(self.pictures)
+        async with self._account.call(tokens, settings.get("timeout") or self.brief.ask.patience) as call:
             self._end += call.waited
             yield call
 
@@ -244,7 +237,7 @@ class BriefRequest:
 
         message = self._build_message(model, user)
         # At most half of the patience per silence: a stream that hangs can be started once more.
-        settings = self._build_settings(room, min(self._compute_timeout(), self._brief.ask.patience / 2))
+        settings = self._build_settings(room, min(self._compute_timeout(), self.brief.ask.patience / 2))
         shown = ThinkFilter()
         with _translate_failures():
             try:
@@ -266,11 +259,7 @@ class BriefRequest:
                 # A page of a proxy is a stream without content: requested whole, it is told from an empty answer.
                 self._is_heard = True
                 raise
-        response = stream.get()
-        self.usage += _build_usage(response)
-        self._prefixes.note_answer(self._brief.shared)
-        self.model = response.model_name or self.model
-        return response
+        return self._count_response(stream.get())
 
     async def probe(self, model: "Model", user: str) -> TokenProbe:
         """Return the probability of "yes" against "no" as the first token; raises ModelFailure."""
@@ -298,35 +287,38 @@ class BriefRequest:
             async with self._take_turn(size, settings) as call:
                 response = await model_request(model, messages, model_settings=settings, model_request_parameters=parameters)
                 call.tokens = read_tokens(response.usage.total_tokens)
+        return self._count_response(response)
+
+    def _count_response(self, response: "ModelResponse") -> "ModelResponse":
         self.usage += _build_usage(response)
-        self._prefixes.note_answer(self._brief.shared)
+        self._prefixes.note_answer(self.brief.shared)
         self.model = response.model_name or self.model
         return response
 
     def _build_message(self, model: "Model", user: str) -> "ModelRequest":
         from pydantic_ai.messages import BinaryContent, CachePoint, ModelRequest, UserPromptPart
 
-        shared = self._brief.shared
+        shared = self.brief.shared
         pictures = [BinaryContent(data=b64decode(each.text), media_type=each.media) for each in self.pictures]
         # Only where the provider has marks, or there is a picture: other servers may not know a prompt in parts.
         is_marked = model.system in _MARKED and user.startswith(shared) and self._prefixes.wants_mark(shared)
         if not is_marked and not pictures:
-            return ModelRequest.user_text_prompt(user, instructions=self._brief.system)
+            return ModelRequest.user_text_prompt(user, instructions=self.brief.system)
         content: list[Any] = [shared, *pictures, CachePoint(), user.removeprefix(shared)] if is_marked else [user, *pictures]
-        return ModelRequest(parts=[UserPromptPart(content=content)], instructions=self._brief.system)
+        return ModelRequest(parts=[UserPromptPart(content=content)], instructions=self.brief.system)
 
     def _build_settings(self, room: int, silence: float) -> "ModelSettings":
         # Reasoning models spend tokens before they answer: the limit only stops one that runs away, the prompt sizes the answer.
         # Clients would retry on their own and sleep for any Retry-After, past our deadline: hence no retries there.
         settings: ModelSettings = {
-            "max_tokens": room * max(MIN_ROOM, 4 * self._brief.form.max_tokens),
+            "max_tokens": room * max(MIN_ROOM, 4 * self.brief.form.max_tokens),
             "timeout": silence,
             "max_retries": 0,
         }
-        if self._sampling.temperature is not None:
-            settings["temperature"] = self._sampling.temperature
-        if self._sampling.is_seeded:
-            settings["seed"] = model_seed(self._brief.seed, self._brief.ask.id)
+        if self._platform.temperature is not None:
+            settings["temperature"] = self._platform.temperature
+        if self._platform.is_local:
+            settings["seed"] = model_seed(self.brief.seed, self.brief.ask.id)
         return settings
 
     def _compute_pause(self, failure: ModelFailure, tries: int) -> float:
@@ -335,14 +327,14 @@ class BriefRequest:
         # Exponential backoff: first_pause · 2^(tries − 1), capped.
         pause = min(self._pace.longest_pause, self._pace.first_pause * 2.0 ** (tries - 1))
         # Jitter between half and all of it, so that seats that failed together do not retry together. Seeded, hence reproducible.
-        pause *= 0.5 + random_unit(self._brief.seed, "pause", self._brief.ask.id, tries) / 2
+        pause *= 0.5 + random_unit(self.brief.seed, "pause", self.brief.ask.id, tries) / 2
         return pause if failure.retry_after is None else failure.retry_after + pause * 0.2
 
     def _compute_timeout(self) -> float:
         """Return how long the server may be silent; raises ModelFailure if the patience ended before the request."""
         left = self._compute_seconds_left()
         if left <= 0:
-            raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {self._brief.ask.patience:g} s")
+            raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {self.brief.ask.patience:g} s")
         return left
 
     def _compute_seconds_left(self) -> float:

@@ -34,9 +34,8 @@ from moothall.surfaces.api.chat_request import DEFAULT_PANEL, list_models
 from moothall.surfaces.api.method import Call, encode_json
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.api.sessions import SessionDecisionOut
-from moothall.surfaces.http.access_control import build_call, read_body
+from moothall.surfaces.http.access_control import SafeJSONResponse, build_call, read_body
 from moothall.surfaces.http.chat import PING_SECONDS, STREAM_SECONDS, WAIT_SECONDS
-from moothall.surfaces.http.refusals import SafeJSONResponse
 from moothall.surfaces.rpc import Fault, decode_json
 
 log = logging.getLogger("moot")

@@ -28,13 +28,19 @@ from moothall.surfaces.api.method import Caller, RateLimiter, ServerContext
 from moothall.surfaces.api.methods import TABLE, open_server_context
 from moothall.surfaces.api.views import build_token_prompt
 from moothall.surfaces.http.a2a import A2A_ROUTES
-from moothall.surfaces.http.access_control import AccessControl, build_call, build_too_large, build_unavailable, read_body
+from moothall.surfaces.http.access_control import (
+    AccessControl,
+    RefusalBrake,
+    build_call,
+    build_too_large,
+    build_unavailable,
+    read_body,
+)
 from moothall.surfaces.http.chat import CHAT_ROUTES
 from moothall.surfaces.http.entry_stream import EntryHub
 from moothall.surfaces.http.login import Login, RefusalLog
 from moothall.surfaces.http.metrics import HEALTH, LIVE, READY, Metrics, answer_live, build_ready
 from moothall.surfaces.http.page_files import PageFiles, accepts_gzip
-from moothall.surfaces.http.refusals import RefusalBrake
 from moothall.surfaces.http.server_settings import ServerSettings
 from moothall.surfaces.http.stream import MAX_SESSIONS, ViewHub
 from moothall.surfaces.rpc import Dispatcher, build_document, build_refusal

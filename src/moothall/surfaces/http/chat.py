@@ -1,6 +1,10 @@
-"""The door for chat clients: `/v1/models`, `/v1/chat/completions` and `/v1/responses` in OpenAI's shapes."""
+"""The door for chat clients: `/v1/models`, `/v1/chat/completions` and `/v1/responses` in OpenAI's shapes.
+
+Nothing is stored for a client: who goes on with a conversation sends it again, also by the newer `/v1/responses`.
+"""
 
 import asyncio
+import json
 import logging
 import math
 import secrets
@@ -19,10 +23,9 @@ from moothall.errors import KeyReused, MootError, NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied
 from moothall.surfaces.api import chat_request
 from moothall.surfaces.api.chat import ChatAnswer, ChatPieces, EventReader, Reasoning, find_or_open_meeting, follow_meeting
+from moothall.surfaces.api.chat_request import ChatModel, ChatRefused, ChatRequest
 from moothall.surfaces.api.method import Call
-from moothall.surfaces.http.access_control import build_call, read_body
-from moothall.surfaces.http.refusals import SafeJSONResponse, build_chat_error, build_error_body
-from moothall.surfaces.http.responses import Event, ResponseShape, rewrite_response_request
+from moothall.surfaces.http.access_control import SafeJSONResponse, build_call, build_chat_error, build_error_body, read_body
 
 log = logging.getLogger("moot")
 
@@ -35,6 +38,9 @@ SPARE_SECONDS: Final = 3.0
 CREATED: Final = 1_767_225_600
 """Models have no date of their own; every client expects one."""
 
+_ROLES: Final = frozenset({"user", "assistant", "system", "developer"})
+
+Event = dict[str, str]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -50,7 +56,7 @@ async def handle_model(request: Request) -> Response:
 
 async def handle_unknown(request: Request) -> Response:
     what = f"{request.method} {request.url.path[:100]}"
-    raise chat_request.ChatRefused(
+    raise ChatRefused(
         404, f"{what} is not served; Moot has GET /v1/models, POST /v1/chat/completions and POST /v1/responses", "unknown_url"
     )
 
@@ -67,7 +73,7 @@ async def _read(request: Request) -> bytes:
     body = await read_body(request)
     if body is None:
         largest = request.state.largest_body
-        raise chat_request.ChatRefused(413, f"the request is too large; the limit is {largest} bytes", "request_too_large")
+        raise ChatRefused(413, f"the request is too large; the limit is {largest} bytes", "request_too_large")
     return body
 
 
@@ -93,7 +99,7 @@ async def _hold_meeting(request: Request, body: bytes, build_shape: "type[Comple
 
 async def _answer(
     request: Request,
-    chat: chat_request.ChatRequest,
+    chat: ChatRequest,
     shape: "CompletionShape | ResponseShape",
     pieces: ChatPieces,
     headers: Mapping[str, str],
@@ -148,7 +154,7 @@ async def _is_allowed(request: Request) -> bool:
 class CompletionShape:
     """The shapes of one answer of chat completions, as `ResponseShape` has those of the newer API."""
 
-    def __init__(self, name: str, created: int, chat: chat_request.ChatRequest, model: chat_request.ChatModel) -> None:
+    def __init__(self, name: str, created: int, chat: ChatRequest, model: ChatModel) -> None:
         self._name = name
         self._has_usage = chat.stream_options is not None and bool(chat.stream_options.include_usage)
         self._tool = chat.answer_tool
@@ -195,6 +201,140 @@ class CompletionShape:
         return {"data": dump_json({**self._head, "object": "chat.completion.chunk", "choices": [choice]})}
 
 
+def rewrite_response_request(body: bytes) -> bytes:
+    """The same request as chat completions have it; raises ChatRefused. What is not valid is left to who reads it."""
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError):
+        return body
+    if not isinstance(given, dict):
+        return body
+    for name in ("previous_response_id", "conversation", "background"):
+        if given.get(name):
+            message = f"{name}: Moot stores no conversations; send what was said before in `input`"
+            raise ChatRefused(400, message, "unsupported_parameter", name)
+    said = given.get("input")
+    said = [{"role": "user", "content": said}] if isinstance(said, str) else said if isinstance(said, list) else ()
+    messages = [each for each in said if isinstance(each, dict) and str(each.get("role")) in _ROLES]
+    if not messages:
+        raise ChatRefused(400, "input holds no message; expected a text, or a list of messages with a role", param="input")
+    rules = given.get("instructions")
+    taken = ("model", "stream", "user", "seed", "metadata")
+    chat = {name: given[name] for name in taken if given.get(name) is not None}
+    chat["messages"] = [*([{"role": "system", "content": rules}] if isinstance(rules, str) and rules else []), *messages]
+    return json.dumps({**chat, **_rewrite_shape(given), "max_completion_tokens": given.get("max_output_tokens")}).encode()
+
+
+def _rewrite_shape(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The form of the answer, and the function by which it is wanted."""
+    text = given.get("text")
+    form = text.get("format") if isinstance(text, dict) else None
+    if isinstance(form, dict) and form.get("type") == "json_schema":
+        form = {"type": "json_schema", "json_schema": {"schema": form.get("schema")}}
+    tools = given.get("tools")
+    if isinstance(tools, list):
+        tools = [{"function": each} for each in tools if isinstance(each, dict) and each.get("type") == "function"]
+    choice = given.get("tool_choice")
+    if isinstance(choice, dict) and "name" in choice:
+        choice = {"type": "function", "function": {"name": choice["name"]}}
+    return {"response_format": form, "tools": tools, "tool_choice": choice}
+
+
+class ResponseShape:
+    """The shapes of one answer: as a whole, and as the events of a stream."""
+
+    def __init__(self, name: str, created: int, chat: ChatRequest, model: ChatModel) -> None:
+        self._name = name
+        self._tool = chat.answer_tool
+        self._spoken: list[str] = []
+        self._number = 0
+        self._head = {"id": f"resp_{name}", "object": "response", "created_at": created, "model": model.id}
+
+    def build_whole(self, reasoning: str, answer: ChatAnswer) -> dict[str, Any]:
+        output = [*([self._build_reasoning(reasoning)] if reasoning else []), self._build_item(answer)]
+        return self._build_response("completed", output, answer)
+
+    def begin(self) -> Iterator[Event]:
+        for kind in ("response.created", "response.in_progress"):
+            yield self._build_event(kind, response=self._build_response("in_progress", [], None))
+
+    def tell(self, text: str) -> Iterator[Event]:
+        place = {"item_id": f"rs_{self._name}", "output_index": 0, "summary_index": 0}
+        if not self._spoken:
+            yield self._build_event("response.output_item.added", output_index=0, item=self._build_reasoning(""))
+            part = {"type": "summary_text", "text": ""}
+            yield self._build_event("response.reasoning_summary_part.added", **place, part=part)
+        self._spoken.append(text)
+        yield self._build_event("response.reasoning_summary_text.delta", **place, delta=text)
+
+    def finish(self, answer: ChatAnswer, parts: list[str]) -> Iterator[Event]:
+        reasoning, index = "".join(self._spoken), 0
+        if reasoning:
+            place = {"item_id": f"rs_{self._name}", "output_index": 0, "summary_index": 0}
+            yield self._build_event("response.reasoning_summary_text.done", **place, text=reasoning)
+            part = {"type": "summary_text", "text": reasoning}
+            yield self._build_event("response.reasoning_summary_part.done", **place, part=part)
+            yield self._build_event("response.output_item.done", output_index=0, item=self._build_reasoning(reasoning))
+            index = 1
+        yield from self._stream_item(answer, parts, index)
+        yield self._build_event("response.completed", response=self.build_whole(reasoning, answer))
+
+    def end(self) -> Iterator[Event]:
+        return iter(())
+
+    def _stream_item(self, answer: ChatAnswer, parts: list[str], index: int) -> Iterator[Event]:
+        item = self._build_item(answer)
+        place: dict[str, Any] = {"item_id": item["id"], "output_index": index}
+        if item["type"] == "function_call":
+            yield self._build_event("response.output_item.added", output_index=index, item={**item, "arguments": ""})
+            yield self._build_event("response.function_call_arguments.delta", **place, delta=answer.text)
+            yield self._build_event("response.function_call_arguments.done", **place, arguments=answer.text, name=self._tool)
+        else:
+            yield self._build_event("response.output_item.added", output_index=index, item={**item, "content": []})
+            (content,) = item["content"]
+            kind, key = ("refusal", "refusal") if answer.is_refusal else ("output_text", "text")
+            place["content_index"] = 0
+            yield self._build_event("response.content_part.added", **place, part={**content, key: ""})
+            for part in parts:
+                yield self._build_event(f"response.{kind}.delta", **place, delta=part)
+            yield self._build_event(f"response.{kind}.done", **place, **{key: answer.text})
+            yield self._build_event("response.content_part.done", **place, part=content)
+        yield self._build_event("response.output_item.done", output_index=index, item=item)
+
+    def _build_reasoning(self, reasoning: str) -> dict[str, Any]:
+        summary = [{"type": "summary_text", "text": reasoning}] if reasoning else []
+        return {"type": "reasoning", "id": f"rs_{self._name}", "summary": summary}
+
+    def _build_item(self, answer: ChatAnswer) -> dict[str, Any]:
+        if self._tool and not answer.is_refusal:
+            call = {"type": "function_call", "id": f"fc_{self._name}", "call_id": f"call_{self._name}", "status": "completed"}
+            return {**call, "name": self._tool, "arguments": answer.text}
+        content: dict[str, Any] = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
+        if answer.is_refusal:
+            content = {"type": "refusal", "refusal": answer.text}
+        message = {"type": "message", "id": f"msg_{self._name}", "role": "assistant", "status": "completed"}
+        return {**message, "content": [content]}
+
+    def _build_response(self, status: str, output: list[dict[str, Any]], answer: ChatAnswer | None) -> dict[str, Any]:
+        usage = None
+        if answer is not None:
+            usage = {
+                "input_tokens": answer.spent.tokens_in,
+                "input_tokens_details": {"cached_tokens": 0},
+                "output_tokens": answer.spent.tokens_out,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": answer.spent.tokens,
+            }
+        absent = dict.fromkeys(("error", "incomplete_details", "instructions", "temperature", "top_p"))
+        fixed: dict[str, Any] = {"metadata": {}, "parallel_tool_calls": False, "tool_choice": "auto", "tools": [], "store": False}
+        return {**self._head, "status": status, "output": output, "usage": usage, **absent, **fixed}
+
+    def _build_event(self, kind: str, **fields: Any) -> Event:
+        event = {"type": kind, "sequence_number": self._number, **fields}
+        self._number += 1
+        return {"event": kind, "data": dump_json(event)}
+
+
 def _check_caller(request: Request) -> Call:
     """The call, if its caller may open sessions; raises NotAllowed."""
     call = build_call(request)
@@ -203,7 +343,7 @@ def _check_caller(request: Request) -> Call:
     return call
 
 
-def _build_model(model: chat_request.ChatModel) -> dict[str, Any]:
+def _build_model(model: ChatModel) -> dict[str, Any]:
     return {"id": model.id, "object": "model", "created": CREATED, "owned_by": "moot", "name": model.describe()}
 
 
@@ -242,7 +382,7 @@ def _answer_errors(handler: Handler) -> Handler:
     async def handle(request: Request) -> Response:
         try:
             return await handler(request)
-        except chat_request.ChatRefused as error:
+        except ChatRefused as error:
             return build_chat_error(error.status, str(error), error.code, error.param)
         except NotAllowed as error:
             return build_chat_error(403, str(error), "permission_denied")

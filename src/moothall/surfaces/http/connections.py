@@ -14,7 +14,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from moothall.surfaces.http.refusals import name_peer
+from moothall.surfaces.http.access_control import name_peer
 
 HEADER_SECONDS: Final = 10.0
 """How long a caller may take for a request and its headers, from the connection or the last answer on."""

@@ -16,8 +16,7 @@ from moothall.errors import WorldError
 from moothall.memory.facts import Refusal
 from moothall.memory.tokens import MAX_LOGIN, TICKET, AccessDenied, IssuedToken, Token, TokenStore, parse_code
 from moothall.surfaces.api.method import MAX_TRIES, MAY, TRIES_PER_SECOND, Caller, RateLimiter
-from moothall.surfaces.http.access_control import delete_cookie, find_cookie, read_body, set_cookie
-from moothall.surfaces.http.refusals import RefusalBrake
+from moothall.surfaces.http.access_control import RefusalBrake, find_cookie, read_body, set_cookie
 
 MAX_LOGIN_BODY_LENGTH: Final = 4_096
 LOGINS_PER_SECOND: Final = 0.2
@@ -105,7 +104,7 @@ class Login:
     async def log_out(self, request: Request) -> Response:
         await self._access().log_out(find_cookie(request))
         response = Response(status_code=204)
-        delete_cookie(request, response)
+        set_cookie(request, response)
         return response
 
     async def describe_caller(self, request: Request) -> Response:

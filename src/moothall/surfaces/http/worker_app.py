@@ -9,9 +9,8 @@ from starlette.routing import Route
 from moothall.app.shared_runner import WorkerStatus
 from moothall.errors import LedgerUnavailable
 from moothall.memory.tokens import TokenStore
-from moothall.surfaces.http.access_control import AccessControl
+from moothall.surfaces.http.access_control import AccessControl, RefusalBrake
 from moothall.surfaces.http.metrics import HEALTH, LIVE, READY, Metrics, answer_live, build_ready
-from moothall.surfaces.http.refusals import RefusalBrake
 from moothall.surfaces.http.server_settings import ServerSettings
 
 
