@@ -22,7 +22,7 @@ from moothall.domain.budget import Usage, read_tokens
 from moothall.domain.facts import Loss
 from moothall.domain.safe_text import one_line
 from moothall.errors import DISTRIBUTION
-from moothall.participants.agent_answers import AgentFault, AgentReply
+from moothall.participants.agent_answers import ONE_CALL, AgentFault, AgentReply
 from moothall.participants.subprocess_runner import (
     GRACE_SECONDS,
     MAX_COMPLAINT,
@@ -124,7 +124,10 @@ class AgentProcess:
         if response.stop_reason == "refusal":
             raise AgentFault("refused", "it refused to answer")
         said = next((part for part in reversed(self._said) if part.strip()), "")
-        return AgentReply(text=said.strip(), usage=_build_usage(response.usage))
+        usage, used = ONE_CALL, response.usage
+        if used is not None:
+            usage = Usage(calls=1, tokens_in=read_tokens(used.input_tokens), tokens_out=read_tokens(used.output_tokens))
+        return AgentReply(text=said.strip(), usage=usage)
 
     async def end(self) -> None:
         """End the process with its children, and remove its folder."""
@@ -347,12 +350,6 @@ def _find_resume_method(capabilities: schema.AgentCapabilities | None) -> str:
         return ""
     can_resume = capabilities.session_capabilities is not None and capabilities.session_capabilities.resume is not None
     return "session_resume" if can_resume else "session_load" if capabilities.load_session else ""
-
-
-def _build_usage(used: schema.Usage | None) -> Usage:
-    if used is None:
-        return Usage(calls=1)
-    return Usage(calls=1, tokens_in=read_tokens(used.input_tokens), tokens_out=read_tokens(used.output_tokens))
 
 
 def _dump(params: BaseModel) -> dict[str, Any]:

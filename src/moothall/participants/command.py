@@ -54,7 +54,8 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentReply:
     answer = _find_last_value(documents, recipe.texts)
     if not isinstance(answer, str) or not answer.strip():
         raise ValueError(f"no answer at {' or '.join(recipe.texts)}; it printed {text[:120]!r}")
-    session = _find_last_value(documents, recipe.sessions)
+    session, model = _find_last_value(documents, recipe.sessions), _find_last_value(documents, recipe.models)
+    names = list(model) if isinstance(model, dict) else [model]
     usage = Usage(
         tokens_in=read_tokens(_find_last_value(documents, (recipe.tokens_in,))),
         tokens_out=read_tokens(_find_last_value(documents, (recipe.tokens_out,))),
@@ -66,7 +67,7 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentReply:
         usage=usage,
         # The id is passed back as an argument on resume, so an odd one is not used.
         session=session if isinstance(session, str) and session.isprintable() and len(session) <= MAX_SESSION_LENGTH else "",
-        model=_read_model(documents, recipe.models),
+        model=one_line(", ".join(name for name in names if isinstance(name, str)))[:MAX_SESSION_LENGTH],
     )
 
 
@@ -143,12 +144,6 @@ def _read_cost(documents: list[Any], path: str) -> int | None:
         return None
     # Dollars to millionths of a dollar, the unit of `Usage.cost`.
     return round(float(amount) * 1e6)
-
-
-def _read_model(documents: list[Any], paths: tuple[str, ...]) -> str:
-    value = _find_last_value(documents, paths)
-    names = list(value) if isinstance(value, dict) else [value]
-    return one_line(", ".join(name for name in names if isinstance(name, str)))[:MAX_SESSION_LENGTH]
 
 
 READY_SECONDS: Final = 60.0

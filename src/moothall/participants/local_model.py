@@ -69,15 +69,11 @@ class LocalModel:
             if is_cancelled():
                 return Completion("", 0, 0, "cancelled")
             try:
-                self._load_server().handle_chat_completions(body, reading)
+                self._server = self._server or _start_server(self.path, self._context)
+                self._server.handle_chat_completions(body, reading)
             except (ValueError, RuntimeError) as cause:
                 raise WorldError(f"the local model refused: {cause}") from cause
         return reading.result()
-
-    def _load_server(self) -> Any:
-        if self._server is None:
-            self._server = _start_server(self.path, self._context)
-        return self._server
 
 
 def is_installed() -> bool:
@@ -95,13 +91,15 @@ def _start_server(path: Path, context: int) -> Any:
         raise MissingExtra(f"the embedded model needs another package: {describe_install('embedded')}") from cause
     if not path.is_file():
         raise WorldError(f"there is no model file {path}; `moot setup embedded` fetches the default one")
+    # llama.cpp's threads spin at barriers: using every core of a busy machine costs more than leaving one free.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.n_ctx = context
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = 128
     params.n_gpu_layers = 0
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _count_threads()
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = max(1, min(8, cores - 1))
     params.cache_ram_mib = 256
     params.verbosity = -1
     params.warmup = False
@@ -118,12 +116,6 @@ def _start_server(path: Path, context: int) -> Any:
             return xllamacpp.Server(params)
         except RuntimeError as cause:
             raise WorldError(f"the model file {path} cannot be loaded: {cause}") from cause
-
-
-def _count_threads() -> int:
-    # llama.cpp's threads spin at barriers: using every core of a busy machine costs more than leaving one free.
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(8, cores - 1))
 
 
 class _ChunkReader:

@@ -6,6 +6,7 @@ is marked as unverified.
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
@@ -57,12 +58,6 @@ class SearchResult:
     usage: Usage = FREE
 
 
-@dataclass(frozen=True, slots=True)
-class _CachedText:
-    text: str
-    at: float
-
-
 class Lookup:
     """A search with timeout, retries and a cache of one hour, shared by all seats."""
 
@@ -70,7 +65,8 @@ class Lookup:
         self._search = search
         self._seconds = seconds
         self._cache_seconds = cache_seconds
-        self._cache: dict[str, _CachedText] = {}
+        self._cache: dict[str, tuple[str, float]] = {}
+        """The results by query, the oldest first, each with the time when it came."""
         self._busy: dict[str, asyncio.Lock] = {}
         self._at_once = asyncio.Semaphore(MAX_AT_ONCE)
 
@@ -81,18 +77,15 @@ class Lookup:
         lock = self._busy.setdefault(query, asyncio.Lock())
         try:
             async with asyncio.timeout_at(until), lock:
-                return self._find_cached(query) or await self._search_with_retries(query)
+                text, at = self._cache.get(query, ("", -math.inf))
+                if asyncio.get_running_loop().time() - at <= self._cache_seconds:
+                    return SearchResult(query=query, text=text)
+                return await self._search_with_retries(query)
         except TimeoutError:
             return SearchResult(query=query, text=None)
         finally:
             if not lock.locked():
                 self._busy.pop(query, None)
-
-    def _find_cached(self, query: str) -> SearchResult | None:
-        cached = self._cache.get(query)
-        if cached is None or asyncio.get_running_loop().time() - cached.at > self._cache_seconds:
-            return None
-        return SearchResult(query=query, text=cached.text)
 
     async def _search_with_retries(self, query: str) -> SearchResult:
         used = FREE
@@ -108,16 +101,13 @@ class Lookup:
             text, usage = response
             used += usage
             if text.strip():
-                self._cache_text(query, text[:MAX_RESULT_LENGTH])
-                return SearchResult(query=query, text=text[:MAX_RESULT_LENGTH], usage=used)
+                text = text[:MAX_RESULT_LENGTH]
+                self._cache.pop(query, None)
+                self._cache[query] = text, asyncio.get_running_loop().time()
+                if len(self._cache) > MAX_CACHED:
+                    del self._cache[next(iter(self._cache))]
+                return SearchResult(query=query, text=text, usage=used)
         return SearchResult(query=query, text=None, usage=used)
-
-    def _cache_text(self, query: str, text: str) -> None:
-        self._cache.pop(query, None)
-        self._cache[query] = _CachedText(text, asyncio.get_running_loop().time())
-        # Dicts keep insertion order, so the oldest result goes first.
-        while len(self._cache) > MAX_CACHED:
-            del self._cache[next(iter(self._cache))]
 
 
 class LookupParticipant:

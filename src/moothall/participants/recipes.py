@@ -194,13 +194,12 @@ def find_acp_recipe(name: str) -> Recipe:
 def load_agents() -> Mapping[str, Recipe]:
     """Return the recipes of the agents that Moot knows, by name."""
     rows = tomllib.loads((files(__package__) / "agents.toml").read_text(encoding="utf-8"))
-    return {name: _build_recipe(name, row) for name, row in rows.items()}
-
-
-def _build_recipe(name: str, row: dict[str, Any]) -> Recipe:
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-    argv, first, resume = (values.pop(key) for key in ("argv", "first", "resume"))
-    return Recipe(name=name, argv=argv + first, resume=argv + resume, **values)
+    agents = {}
+    for name, row in rows.items():
+        values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+        argv, first, resume = (values.pop(key) for key in ("argv", "first", "resume"))
+        agents[name] = Recipe(name=name, argv=argv + first, resume=argv + resume, **values)
+    return agents
 
 
 def build_environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]:

@@ -58,7 +58,7 @@ class Dispatcher:
         try:
             request = decode_json(body)
         except Fault as fault:
-            return dump_json(_build_error(None, fault))
+            return dump_json(build_error(None, fault))
         if not isinstance(request, list):
             single = await self._answer_one(call, request)
             return None if single is None else dump_json(single)
@@ -69,7 +69,7 @@ class Dispatcher:
         # One after another: what a caller sends together it means in that order. The first was let in with the batch.
         answers = []
         for at, each in enumerate(request):
-            answer = await self._answer_one(call, each) if at == 0 or take() else _build_error(_find_id(each), _TOO_MANY)
+            answer = await self._answer_one(call, each) if at == 0 or take() else build_error(find_id(each), _TOO_MANY)
             if answer is not None:
                 answers.append(answer)
         return dump_json(answers) if answers else None
@@ -78,7 +78,7 @@ class Dispatcher:
         try:
             checked = _validate_request(request)
         except Fault as fault:
-            return _build_error(_find_id(request), fault)
+            return build_error(find_id(request), fault)
         is_notification = "id" not in checked
         started = time.perf_counter()
         method = checked["method"]
@@ -87,7 +87,7 @@ class Dispatcher:
             answer: dict[str, Any] = {"jsonrpc": "2.0", "id": checked.get("id"), "result": result}
             outcome = "ok"
         except Fault as fault:
-            answer = _build_error(checked.get("id"), fault)
+            answer = build_error(checked.get("id"), fault)
             outcome = str(fault.code)
         self._observe(method if method in self._table or method == DISCOVER else UNKNOWN, outcome, time.perf_counter() - started)
         return None if is_notification else answer
@@ -147,7 +147,7 @@ def _is_id(value: object) -> bool:
     return value is None or (isinstance(value, str | int) and not isinstance(value, bool))
 
 
-def _find_id(request: object) -> object:
+def find_id(request: object) -> object:
     identifier = request.get("id") if isinstance(request, dict) else None
     return identifier if _is_id(identifier) else None
 
@@ -164,7 +164,7 @@ def _name_params(method: Method[Any, Any], params: object) -> object:
     return dict(zip(names, params, strict=False))
 
 
-def _build_error(number: object, fault: Fault) -> dict[str, Any]:
+def build_error(number: object, fault: Fault) -> dict[str, Any]:
     error: dict[str, Any] = {"code": fault.code, "message": fault.message}
     if fault.kind:
         error["data"] = {"kind": fault.kind}
@@ -173,7 +173,7 @@ def _build_error(number: object, fault: Fault) -> dict[str, Any]:
 
 def build_refusal(code: int, message: str, kind: str) -> str:
     """The body of a response to a request that is refused before it is read."""
-    return dump_json(_build_error(None, Fault(code, message, kind)))
+    return dump_json(build_error(None, Fault(code, message, kind)))
 
 
 OPENRPC: Final = "1.3.2"

@@ -36,7 +36,7 @@ from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.api.sessions import SessionDecisionOut
 from moothall.surfaces.http.access_control import SafeJSONResponse, build_call, read_body
 from moothall.surfaces.http.chat import PING_SECONDS, STREAM_SECONDS, WAIT_SECONDS
-from moothall.surfaces.rpc import Fault, decode_json
+from moothall.surfaces.rpc import Fault, build_error, decode_json, find_id
 
 log = logging.getLogger("moot")
 
@@ -70,7 +70,7 @@ async def handle_card(request: Request) -> Response:
 async def handle_call(request: Request) -> Response:
     body = await read_body(request)
     if body is None:
-        return SafeJSONResponse(_build_error(None, errors.INVALID_REQUEST, "the request is too large"), 413)
+        return SafeJSONResponse(build_error(None, Fault(errors.INVALID_REQUEST, "the request is too large")), 413)
     link = f"{request.url.scheme}://{request.url.netloc}/s/"
     name: object = None
     try:
@@ -78,7 +78,7 @@ async def handle_call(request: Request) -> Response:
         given = decode_json(body)
         if not isinstance(given, dict) or not isinstance(given.get("params", {}), dict):
             raise Fault(errors.INVALID_REQUEST, "a request is an object with jsonrpc, method, params (an object) and id")
-        name = given.get("id")
+        name = find_id(given)
         asked = wire.from_v1_request(given)
         write: Callable[[Any], Any] = wire.to_v1 if asked is not None else lambda result: result
         checked = schema.a2a_request_ta.validate_python(given if asked is None else asked)
@@ -91,14 +91,14 @@ async def handle_call(request: Request) -> Response:
         result = await answer.perform(method, params, is_blocking=method == "message/send" and _wants_end(given))
         return SafeJSONResponse({"jsonrpc": "2.0", "id": name, "result": write(result)})
     except NotAllowed as error:
-        return SafeJSONResponse(_build_error(name, errors.INVALID_REQUEST, str(error)), 403)
+        return SafeJSONResponse(build_error(name, Fault(errors.INVALID_REQUEST, str(error))), 403)
     except (Fault, MootError, ValidationError) as error:
-        return SafeJSONResponse(_build_error(name, *_explain(error)))
+        return SafeJSONResponse(build_error(name, _explain(error)))
     except ClientDisconnect:
         raise
     except Exception:
         log.exception("a call of another agent cannot be answered")
-        return SafeJSONResponse(_build_error(name, errors.INTERNAL, "the server failed; see its log"), 500)
+        return SafeJSONResponse(build_error(name, Fault(errors.INTERNAL, "the server failed; see its log")), 500)
 
 
 def _wants_end(given: Any) -> bool:
@@ -107,24 +107,20 @@ def _wants_end(given: Any) -> bool:
     return configuration.get("blocking", not configuration.get("returnImmediately", False)) is not False
 
 
-def _explain(error: Exception) -> tuple[int, str]:
-    if isinstance(error, UnknownSession):
-        return NO_TASK, f"no such task: {str(error).partition('; ')[0]}"
-    if isinstance(error, Fault):
-        return error.code, error.message
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        if first["type"] == "union_tag_invalid":
-            return (
-                errors.NO_METHOD,
-                f"the method {str(first['ctx'].get('tag'))[:100]} is not one of A2A 1.0 that this server answers",
-            )
-        return errors.INVALID_PARAMS, explain_validation_error(error)
-    return errors.INVALID_PARAMS, str(error)
-
-
-def _build_error(name: object, code: int, message: str) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": name if isinstance(name, str | int) else None, "error": {"code": code, "message": message}}
+def _explain(error: Exception) -> Fault:
+    match error:
+        case UnknownSession():
+            return Fault(NO_TASK, f"no such task: {str(error).partition('; ')[0]}")
+        case Fault():
+            return error
+        case ValidationError():
+            first = error.errors(include_url=False)[0]
+            if first["type"] == "union_tag_invalid":
+                method = str(first["ctx"].get("tag"))[:100]
+                return Fault(errors.NO_METHOD, f"the method {method} is not one of A2A 1.0 that this server answers")
+            return Fault(errors.INVALID_PARAMS, explain_validation_error(error))
+        case _:
+            return Fault(errors.INVALID_PARAMS, str(error))
 
 
 async def _encode_events(events: AsyncIterator[dict[str, Any]], name: object, write: Callable[[Any], Any]) -> AsyncIterator[str]:
@@ -132,7 +128,7 @@ async def _encode_events(events: AsyncIterator[dict[str, Any]], name: object, wr
         async for event in events:
             yield dump_json({"jsonrpc": "2.0", "id": name, "result": write(event)})
     except MootError as error:
-        yield dump_json(_build_error(name, *_explain(error)))
+        yield dump_json(build_error(name, _explain(error)))
 
 
 @cache

@@ -68,13 +68,12 @@ class ServerState:
     metrics: Metrics = field(init=False)
     context: ServerContext | None = None
     dispatcher: Dispatcher = field(init=False)
-    mcp_wanted: asyncio.Event = field(default_factory=asyncio.Event)
-    mcp_app: asyncio.Future[ASGIApp] | None = None
     owner: str = ""
     """The id of the token that is the key of this server's home."""
     readiness: ReadinessProbe | None = None
 
     def __post_init__(self) -> None:
+        self.mcp = McpEndpoint()
         self.refusals = RefusalLog(self.get_access)
         self.metrics = Metrics(self.moot.telemetry.counts)
         self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.count_call)
@@ -105,7 +104,6 @@ class ServerState:
             self.moot.seating.limit_programs(self.settings.select_programs(is_local=self.is_local))
             self.moot.seating.list_servers(self.settings.providers, is_local=self.is_local)
             self.readiness = ReadinessProbe(self.moot.ledger, self.moot.engine, self.context.runner)
-            self.mcp_app = asyncio.get_running_loop().create_future()
             work = [
                 self.context.get_or_create(ViewHub).run(),
                 *([] if is_run_by_workers(self.moot.environ) else [_follow_sessions(self.context)]),
@@ -113,27 +111,12 @@ class ServerState:
                 self.refusals.run(),
                 serve_notices(self.moot),
                 _warm_up_memory(self.context),
-                self._serve_mcp(self.context, self.mcp_app),
+                self.mcp.run(self.context, self.settings.largest_body),
             ]
             tasks = [group.create_task(each) for each in work]
             yield
             for task in tasks:
                 task.cancel()
-
-    async def _serve_mcp(self, context: ServerContext, ready: "asyncio.Future[ASGIApp]") -> None:
-        """Serve MCP from its first request on: its library takes longer to load than all the rest of the server."""
-        await self.mcp_wanted.wait()
-        app_of = await asyncio.to_thread(_load_mcp, self.settings.largest_body)
-        async with app_of(context) as app:
-            ready.set_result(app)
-            await asyncio.Event().wait()
-
-    async def handle_mcp(self, scope: Any, receive: Any, send: Any) -> None:
-        assert self.mcp_app is not None, "the server has not started"
-        self.mcp_wanted.set()
-        # A request that is given up must not cancel what the others wait for.
-        app = await asyncio.shield(self.mcp_app)
-        await app(scope, receive, send)
 
     async def handle_rpc(self, request: Request) -> Response:
         body = await read_body(request)
@@ -220,7 +203,7 @@ def build_app(
     app = Starlette(
         routes=[
             Route("/rpc", site.handle_rpc, methods=["POST"]),
-            Route("/mcp", _McpApp(site)),
+            Route("/mcp", site.mcp),
             Route("/events", site.handle_stream),
             Route("/events/{session}", site.handle_events),
             Route(LIVE, answer_live),
@@ -240,14 +223,26 @@ def build_app(
     return app
 
 
-class _McpApp:
-    """A route takes an instance, not a method, for an ASGI app."""
+class McpEndpoint:
+    """Serves MCP from its first request on: its library takes longer to load than all the rest of the server."""
 
-    def __init__(self, site: ServerState) -> None:
-        self._site = site
+    def __init__(self) -> None:
+        self._is_wanted = asyncio.Event()
+        self._is_ready = asyncio.Event()
+        self._app: ASGIApp | None = None
+
+    async def run(self, context: ServerContext, largest_body: int) -> None:
+        await self._is_wanted.wait()
+        app_of = await asyncio.to_thread(_load_mcp, largest_body)
+        async with app_of(context) as self._app:
+            self._is_ready.set()
+            await asyncio.Event().wait()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self._site.handle_mcp(scope, receive, send)
+        self._is_wanted.set()
+        await self._is_ready.wait()
+        assert self._app is not None
+        await self._app(scope, receive, send)
 
 
 def _load_mcp(largest_body: int) -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp]]:

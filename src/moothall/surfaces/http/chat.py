@@ -127,7 +127,8 @@ async def _stream(request: Request, shape: "CompletionShape | ResponseShape", pi
         yield event
     try:
         async for piece in pieces:
-            if not await _is_allowed(request):
+            # The token that began it may be revoked, or its time may be over.
+            if isinstance(await build_call(request).moot.access.identify(request.state.secret), AccessDenied):
                 return
             match piece:
                 case Reasoning(text=text):
@@ -144,11 +145,6 @@ async def _stream(request: Request, shape: "CompletionShape | ResponseShape", pi
         await pieces.aclose()
     for event in shape.end():
         yield event
-
-
-async def _is_allowed(request: Request) -> bool:
-    """Whether the token that began a stream is still good: it may be revoked, or its time may be over."""
-    return not isinstance(await build_call(request).moot.access.identify(request.state.secret), AccessDenied)
 
 
 class CompletionShape:

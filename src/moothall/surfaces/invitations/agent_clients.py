@@ -47,9 +47,10 @@ class Door:
         """`moot mcp` of this installation on this ledger."""
         given = {"MOOT_TOKEN": token} if token else {}
         given |= {name: environ[name] for name in ("MOOT_HOME", "MOOT_LEDGER") if environ.get(name)}
-        return cls(
-            program=_find_program(), environ=given, passed=tuple(name for name in list_key_variables() if environ.get(name))
-        )
+        # The whole path of the command `moot`: an agent may have another PATH.
+        beside = Path(sys.executable).with_name("moot")
+        program = str(beside) if beside.exists() else shutil.which("moot") or "moot"
+        return cls(program=program, environ=given, passed=tuple(name for name in list_key_variables() if environ.get(name)))
 
     @property
     def is_http(self) -> bool:
@@ -58,12 +59,6 @@ class Door:
     @property
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
-
-
-def _find_program() -> str:
-    """The command `moot` with its whole path: an agent may have another PATH."""
-    beside = Path(sys.executable).with_name("moot")
-    return str(beside) if beside.exists() else shutil.which("moot") or "moot"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

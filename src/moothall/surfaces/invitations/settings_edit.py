@@ -129,7 +129,8 @@ def _toml_header(line: str) -> list[str] | None:
 
 def _parse(text: str) -> tuple[_Node, Any]:
     """The places in the text, and the value."""
-    clean = _TOKEN.sub(_blank_comment, text)
+    # Strings stay; of a comment, and of a comma before a bracket, only the room, so that every place stays.
+    clean = _TOKEN.sub(lambda token: token[0] if token[0][0] in '"{[' else re.sub(r"[^\n]", " ", token[0]), text)
     try:
         value = json.loads(clean)
         if not isinstance(value, dict):
@@ -139,11 +140,6 @@ def _parse(text: str) -> tuple[_Node, Any]:
         raise BadSetting(f"it is not valid JSON: line {cause.lineno}: {cause.msg.lower()}") from cause
     except RecursionError:
         raise BadSetting("it is not valid JSON: objects within objects, too deep") from None
-
-
-def _blank_comment(token: re.Match[str]) -> str:
-    """A string as it is; of a comment and of a comma before a bracket only the room, so that every place stays."""
-    return token[0] if token[0][0] in '"{[' else re.sub(r"[^\n]", " ", token[0])
 
 
 def _find_members(clean: str, start: int) -> _Node:

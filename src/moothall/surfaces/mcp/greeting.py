@@ -95,7 +95,9 @@ def greet_client(source: int, target: int, instructions: str) -> Greeting:
         result |= {"cacheScope": "private", "ttlMs": 0, "_meta": {f"{ENVELOPE}serverInfo": server}}
     else:
         return Greeting(line)
-    _write(target, dump_json({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode() + b"\n")
+    data = dump_json({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode() + b"\n"
+    while data:
+        data = data[os.write(target, data) :]
     return greeting
 
 
@@ -105,11 +107,6 @@ def _read_line(source: int) -> bytes:
     while not line.endswith(b"\n") and len(line) < MAX_LINE_LENGTH and (piece := os.read(source, 1)):
         line += piece
     return bytes(line)
-
-
-def _write(target: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(target, data) :]
 
 
 def _parse_request(line: bytes) -> dict[str, Any] | None:
