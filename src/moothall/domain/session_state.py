@@ -197,20 +197,16 @@ def _update_tool_uses(uses: Mapping[AskId, tuple[facts.ToolUsed, ...]], fact: Fa
             return uses
 
 
-def _with_answer_key(session_state: SessionState, fact: facts.Reply) -> SessionState:
-    keys = {**session_state.answer_keys, (fact.seat, fact.key): session_state.seq}
-    # Dicts keep insertion order, so the first key is the oldest. The bound keeps a state small in a session of any length.
-    if len(keys) > REMEMBERED_ANSWERS:
-        del keys[next(iter(keys))]
-    return fast_replace(session_state, answer_keys=keys)
-
-
 def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> SessionState:
     match fact:
         case facts.Reply(seat=seat) if seat in session_state.unavailable:
             return _apply_rare_fact(_with_available(session_state, {seat}), fact, gap)
         case facts.Reply(key=key) if key:
-            return _with_answer_key(session_state, fact)
+            keys = {**session_state.answer_keys, (fact.seat, fact.key): session_state.seq}
+            # Dicts keep insertion order, so the first key is the oldest. The bound keeps a state small in any session.
+            if len(keys) > REMEMBERED_ANSWERS:
+                del keys[next(iter(keys))]
+            return fast_replace(session_state, answer_keys=keys)
         case facts.SeatLost(seat=seat, reason=reason) if reason in facts.OUTAGES:
             return fast_replace(session_state, unavailable=session_state.unavailable | {seat})
         case facts.SessionParked():

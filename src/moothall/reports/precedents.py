@@ -11,7 +11,7 @@ from moothall.domain.given_search import select_visible
 from moothall.domain.person import PersonAsk
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import Precedent
-from moothall.locale.catalogues import PRECEDENTS, PrecedentsText
+from moothall.locale.catalogues import PRECEDENTS
 from moothall.reports.given import format_context, format_pictures, is_read_by_tools, list_tool_names
 from moothall.reports.quotations import format_faults, list_tool_texts
 
@@ -26,7 +26,16 @@ def format_precedents(language: Language, precedents: tuple[Precedent, ...]) -> 
     words = PRECEDENTS[language]
     text = words.heading
     for each in precedents:
-        part = _format_precedent(words, each)
+        head = words.basis if each.is_basis else words.similar
+        # The outcome is one of a few words; everything else that others wrote stands in the quotation.
+        outcome = words.outcomes.get(each.outcome, one_line(each.outcome)[:20])
+        lines = [head.format(decision=one_line(each.decision_id), date=each.date, outcome=outcome)]
+        quoted = [words.topic.format(text=each.topic), words.decided.format(text=each.text)]
+        quoted += [words.lesson.format(text=each.lesson)] if each.lesson else []
+        lines.append(quote_lines("\n".join(quoted)))
+        if each.is_basis and each.outcome in FAILED:
+            lines.append(words.warning)
+        part = "\n".join(lines)
         if len(text) + 1 + len(part) > MAX_MEMORY_LENGTH:
             break
         text += f"\n{part}"
@@ -59,19 +68,6 @@ def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()
         person = partial(_tell_person, given_text, person)
     tools = ToolAccess(names=names, files=files, rules=opened.tools, used=used) if names else None
     return replace(brief, shared=shared, person=person, tools=tools, pictures=() if brief.probe else pictures)
-
-
-def _format_precedent(words: PrecedentsText, each: Precedent) -> str:
-    head = words.basis if each.is_basis else words.similar
-    # The outcome is one of a few words; everything else that others wrote stands in the quotation.
-    outcome = words.outcomes.get(each.outcome, one_line(each.outcome)[:20])
-    lines = [head.format(decision=one_line(each.decision_id), date=each.date, outcome=outcome)]
-    quoted = [words.topic.format(text=each.topic), words.decided.format(text=each.text)]
-    quoted += [words.lesson.format(text=each.lesson)] if each.lesson else []
-    lines.append(quote_lines("\n".join(quoted)))
-    if each.is_basis and each.outcome in FAILED:
-        lines.append(words.warning)
-    return "\n".join(lines)
 
 
 def _tell_person(given_text: str, build: Callable[[], PersonAsk]) -> PersonAsk:

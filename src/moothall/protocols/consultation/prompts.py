@@ -133,9 +133,11 @@ def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bo
     own = _build_own_prompt(state, words, brief.ask, is_gate=is_gate)
     rules = words.rules.format(per_seat=state.rules.per_seat, per_session=state.rules.per_session)
     read = add_consultation_rules(state, brief, brief.ask, is_gate=is_gate)
+    stances = {seat.id: f" ({one_line(seat.stance)[:MAX_STANCE_LENGTH]})" if seat.stance else "" for seat in state.seats}
+    names = [f"@{seat}{stance}" for seat, stance in stances.items()]
     return replace(
         brief,
-        shared=f"{words.consulting}\n{rules}\n{words.table.format(seats=_format_seats(state))}\n\n{brief.shared}",
+        shared=f"{words.consulting}\n{rules}\n{words.table.format(seats=', '.join(names))}\n\n{brief.shared}",
         own=f"{own}\n\n{brief.own}" if own else brief.own,
         fault=read.fault,
         nth=brief.nth + state.extra.get(f"{brief.ask.kind}.{brief.ask.seat}", 0),
@@ -258,13 +260,6 @@ def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outco
     if outcome.filed is not None:
         lines.append(words.filed.format(path=one_line(outcome.filed.path)))
     return lines
-
-
-def _format_seats(state: ConsultingState) -> str:
-    names = [
-        f"@{seat.id} ({one_line(seat.stance)[:MAX_STANCE_LENGTH]})" if seat.stance else f"@{seat.id}" for seat in state.seats
-    ]
-    return ", ".join(names)
 
 
 def _wrap_validator(fault: Fault, direct: str | None) -> Fault:

@@ -134,7 +134,10 @@ class ConsultingRulebook:
 
     def _judge_request(self, state: ConsultingState, head: PendingRequest, asks: Mapping[AskId, Ask]) -> Fact:
         request = None if head.is_own else head.request
-        to = _find_seat(state, head.request.to)
+        # Ignoring case: agents write names as they like.
+        wanted = unicodedata.normalize("NFC", head.request.to.strip().lstrip("@＠"))
+        exact = next((seat.id for seat in state.seats if seat.id == wanted), None)
+        to = exact or next((seat.id for seat in state.seats if seat.id.casefold() == wanted.casefold()), None)
         reason = self._find_refusal(state, head, to, asks)
         if reason is not None or to is None:
             return facts.ConsultationRefused(
@@ -312,13 +315,6 @@ def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping
         return facts.ConsultationFailed(consultation=current.number, reason="unrecorded") if is_over else None
     # The protocol no longer waits for the asker, so nobody needs the answer.
     return None if current.ask in asks else facts.ConsultationFailed(consultation=current.number, reason="withdrawn")
-
-
-def _find_seat(state: ConsultingState, name: str) -> SeatId | None:
-    """Return the seat of this name, ignoring case: agents write names as they like."""
-    wanted = unicodedata.normalize("NFC", name.strip().lstrip("@＠"))
-    exact = next((seat.id for seat in state.seats if seat.id == wanted), None)
-    return exact or next((seat.id for seat in state.seats if seat.id.casefold() == wanted.casefold()), None)
 
 
 def _hash_request(seat: SeatId, to: SeatId, request: ConsultRequest) -> str:

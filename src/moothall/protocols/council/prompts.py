@@ -54,6 +54,8 @@ def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
     own_words = next((line.said.text for line in reversed(state.lines) if line.seat == seat.id), "")
+    # While proposals are blind, not even a similarity may depend on what others wrote.
+    motion = None if state.is_sealed and state.phase == "propose" else find_discussed_motion(variant, state)
     return fill_brief(
         state,
         ask,
@@ -63,7 +65,7 @@ def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
         perception=Perception(goal=state.opened.topic, memory=_build_memory(lines), own_words=own_words),
         shared=build_shared_prompt(state.opened.language, state.opened.topic, state.opened.subject.options, lines),
         own=build_own_prompt(variant, state, seat, ask.kind),
-        subject=_find_subject(variant, state),
+        subject=state.opened.topic if motion is None else motion.said.text,
         schema=build_answer_schema(CouncilAsk(variant=variant, state=state, ask=ask)),
         hints=words.hints,
     )
@@ -147,11 +149,12 @@ def _format_context(variant: CouncilVariant, state: Council, seat: Seat, phase: 
         case "answer":
             return _format_open_challenges(state, words)
         case "vote":
+            line = find_blind_positions(state).get(seat.id)
             return [
                 *_format_motion(variant, state, words),
                 *_format_open_challenges(state, words),
                 *_format_minority(state, seat, words),
-                *_format_own_position(state, seat, words),
+                *([] if line is None else ["", words.before, format_line(words, line, MAX_OWN_LENGTH)]),
             ]
         case _:
             return []
@@ -178,11 +181,6 @@ def _format_minority(state: Council, seat: Seat, words: CouncilPromptText) -> li
         said = f"{extract_first_sentence(line.said.text)}\n{words.choice}: {blind[name].said.choice}"
         lines.append(f"[#{line.id} {name}]\n{quote_lines(said)}")
     return ["", words.minority, *lines] if lines else []
-
-
-def _format_own_position(state: Council, seat: Seat, words: CouncilPromptText) -> list[str]:
-    line = find_blind_positions(state).get(seat.id)
-    return [] if line is None else ["", words.before, format_line(words, line, MAX_OWN_LENGTH)]
 
 
 def _format_motion(variant: CouncilVariant, state: Council, words: CouncilPromptText) -> list[str]:
@@ -246,12 +244,6 @@ def _build_memory(lines: tuple[CouncilLine, ...]) -> ContextWindow:
     for line in lines[-RECENT:]:
         memory = memory.add(Utterance(id=line.id, speaker=line.seat, text=line.said.text, refers_to=line.said.refers_to), 0.5)
     return memory
-
-
-def _find_subject(variant: CouncilVariant, state: Council) -> str:
-    # While proposals are blind, not even a similarity may depend on what others wrote.
-    motion = None if state.is_sealed and state.phase == "propose" else find_discussed_motion(variant, state)
-    return state.opened.topic if motion is None else motion.said.text
 
 
 def build_person_ask(asked: CouncilAsk) -> PersonAsk:

@@ -31,11 +31,23 @@ NOTHING: Final = "–"
 def build_council_report(timeline: CouncilTimeline) -> Report:
     """Build the report at any time of a deliberation."""
     words, decision = COUNCIL_REPORT[timeline.language], build_decision(timeline)
+    # What is known of the question beside its text.
+    subject = timeline.state.opened.subject
+    rows = (
+        (words.protocol, words.protocols.get(timeline.rules.name, timeline.rules.name)),
+        (words.stakes, words.stakes_levels[subject.stakes]),
+        (words.category, subject.category),
+        (words.options, " / ".join(subject.options)),
+    )
+    phases = group_pairs(
+        (format_phase(one.phase, one.round, words), f"{one.seat} {words.went_on if one.is_implied else words.passes}")
+        for one in timeline.passes
+    )
     return sections.build_report(
         timeline,
         decision,
         words,
-        subtitle=_list_background(timeline, words),
+        subtitle=[f"{name}: {value}" for name, value in rows if value],
         decision_blocks=(
             *build_section(words.decision, _build_outcome(timeline, decision, words)),
             *sections.build_obligations(decision, words),
@@ -47,7 +59,9 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
             *_build_votes(timeline, words),
             *_build_candidates(timeline, words),
             *_build_readable(timeline, decision, words),
-            *_build_passes(timeline, words),
+            *build_section(
+                words.passed, (blocks.Bullets(tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())),)
+            ),
             *build_timeline(timeline, words),
             *sections.build_losses(timeline, words, phases=words.phases),
             *_build_seats(timeline, words),
@@ -81,18 +95,6 @@ def _list_moved(decision: Decision, words: CouncilReportText) -> str:
         if each.verdict in {"support", "conditional_support"} and normalize_label(each.choice_before) not in {"", choice}
     ]
     return ", ".join(moved) or words.moved_none
-
-
-def _list_background(timeline: CouncilTimeline, words: CouncilReportText) -> list[blocks.Text]:
-    """Return what is known of the question beside its text."""
-    subject = timeline.state.opened.subject
-    rows = (
-        (words.protocol, words.protocols.get(timeline.rules.name, timeline.rules.name)),
-        (words.stakes, words.stakes_levels[subject.stakes]),
-        (words.category, subject.category),
-        (words.options, " / ".join(subject.options)),
-    )
-    return [f"{name}: {value}" for name, value in rows if value]
 
 
 def _build_outcome(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
@@ -291,18 +293,13 @@ def _build_positions(timeline: CouncilTimeline, decision: Decision, words: Counc
     """Build each seat's position before it read the others, its vote, and what moved it."""
     changed = tuple(_list_changed_choices(timeline, decision, words))
     title = blocks.Line(f"{words.changed}:" if changed else "", "dim")
-    moved = blocks.Line(_describe_movements(decision, words), "dim")
-    conditions = {seat: vote.condition for seat, vote in find_motion_votes(timeline).items()}
-    return sections.build_positions(decision, words, title, blocks.Bullets(changed), moved, conditions=conditions)
-
-
-def _describe_movements(decision: Decision, words: CouncilReportText) -> str:
-    """Return who moved after new evidence and who after words alone; empty where nobody did."""
     names = {
         kind: [one_line(each.seat) for each in decision.positions if each.moved_after == kind] for kind in get_args(Movement)
     }
     texts = {kind: f"{len(seats)} ({', '.join(seats)})" if seats else "0" for kind, seats in names.items()}
-    return words.moved_after.format(**texts) if any(names.values()) else ""
+    moved = blocks.Line(words.moved_after.format(**texts) if any(names.values()) else "", "dim")
+    conditions = {seat: vote.condition for seat, vote in find_motion_votes(timeline).items()}
+    return sections.build_positions(decision, words, title, blocks.Bullets(changed), moved, conditions=conditions)
 
 
 def _list_changed_choices(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> Iterator[blocks.Text]:
@@ -328,16 +325,6 @@ def _list_advice(timeline: CouncilTimeline, words: CouncilReportText) -> Iterato
             who, text = (advice.seat, advice.said.text) if advice else (NOTHING, NOTHING)
             how, why = words.takings[taken.how], taken.why or NOTHING
             yield (blocks.References((taken.entry,)), who, text, how, why, blocks.References((line.id,)))
-
-
-def _build_passes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
-    phases = group_pairs(
-        (format_phase(one.phase, one.round, words), f"{one.seat} {words.went_on if one.is_implied else words.passes}")
-        for one in timeline.passes
-    )
-    return build_section(
-        words.passed, (blocks.Bullets(tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())),)
-    )
 
 
 def _build_seats(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:

@@ -87,7 +87,10 @@ def _resolve(
         # What settled the panel decides, also where fewer than half of all wrote it.
         resolution = replace(resolution, consensus_type="contested", carried=True)
     if evidence is not None and state.votes and state.opened.settings.choose == "both":
-        resolution = _choose_by_both(resolution, votes.compute_shares(evidence)[choice])
+        share = votes.compute_shares(evidence)[choice]
+        is_carried = share > HALF
+        kind = resolution.consensus_type if is_carried == resolution.carried else "contested" if is_carried else "no_consensus"
+        resolution = replace(resolution, consensus_type=kind, carried=is_carried, support=share)
     demanded = state.opened.settings.carry_at
     confidence = evidence.find_confidence(decided.said.choice) if evidence is not None else None
     if evidence is None or confidence is None:
@@ -95,13 +98,6 @@ def _resolve(
         return apply_confidence(resolution, voiced, carry_at=demanded), "one_voice"
     left = evidence.majority not in {None, choice}
     return apply_confidence(resolution, confidence, left_majority=left, carry_at=demanded), "blind"
-
-
-def _choose_by_both(resolution: Resolution, share: float) -> Resolution:
-    """Return the resolution by blind answers and votes together: they carry above half, whatever the votes alone say."""
-    is_carried = share > HALF
-    kind = resolution.consensus_type if is_carried == resolution.carried else "contested" if is_carried else "no_consensus"
-    return replace(resolution, consensus_type=kind, carried=is_carried, support=share)
 
 
 def _find_one_voice(state: Council, resolution: Resolution, choice: str, votes: CandidateVotes) -> float | None:

@@ -69,7 +69,13 @@ class CouncilRules:
             case facts.PhaseBegun():
                 return _apply_phase(_reveal_lines(state, entry.seq, fact.phase), fact, entry.seq)
             case InputGiven(text=text):
-                return _apply_input(state, entry, text)
+                # A line that belongs to no phase.
+                phase = "propose" if state.phase == "closed" else state.phase
+                said = facts.Contribution(type="pass", text=text)
+                line = CouncilLine(
+                    id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=USER, said=said, round=state.round, phase=phase
+                )
+                return fast_replace(state, lines=(*state.lines, line))
             case CloseCalled():
                 # Votes that were cast ahead must count, because the vote itself never begins.
                 return _with_early_votes(self.variant, state)
@@ -267,14 +273,6 @@ def _apply_contribution(variant: CouncilVariant, state: Council, fact: facts.Con
         return fast_replace(state, had=had, ahead={**state.ahead, seat: line.id})
     votes = {**state.votes, seat: line.id} if phase == "vote" else state.votes
     return fast_replace(state, had={**state.had, seat: line.id}, votes=votes)
-
-
-def _apply_input(state: Council, entry: Entry, text: str) -> Council:
-    """Add the user's input as a line that belongs to no phase."""
-    phase = "propose" if state.phase == "closed" else state.phase
-    said = facts.Contribution(type="pass", text=text)
-    line = CouncilLine(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=USER, said=said, round=state.round, phase=phase)
-    return fast_replace(state, lines=(*state.lines, line))
 
 
 def _repeat_phase(state: Council) -> facts.PhaseBegun | None:

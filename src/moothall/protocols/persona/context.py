@@ -99,7 +99,9 @@ class ContextLedger:
         self.session = str(document["session_id"])
         is_open = document["status"] == "thinking"
         self.conclusion = None if is_open else json.dumps(document.get("conclusion"), ensure_ascii=False)
-        topic = _read_text(document, "topic")
+        topic = document["topic"]
+        if not isinstance(topic, str) or not topic.strip():
+            raise BadImport("'topic' must be a text that is not empty")
         timeline = _parse_timeline(document)
         try:
             roster = validate_seats(seats or _parse_seats(document, timeline))
@@ -149,13 +151,6 @@ def _read_optional_text(holder: dict[str, Any], key: str, missing: str = "") -> 
     if value is not None and not isinstance(value, str):
         raise BadImport(f"{key!r} is {value!r}; expected a text")
     return value or missing
-
-
-def _read_text(document: dict[str, Any], key: str) -> str:
-    value = document[key]
-    if not isinstance(value, str) or not value.strip():
-        raise BadImport(f"{key!r} must be a text that is not empty")
-    return value
 
 
 def _parse_timeline(document: dict[str, Any]) -> tuple[ImportedTurn, ...]:

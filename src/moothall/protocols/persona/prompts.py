@@ -36,20 +36,16 @@ def drop_unknown_references(state: Meeting, said: object) -> tuple[object, Notes
         case PersonaSpeech(refers_to=int(entry)) if entry > state.last_id:
             return replace(said, refers_to=None, view="none"), (f"left_out refers_to {entry}",)
         case JointBids():
-            return _normalize_bids(state, said)
+            seated = {seat.id for group in list_joint_bidders(state) for seat in group}
+            unknown = [bid.node_id for bid in said.bids if bid.node_id not in seated]
+            notes = tuple(f"left_out bids {one_line(name)!r}" for name in unknown)
+            return replace(said, bids=tuple(bid for bid in said.bids if bid.node_id in seated)), notes
         case Draft():
             return _normalize_draft(state, said)
         case Stand(moved_by=int(entry)) if entry > state.last_id:
             return replace(said, moved_by=None), (f"left_out moved_by {entry}",)
         case _:
             return said, ()
-
-
-def _normalize_bids(state: Meeting, said: JointBids) -> tuple[JointBids, Notes]:
-    seated = {seat.id for group in list_joint_bidders(state) for seat in group}
-    unknown = [bid.node_id for bid in said.bids if bid.node_id not in seated]
-    notes = tuple(f"left_out bids {one_line(name)!r}" for name in unknown)
-    return replace(said, bids=tuple(bid for bid in said.bids if bid.node_id in seated)), notes
 
 
 def _normalize_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:

@@ -123,7 +123,10 @@ class PersonaRules:
             case "intents":
                 if state.turn > (state.opened.budget.turns or MAX_TURNS):
                     return (Record(fact=facts.TalkEnded(turn=state.turn, reason="turns")),)
-                return _build_bid_asks(state)
+                groups = list_joint_bidders(state)
+                joint = tuple(_build_ask(state, "bids", group[0].id) for group in groups)
+                bidding = {seat.id: None for seat in chain.from_iterable(groups)}
+                return (*joint, *_build_asks(state, "intent", {**state.intents, **bidding}))
             case "floor":
                 return (Record(fact=_settle_bids(state)),)
             case "speech":
@@ -154,13 +157,6 @@ def _build_ask(state: Meeting, kind: str, seat: SeatId) -> Ask:
 
 def _build_asks(state: Meeting, kind: str, answered: Mapping[SeatId, object]) -> tuple[Ask, ...]:
     return tuple(_build_ask(state, kind, seat.id) for seat in state.seats if seat.id not in answered)
-
-
-def _build_bid_asks(state: Meeting) -> tuple[Ask, ...]:
-    groups = list_joint_bidders(state)
-    joint = tuple(_build_ask(state, "bids", group[0].id) for group in groups)
-    bidding = {seat.id: None for seat in chain.from_iterable(groups)}
-    return (*joint, *_build_asks(state, "intent", {**state.intents, **bidding}))
 
 
 def _is_awaited(state: Meeting, fact: Reply | SeatLost, phase: str, kind: str) -> bool:
@@ -248,6 +244,7 @@ def _apply_speech(state: Meeting, seat: SeatId, speech: facts.PersonaSpeech) -> 
 
 
 def _begin_next_turn(state: Meeting) -> Meeting:
+    had = {state.floor, *state.fallen}
     return fast_replace(
         state,
         phase="intents",
@@ -258,19 +255,14 @@ def _begin_next_turn(state: Meeting) -> Meeting:
         intents={},
         floor=None,
         fallen=(),
-        waited=_count_waiting(state),
+        # One more turn for each seat that wanted the floor and was not given it.
+        waited={
+            seat: state.waited.get(seat, 0) + 1
+            for seat, intent in state.intents.items()
+            if intent is not None and intent.intent_to_speak and seat not in had
+        },
         apart=(),
     )
-
-
-def _count_waiting(state: Meeting) -> dict[SeatId, int]:
-    """Count one more turn for each seat that wanted the floor and was not given it."""
-    had = {state.floor, *state.fallen}
-    return {
-        seat: state.waited.get(seat, 0) + 1
-        for seat, intent in state.intents.items()
-        if intent is not None and intent.intent_to_speak and seat not in had
-    }
 
 
 def _apply_draft(state: Meeting, seat: SeatId, draft: facts.Draft) -> Meeting:

@@ -213,6 +213,7 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
     balance = compute_balance((position.verdict, position.weight) for position in positions)
     # A missing seat could have voted with full confidence, so its weight counts without one.
     missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
+    answered = {reply.input for reply in state.draft.answers} if state.draft is not None else set()
     return facts.MeetingConcluded(
         reason=state.ended_by or "seats_lost",
         author=state.author,
@@ -222,7 +223,7 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
         lost=list_lost_seats(state, stands),
         outcome_uncertain=bool(state.losses) if state.draft is None else is_outcome_uncertain(balance, missing),
         overruled=balance.oppose > balance.support,
-        unanswered=list_unanswered(state),
+        unanswered=tuple(each.id for each in state.inputs if each.id not in answered),
         confidence=_compute_blind_confidence(state),
         effective=count_effective_votes([s.weight for s in siding], lambda i, j: correlations(siding[i].id, siding[j].id)),
         agreement=_find_agreement(state, stands, siding),
@@ -241,12 +242,6 @@ def _find_agreement(state: Meeting, stands: Mapping[SeatId, facts.Stand], siding
     if state.draft is None or any(stands[seat.id].verdict == "oppose" for seat in siding):
         return None
     return find_agreement(state.draft.choice, [seat.id for seat in siding], state.choices)
-
-
-def list_unanswered(state: Meeting) -> tuple[int, ...]:
-    """Return the user's inputs that the conclusion says nothing to."""
-    answered = {reply.input for reply in state.draft.answers} if state.draft is not None else set()
-    return tuple(each.id for each in state.inputs if each.id not in answered)
 
 
 def collect_last_words(state: Meeting) -> dict[SeatId, facts.Stand]:

@@ -143,6 +143,8 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
     if concluded is None:
         return shared
     siding = [meeting.seat(position.seat) for position in concluded.positions if position.verdict != "abstain"]
+    replies = {reply.input: reply for reply in reversed(draft.answers)} if draft else {}
+    known = {line.id: line for line in timeline.lines if line.speaker == USER and line.id > 1}
     return copy_fields(
         Decision,
         shared,
@@ -158,24 +160,15 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         dissent=_build_dissent(timeline, draft) if draft else (),
         obligations=_build_obligations(timeline) if draft else (),
         open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions) if draft else (),
-        answers=_build_answers(timeline, concluded, draft),
-    )
-
-
-def _build_answers(
-    timeline: PersonaTimeline, concluded: MeetingConcluded, draft: facts.Draft | None
-) -> tuple[AnsweredInput, ...]:
-    """Return what the conclusion answers to each of the user's inputs; one that it left out stands there without an answer."""
-    replies = {reply.input: reply for reply in reversed(draft.answers)} if draft else {}
-    known = {line.id: line for line in timeline.lines if line.speaker == USER and line.id > 1}
-    return tuple(
-        AnsweredInput(
-            input=number,
-            asked=known[number].content,
-            answer=replies[number].text if number in replies else None,
-            entries=_keep_known(replies[number].entries, timeline) if number in replies else (),
-        )
-        for number in sorted({*replies, *concluded.unanswered} & set(known))
+        answers=tuple(
+            AnsweredInput(
+                input=number,
+                asked=known[number].content,
+                answer=replies[number].text if number in replies else None,
+                entries=_keep_known(replies[number].entries, timeline) if number in replies else (),
+            )
+            for number in sorted({*replies, *concluded.unanswered} & set(known))
+        ),
     )
 
 

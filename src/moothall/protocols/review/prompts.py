@@ -44,6 +44,9 @@ def build_answer_rules(state: Review, ask: Ask) -> AnswerRules:
 def build_brief(state: Review, ask: Ask) -> Brief:
     """Build the brief of an ask: a part of the change, or the findings that the seat is to weigh."""
     words = REVIEW_PROMPT[state.opened.language]
+    lines = state.seat(ask.seat).introduce(words.you, words.instructions)
+    for finding in state.list_questions(ask.seat) if ask.kind != facts.INSPECT else ():
+        lines += ["", *_describe_finding(state, words, finding, with_reasons=ask.kind == facts.SETTLE)]
     return fill_brief(
         state,
         ask,
@@ -51,7 +54,7 @@ def build_brief(state: Review, ask: Ask) -> Brief:
         system=words.system,
         nth=ask.turn if ask.kind == facts.INSPECT else 1,
         shared=_build_shared_prompt(state, words),
-        own=_build_own_prompt(state, words, ask),
+        own="\n".join([*lines, "", words.now["answer" if ask.seat == facts.AUTHOR else ask.kind]]),
         schema=_build_schema(state, ask),
         hints=words.hints,
         shows_given=True,
@@ -72,13 +75,6 @@ def _build_shared_prompt(state: Review, words: ReviewPromptText) -> str:
         for file in _get_part(state):
             lines += [words.file.format(name=one_line(file.name)), quote_lines(file.render())]
     return "\n".join(lines)
-
-
-def _build_own_prompt(state: Review, words: ReviewPromptText, ask: Ask) -> str:
-    lines = state.seat(ask.seat).introduce(words.you, words.instructions)
-    for finding in state.list_questions(ask.seat) if ask.kind != facts.INSPECT else ():
-        lines += ["", *_describe_finding(state, words, finding, with_reasons=ask.kind == facts.SETTLE)]
-    return "\n".join([*lines, "", words.now["answer" if ask.seat == facts.AUTHOR else ask.kind]])
 
 
 def _describe_finding(state: Review, words: ReviewPromptText, finding: facts.MergedFinding, *, with_reasons: bool) -> list[str]:

@@ -9,7 +9,7 @@ from moothall.domain.quotations import fold_quotation
 from moothall.domain.safe_text import dump_json
 from moothall.protocols.review.facts import Concern
 from moothall.protocols.review.timeline import ReviewTimeline, build_decision
-from moothall.reports.decision import DecidedFinding, Decision
+from moothall.reports.decision import DecidedFinding
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {"critical": "error", "major": "error", "minor": "warning", "note": "note"}
@@ -17,10 +17,7 @@ _LEVELS: Final = {"critical": "error", "major": "error", "minor": "warning", "no
 
 def render_sarif(timeline: ReviewTimeline) -> str:
     """Render what was upheld or left open; what was dropped, or quotes what is not there, is no result."""
-    return dump_json(build_sarif(build_decision(timeline)), indent=2) + "\n"
-
-
-def build_sarif(decision: Decision) -> dict[str, Any]:
+    decision = build_decision(timeline)
     concerns = list(get_args(Concern))
     results = [_build_result(each, concerns) for each in decision.findings or () if each.state in {"upheld", "open"}]
     rules = [{"id": f"moot/{each}", "name": each.capitalize(), "shortDescription": {"text": each}} for each in concerns]
@@ -31,7 +28,7 @@ def build_sarif(decision: Decision) -> dict[str, Any]:
         "results": results,
         "properties": {"session": decision.session, "verdict": decision.choice or None, "endedBy": decision.ended_by},
     }
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return dump_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
 def _build_result(finding: DecidedFinding, concerns: list[str]) -> dict[str, Any]:

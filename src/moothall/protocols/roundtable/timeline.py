@@ -126,6 +126,10 @@ LONG_AGENDA: Final = 1_200
 def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
     """The report at any time of a conference."""
     words, decision = timeline.words, build_decision(timeline)
+    rows = [
+        (seat.id, " · ".join(part for part in (seat.stance, seat.instructions) if part) or "–", seat.platform)
+        for seat in timeline.state.seats
+    ]
     return sections.build_report(
         timeline,
         decision,
@@ -141,7 +145,7 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
             *build_section(words.agenda, (_build_agenda(timeline, words),)),
             *build_section(words.speeches, _build_speeches(timeline, words)),
             *sections.build_losses(timeline, words),
-            *_build_roles(timeline, words),
+            *build_section(words.roles, (build_table(words.role_heads, rows),)),
         ),
         section="speeches",
         title=words.conference,
@@ -280,14 +284,6 @@ def _build_speech(line: RoundtableTimelineLine, words: RoundtableReportText) -> 
     is_apart = one_line(speech.said.prompt) not in one_line(line.content)
     left = (blocks.Fields(((words.prompt, speech.said.prompt),)),) if is_apart else ()
     return sections.build_line_card(line, blocks.Muted(words.speech.format(number=speech.number)), *marks, content=left)
-
-
-def _build_roles(timeline: RoundtableTimeline, words: RoundtableReportText) -> tuple[Block, ...]:
-    rows = [
-        (seat.id, " · ".join(part for part in (seat.stance, seat.instructions) if part) or "–", seat.platform)
-        for seat in timeline.state.seats
-    ]
-    return build_section(words.roles, (build_table(words.role_heads, rows),))
 
 
 def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
