@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from moothall.app.session_options import Options
     from moothall.app.shared_runner import run_worker
     from moothall.domain.effects import Brief
-    from moothall.domain.protocol_state import LostSeat
     from moothall.domain.roster import Seat
+    from moothall.domain.session_state import LostSeat
     from moothall.domain.topic import ContextFile, Topic
     from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
     from moothall.errors import BadAnswer, CallerError, MootError, WorldError
@@ -27,7 +27,7 @@ else:
         "Dissent": "reports.decision",
         "EntryAdded": "engine.events",
         "Event": "engine.events",
-        "LostSeat": "domain.protocol_state",
+        "LostSeat": "domain.session_state",
         "Moot": "app.moot",
         "MootError": "errors",
         "Options": "app.session_options",

@@ -20,8 +20,8 @@ from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER
 from moothall.domain.effects import Ask
 from moothall.domain.facts import BudgetExhausted
 from moothall.domain.ids import AskId, SeatId
-from moothall.domain.protocol_state import LostSeat
 from moothall.domain.roster import Seat
+from moothall.domain.session_state import LostSeat
 from moothall.errors import BadRoster, BadSetting
 from moothall.protocols.council.ballots import find_discussed_motion
 from moothall.protocols.council.facts import (

@@ -23,8 +23,8 @@ from tests.support.play_council import (
 from moothall.domain.budget import Budget, BudgetKind
 from moothall.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionCancelled, SessionForked
 from moothall.domain.ids import USER, AskId, SeatId, SessionId
-from moothall.domain.protocol_state import LostSeat
 from moothall.domain.roster import MAILBOX, Swap
+from moothall.domain.session_state import LostSeat
 from moothall.domain.topic import ErrorCorrelation, Topic
 from moothall.protocols.council.facts import (
     CandidateVote,

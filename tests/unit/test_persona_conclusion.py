@@ -11,8 +11,8 @@ from moothall.domain.budget import Budget, BudgetKind, Usage
 from moothall.domain.effects import Ask
 from moothall.domain.facts import BudgetExhausted, InputGiven, SeatLost, SessionCancelled, SessionForked, SessionResumed
 from moothall.domain.ids import AskId, SeatId, SessionId
-from moothall.domain.protocol_state import LostSeat
 from moothall.domain.roster import Swap
+from moothall.domain.session_state import LostSeat
 from moothall.protocols.persona.facts import (
     DraftClaim,
     EndReason,

@@ -90,8 +90,14 @@ def read_value(schema: Schema, value: object, path: str, notes: ReadingNotes) ->
             return read_text(schema, value, path, notes)
         case "number" | "integer":
             return read_number(schema, value, path, notes)
+        case "boolean" if isinstance(value, bool):
+            return value
         case "boolean":
-            return read_boolean(value, path, notes)
+            flag = read_flag(_unwrap_one(value))
+            if flag is None:
+                raise BadAnswer(f"{path}: true or false was expected (given: {show_value(value)})")
+            notes.add("read", path, value, flag)
+            return flag
         case "null":
             if is_empty(value):
                 return None
@@ -162,17 +168,6 @@ def read_number(schema: Schema, value: object, path: str, notes: ReadingNotes) -
         return value
     notes.add("read", path, value, number)
     return number
-
-
-def read_boolean(value: object, path: str, notes: ReadingNotes) -> bool:
-    """Read true or false: "yes", "否"."""
-    if isinstance(value, bool):
-        return value
-    flag = read_flag(_unwrap_one(value))
-    if flag is None:
-        raise BadAnswer(f"{path}: true or false was expected (given: {show_value(value)})")
-    notes.add("read", path, value, flag)
-    return flag
 
 
 def find_allowed(text: str, allowed: Sequence[object]) -> PositionRead | None:

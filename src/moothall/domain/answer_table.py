@@ -14,8 +14,8 @@ from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
 from moothall.domain.facts import Language
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
-from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.replace import copy_fields
+from moothall.domain.session_state import ProtocolState
 
 Asked = TypeVar("Asked")
 """An ask and the state in which it is answered."""

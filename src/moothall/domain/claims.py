@@ -78,7 +78,10 @@ def extract_claim(text: str, longest: int = MAX_CLAIM_LENGTH) -> str:
     line = " ".join(read.split())
     if len(line) <= longest:
         return line
-    parts = _split_parts(line, longest // 2)
+    parts = list[str]()
+    # Sentences, and the clauses of those that are too long.
+    for sentence in _split_after(line, _SENTENCE):
+        parts += [sentence] if len(sentence) <= longest // 2 else _split_after(sentence, _CLAUSE)
     marks = [_count_marks(part, is_edge=place in (0, len(parts) - 1)) for place, part in enumerate(parts)]
     claiming = [place for place in range(len(parts)) if marks[place] >= _LEAST] or range(len(parts))
     chosen: list[int] = []
@@ -97,14 +100,6 @@ def cut_text(text: str, longest: int) -> str:
     at = max(head.rfind(" "), head.rfind("\n"))
     # Chinese has no spaces, and one far back would throw away half of the text: then the cut is where the room ends.
     return f"{(head[:at] if at > longest // 2 else head).rstrip()}…"
-
-
-def _split_parts(line: str, longest: int) -> list[str]:
-    """Split into sentences, and sentences that are too long into clauses."""
-    parts: list[str] = []
-    for sentence in _split_after(line, _SENTENCE):
-        parts += [sentence] if len(sentence) <= longest else _split_after(sentence, _CLAUSE)
-    return parts
 
 
 def _split_after(text: str, end: re.Pattern[str]) -> list[str]:

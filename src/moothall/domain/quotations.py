@@ -186,12 +186,8 @@ def _find_place(words: str, files: Sequence[ContextFile], said: Mapping[int, str
     for file in order:
         folded = _fold_file(file.text)
         # Of several places the cited one counts.
-        begins = (
-            [folded.starts[max(0, cited.first - 1 - LINE_TOLERANCE)]]
-            if cited and cited.file is file and _has_lines(cited)
-            else []
-        )
-        for begin in (*begins, 0):
+        is_cited = cited is not None and cited.file is file and _has_lines(cited)
+        for begin in (folded.starts[max(0, cited.first - 1 - LINE_TOLERANCE)], 0) if cited and is_cited else (0,):
             at = _find_words(words, folded.text, begin)
             if at >= 0:
                 return f"{file.name}:{bisect_right(folded.starts, at)}"

@@ -149,9 +149,11 @@ def build_topic(
     built_on: Iterable[str] = (),
 ) -> Topic:
     """Validate the metadata and return it; raises BadSetting with what was expected."""
+    if stakes not in get_args(Stakes):
+        raise BadSetting(f"stakes = {stakes!r}; expected one of: {', '.join(get_args(Stakes))}")
     return Topic(
         category=_validate_label("category", category),
-        stakes=_parse_stakes(stakes),
+        stakes=stakes,  # type: ignore[arg-type]  # one of the literals, as just checked
         tags=_validate_labels("tag", tags),
         options=_validate_labels("option", options),
         thread=_validate_label("thread", thread),
@@ -222,13 +224,6 @@ def normalize_label(label: str) -> str:
     """Return the form in which choices are compared: without case, width, surrounding spaces and closing punctuation."""
     # NFKC folds full-width letters and punctuation, which Chinese input methods produce, into their ASCII forms.
     return " ".join(unicodedata.normalize("NFKC", one_line(label)).casefold().split()).strip(" .!?。！？,，;；:：'\"“”‘’()")
-
-
-def _parse_stakes(text: str) -> Stakes:
-    for known in get_args(Stakes):
-        if text == known:
-            return text  # type: ignore[return-value]  # one of the literals, as the loop has found
-    raise BadSetting(f"stakes = {text!r}; expected one of: {', '.join(get_args(Stakes))}")
 
 
 def _validate_label(what: str, text: str) -> str:

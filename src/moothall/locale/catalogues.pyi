@@ -116,9 +116,9 @@ class ConsultationPromptText(TermsText):
     sections: tuple[str, ...]
     consultations: str
     columns: tuple[str, ...]
-    told_refused: str
-    told_failed: str
-    told_filed: str
+    refused_line: str
+    failed_line: str
+    filed_line: str
     asked_itself: str
     refusals: Mapping[str, str]
     labels: Mapping[str, str]

@@ -30,34 +30,26 @@ class References:
 
 
 @dataclass(frozen=True, slots=True)
-class Strong:
+class _Words:
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Strong(_Words):
     """Words that stand out."""
 
-    text: str
 
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Muted:
+class Muted(_Words):
     """Words that stand back."""
 
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(_Words):
     """A word with a coloured mark before it, such as a side of a vote."""
 
-    text: str
     tone: Tone = "plain"
-
-    def __str__(self) -> str:
-        return self.text
 
 
 Span = str | References | Strong | Muted | Mark
@@ -227,6 +219,11 @@ def build_section(title: str, blocks: Iterable[Block], level: int = 2) -> tuple[
     """The blocks under a heading; nothing where there are none."""
     filled = tuple(block for block in blocks if not is_empty(block))
     return (Heading(title, level), *filled) if filled else ()
+
+
+def build_fields(rows: Iterable[tuple[str, Cell]]) -> Fields:
+    """The names that have a value."""
+    return Fields(tuple((name, value) for name, value in rows if value not in {None, ""}))
 
 
 def build_table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:

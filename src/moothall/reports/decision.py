@@ -9,8 +9,8 @@ from moothall.domain.budget import Spent
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import SessionStatus
 from moothall.domain.ids import SeatId, SessionId
-from moothall.domain.protocol_state import LostSeat
 from moothall.domain.safe_text import encode_fields, strip_control
+from moothall.domain.session_state import LostSeat
 from moothall.scoring.depth import DepthTaken
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare

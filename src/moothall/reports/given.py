@@ -106,17 +106,14 @@ def build_given(
         cited = {number: entries for file, number, entries in citing if file == each.name}
         lines, left = _select_lines(each, min(MAX_REPORTED_LENGTH, room), cited)
         room -= len(each.text) - left
-        head = [(words.hash, each.original or each.sha256)]
-        head += [(words.text_hash, each.sha256)] if each.original else []
+        fields = blocks.build_fields(
+            ((words.hash, each.original or each.sha256), (words.text_hash, each.original and each.sha256))
+        )
         notes = [words.more.format(count=left)] if left else [] if each.text else [words.absent]
         pages = _split_pages(lines, words.page) if each.original else [("", lines)]
         texts = [_build_page(title, shown, cited) for title, shown in pages if shown]
-        content.append(
-            blocks.Details(
-                f"{one_line(each.name)} · {format_size(each.size)}",
-                (blocks.Fields(tuple(head)), *texts, *(blocks.Line(note, "dim") for note in notes)),
-            )
-        )
+        parts = (fields, *texts, *(blocks.Line(note, "dim") for note in notes))
+        content.append(blocks.Details(f"{one_line(each.name)} · {format_size(each.size)}", parts))
     for each in subject.pictures:
         fields = blocks.Fields(((words.media, each.media), (words.hash, each.original)))
         content.append(blocks.Details(f"{one_line(each.name)} · {format_size(each.size)}", (fields,)))

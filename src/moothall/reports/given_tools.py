@@ -3,7 +3,7 @@ timeline, and while it happens. What tools return is data: fenced, and of given 
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -55,14 +55,13 @@ class ToolResult:
 def list_tools(language: Language, names: Collection[str] = GIVEN_TOOLS) -> tuple[OfferedTool, ...]:
     """Return the tools of these names that a seat may call where files were given."""
     words = CONTEXT_FILES[language]
-    return tuple(
-        OfferedTool(name=name, description=words.tools[name], schema=schema) for name, schema in _SCHEMAS.items() if name in names
-    )
+    offered = {name: schema for name, schema in _SCHEMAS.items() if name in names}
+    return tuple(OfferedTool(name=name, description=words.tools[name], schema=schema) for name, schema in offered.items())
 
 
 def run_tool(language: Language, files: tuple[ContextFile, ...], name: str, arguments: Mapping[str, Any]) -> ToolResult:
     """Run a call over these files alone; a call that cannot be run gets a sentence that says what was expected."""
-    return _RUNS[name](CONTEXT_FILES[language], files, arguments)
+    return {READ: _read, SEARCH: _search}[name](CONTEXT_FILES[language], files, arguments)
 
 
 def check_call(
@@ -132,15 +131,8 @@ def _search(words: ContextFilesText, files: tuple[ContextFile, ...], given: Mapp
     passages = search_files(files, query[:MAX_ARGUMENTS_LENGTH], MAX_RESULT_LENGTH - 1_000)
     if not passages:
         return ToolResult(text=words.no_passages)
-    return ToolResult(
-        text="\n".join(_format_passage(words, each) for each in passages), places=tuple(each.place for each in passages)
-    )
-
-
-_RUNS: Final[Mapping[str, Callable[[ContextFilesText, tuple[ContextFile, ...], Mapping[str, Any]], ToolResult]]] = {
-    READ: _read,
-    SEARCH: _search,
-}
+    text = "\n".join(_format_passage(words, each) for each in passages)
+    return ToolResult(text=text, places=tuple(each.place for each in passages))
 
 
 def _format_passage(words: ContextFilesText, passage: Passage) -> str:

@@ -35,7 +35,9 @@ def _load_style() -> str:
 def render_line_chart(chart: blocks.LineChart) -> str:
     """Lines over the labels, with the bounds drawn across and a legend below."""
     count = len(chart.labels)
-    inner = _render_axes(chart.labels) + "".join(_render_bound(bound) for bound in chart.bounds)
+    heights = [f'y1="{_scale_y(bound):.1f}" y2="{_scale_y(bound):.1f}"' for bound in chart.bounds]
+    inner = _render_axes(chart.labels)
+    inner += "".join(f'<line class="bound" x1="{LEFT}" x2="{WIDTH - RIGHT}" {height}/>' for height in heights)
     inner += "".join(_render_line(each.values, count, COLORS[at % len(COLORS)]) for at, each in enumerate(chart.series))
     return _render_frame(inner, chart.label, chart.series)
 
@@ -103,10 +105,6 @@ def _render_line(values: Sequence[float | None], count: int, color: str) -> str:
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{color}"/>' for x, y in points)
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>{dots}'
-
-
-def _render_bound(value: float) -> str:
-    return f'<line class="bound" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_scale_y(value):.1f}" y2="{_scale_y(value):.1f}"/>'
 
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Final
 from moothall.domain import facts
 from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import USER, SeatId, parse_ask_kind
-from moothall.domain.protocol_state import list_lost_seats
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
+from moothall.domain.session_state import list_lost_seats
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.locale.texts import map_names
 from moothall.reports import blocks
@@ -226,19 +226,15 @@ def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedRe
     """The decision with its figures, or why there is none."""
     if decision.decision is None:
         return blocks.Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
-    rows: list[tuple[str, blocks.Cell]] = [(words.author, decision.author)] if decision.author is not None else []
-    rows += list_confidence_rows(decision, words)
+    rows = [(words.author, decision.author), *list_confidence_rows(decision, words)]
     if decision.support is not None:
         # With the turnout: support alone would pass few voices off as all.
         shares = {"support": format_percent(decision.support), "turnout": format_percent(decision.turnout)}
         rows.append((words.support, words.turnout.format(**shares)))
-    if decision.ended_by is not None:
-        rows.append((words.ended_by, words.endings.get(decision.ended_by, decision.ended_by)))
-    claim = decision.decision
-    return blocks.Card(
-        blocks=(blocks.Quote(claim.text, "strong"), blocks.Line(format_sources(claim, words)), blocks.Fields(tuple(rows))),
-        kind="decision",
-    )
+    rows.append((words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)))
+    claim, fields = decision.decision, blocks.build_fields(rows)
+    quote = blocks.Quote(claim.text, "strong")
+    return blocks.Card(blocks=(quote, blocks.Line(format_sources(claim, words)), fields), kind="decision")
 
 
 def list_confidence_rows(decision: Decision, words: SharedReportText) -> list[tuple[str, blocks.Cell]]:
@@ -247,10 +243,9 @@ def list_confidence_rows(decision: Decision, words: SharedReportText) -> list[tu
     if decision.confidence is None and not has_sides:
         return []
     name = words.confidence if decision.decision is not None else words.motion_confidence
+    own = decision.author_confidence
     rows: list[tuple[str, blocks.Cell]] = [(name, describe_confidence(decision, words))]
-    if decision.author_confidence is not None:
-        rows.append((words.author_confidence, format_percent(decision.author_confidence)))
-    return rows
+    return rows if own is None else [*rows, (words.author_confidence, format_percent(own))]
 
 
 def describe_confidence(decision: Decision, words: SharedReportText) -> str:
@@ -311,11 +306,9 @@ def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tupl
 
 def describe_shared(timeline: SessionTimeline, fact: facts.Fact) -> list[str]:
     """An entry that any protocol may have, in plain lines: a pause, or a tool that a seat used; nothing for any other."""
-    return (
-        [f"  ⌕ {describe_tool_use(timeline, fact)}"]
-        if isinstance(fact, facts.ToolUsed)
-        else describe_pause(fact, timeline.language)
-    )
+    if isinstance(fact, facts.ToolUsed):
+        return [f"  ⌕ {describe_tool_use(timeline, fact)}"]
+    return describe_pause(fact, timeline.language)
 
 
 def describe_pause(fact: facts.Fact, language: facts.Language) -> list[str]:
@@ -332,17 +325,13 @@ def describe_pause(fact: facts.Fact, language: facts.Language) -> list[str]:
 
 def format_sources(claim: SourcedClaim, words: SharedReportText) -> blocks.Span:
     """The entries that a claim rests on."""
-    return (
-        blocks.References(claim.entries, f"{words.rests_on} {{line}}")
-        if claim.entries
-        else blocks.Muted(f"({words.names_nothing})")
-    )
+    rests_on = blocks.References(claim.entries, f"{words.rests_on} {{line}}")
+    return rests_on if claim.entries else blocks.Muted(f"({words.names_nothing})")
 
 
 def build_claims(title: str, claims: Iterable[SourcedClaim], words: SharedReportText) -> tuple[Block, ...]:
-    return build_section(
-        title, (blocks.Bullets(tuple((f"{one_line(each.text)} ", format_sources(each, words)) for each in claims)),)
-    )
+    items = tuple((f"{one_line(each.text)} ", format_sources(each, words)) for each in claims)
+    return build_section(title, (blocks.Bullets(items),))
 
 
 def build_obligations(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
@@ -462,11 +451,10 @@ def build_seats(seats: Iterable[Seat], words: SharedReportText) -> tuple[Block, 
 
 
 def _build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
-    rows: list[tuple[str | int, ...]] = []
-    for seat in timeline.session_state.seats:
-        spent = timeline.spent_by_seat.get(seat.id)
-        if spent is not None:
-            rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, format_money(words, spent)))
-    total = timeline.spent
-    rows.append((words.total, "", total.calls, total.tokens_in, total.tokens_out, format_money(words, total)))
+    seats = [(seat.id, seat.platform, timeline.spent_by_seat.get(seat.id)) for seat in timeline.session_state.seats]
+    rows = [
+        (name, platform, spent.calls, spent.tokens_in, spent.tokens_out, format_money(words, spent))
+        for name, platform, spent in (*seats, (words.total, "", timeline.spent))
+        if spent is not None
+    ]
     return build_section(words.cost, (build_table(words.cost_heads, rows),))

@@ -13,9 +13,8 @@ from moothall.domain.budget import Spent
 from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Entry, SessionStatus
 from moothall.domain.ids import USER, SeatId, SessionId, parse_ask_kind
-from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.roster import Seat
-from moothall.domain.session_state import SessionState, apply, build_session_state
+from moothall.domain.session_state import ProtocolState, SessionState, apply, build_session_state
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.reports.decision import ObligationState
 from moothall.scoring.reliability import TrackShare

@@ -94,16 +94,15 @@ def explain_amount(spent: str, language: Language) -> str:
 @cache
 def _build_patterns() -> Mapping[str, re.Pattern[str]]:
     """What recognizes each sentence: the English one, with something for each placeholder."""
-    return {name: re.compile(_build_pattern(text)) for name, text in LOSS_DETAILS[DEFAULT_LANGUAGE].details.items()}
 
-
-def _build_pattern(text: str) -> str:
     def match_value(placeholder: re.Match[str]) -> str:
         name = placeholder[1]
         return _VALUES["status"] if name == "status" else rf"(?P<{name}>{_VALUES.get(name, '.+?')})"
 
+    details = LOSS_DETAILS[DEFAULT_LANGUAGE].details
+    patterns = {name: _PLACEHOLDER.sub(match_value, re.escape(text)) for name, text in details.items()}
     # A script names the answer that it lacks by its kind.
-    return _PLACEHOLDER.sub(match_value, re.escape(text)).replace(r"no\ answer\ for\ turn", r"no \S+ for turn")
+    return {name: re.compile(text.replace(r"no\ answer\ for\ turn", r"no \S+ for turn")) for name, text in patterns.items()}
 
 
 QUOTE_BAR: Final = "    │ "

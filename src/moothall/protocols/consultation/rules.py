@@ -15,9 +15,9 @@ from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record, Rulebook
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
 from moothall.domain.ids import AskId, SeatId, ask_id, parse_ask_kind
-from moothall.domain.protocol_state import ProtocolState, evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR
+from moothall.domain.session_state import ProtocolState, evolve_shared
 from moothall.protocols.consultation import facts, prompts
 from moothall.protocols.consultation.state import (
     MAX_LEARNED,

@@ -8,8 +8,8 @@ from typing import Any
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Entry, Fact, Reply, SeatLost
 from moothall.domain.ids import AskId, SeatId, parse_ask_kind
-from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.roster import DIRECTOR
+from moothall.domain.session_state import ProtocolState
 from moothall.protocols.consultation.facts import CONSULT, KINDS, RECORD, Advice, RecordLocation, Refusal
 
 _CONSULTATION_FACTS = tuple(KINDS.values())

@@ -117,18 +117,18 @@ def describe_consultation(timeline: SessionTimeline, fact: Fact) -> list[str]:
         case facts.ConsultationBegun(seat=seat, to=to, request=ConsultRequest() as request):
             return [f"  ? {seat} → {to}: {one_line(request.question)}"]
         case facts.ConsultationRefused(seat=seat, to=to, reason=reason):
-            return [f"  ✗ {words.told_refused}: {seat} → {one_line(to)} ({words.refusals[reason]})"]
+            return [f"  ✗ {words.refused_line}: {seat} → {one_line(to)} ({words.refusals[reason]})"]
         case facts.ConsultationAnswered(seat=seat, said=advice):
             mark = f" [{words.unknown.format(to=seat)}]" if advice.is_unknown else ""
             return [f"  ! {seat}: {one_line(advice.answer)}{mark}"]
         case facts.ConsultationFailed(reason=reason):
-            return [f"  ✗ {words.told_failed}: {words.failures[reason]}"]
+            return [f"  ✗ {words.failed_line}: {words.failures[reason]}"]
         case facts.ConsultationFiled() if done and (filed := done[-1].filed):
-            return [f"  ▤ {words.told_filed}: {one_line(filed.path)}"]
+            return [f"  ▤ {words.filed_line}: {one_line(filed.path)}"]
         case SeatLost(ask=ask, seat=seat, reason=reason, detail=detail) if is_director_ask(ask):
             cause = one_line(explain_detail(detail, reason, timeline.language))
             suffix = f" ({cause})" if cause else ""
-            return [f"  ✗ {words.told_failed}: {seat}: {words.losses[reason]}{suffix}"]
+            return [f"  ✗ {words.failed_line}: {seat}: {words.losses[reason]}{suffix}"]
         case _:
             return []
 
@@ -157,7 +157,7 @@ def _summarize(log: ConsultationLog, words: ConsultationPromptText) -> str:
     """How many consultations there were, why some came to nothing, and where the records are."""
     failed = [line for line in log.consultations if line.status == "failed"]
     text = f"{words.consultations}: {len(log.consultations)}"
-    for name, lines in ((words.told_failed, failed), (words.told_refused, log.refusals)):
+    for name, lines in ((words.failed_line, failed), (words.refused_line, log.refusals)):
         reasons = ", ".join(dict.fromkeys(_explain(line, words) for line in lines))
         text += f", {name}: {len(lines)} ({reasons})" if lines else ""
     paths = [line.filed.path for line in log.consultations if line.filed is not None]

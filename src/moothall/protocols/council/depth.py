@@ -37,8 +37,7 @@ ENOUGH_POSTERIOR: Final = 0.80
 def find_settled_choice(state: Council) -> str | None:
     """Return the choice that the blind positions so far settle the question with; None if they do not yet."""
     evidence = weigh_blind_positions(state)
-    choice = evidence.leader if evidence is not None else None
-    if evidence is None or choice is None:
+    if evidence is None or (choice := evidence.leader) is None:
         return None
     is_settled = evidence.count_lead(choice) >= ENOUGH_LEAD or evidence.compute_posterior(choice) >= ENOUGH_POSTERIOR
     return choice if is_settled else None
@@ -50,8 +49,7 @@ def is_blind_lead_clear(state: Council, *, at_all: bool) -> bool:
     Seats that wrote nothing count as if they had written what comes second.
     """
     evidence = weigh_blind_positions(state)
-    choice = evidence.leader if evidence is not None else None
-    if evidence is None or choice is None:
+    if evidence is None or (choice := evidence.leader) is None:
         return False
     enough = 1 if at_all or evidence.options == OPEN_OPTIONS else CLEAR_LEAD
     return evidence.count_lead(choice) - (len(state.seats) - sum(evidence.counts.values())) >= enough

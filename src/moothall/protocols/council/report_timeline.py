@@ -12,7 +12,7 @@ from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
 from moothall.protocols.council.facts import DeliberationClosed, Phase, PhaseBegun
 from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine
-from moothall.reports.blocks import Block, Fields, Heading, Line, Mark, References, Span, Tone, build_section
+from moothall.reports.blocks import Block, Fields, Heading, Line, Mark, References, Span, Tone, build_fields, build_section
 from moothall.reports.sections import build_line_card
 from moothall.reports.wording import SpokenLine, describe_shared_event, explain_consensus, format_loss, format_percent
 
@@ -64,7 +64,7 @@ def build_line_details(line: CouncilLine, words: CouncilReportText) -> Fields:
     for vote in said.ballot:
         text = " – ".join(part for part in (words.verdicts[vote.position], _join_condition(vote.condition, vote.due)) if part)
         fields.append((f"#{vote.candidate}", text))
-    return Fields(tuple((name, text) for name, text in fields if text))
+    return build_fields(fields)
 
 
 def _join_condition(condition: str, due: str) -> str:

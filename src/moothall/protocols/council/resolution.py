@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from moothall.domain.ids import SeatId
-from moothall.domain.protocol_state import list_lost_seats
 from moothall.domain.replace import copy_fields
+from moothall.domain.session_state import list_lost_seats
 from moothall.domain.topic import normalize_label
 from moothall.protocols.council import motions
 from moothall.protocols.council.ballots import CandidateVotes, find_motion, find_voted_ids

@@ -17,9 +17,9 @@ from typing import Final, Literal
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moothall.domain.facts import CloseCalled, Closed, Entry, Fact, FamilyStated, InputGiven, Opened, SeatLost
 from moothall.domain.ids import USER, AskId, SeatId, ask_id
-from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat
+from moothall.domain.session_state import evolve_shared
 from moothall.protocols.council import depth, facts
 from moothall.protocols.council.answer_table import FORMS
 from moothall.protocols.council.ballots import find_early_votes

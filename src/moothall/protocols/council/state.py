@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from moothall.domain.ids import USER, SeatId
-from moothall.domain.protocol_state import ProtocolState, StopReason
+from moothall.domain.session_state import ProtocolState, StopReason
 from moothall.protocols.council.facts import Contribution, CouncilOpened, Phase
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote
 from moothall.scoring.trust import find_accuracy

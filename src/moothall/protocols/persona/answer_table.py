@@ -47,7 +47,9 @@ def infer_bid_field(name: str, fields: Mapping[str, object]) -> object | None:
     words = "\n".join(value for value in fields.values() if isinstance(value, str)).casefold()
     match name:
         case "reaction_score":
-            score = _find_score(words)
+            # The reaction that is called so, or that the words begin with; any other number is about the matter.
+            amount_match = _NAMED_AMOUNT.search(words) or _AMOUNT_NAMED.search(words) or _LEADING_AMOUNT.match(words)
+            score = None if amount_match is None else read_share(amount_match["amount"], 0, 1)
             wants = read_flag(fields.get("intent_to_speak"))
             wants = _find_wish(words) if wants is None else wants
             return score if score is not None or wants is None else ORDINARY if wants else 0.0
@@ -57,12 +59,6 @@ def infer_bid_field(name: str, fields: Mapping[str, object]) -> object | None:
             return wants if wants is not None or score is None else score >= WANTED_FROM
         case _:
             return None
-
-
-def _find_score(words: str) -> float | None:
-    """Return the reaction that is called so, or that the words begin with; any other number is about the matter."""
-    amount_match = _NAMED_AMOUNT.search(words) or _AMOUNT_NAMED.search(words) or _LEADING_AMOUNT.match(words)
-    return None if amount_match is None else read_share(amount_match["amount"], 0, 1)
 
 
 def _find_wish(words: str) -> bool | None:

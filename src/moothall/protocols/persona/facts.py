@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
-from moothall.domain.protocol_state import LostSeat
+from moothall.domain.session_state import LostSeat
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.scoring.posterior import Agreement
 

@@ -16,8 +16,8 @@ from moothall.domain.context import ContextWindow, Utterance, clip_utterance
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
 from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost, SessionResumed
 from moothall.domain.ids import USER, SeatId, ask_id
-from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import copy_fields, fast_replace
+from moothall.domain.session_state import evolve_shared
 from moothall.protocols.persona import facts
 from moothall.protocols.persona.answer_table import FORMS
 from moothall.protocols.persona.prompts import build_answer_rules, build_brief

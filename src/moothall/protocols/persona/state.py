@@ -12,8 +12,8 @@ from typing import Final, Literal
 from moothall.domain.context import ContextWindow, Utterance
 from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId
-from moothall.domain.protocol_state import ProtocolState, list_lost_seats
 from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat, parse_kind
+from moothall.domain.session_state import ProtocolState, list_lost_seats
 from moothall.protocols.persona import facts
 from moothall.scoring.independence import build_seat_correlations, count_effective_votes
 from moothall.scoring.positions import compute_balance, compute_weight, is_outcome_uncertain

@@ -10,8 +10,8 @@ from typing import Final
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
 from moothall.domain.facts import Entry, Fact, InputGiven, Opened, Reply, SeatLost, SeatsSwapped, SessionForked
 from moothall.domain.ids import SeatId, ask_id
-from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
+from moothall.domain.session_state import evolve_shared
 from moothall.protocols.pipeline import facts
 from moothall.protocols.pipeline.prompts import FORMS, build_answer_rules, build_brief, build_consult_request
 from moothall.protocols.pipeline.state import Pipeline, StepArtefact

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from moothall.domain.ids import SeatId
-from moothall.domain.protocol_state import ProtocolState
+from moothall.domain.session_state import ProtocolState
 from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, WORK, GateVerdict, Outcome, PipelineOpened, Step
 
 

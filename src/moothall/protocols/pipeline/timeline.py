@@ -128,13 +128,18 @@ _TONES: Final[dict[str, blocks.Tone]] = {"APPROVED": "good", "REJECTED": "bad"}
 def build_pipeline_report(timeline: PipelineTimeline) -> Report:
     words, decision = timeline.words, build_decision(timeline)
     lines = [timeline.build_once(line.id, (line,), partial(_build_line, line, words)) for line in timeline.lines]
+    mark = blocks.Mark(words.verdicts["REJECTED"], "bad")
+    rejections = [
+        blocks.Card(blocks=(blocks.Quote(voice.text),), head=(blocks.Strong(f"{voice.seat}"), mark), seat=voice.seat, kind="turn")
+        for voice in decision.dissent
+    ]
     return sections.build_report(
         timeline,
         decision,
         words,
         decision_blocks=(
             *build_section(words.decision, (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),)),
-            *build_section(words.rejected, _build_rejections(decision, words)),
+            *build_section(words.rejected, rejections),
             *_build_lost_agents(decision, words),
             sections.build_spent(decision, words),
         ),
@@ -155,32 +160,16 @@ def _build_outcome(timeline: PipelineTimeline, decision: Decision, words: Pipeli
         step = timeline.state.step
         at = (blocks.Fields(((words.at_step, f"{step.name} ({step.agent})"),)),) if step is not None else ()
         return (*sections.explain_no_decision(timeline, decision, words), *at)
-    rows: list[tuple[str, blocks.Cell]] = [(words.ended_by, words.endings[closed.reason])]
+    ended = (words.ended_by, words.endings[closed.reason])
     if decision.decision is None:
-        return (
-            blocks.Line(words.no_decision, "bad"),
-            blocks.Fields((*rows, (words.at_step, closed.step))),
-            *sections.explain_ending_losses(timeline, words),
-        )
+        fields = blocks.Fields((ended, (words.at_step, closed.step)))
+        return (blocks.Line(words.no_decision, "bad"), fields, *sections.explain_ending_losses(timeline, words))
     # The decision is the last artefact, and so the last line that belongs to a step and is no verdict.
     made = [line.id for line in timeline.lines if line.step and not line.verdict][-1:]
     author = (f"{decision.author} ", blocks.References(tuple(made), "({line})"))
     gates = [f"{step.agent} ({step.name})" for step in timeline.state.steps if timeline.verdicts.get(step.name) == "APPROVED"]
-    approved: list[tuple[str, blocks.Cell]] = [(words.approved_by, ", ".join(gates))] if gates else []
-    return (blocks.Quote(decision.decision.text, "strong"), blocks.Fields(((words.author, author), *approved, *rows)))
-
-
-def _build_rejections(decision: Decision, words: PipelineReportText) -> list[Block]:
-    """The verdict that stopped the pipeline."""
-    return [
-        blocks.Card(
-            blocks=(blocks.Quote(voice.text),),
-            head=(blocks.Strong(f"{voice.seat}"), blocks.Mark(words.verdicts["REJECTED"], "bad")),
-            seat=voice.seat,
-            kind="turn",
-        )
-        for voice in decision.dissent
-    ]
+    fields = blocks.build_fields(((words.author, author), (words.approved_by, ", ".join(gates)), ended))
+    return (blocks.Quote(decision.decision.text, "strong"), fields)
 
 
 def _build_lost_agents(decision: Decision, words: PipelineReportText) -> tuple[Block, ...]:

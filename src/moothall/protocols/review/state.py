@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 from moothall.domain.ids import SeatId
-from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.replace import copy_fields
+from moothall.domain.session_state import ProtocolState
 from moothall.protocols.review import facts
 from moothall.protocols.review.change import ChangedFile, QuotedPlace, locate_evidence, read_change, split_parts
 from moothall.scoring.likeness import ABOUT_ONE_SUBJECT, measure_by_words

@@ -176,20 +176,15 @@ def _build_outcome(timeline: ReviewTimeline, decision: Decision, words: ReviewRe
         return sections.explain_no_decision(timeline, decision, words)
     text = words.no_verdict.get(closed.reason, words.no_decision) if decision.decision is None else decision.decision.text
     read = ", ".join(f"{len(state.readers.get(part, ()))}/{len(state.reviewers)}" for part in range(1, len(state.parts) + 1))
-    rows: list[tuple[str, blocks.Cell]] = [
-        (words.read_by, read),
-        (words.ended_by, words.endings.get(closed.reason, closed.reason)),
-    ]
+    rows = ((words.read_by, read), (words.ended_by, words.endings.get(closed.reason, closed.reason)))
     losses = sections.explain_ending_losses(timeline, words) if decision.decision is None else ()
-    return (blocks.Line(text, "bad" if closed.verdict != "approve" else "good"), blocks.Fields(tuple(rows)), *losses)
+    return (blocks.Line(text, "bad" if closed.verdict != "approve" else "good"), blocks.Fields(rows), *losses)
 
 
 def _build_card(finding: DecidedFinding, words: ReviewReportText) -> Block:
     last = f"-{finding.last_line}" if finding.last_line != finding.first_line else ""
-    rows: list[tuple[str, blocks.Cell]] = [(words.held_by, ", ".join(finding.held_by) or "–")]
-    rows += [(words.disputed_by, ", ".join(finding.disputed_by))] if finding.disputed_by else []
-    rows += [(words.because, one_line(each)) for each in finding.dissent]
-    rows += [(words.settles, one_line(finding.settles))] if finding.settles else []
+    rows = [(words.held_by, ", ".join(finding.held_by) or "–"), (words.disputed_by, ", ".join(finding.disputed_by))]
+    rows += [*((words.because, one_line(each)) for each in finding.dissent), (words.settles, one_line(finding.settles))]
     quoted = tuple(strip_control(finding.evidence).split("\n")[:MAX_QUOTED_LINES])
     return blocks.Card(
         head=(
@@ -198,7 +193,7 @@ def _build_card(finding: DecidedFinding, words: ReviewReportText) -> Block:
             blocks.Muted(words.concerns[finding.concern]),
             blocks.Mark(words.states[finding.state], _STATE_TONES[finding.state]),
         ),
-        blocks=(blocks.Quote(finding.claim), blocks.Preformatted(quoted), blocks.Fields(tuple(rows))),
+        blocks=(blocks.Quote(finding.claim), blocks.Preformatted(quoted), blocks.build_fields(rows)),
     )
 
 

@@ -73,7 +73,9 @@ def list_notes(conference: Conference) -> tuple[str, ...]:
     if conference.status == "open" and conference.agreeing:
         notes.append(build_consensus_note(conference))
     if inputs := conference.find_new_inputs(conference.current):
-        notes.append(words.input_note.format(files=_name_files(inputs)))
+        names = [format_input_file_name(given.number) for given in inputs]
+        named = ", ".join(names) if len(names) <= MAX_NAMED else f"{names[0]} … {names[-1]}"
+        notes.append(words.input_note.format(files=named))
     if context := conference.opened.subject.context:
         said = tuple(Utterance(id=each.number, speaker=each.seat, text=each.said.content) for each in conference.speeches)
         faults = one_line(format_faults(conference.opened.language, context, said)).removeprefix("# ")
@@ -94,11 +96,6 @@ def build_consensus_note(conference: Conference) -> str:
 def _join(names: Sequence[str]) -> str:
     # The longest names of a full table would fill the prompt: it has room for a few of them.
     return ", ".join(names[:MAX_NAMED]) + (f" (+{len(names) - MAX_NAMED})" if len(names) > MAX_NAMED else "")
-
-
-def _name_files(inputs: tuple[NumberedInput, ...]) -> str:
-    names = [f"INPUT_{given.number:03d}.md" for given in inputs]
-    return ", ".join(names) if len(names) <= MAX_NAMED else f"{names[0]} … {names[-1]}"
 
 
 def remove_notes(prompt: str) -> str:

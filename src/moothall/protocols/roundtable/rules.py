@@ -11,8 +11,8 @@ from typing import Final
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
 from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost
 from moothall.domain.ids import SeatId, ask_id
-from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
+from moothall.domain.session_state import evolve_shared
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable import facts
 from moothall.protocols.roundtable.prompts import FORMS, build_answer_rules, build_brief, build_next_prompt

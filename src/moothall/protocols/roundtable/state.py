@@ -6,7 +6,7 @@ from typing import Literal
 
 from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId
-from moothall.domain.protocol_state import ProtocolState
+from moothall.domain.session_state import ProtocolState
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened, EndReason, Minutes, RoundtableSpeech
 from moothall.protocols.roundtable.sections import MinutesSection
 

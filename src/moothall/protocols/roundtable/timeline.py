@@ -162,12 +162,6 @@ def _build_outcome(timeline: RoundtableTimeline, decision: Decision, words: Roun
     if isinstance(timeline.closed, ConferenceClosed) and timeline.closed.missing:
         lacking = name_minutes_sections(timeline.closed.missing, words.language)
         content = (*content, blocks.Line(words.minutes_lack.format(sections=lacking), "warn"))
-    return blocks.Card(blocks=(*content, blocks.Fields(tuple(_list_progress(timeline, decision, words)))), kind="decision")
-
-
-def _list_progress(
-    timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText
-) -> list[tuple[str, blocks.Cell]]:
     conference = timeline.state
     rows: list[tuple[str, blocks.Cell]] = []
     if conference.status == "open":
@@ -176,15 +170,13 @@ def _list_progress(
     if conference.status == "concluding":
         rows.append((words.now, words.writing))
         rows += [(words.awaited, seat) for seat in conference.writers[:1]]
-    if conference.author is not None:
-        rows.append((words.author, conference.author))
+    rows += [(words.author, conference.author)] if conference.author is not None else []
     ended = decision.ended_by or conference.ended_by or conference.stop
     # Where it is over without a decision, the sentence above says how it ended.
     if ended is not None and (decision.decision is not None or timeline.closed is None):
         rows.append((words.ended_by, words.endings.get(ended, ended)))
-    if conference.speeches:
-        rows.append((words.declared, _format_declared_consensus(timeline)))
-    return rows
+    rows += [(words.declared, _format_declared_consensus(timeline))] if conference.speeches else []
+    return blocks.Card(blocks=(*content, blocks.Fields(tuple(rows))), kind="decision")
 
 
 def _format_declared_consensus(timeline: RoundtableTimeline) -> blocks.Text:
@@ -234,10 +226,9 @@ def _build_agenda(timeline: RoundtableTimeline, words: RoundtableReportText) -> 
     background: Block = blocks.Quote(settings.agenda)
     if len(settings.agenda) > LONG_AGENDA:
         background = blocks.Details(words.background, (background,))
-    rows: list[tuple[str, blocks.Cell]] = [(words.conference, settings.conference)] if settings.conference else []
-    rows += [(words.order, " → ".join(timeline.state.speakers)), (words.rounds, held)]
-    rows += [(words.opening, settings.prompt)] if settings.prompt else []
-    return blocks.Card(blocks=(background, blocks.Fields(tuple(rows))))
+    order = " → ".join(timeline.state.speakers)
+    rows = ((words.conference, settings.conference), (words.order, order), (words.rounds, held), (words.opening, settings.prompt))
+    return blocks.Card(blocks=(background, blocks.build_fields(rows)))
 
 
 def _list_rounds(timeline: RoundtableTimeline) -> set[int]:

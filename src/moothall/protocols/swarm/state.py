@@ -13,9 +13,8 @@ from typing import Final, Literal
 from moothall.domain.facts import Fact, Loss
 from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import AskId, SeatId
-from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.replace import fast_replace
-from moothall.domain.session_state import PendingAsk
+from moothall.domain.session_state import PendingAsk, ProtocolState
 from moothall.protocols.swarm import answers, facts
 from moothall.scoring.likeness import normalize_idea
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from moothall.domain.ids import SeatId
-from moothall.domain.protocol_state import list_lost_seats
 from moothall.domain.safe_text import one_line
+from moothall.domain.session_state import list_lost_seats
 from moothall.domain.topic import drop_choice, extract_choice
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts

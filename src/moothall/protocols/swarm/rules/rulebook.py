@@ -16,10 +16,9 @@ from moothall.domain.effects import AnswerForm, Ask, Effect, Record
 from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost
 from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId, ask_id
-from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR
-from moothall.domain.session_state import RunningTime, compute_running_time, update_pending
+from moothall.domain.session_state import RunningTime, compute_running_time, evolve_shared, update_pending
 from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.facts import VALIDATOR, SwarmClosed
