@@ -23,7 +23,6 @@ from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_PROMPT, COUNCIL_REPORT, PERSON_STEPS, CouncilPromptText
 from moothall.protocols.council.answer_table import ABSTAIN, FORMS, MAX_NEWS, CouncilAsk, Row, build_answer_schema, find_fills
 from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
-from moothall.protocols.council.facts import CandidateVote
 from moothall.protocols.council.motions import find_blind_positions, list_challenges
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_own_challenges
 from moothall.protocols.council.validation import ContributionValidator, list_advice, normalize_contribution
@@ -95,33 +94,23 @@ def format_line(words: CouncilPromptText, line: CouncilLine, room: int = MAX_TAB
         marks.append(words.verdicts[said.position])
     if said.refers_to is not None:
         marks.append(f"{words.about} #{said.refers_to}")
-    marks += [
-        f"{name} {_format_numbers(lines)}"
-        for name, lines in ((words.answers, said.answers), (words.accepts, said.accepts))
-        if lines
-    ]
+    for name, lines in ((words.answers, said.answers), (words.accepts, said.accepts)):
+        more = " …" if len(lines) > MAX_REFERENCES else ""
+        marks += [f"{name} {' '.join(f'#{line}' for line in lines[:MAX_REFERENCES])}{more}"] if lines else []
     if said.confidence is not None:
         marks.append(f"{words.confidence} {said.confidence:.2f}")
     parts = [said.text]
     parts += [f"{words.choice}: {said.choice}"] if said.choice else []
     parts += [f"{words.condition}: {said.condition}"] if said.condition else []
-    parts += [_format_position(words, vote) for vote in said.ballot]
+    for vote in said.ballot:
+        condition = f"; {words.condition}: {one_line(vote.condition)}" if vote.condition else ""
+        parts.append(f"#{vote.candidate}: {words.verdicts[vote.position]}{condition}")
     parts += [f"{words.evidence}: {one_line(each)}" for each in said.evidence]
     text = "\n".join(part for part in parts if part)
     # Quoted before it is cut: the cut text still has a fence on each line.
     quoted = quote_lines(text)
     cut = quoted if len(quoted) <= room else f"{quoted[:room]}… {words.shortened}"
     return f"[{', '.join(marks)}]\n{cut}"
-
-
-def _format_position(words: CouncilPromptText, vote: CandidateVote) -> str:
-    condition = f"; {words.condition}: {one_line(vote.condition)}" if vote.condition else ""
-    return f"#{vote.candidate}: {words.verdicts[vote.position]}{condition}"
-
-
-def _format_numbers(lines: Sequence[int]) -> str:
-    more = " …" if len(lines) > MAX_REFERENCES else ""
-    return " ".join(f"#{line}" for line in lines[:MAX_REFERENCES]) + more
 
 
 def build_own_prompt(variant: CouncilVariant, state: Council, seat: Seat, kind: str) -> str:

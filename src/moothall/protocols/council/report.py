@@ -103,9 +103,8 @@ def _build_outcome(timeline: CouncilTimeline, decision: Decision, words: Council
     if timeline.resolution is None:
         reason = sections.explain_no_decision(timeline, decision, words)
         return (blocks.Card(blocks=(*reason, blocks.Fields(tuple(_list_progress(timeline, words)))), kind="decision"), *motion)
-    claim = (
-        blocks.Line(words.no_decision, "strong") if decision.decision is None else blocks.Quote(decision.decision.text, "strong")
-    )
+    made, none = decision.decision, blocks.Line(words.no_decision, "strong")
+    claim = none if made is None else blocks.Quote(made.text, "strong")
     figures = blocks.Fields(tuple(_list_figures(decision, words)))
     ended = sections.explain_ending_losses(timeline, words) if decision.decision is None else ()
     settings = timeline.state.opened.settings

@@ -54,9 +54,8 @@ def _build_answers(decision: Decision, words: PersonaReportText) -> tuple[Block,
     items: list[blocks.Text] = []
     for each in decision.answers:
         answer: blocks.Span = blocks.Muted(words.no_answer) if each.answer is None else one_line(each.answer)
-        sources = (
-            () if each.answer is None else (" ", sections.format_sources(SourcedClaim(text="", entries=each.entries), words))
-        )
+        source = (" ", sections.format_sources(SourcedClaim(text="", entries=each.entries), words))
+        sources = () if each.answer is None else source
         items.append((blocks.References((each.input,)), f" {one_line(each.asked)} → ", answer, *sources))
     return build_section(words.inputs, (blocks.Bullets(tuple(items)),))
 

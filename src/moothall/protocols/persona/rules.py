@@ -102,7 +102,10 @@ class PersonaRules:
             case facts.TalkEnded(reason=reason):
                 return fast_replace(state, phase="draft", ended_by=reason, floor=None, endings=state.endings + 1)
             case facts.ConclusionDrafted(seat=seat, said=facts.Draft() as draft):
-                return _apply_draft(state, seat, draft) if _is_awaited(state, fact, "draft", "draft") else state
+                if not _is_awaited(state, fact, "draft", "draft"):
+                    return state
+                phase: Phase = "stands" if len(state.seats) > 1 else "concluding"
+                return fast_replace(state, phase=phase, author=seat, draft=draft, stands={})
             case facts.StandTaken(seat=seat, said=facts.Stand() as stand):
                 return _apply_stand(state, seat, stand) if _is_awaited(state, fact, "stands", "stand") else state
             case SessionResumed():
@@ -265,11 +268,6 @@ def _begin_next_turn(state: Meeting) -> Meeting:
     )
 
 
-def _apply_draft(state: Meeting, seat: SeatId, draft: facts.Draft) -> Meeting:
-    phase: Phase = "stands" if len(state.seats) > 1 else "concluding"
-    return fast_replace(state, phase=phase, author=seat, draft=draft, stands={})
-
-
 def _apply_stand(state: Meeting, seat: SeatId, stand: facts.Stand | None) -> Meeting:
     stands = {**state.stands, seat: stand}
     # All but the author.
@@ -318,7 +316,9 @@ def _settle_bids(state: Meeting) -> facts.FloorGiven | facts.TurnPassed | facts.
         if judge in bids and bids[judge].sufficient and state.last_speaker is not None:
             return facts.TalkEnded(turn=state.turn, reason="sufficient", lost=lost)
         # Quiet at the start with seats lost is not agreement: the lost seats may be those that wanted to speak.
-        if _is_quiet(state, bids) and not (lost and state.last_speaker is None):
+        is_quiet = all(bid.reaction_score < state.opened.settings.threshold for bid in bids.values())
+        # Nor do lost seats agree: at least half must have bid.
+        if is_quiet and _is_majority_present(state, bids) and not (lost and state.last_speaker is None):
             return facts.TalkEnded(turn=state.turn, reason=_name_silence(state, "quiet"), lost=lost)
     wanting = {seat: bid.reaction_score for seat, bid in bids.items() if bid.intent_to_speak and seat not in state.fallen}
     if wanting:
@@ -337,12 +337,6 @@ def _name_silence(state: Meeting, reason: facts.EndReason) -> facts.EndReason:
 def _is_overtaken(state: Meeting) -> bool:
     """Whether an input arrived after the bids of this turn were requested."""
     return state.last_id > state.heard
-
-
-def _is_quiet(state: Meeting, bids: Mapping[SeatId, facts.Intent]) -> bool:
-    """Whether all reactions are below the threshold. Lost seats do not count as agreement: at least half must have bid."""
-    threshold = state.opened.settings.threshold
-    return _is_majority_present(state, bids) and all(bid.reaction_score < threshold for bid in bids.values())
 
 
 def _is_majority_present(state: Meeting, bids: Mapping[SeatId, facts.Intent]) -> bool:
