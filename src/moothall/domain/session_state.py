@@ -186,7 +186,8 @@ def compute_running_time(ran_at: datetime, pending: Mapping[AskId, PendingAsk], 
         return RunningTime(entry.at, waited=gap)
     # Such an entry can be written while no process runs the session, so it proves nothing: the interval stays open until the next
     # entry that only a running process writes.
-    if _is_from_outside(pending, entry.fact):
+    put = pending.get(entry.fact.ask) if isinstance(entry.fact, facts.Reply) else None
+    if put.outside if put is not None else isinstance(entry.fact, _FROM_OUTSIDE):
         return RunningTime(ran_at)
     # SessionResumed is the first entry after a pause: the gap before it is time without a process.
     return RunningTime(entry.at, seconds=0.0 if isinstance(entry.fact, facts.SessionResumed) else gap)
@@ -221,14 +222,6 @@ def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact, at: datetime
 
 def remove_asks(pending: Mapping[AskId, PendingAsk], asks: tuple[AskId, ...]) -> dict[AskId, PendingAsk]:
     return {key: value for key, value in pending.items() if key not in asks}
-
-
-def _is_from_outside(pending: Mapping[AskId, PendingAsk], fact: Fact) -> bool:
-    """Whether a process that does not run the session may have written this entry."""
-    if isinstance(fact, facts.Reply):
-        put = pending.get(fact.ask)
-        return put is not None and put.outside
-    return isinstance(fact, _FROM_OUTSIDE)
 
 
 MAX_ATTEMPTS: Final = 10

@@ -194,7 +194,9 @@ class SessionTimeline:
         if isinstance(fact, facts.Reply | facts.SeatLost):
             self.spent_by_seat[fact.seat] = self.spent_by_seat.get(fact.seat, Spent()).plus(fact.usage)
         if isinstance(fact, facts.Reply):
-            self._add_origin(entry.seq, fact)
+            self.answers.setdefault((fact.seat, parse_ask_kind(fact.ask)), []).append((entry.seq, fact.origin))
+            if fact.origin or fact.model or fact.corrections:
+                self.origins[entry.seq] = fact
             self._is_answered = True
             self.answered_at[fact.seat] = entry.seq
             self.speakers.pop(fact.seat, None)
@@ -225,11 +227,6 @@ class SessionTimeline:
     def list_breaks(self) -> Sequence[tuple[int, str]]:
         """Where a new part of the timeline begins: the ledger's entry and a title, in order."""
         return ()
-
-    def _add_origin(self, seq: int, fact: facts.Reply) -> None:
-        self.answers.setdefault((fact.seat, parse_ask_kind(fact.ask)), []).append((seq, fact.origin))
-        if fact.origin or fact.model or fact.corrections:
-            self.origins[seq] = fact
 
 
 class TimelineBase(SessionTimeline, Generic[S]):

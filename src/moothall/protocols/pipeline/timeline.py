@@ -128,6 +128,13 @@ _TONES: Final[dict[str, blocks.Tone]] = {"APPROVED": "good", "REJECTED": "bad"}
 def build_pipeline_report(timeline: PipelineTimeline) -> Report:
     words, decision = timeline.words, build_decision(timeline)
     lines = [timeline.build_once(line.id, (line,), partial(_build_line, line, words)) for line in timeline.lines]
+    lost = tuple(
+        words.lost_line.format(seat=each.seat, times=each.times, last=words.losses.get(each.last, each.last))
+        for each in decision.lost
+    )
+    steps = [
+        (f"{each.number}. {each.name}", each.agent, words.states[each.state], each.done) for each in list_step_lines(timeline)
+    ]
     mark = blocks.Mark(words.verdicts["REJECTED"], "bad")
     rejections = [
         blocks.Card(blocks=(blocks.Quote(voice.text),), head=(blocks.Strong(f"{voice.seat}"), mark), seat=voice.seat, kind="turn")
@@ -140,11 +147,11 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
         decision_blocks=(
             *build_section(words.decision, (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),)),
             *build_section(words.rejected, rejections),
-            *_build_lost_agents(decision, words),
+            *build_section(words.lost, (blocks.Bullets(lost, "bad"),)),
             sections.build_spent(decision, words),
         ),
         record=(
-            *_build_steps(timeline, words),
+            *build_section(words.steps, (build_table(words.columns, steps),)),
             *build_section(words.timeline, lines),
             *sections.build_losses(timeline, words),
             *sections.build_seats(timeline.state.seats, words),
@@ -170,21 +177,6 @@ def _build_outcome(timeline: PipelineTimeline, decision: Decision, words: Pipeli
     gates = [f"{step.agent} ({step.name})" for step in timeline.state.steps if timeline.verdicts.get(step.name) == "APPROVED"]
     fields = blocks.build_fields(((words.author, author), (words.approved_by, ", ".join(gates)), ended))
     return (blocks.Quote(decision.decision.text, "strong"), fields)
-
-
-def _build_lost_agents(decision: Decision, words: PipelineReportText) -> tuple[Block, ...]:
-    lines = [
-        words.lost_line.format(seat=lost.seat, times=lost.times, last=words.losses.get(lost.last, lost.last))
-        for lost in decision.lost
-    ]
-    return build_section(words.lost, (blocks.Bullets(tuple(lines), "bad"),))
-
-
-def _build_steps(timeline: PipelineTimeline, words: PipelineReportText) -> tuple[Block, ...]:
-    rows = [
-        (f"{line.number}. {line.name}", line.agent, words.states[line.state], line.done) for line in list_step_lines(timeline)
-    ]
-    return build_section(words.steps, (build_table(words.columns, rows),))
 
 
 def _build_line(line: PipelineTimelineLine, words: PipelineReportText) -> Block:
