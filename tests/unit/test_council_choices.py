@@ -190,3 +190,35 @@ def test_the_words_of_a_person_hold_to_what_was_challenged_or_give_way(
     said = read_answer(brief, interpret_plain_text(brief, text), is_strict=True).said
     assert isinstance(said, Contribution)
     assert (said.answers, said.accepts) == (answers, accepts)
+
+
+def test_an_option_that_is_named_is_a_proposal_without_further_words() -> None:
+    """M-2: the choice is the substance; that no text came with it is noted."""
+    reading = read_answer(
+        debate(build_seat("ada"), build_seat("bob"), subject=Topic(options=OPTIONS)).brief("ada"), {"choice": "SQLite"}
+    )
+    assert isinstance(reading.said, Contribution)
+    assert (reading.said.choice, reading.said.text, reading.mends) == ("SQLite", "SQLite", ("missing text",))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"choice": "SQLite", "text": "I choose Postgres."},
+        {"choice": "SQLite", "text": "One file.", "vote": "Postgres"},
+        '{"choice": "SQLite", "text": "One file."} Actually, I choose Postgres.',
+    ],
+)
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_a_proposal_whose_words_name_another_option_is_asked_which(raw: object, is_strict: bool) -> None:
+    """M-14: nothing is guessed where words and label disagree."""
+    table = debate(build_seat("ada"), build_seat("bob"), subject=Topic(options=OPTIONS))
+    with pytest.raises(BadAnswer, match="which of the two is meant"):
+        read_answer(table.brief("ada"), raw, is_strict=is_strict)
+
+
+@pytest.mark.parametrize("condition", ["no conditions", "Unconditional.", "无条件", False])
+def test_a_condition_that_says_there_is_none_is_no_obligation(condition: object) -> None:
+    """D-22: only what must hold is an obligation."""
+    said = read_vote(bring_to_vote("Postgres"), "ada", choice="Postgres", condition=condition)
+    assert (said.position, said.condition) == ("support", "")

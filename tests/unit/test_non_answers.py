@@ -309,3 +309,46 @@ def test_a_text_that_takes_another_side_than_its_label_is_asked_which(position: 
 )
 def test_a_text_that_does_not_contradict_its_label_counts(position: str, text: str) -> None:
     check_sides(Vote(position, text, condition="I oppose it otherwise."))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    choice: str
+    text: str = ""
+
+
+@pytest.mark.parametrize(
+    ("choice", "text"),
+    [
+        ("redis", "I choose postgres."),
+        ("Redis", "Postgres."),
+        ("redis", "Too slow. I vote for postgres."),
+        ("redis", "Not redis."),
+        ("redis", "I am against redis."),
+        ("redis", "I do not choose redis."),
+        ("redis", "我反对redis"),
+        ("redis", "我选择 postgres"),
+        ("abstain", "I choose postgres."),
+    ],
+)
+def test_a_text_that_names_another_option_than_its_choice_is_asked_which(choice: str, text: str) -> None:
+    """M-14: an option is a label like any other."""
+    with pytest.raises(BadAnswer, match="which of the two is meant"):
+        check_sides(Chosen(choice, text), options=("redis", "postgres"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Redis.",
+        "I choose redis, not postgres.",
+        "Not postgres.",
+        "I am against postgres. It loses nothing, but we cannot run it.",
+        "Redis beats postgres.",
+        "Postgres: slow. Redis: fast.",
+        "Postgres is fine, too.",
+        "No cache is needed for now.",
+    ],
+)
+def test_a_text_that_speaks_of_other_options_does_not_contradict_its_choice(text: str) -> None:
+    check_sides(Chosen("redis", text), options=("redis", "postgres"))

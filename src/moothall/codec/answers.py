@@ -81,13 +81,12 @@ def read_answer(rules: AnswerRules, raw: object, *, is_strict: bool = False) -> 
     said, notes = raw, list[str]()
     is_confirmed = isinstance(raw, WordedAnswer) and raw.is_confirmed
     if not isinstance(raw, rules.form.shape):
-        seat = rules.seat.id if isinstance(rules, Brief) else ""
-        said, notes = _parse(rules.form, raw, schema, rules.fills, seat=seat, is_strict=is_strict)
+        said, notes = _parse(rules, raw, schema, is_strict=is_strict)
     if rules.reading == "strict" and not is_confirmed and (worded := list_worded_choices(notes)):
         raise BadAnswer(f"a choice must be named here, not taken from a sentence ({worded[0].partition(' ')[2]})")
     check_refusal(said)
     if not (isinstance(raw, WordedAnswer) and raw.is_one_text):
-        check_sides(said, filled=rules.fills)
+        check_sides(said, filled=rules.fills, options=rules.options)
     if isinstance(rules, Brief) and isinstance(said, rules.form.shape):
         check_echo(rules, raw, said, schema, is_repaired=any(note.startswith("repaired") for note in notes))
     value, more = rules.normalize(said) if isinstance(said, rules.form.shape) else (said, ())
@@ -98,21 +97,23 @@ def read_answer(rules: AnswerRules, raw: object, *, is_strict: bool = False) -> 
 
 def parse_answer(form: AnswerForm, raw: object) -> object:
     """Parse a raw answer by its form alone, whatever was asked; raises BadAnswer with what was expected."""
-    return _parse(form, raw, build_schema(form.shape), {}, is_strict=True)[0]
+    return _parse(AnswerRules(form=form), raw, build_schema(form.shape), is_strict=True)[0]
 
 
-def _parse(
-    form: AnswerForm, raw: object, schema: Schema, fills: Mapping[str, object], *, seat: str = "", is_strict: bool
-) -> tuple[object, list[str]]:
+def _parse(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) -> tuple[object, list[str]]:
+    form, fills, options = rules.form, rules.fills, rules.options
     if isinstance(raw, WordedAnswer):
         is_read = isinstance(raw.fields, form.shape)
-        said, notes = (raw.fields, []) if is_read else _parse(form, raw.fields, schema, fills, seat=seat, is_strict=is_strict)
+        said, notes = (raw.fields, []) if is_read else _parse(rules, raw.fields, schema, is_strict=is_strict)
         return said, [*notes, *(f"words the answer {one_line(each)[:MAX_WORDS_LENGTH]!r}" for each in raw.words)]
     if isinstance(raw, str) and len(raw) > MAX_ANSWER_LENGTH:
         raise BadAnswer(f"the answer has {len(raw)} characters; at most {MAX_ANSWER_LENGTH} are taken")
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
         return instead, []
-    parser = LenientParser(schema, fills, infer=form.infer, seat=seat, is_strict=is_strict, is_whole=form.is_whole)
+    seat = rules.seat.id if isinstance(rules, Brief) else ""
+    parser = LenientParser(
+        schema, fills, infer=form.infer, seat=seat, is_strict=is_strict, is_whole=form.is_whole, options=options
+    )
     notes = parser.notes
     text = strip_thoughts(fix_surrogates(raw)) if isinstance(raw, str) else None
     try:
@@ -121,7 +122,7 @@ def _parse(
         if text is not None:
             value = _read_text(form, text, parser) if issubclass(form.shape, FromText) else parser.parse_text(text)
             if form.form == "json" and isinstance(value, dict) and "}" in text:
-                check_beside(value, "the end", "\n".join(split_clauses(text.rpartition("}")[2])))
+                check_beside(value, "the end", "\n".join(split_clauses(text.rpartition("}")[2])), options)
         else:
             value = parser.normalize(raw)
     except BadAnswer:

@@ -18,6 +18,8 @@ from moothall.codec.choice_rule import PositionRead, build_choices, is_plain_nam
 from moothall.codec.json_text import choose_object, find_object, find_wrapped, list_owners
 from moothall.codec.non_answers import check_beside
 from moothall.domain.effects import InferField, Schema
+from moothall.domain.topic import normalize_label
+from moothall.domain.vocabulary import NO_CONDITION
 from moothall.errors import BadAnswer
 
 MAX_DEPTH: Final = 8
@@ -48,6 +50,8 @@ class LenientParser:
     """Whether nothing is left out or cut: then the fault is raised."""
     is_whole: bool = False
     """Whether an item of a list that cannot be read is a fault."""
+    options: tuple[str, ...] = ()
+    """What a `choice` is one of."""
     _notes: values.ReadingNotes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -209,6 +213,10 @@ class LenientParser:
                     needed_value = self._infer_field(where, name, {**extra, **given, **read})
                 if needed_value is values.NOT_GIVEN and not path and name in self.known:
                     continue
+                if needed_value is values.NOT_GIVEN and name in _WORDS and self.options and not self.is_strict:
+                    # An option that is named is the substance (M-2), as where it is the whole answer.
+                    needed_value = read.get("choice") or needed_value
+                    self._notes.add("missing", where)
                 if needed_value is values.NOT_GIVEN:
                     raise faults.get(name) or BadAnswer(f"{where}: it is needed, and missing")
                 read[name] = needed_value
@@ -216,7 +224,7 @@ class LenientParser:
         words = next((name for name in _WORDS if name not in read and values.is_free_text(fields.get(name, {}))), None)
         for name, left in extra.items():
             if isinstance(left, str) and (is_plain_name(name) or name in _REASONS):
-                check_beside(read, name, left)
+                check_beside(read, name, left, self.options)
             if words is not None and words not in read and name in _REASONS and isinstance(left, str) and left.strip():
                 self._notes.add("read", values.join_path(path, words), f"{name}: {left}")
                 read[words] = values.read_text(fields[words], left, words, self._notes)
@@ -269,7 +277,8 @@ class LenientParser:
             if name not in given:
                 continue
             where = values.join_path(path, name)
-            if values.is_empty(given[name]) and name not in required and not _takes_empty(of_field, given[name]):
+            is_none = values.is_empty(given[name]) or (name == _CONDITION and normalize_label(str(given[name])) in NO_CONDITION)
+            if is_none and name not in required and not _takes_empty(of_field, given[name]):
                 if given[name] not in ("", None):
                     self._notes.add("left_out", where, given[name])
                 continue

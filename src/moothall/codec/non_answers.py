@@ -10,10 +10,12 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Final
 
-from moothall.codec.choice_rule import POSITIONS, apply_rule, fold_text, names_choice, split_sentences
+from moothall.codec.choice_rule import POSITIONS, apply_rule, build_choices, fold_text, names_choice, split_sentences
 from moothall.codec.field_values import fold_name, fold_names, is_free_text, show_value
 from moothall.domain.effects import Brief, Schema
+from moothall.domain.person import PersonChoice
 from moothall.domain.safe_text import FENCE
+from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import AnswerRefused, BadAnswer
 
@@ -137,10 +139,10 @@ _NOT_SAID: Final = frozenset({"condition", "choice", "due"})
 """Texts beside a label that take no side themselves."""
 
 
-def check_sides(said: object, depth: int = 0, *, filled: Container[str] = ()) -> None:
+def check_sides(said: object, depth: int = 0, *, filled: Container[str] = (), options: tuple[str, ...] = ()) -> None:
     """Raises BadAnswer when a text makes another choice than the label that stands beside it: which of the two is meant?
 
-    What code has `filled` in is nobody's label.
+    What code has `filled` in is nobody's label. A `choice` is one of the `options`.
     """
     if isinstance(said, tuple):
         for each in said:
@@ -149,31 +151,36 @@ def check_sides(said: object, depth: int = 0, *, filled: Container[str] = ()) ->
         return
     values = {each.name: getattr(said, each.name) for each in fields(said)}
     labels = {name: value for name, value in values.items() if str(value) in _LABELS and name not in filled}
+    labels["choice"] = values.get("choice")
     for name, value in values.items():
         if not isinstance(value, str):
             check_sides(value, depth + 1)
         elif name not in labels and name not in _NOT_SAID:
-            check_beside(labels, name, value)
+            check_beside(labels, name, value, options)
+    check_beside(labels, "decision", getattr(values.get("decision"), "text", ""), options)
 
 
-def check_beside(fields: Mapping[str, object], name: str, text: str) -> None:
+def check_beside(fields: Mapping[str, object], name: str, text: str, options: tuple[str, ...] = ()) -> None:
     """Raises BadAnswer when a text makes another choice than a label among the fields beside it."""
     for label, value in fields.items():
         if str(value) in _LABELS:
             _check_side(name, text, label=f"{label} = {value}", side=_LABELS[str(value)])
+    if options and isinstance(chosen := fields.get("choice"), str) and chosen:
+        side = next((each for each in options if normalize_label(each) == normalize_label(chosen)), chosen)
+        _check_side(name, text, label=f"choice = {chosen}", side=side, choices=build_choices(options))
 
 
 _DENIED: Final = PATTERNS["denied"]
 
 
-def _check_side(name: str, text: str, *, label: str, side: str) -> None:
+def _check_side(name: str, text: str, *, label: str, side: str, choices: tuple[PersonChoice, ...] = POSITIONS) -> None:
     # "Yes" in a text may answer something else than the motion, and no long sentence is a vote.
     short = [each for each in split_sentences(text) if len(each) <= MAX_VOTE_LENGTH]
-    sentences = {each for each in short if len(short) == 1 or names_choice(each, POSITIONS)}
-    sides = {read.value for each in sentences if (read := apply_rule(each, POSITIONS)) is not None}
+    sentences = {each for each in short if len(short) == 1 or names_choice(each, choices)}
+    sides = {read.value for each in sentences if (read := apply_rule(each, choices)) is not None}
     # "I support it" beside a condition is half of what was said, not its opposite.
     own = {side, "support" if side == "conditional_support" else side}
-    denied = {read.value for each in sentences if (read := apply_rule(_DENIED.sub(" ", each, 1), POSITIONS)) is not None}
+    denied = {read.value for each in sentences if (read := apply_rule(_DENIED.sub(" ", each, 1), choices)) is not None}
     if (sides or denied & own) and not sides & own:
-        other = " / ".join(sorted(sides))
+        other = " / ".join(sorted(sides)) or f"not {side}"
         raise BadAnswer(f"{label}, but {name} says {other} (given: {show_value(text)}): which of the two is meant?")

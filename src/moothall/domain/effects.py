@@ -153,6 +153,9 @@ class AnswerRules:
     reading: ReadingRule = "lenient"
     """Whether a choice may be taken from a sentence."""
 
+    options: tuple[str, ...] = ()
+    """What its `choice` is one of: a text beside it that names another one is asked about."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAccess:

@@ -44,6 +44,7 @@ def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> Ans
         fault=ContributionValidator(variant, state, ask.seat),
         fills=find_fills(asked),
         normalize=partial(normalize_contribution, variant, state, ask.seat),
+        options=state.opened.subject.options,
         person=partial(build_person_ask, asked),
     )
 

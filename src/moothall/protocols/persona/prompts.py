@@ -88,6 +88,7 @@ def _build_rules(asked: MeetingAsk) -> AnswerRules:
         form=form,
         fills=form.find_fills(asked),
         normalize=partial(drop_unknown_references, asked.state),
+        options=asked.state.opened.subject.options,
         person=partial(build_person_ask, asked),
     )
 

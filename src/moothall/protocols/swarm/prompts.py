@@ -53,6 +53,7 @@ def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
         form=form,
         fills=form.find_fills(SwarmAsk(state=state, ask=ask)),
         normalize=partial(_normalize_answer, state, ask),
+        options=state.opened.subject.options,
         person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
     )
 
