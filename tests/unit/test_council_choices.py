@@ -222,3 +222,15 @@ def test_a_condition_that_says_there_is_none_is_no_obligation(condition: object)
     """D-22: only what must hold is an obligation."""
     said = read_vote(bring_to_vote("Postgres"), "ada", choice="Postgres", condition=condition)
     assert (said.position, said.condition) == ("support", "")
+
+
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_a_support_beside_a_condition_is_conditional(is_strict: bool) -> None:
+    """M-2, D-22: what must hold is not thrown away because the label beside it does not say so."""
+    table = debate(build_seat("ada"), build_seat("bob"), settings=CouncilSettings(debate="always", rebuttal=False))
+    table.says("ada", propose("", "We take SQLite.")).pass_until("vote")
+    given = {"type": "vote", "position": "support", "condition": "There is a backup."}
+    reading = read_answer(table.brief("bob"), given, is_strict=is_strict)
+    assert isinstance(reading.said, Contribution)
+    assert (reading.said.position, reading.said.condition) == ("conditional_support", "There is a backup.")
+    assert reading.mends == ("read position 'support, condition' → 'conditional_support'",)

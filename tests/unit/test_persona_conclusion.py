@@ -7,6 +7,7 @@ import pytest
 from tests.support.persona_scenes import ADA, BLIND, BOB, CY, _at, quiet
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat, build_stand
 
+from moothall.codec.answers import read_answer
 from moothall.domain.budget import Budget, BudgetKind, Usage
 from moothall.domain.effects import Ask
 from moothall.domain.facts import BudgetExhausted, InputGiven, SeatLost, SessionCancelled, SessionForked, SessionResumed
@@ -19,6 +20,7 @@ from moothall.protocols.persona.facts import (
     FloorGiven,
     MeetingConcluded,
     PersonaSettings,
+    Stand,
     TalkEnded,
     TurnPassed,
     WeighedStand,
@@ -559,3 +561,19 @@ def test_what_was_spent_is_added_up_seat_by_seat() -> None:
     assert (timeline.spent.tokens, timeline.spent.cost, timeline.spent.calls) == (36, 15, 3)
     assert {name: spent.tokens for name, spent in timeline.spent_by_seat.items()} == {"ada": 24, "bob": 12}
     assert timedelta(seconds=timeline.spent.seconds) == timeline.last_at - timeline.opened_at
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "condition"),
+    [
+        ({"verdict": "support", "condition": "The tests pass."}, "conditional", "The tests pass."),
+        ({"verdict": "support", "condition": "no conditions"}, "support", ""),
+        ({"verdict": "conditional", "condition": "none"}, "conditional", ""),
+    ],
+)
+def test_what_must_hold_is_a_condition_and_none_is_not(given: dict[str, str], verdict: str, condition: str) -> None:
+    """M-2, D-22: an obligation is what was stated, no less and no more."""
+    table = quiet(MeetingRun(ADA, BOB, CY)).drafts("ada", build_draft("Cut."))
+    said = read_answer(table.brief("bob"), given).said
+    assert isinstance(said, Stand)
+    assert (said.verdict, said.condition) == (verdict, condition)

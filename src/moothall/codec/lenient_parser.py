@@ -278,7 +278,7 @@ class LenientParser:
                 continue
             where = values.join_path(path, name)
             is_none = values.is_empty(given[name]) or (name == _CONDITION and normalize_label(str(given[name])) in NO_CONDITION)
-            if is_none and name not in required and not _takes_empty(of_field, given[name]):
+            if is_none and name not in required and (name == _CONDITION or not _takes_empty(of_field, given[name])):
                 if given[name] not in ("", None):
                     self._notes.add("left_out", where, given[name])
                 continue
@@ -353,8 +353,16 @@ class LenientParser:
     def _add_condition(
         self, fields: Mapping[str, Schema], given: Mapping[str, object], read: dict[str, object], path: str
     ) -> None:
-        """Add the condition of a position that was given as "support, if the tests pass"."""
-        if _CONDITION not in fields or read.get(_CONDITION):
+        """Add the condition of "support, if the tests pass"; a support beside a condition is the conditional one (M-2)."""
+        if _CONDITION not in fields:
+            return
+        if read.get(_CONDITION):
+            for name in [name for name, value in read.items() if value == "support"]:
+                allowed = [value for each in fields[name].get("anyOf", (fields[name],)) for value in each.get("enum", ())]
+                conditional = next((value for value in allowed if str(value).startswith(_CONDITION)), "support")
+                if conditional != "support":
+                    self._notes.add("read", values.join_path(path, name), f"support, {_CONDITION}", conditional)
+                read[name] = conditional
             return
         for name, value in read.items():
             word = given.get(name)
