@@ -112,6 +112,16 @@ export interface Contribution {
   model?: string | null;
   mends?: string[] | null;
 }
+export interface DecisionHit {
+  decisionId: string;
+  score: number;
+  snippet: string;
+  topic: string;
+  decision?: string | null;
+  choice: string;
+  strength: string;
+  outcome?: "success" | "partial" | "failure" | "abandoned" | null;
+}
 export interface Decision {
   decisionId: string;
   protocol: string;
@@ -196,22 +206,6 @@ export interface Export {
 export interface Fork {
   sessionId: string;
 }
-export interface Found {
-  decisionId: string;
-  score: number;
-  snippet: string;
-  topic: string;
-  decision?: string | null;
-  choice: string;
-  strength: string;
-  outcome?: "success" | "partial" | "failure" | "abandoned" | null;
-}
-export interface FoundPlatform {
-  platform: string;
-  title: string;
-  found: boolean;
-  note: string;
-}
 export interface Invite {
   tokenId: string;
   token: string;
@@ -266,7 +260,7 @@ export interface Opening {
   protocols: Protocol[];
   options: Option[];
   panels: Panel[];
-  participants: FoundPlatform[];
+  participants: Platform[];
   demos: Demo[];
 }
 export interface Option {
@@ -342,6 +336,12 @@ export interface PlannedSeat {
   stance: string;
   platform: string;
 }
+export interface Platform {
+  platform: string;
+  title: string;
+  found: boolean;
+  note: string;
+}
 export interface PlayedDemo {
   sessionId: string;
   demo: string;
@@ -405,10 +405,10 @@ export interface RememberedObligation {
   topic: string;
 }
 export interface Search {
-  decisions: Found[];
-  threads: ThreadFound[];
-  sources: SourceFound[];
-  deliberations: SessionFound[];
+  decisions: DecisionHit[];
+  threads: ThreadHit[];
+  sources: SourceHit[];
+  deliberations: SessionHit[];
 }
 export interface SessionDecision {
   sessionId: string;
@@ -424,7 +424,7 @@ export interface SessionDecision {
   summary: string[];
   [more: string]: unknown;
 }
-export interface SessionFound {
+export interface SessionHit {
   sessionId: string;
   protocol: string;
   topic: string;
@@ -470,7 +470,7 @@ export interface Share {
   tokenId: string;
   link: string;
 }
-export interface SourceFound {
+export interface SourceHit {
   source: string;
   trust: number;
   cases: number;
@@ -506,7 +506,7 @@ export interface Text {
   text: string;
   html: string;
 }
-export interface ThreadFound {
+export interface ThreadHit {
   thread: string;
   title: string;
   status: "active" | "paused" | "completed" | "blocked";

@@ -550,8 +550,8 @@ class NoticesText(Texts):
 NOTICES: Catalogue[NoticesText]
 
 class OpeningText(Texts):
-    found: str
-    found_key: str
+    discovered: str
+    discovered_key: str
     embedded: str
     no_embedded: str
     mailbox: str
@@ -947,9 +947,9 @@ class SessionCommandText(Texts):
     price_unknown: str
     not_running: str
     earlier: str
-    found_keys: str
-    found_servers: str
-    found_embedded: str
+    discovered_keys: str
+    discovered_servers: str
+    discovered_embedded: str
     understood: str
     recorded: str
     recorded_as: str

@@ -254,17 +254,12 @@ class MeetingTeller:
         """What may be said after one more event; empty where that is nothing."""
         if not isinstance(event, EntryAdded):
             return ""
-        return "".join(self._describe_released(each) for each in self._sealed.release(event))
-
-    def _describe_released(self, event: Event) -> str:
-        if not isinstance(event, EntryAdded):
-            return ""
-        lines = self._plugin.describe(self._timeline, event.entry)
-        if event.entry.seq == 1:
-            # The question: whoever reads this has just asked it.
-            return ""
-        shared = describe_shared(self._timeline, event.entry.fact)
-        return "".join(_format_line(line) for line in (*lines, *shared))
+        lines: list[str] = []
+        for entry in (each.entry for each in self._sealed.release(event) if isinstance(each, EntryAdded)):
+            described = self._plugin.describe(self._timeline, entry)
+            # Not the question: who reads this has just asked it.
+            lines += [*described, *describe_shared(self._timeline, entry.fact)] if entry.seq > 1 else []
+        return "".join(map(_format_line, lines))
 
     def describe_waiting(self) -> str:
         """For whom the meeting waits, where that was not said yet."""
@@ -304,16 +299,15 @@ async def _render_decision(call: Call, meeting: ChatMeeting, link: str) -> str:
     report = plugin.report(timeline)
     words = CHAT[timeline.language]
     blocks = report.decision[1:] if report.decision and isinstance(report.decision[0], Heading) else report.decision
-    end = next((at for at, block in enumerate(blocks) if isinstance(block, Heading)), len(blocks))
-    reasons = _find_section(report.record, SHARED_REPORT[timeline.language].reasons)
+    end = _find_heading(blocks)
+    begin = _find_heading(report.record, title=SHARED_REPORT[timeline.language].reasons)
+    reasons = report.record[begin : _find_heading(report.record, begin + 1)]
     text = render_blocks((*blocks[:end], *reasons, *blocks[end:]))
     before = f"{words.held_before.format(date=f'{meeting.opened_at:%Y-%m-%d}')}\n\n" if meeting.had_ended else ""
     return f"{text}\n---\n\n{before}{words.link.format(link=link)}\n"
 
 
-def _find_section(blocks: tuple[Block, ...], title: str) -> tuple[Block, ...]:
-    begin = next((at for at, block in enumerate(blocks) if isinstance(block, Heading) and block.text == title), None)
-    if begin is None:
-        return ()
-    end = next((at for at in range(begin + 1, len(blocks)) if isinstance(blocks[at], Heading)), len(blocks))
-    return blocks[begin:end]
+def _find_heading(blocks: tuple[Block, ...], begin: int = 0, title: str | None = None) -> int:
+    """The place of the next heading, or of the one with this title; the end where there is none."""
+    places = (at for at, block in enumerate(blocks) if isinstance(block, Heading) and title in {None, str(block.text)})
+    return next((at for at in places if at >= begin), len(blocks))

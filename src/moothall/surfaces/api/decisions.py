@@ -20,7 +20,7 @@ from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.reports.decision import Decision
 from moothall.surfaces.api.deliberation import build_session_standing
 from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey
-from moothall.surfaces.api.memory import DecisionOut, FoundOut, ThreadRef, build_decision_out, find_decisions
+from moothall.surfaces.api.memory import DecisionHitOut, DecisionOut, ThreadRef, build_decision_out, find_decisions
 from moothall.surfaces.api.method import ApiModel, Call, Operations, build_output_schema
 from moothall.surfaces.api.shapes import CandidateOut, ContributionOut, MovedOut, StandingOut, TallyOut, VoteOut
 from moothall.surfaces.api.views import build_candidates, build_result, build_trace_lines, build_votes, find_motion_id
@@ -47,7 +47,7 @@ class ResumedOut(ApiModel):
     last_visit: datetime | None = None
     missed: list[ThreadEvent]
     counts: list[EventCount]
-    like: list[FoundOut] = Field(description="Decisions on similar topics outside this thread.")
+    like: list[DecisionHitOut] = Field(description="Decisions on similar topics outside this thread.")
     running: list[StandingOut] = Field(default=[], description="The thread's sessions that go on, and whom they wait for.")
 
 

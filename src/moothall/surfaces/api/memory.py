@@ -57,14 +57,14 @@ class ObligationsOut(ApiModel):
 SearchWithin = Literal["all", "decisions", "threads", "trust", "deliberations"]
 
 
-class SessionFoundOut(ApiModel):
+class SessionHitOut(ApiModel):
     session_id: str
     protocol: str
     topic: str
     status: str
 
 
-class FoundOut(ApiModel):
+class DecisionHitOut(ApiModel):
     decision_id: str
     score: float
     snippet: str
@@ -75,7 +75,7 @@ class FoundOut(ApiModel):
     outcome: Outcome | None = None
 
 
-class ThreadFoundOut(ApiModel):
+class ThreadHitOut(ApiModel):
     thread: str
     title: str
     status: ThreadStatus
@@ -83,19 +83,17 @@ class ThreadFoundOut(ApiModel):
     open_questions: list[str]
 
 
-class SourceFoundOut(ApiModel):
+class SourceHitOut(ApiModel):
     source: str
     trust: float
     cases: int
 
 
 class SearchOut(ApiModel):
-    decisions: list[FoundOut]
-    threads: list[ThreadFoundOut] = []
-    sources: list[SourceFoundOut] = Field(
-        default=[], description="The trust in participants and models of that name or category."
-    )
-    deliberations: list[SessionFoundOut] = Field(default=[], description="Sessions that go on.")
+    decisions: list[DecisionHitOut]
+    threads: list[ThreadHitOut] = []
+    sources: list[SourceHitOut] = Field(default=[], description="The trust in participants and models of that name or category.")
+    deliberations: list[SessionHitOut] = Field(default=[], description="Sessions that go on.")
 
 
 class DecisionsOut(ApiModel):
@@ -198,23 +196,25 @@ async def search_decisions(
     return SearchOut(
         decisions=await find_decisions(call, hits),
         threads=[
-            ThreadFoundOut.collect(
+            ThreadHitOut.collect(
                 each, decisions=len(each.decisions), open_questions=[question.text for question in each.open_questions]
             )
             for each in threads[:limit]
         ],
-        sources=[SourceFoundOut.model_validate(each) for each in sources[:limit]],
+        sources=[SourceHitOut.model_validate(each) for each in sources[:limit]],
         deliberations=[
-            SessionFoundOut.collect(line, session_id=line.session)
+            SessionHitOut.collect(line, session_id=line.session)
             for line in [line for line in lines if line.status in {"thinking", "parked"}][:limit]
         ],
     )
 
 
-async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[FoundOut]:
+async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[DecisionHitOut]:
     decisions = [(hit, await call.moot.memory.get(hit.decision)) for hit in hits]
     return [
-        FoundOut.collect(each.record, each, hit, decision_id=hit.decision, score=round(hit.score, 3), decision=each.record.text)
+        DecisionHitOut.collect(
+            each.record, each, hit, decision_id=hit.decision, score=round(hit.score, 3), decision=each.record.text
+        )
         for hit, each in decisions
         if each is not None
     ]

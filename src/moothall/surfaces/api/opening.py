@@ -84,7 +84,7 @@ class PanelOut(ApiModel):
     seats: list[PanelSeatOut]
 
 
-class FoundPlatformOut(ApiModel):
+class PlatformOut(ApiModel):
     platform: str
     title: str
     found: bool
@@ -105,7 +105,7 @@ class OpeningOut(ApiModel):
         description="What every session can be opened with, beside topic, protocol, seats and files."
     )
     panels: list[PanelOut]
-    participants: list[FoundPlatformOut]
+    participants: list[PlatformOut]
     demos: list[DemoOut] = []
 
 
@@ -161,8 +161,8 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
     words, platforms = OPENING[language], await discover_platforms(call.moot.environ, call.moot.seating)
     embedded = words.embedded if platforms.embedded else words.no_embedded.format(install=describe_install("embedded"))
     participants = [
-        *((each, each, True, words.found_key) for each in platforms.models),
-        *((each, each, True, words.found) for each in platforms.servers),
+        *((each, each, True, words.discovered_key) for each in platforms.models),
+        *((each, each, True, words.discovered) for each in platforms.servers),
         ("embedded", "embedded", platforms.embedded, embedded),
         ("mailbox", words.mailbox, True, words.mailbox_note),
     ]
@@ -180,7 +180,7 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
         ],
         panels=[PanelOut.collect(panel, name=panel.name or name, summary=panel.description) for name, panel in panels.items()],
         participants=[
-            FoundPlatformOut(platform=platform, title=title, found=is_there, note=note)
+            PlatformOut(platform=platform, title=title, found=is_there, note=note)
             for platform, title, is_there, note in participants
         ],
         demos=[DemoOut.model_validate(each) for each in list_demos(language)],

@@ -282,11 +282,13 @@ async def stream_page(moot: Moot, session: str) -> AsyncIterator[str]:
     name, sessions = parse_session_id(session), FoldedSessions(moot)
     live = await sessions.load(name)
     head, report = live.seq, live.plugin.report(live.timeline)
-    view = build_view(live, report)
-    shown = {**view.fields, "head": head, "standing": _describe_standing(live), "may": []}
+    view, state = build_view(live, report), live.snapshot.session_state
+    is_decided = state.closed is not None and live.plugin.decision(live.timeline).decision is not None
+    standing = describe_status(live.timeline.status, is_decided=is_decided, is_waiting=state.is_waiting_outside)
+    shown = {**view.fields, "head": head, "standing": standing, "may": []}
     history = await _build_history(sessions, name, head) if _has_room_for_history(view.items) else []
     # Everything is built by now: the file shows one moment, however long whoever writes it takes, and the session can go.
-    del live, sessions
+    del live, sessions, state
     data = _iterate_data(shown, view.items, history)
     for number, part in enumerate(_iterate_file(data, report.language, report.topic[:80], iterate_report(report))):
         yield part
@@ -318,13 +320,6 @@ async def _build_history(sessions: FoldedSessions, session: SessionId, head: int
         history.append({**fields, "at": at, "timeline": timeline})
         before = view
     return _thin_out(history)
-
-
-def _describe_standing(live: FoldedSession) -> str:
-    timeline = live.timeline
-    is_decided = timeline.closed is not None and live.plugin.decision(timeline).decision is not None
-    is_waiting = live.snapshot.session_state.is_waiting_outside
-    return describe_status(timeline.status, is_decided=is_decided, is_waiting=is_waiting)
 
 
 def _thin_out(history: list[Json]) -> list[Json]:

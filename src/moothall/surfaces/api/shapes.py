@@ -16,7 +16,7 @@ from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
 from moothall.scoring.strength import ConfidenceBasis, Strength
 from moothall.surfaces.api import fields
-from moothall.surfaces.api.memory import FoundOut
+from moothall.surfaces.api.memory import DecisionHitOut
 from moothall.surfaces.api.method import ApiModel
 
 
@@ -85,7 +85,7 @@ class StandingOut(ApiModel):
 
 
 class OpenedOut(StandingOut):
-    earlier_decisions: list[FoundOut] = Field(default=[], description="Earlier decisions on similar topics.")
+    earlier_decisions: list[DecisionHitOut] = Field(default=[], description="Earlier decisions on similar topics.")
 
 
 class TakenIn(ApiModel):

@@ -269,11 +269,11 @@ async def print_discovered(moot: Moot, session: str) -> None:
     state = (await moot.engine.load_snapshot(parse_session_id(session))).session_state
     taken, words = {seat.platform for seat in state.seats}, SESSION_COMMAND[state.opened.language]
     if models := ", ".join(text for text in discovered.models if text in taken):
-        output.print_note(words.found_keys.format(models=models))
+        output.print_note(words.discovered_keys.format(models=models))
     if servers := ", ".join(text for text in discovered.servers if text in taken):
-        output.print_note(words.found_servers.format(servers=servers))
+        output.print_note(words.discovered_servers.format(servers=servers))
     if discovered.embedded and "embedded" in taken:
-        output.print_note(words.found_embedded)
+        output.print_note(words.discovered_embedded)
 
 
 def build_plan_result(
