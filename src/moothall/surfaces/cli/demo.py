@@ -130,7 +130,7 @@ def choose_demo(language: Language, *, as_json: bool) -> Demo:
 
 
 def ask_first_question(topic: str) -> NoReturn:
-    """Hold a meeting with the models that are found here; where none is, offer a demo or the embedded model."""
+    """Hold a meeting with the models that Moot discovers here; where none is, offer a demo or the embedded model."""
     terminal = TerminalSession()
 
     async def find() -> tuple[tuple[str, ...], list[str]]:

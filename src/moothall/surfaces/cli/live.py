@@ -21,11 +21,11 @@ from moothall.protocols.persona.report import format_line_marks
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moothall.reports.sections import describe_shared
 from moothall.reports.wording import format_limit, format_loss, format_money
-from moothall.surfaces.cli.live_views import BAR, COLORS, MovingView, PlainView, SeatsView, View, render_bar, render_spoken
+from moothall.surfaces.cli.live_views import BAR, COLORS, MovingView, PlainView, SeatsView, render_bar, render_spoken
 from moothall.surfaces.cli.render import render_words
 
 
-def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
+def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> PlainView:
     """How a session is shown here; the view adds entries to the timeline."""
     if not console.is_terminal:
         return PlainView(plugin, timeline, console)
@@ -34,19 +34,20 @@ def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
         from moothall.surfaces.cli.swarm_view import SwarmView
 
         return SwarmView(plugin, timeline, console)
-    return MeetingView(timeline, console) if isinstance(timeline, PersonaTimeline) else SeatsView(plugin, timeline, console)
+    return (MeetingView if isinstance(timeline, PersonaTimeline) else SeatsView)(plugin, timeline, console)
 
 
 class MeetingView(MovingView):
     """A persona meeting: the finished contributions scroll by; below them, the listeners and the words of the speaker."""
 
-    def __init__(self, timeline: PersonaTimeline, console: Console) -> None:
-        self._timeline = timeline
+    _timeline: PersonaTimeline
+
+    def __init__(self, plugin: AnyPlugin, timeline: PersonaTimeline, console: Console) -> None:
         self._status: dict[str, str] = {}
         self._score: dict[str, float] = {}
         self._words = ""
         self._speaker: SeatId | None = None
-        super().__init__(console)
+        super().__init__(plugin, timeline, console)
 
     def _show(self, event: EntryAdded | TextDelta) -> None:
         if isinstance(event, TextDelta):

@@ -26,23 +26,6 @@ BAR = 20
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 
 
-class View(ABC):
-    """Shows events; what moves on it is hidden between `pause` and `resume`, while a person types."""
-
-    @abstractmethod
-    def show(self, event: Event) -> None:
-        """Show what happened."""
-
-    def open_display(self) -> AbstractContextManager[Any]:
-        return nullcontext()
-
-    def pause(self) -> None:
-        return None
-
-    def resume(self) -> None:
-        return None
-
-
 def style_line(line: str) -> Text:
     """A line of a protocol's description, in the colour of what it says."""
     style = "red" if line.startswith("  ✗") else "bold" if line.startswith("──") else "dim" if line.startswith("  ") else ""
@@ -59,13 +42,22 @@ def describe_entry(plugin: AnyPlugin, timeline: Any, entry: Entry) -> list[str]:
     return [*plugin.describe(timeline, entry), *describe_shared(timeline, entry.fact)]
 
 
-class PlainView(View):
-    """One line per happening, for pipes and logs."""
+class PlainView:
+    """Shows events, one line per happening: for pipes and logs."""
 
     def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
         self._plugin = plugin
         self._timeline = timeline
         self._console = console
+
+    def open_display(self) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def pause(self) -> None:
+        """Hide what moves, while a person types."""
+
+    def resume(self) -> None:
+        """Let it move again."""
 
     def show(self, event: Event) -> None:
         if isinstance(event, SeatWaiting) and not event.is_over and self._timeline.seq:
@@ -77,11 +69,11 @@ class PlainView(View):
             self._console.print(Text(line), soft_wrap=True)
 
 
-class MovingView(View):
+class MovingView(PlainView, ABC):
     """A display that moves at the bottom of a terminal while finished lines scroll by above it."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
+        super().__init__(plugin, timeline, console)
         self._live = self._new_live()
         self._held: list[Event] | None = None
         self._held_up: set[SeatId] = set()
@@ -143,11 +135,9 @@ class SeatsView(MovingView):
     """Any protocol: what happened scrolls by; below it, who is being asked for what, and what it cost so far."""
 
     def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
-        self._plugin = plugin
-        self._timeline = timeline
         self._asked: dict[str, str] = {}
         self._words: dict[str, str] = {}
-        super().__init__(console)
+        super().__init__(plugin, timeline, console)
 
     def _show(self, event: EntryAdded | TextDelta) -> None:
         if isinstance(event, TextDelta):

@@ -38,7 +38,7 @@ from moothall.reports.decision import Decision
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.live import build_view
-from moothall.surfaces.cli.live_views import View
+from moothall.surfaces.cli.live_views import PlainView
 from moothall.surfaces.cli.options import HoldOptions
 from moothall.surfaces.cli.output import CommandResult
 from moothall.surfaces.cli.person import PersonScreen, build_terminal_ask, stop_command
@@ -59,7 +59,7 @@ class TerminalSession(PersonScreen):
     ) -> None:
         super().__init__(session)
         self.runs, self.required, self.is_quiet = runs, required, is_quiet
-        self._view: View | None = None
+        self._view: PlainView | None = None
         self._moot: Moot | None = None
         self._timeline: Any = None
         self._received = 0
@@ -162,7 +162,7 @@ class TerminalSession(PersonScreen):
         words = SHARED_REPORT[self._language]
         self._console.print(Text(f"  ■ {words.trying_again.format(seconds=round(delay))}", style="yellow"))
 
-    async def _watch_events(self, moot: Moot, view: View, sealed: SealedEvents | None) -> None:
+    async def _watch_events(self, moot: Moot, view: PlainView, sealed: SealedEvents | None) -> None:
         async for event in moot.watch(self.session):
             for each in (event,) if sealed is None else sealed.release(event):
                 view.show(each)
@@ -236,9 +236,9 @@ def open_and_hold(
                 await terminal.print_earlier(moot, topic)
                 seats = options.get("seats") or ()
                 is_unfilled = any(isinstance(seat, Seat) and not seat.platform for seat in seats)
-                is_found = is_unfilled or (not seats and not isinstance(options.get("panel"), Panel))
+                is_discovered = is_unfilled or (not seats and not isinstance(options.get("panel"), Panel))
                 # Discovered participants took seats for which none was named.
-                if is_found and not options.get("models"):
+                if is_discovered and not options.get("models"):
                     await print_discovered(moot, terminal.session)
             return await terminal.hold(moot, as_json=hold.as_json, wait=hold.wait)
 
