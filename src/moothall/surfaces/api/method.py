@@ -311,7 +311,7 @@ class Method(Generic[P, R]):
         return self.needs == "read"
 
     async def invoke(self, call: Call, params: object) -> dict[str, Any]:
-        """Check, do, and give back the plain result; raises ValidationError or MootError."""
+        """Check, do, and give back the plain result. Raises ValidationError for wrong parameters, MootError if refused."""
         with call.moot.telemetry.tracer.span("moot.call", caller=call.trace, method=self.name, role=call.caller.role):
             try:
                 return encode_json(await self.perform(call, params))

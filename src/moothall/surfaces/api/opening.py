@@ -362,7 +362,7 @@ async def revoke_token(call: Call, token_id: Annotated[str, Field(max_length=100
 
 
 def _parse_url(url: str) -> str:
-    """An address that a link may begin with; raises BadSetting."""
+    """An address that a link may begin with. Raises BadSetting for any other."""
     parts = split_address(url)
     is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.query and not parts.fragment
     if not is_address or not url.isprintable() or any(char in url for char in " \"'<>\\`$"):

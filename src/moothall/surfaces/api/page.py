@@ -46,7 +46,7 @@ class ViewStore:
         self._imports: OrderedDict[SessionId, Json] = OrderedDict()
 
     async def load(self, session: SessionId) -> SessionView:
-        """Return the view of a session as it stands; one read of the ledger. Raises UnknownSession, LedgerDamaged."""
+        """Return the view of a session as it stands; one read of the ledger. Raises UnknownSession when there is none."""
         folded = await self.folded.load(session)
         known = self._views.get(session)
         if known is None or known.seq != folded.seq:
@@ -64,7 +64,7 @@ class ViewStore:
         return known
 
     async def load_at(self, session: SessionId, at: int) -> SessionView:
-        """Return the view of a session as it stood after an entry; raises BadSetting."""
+        """Return the view of a session as it stood after an entry. Raises BadSetting when there is no such entry."""
         past = self._past.get((session, at))
         if past is None:
             folded = await self.folded.load_at(session, at)

@@ -112,7 +112,7 @@ async def show_path() -> CommandResult:
 
 
 def _parse_value(name: str, values: tuple[str, ...]) -> Any:
-    """Return the words as the setting takes them; raises BadSetting."""
+    """Return the words as the setting takes them. Raises BadSetting when there are several where it takes one."""
     kind = None if name == user_settings.HOME else SESSION_OPTIONS[name].kind
     if isinstance(kind, TextsKind):
         return list(values)

@@ -111,7 +111,7 @@ class AgentConnection:
         return edited.replace("\n", "\r\n") if "\r\n" in text else edited
 
     def apply(self, changes: list[FileChange], *, is_secret: bool) -> None:
-        """Keep what was there and write; raises FolderUnwritable."""
+        """Keep what was there and write. Raises FolderUnwritable when a file cannot be written: none is then."""
         stored = self._load_record()
         record = []
         with _translate(self.folder):

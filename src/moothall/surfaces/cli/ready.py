@@ -51,7 +51,7 @@ async def describe_server(url: str) -> tuple[bool, str]:
 
 
 def _probe(url: str, page: str = "readyz") -> str:
-    """Why it is not ready; empty if it is. Raises BadSetting."""
+    """Why it is not ready; empty if it is. Raises BadSetting when the address is not one of the web."""
     if not url.startswith(("http://", "https://")):
         raise BadSetting(f"{url!r} is not an address; expected http://HOST:PORT")
     # Past any proxy of the environment, which cannot reach what listens on this machine.

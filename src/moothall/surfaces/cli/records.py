@@ -162,7 +162,7 @@ async def fork(moot: Moot, session: str, at: str | None, swaps: tuple[str, ...],
 
 
 async def _find_entry_number(moot: Moot, session: str, at: str | None) -> int | None:
-    """Return the number in the ledger: `#4` is an entry of the timeline, `12` one of the ledger. Raises BadSetting."""
+    """Return the number in the ledger: `#4` is an entry of the timeline, `12` one of the ledger; raises BadSetting for others."""
     if at is None:
         return None
     number = at.removeprefix("#")
@@ -266,7 +266,10 @@ async def verify(
 
 
 def _load_heads(home: Path, file: str | None, key: str, *, is_pinned: bool, is_unsigned: bool) -> tuple[RegisteredHead, ...]:
-    """Read the heads to compare with, and check who signed them; raises BadSetting, BadImport or LedgerDamaged."""
+    """Read the heads to compare with, and check who signed them.
+
+    Raises BadSetting when a key lacks, BadImport when the file has no heads, LedgerDamaged when another key signed them.
+    """
     from moothall.app.verification import check_signature, load_trusted, parse_heads, parse_key, pin_key
 
     if is_pinned:

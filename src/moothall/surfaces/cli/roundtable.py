@@ -235,7 +235,7 @@ async def say(call: Call, *, name: str, file: Any, role: str, key: str) -> Comma
 
 
 async def _say(call: Call, name: str, role: str, file: Any, key: str = "") -> SaidOut:
-    """Give a role's speech, or the minutes; raises Blocked."""
+    """Give a role's speech, or the minutes. Raises Blocked when it is another role's turn."""
     text = _read_text(file, "a speech")
     if not text.strip():
         raise BadSetting(f"{file.name}: empty; a speech was expected")

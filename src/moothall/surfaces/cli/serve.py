@@ -147,7 +147,7 @@ def _open_browser(link: str) -> bool:
 
 
 async def _prepare_login(is_local: bool, host: str) -> str:
-    """A ticket of an owner for the first browser, after a check that anyone may come in at all; raises NotAllowed."""
+    """A ticket of an owner for the first browser, after a check that anyone may come in; raises NotAllowed if nobody may."""
     async with Moot() as moot:
         now = datetime.now(UTC)
         live = [token for token in await moot.access.tokens() if token.revoked_at is None and token.expires > now]

@@ -103,7 +103,7 @@ async def setup(what: str) -> CommandResult:
 
 
 def _install_completion(shell: str) -> CommandResult:
-    """Add the line that completes to the start file of a shell, once; raises BadSetting or FolderUnwritable."""
+    """Add the line that completes to the start file of a shell. Raises BadSetting for an unknown shell, else FolderUnwritable."""
     if shell not in START_FILES:
         raise BadSetting(f"SHELL = {shell!r}: expected one of {', '.join(START_FILES)}")
     # Who types `moothall` may have a `moot` of another package.
