@@ -24,6 +24,7 @@ from moothall.domain.facts import Language
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import BENCH, BenchText
 from moothall.locale.texts import list_languages
+from moothall.reports.blocks import Report
 from moothall.reports.page import render_page
 from moothall.reports.plain_text import render_markdown
 from moothall.reports.trials import build_bench_report, describe_recommendation
@@ -80,11 +81,7 @@ def bench(
     async def work() -> None:
         if len(set(models)) < len(models) or len(set(ways)) < len(ways) or VOTE in ways:
             raise BadSetting(f"each --model and --way is given once, and {VOTE!r} is always tried")
-        if is_reviewed:
-            async with Moot() as moot:
-                questions = await list_reviewed_questions(await moot.recall())
-        else:
-            questions = load_questions(file)
+        questions = await _load_reviewed() if is_reviewed else load_questions(file)
         seats = votes or max(3, len(models))
         if seats < len(models):
             raise BadSetting(f"--votes {seats}: fewer seats than the {len(models)} models")
@@ -92,23 +89,23 @@ def bench(
         async with open_ledger(str(store) if store.exists() or not dry_run else "memory:") as opened, Moot(ledger=opened) as moot:
             progress = BenchProgress(line=words.progress, say=output.print_note, is_judged=judge is not None)
             judging = None if judge is None else BenchJudge(moot, plan, judge, language, progress)
-            expected = await _describe_expected(moot, plan, questions, judging, words)
+            (output.print_line if dry_run else output.print_note)(await _describe_expected(moot, plan, questions, judging, words))
             if dry_run:
-                output.print_line(expected)
                 return
-            output.print_note(expected)
             result = await BenchRun(moot, plan, progress).run(questions)
             judged = None if judging is None else await judging.judge(questions, result)
-        report = build_bench_report(file.name, result.ways, models, result.unasked, language, judge=judged)
         if as_json:
             output.print_json(_build_json(result, models, words) | ({} if judged is None else {"judge": judged}))
-        elif form == "terminal":
-            show_report(output.build_console(), report)
         else:
-            output.print_line((render_page(report) if form == "html" else render_markdown(report)).rstrip("\n"))
+            _print_report(build_bench_report(file.name, result.ways, models, result.unasked, language, judge=judged), form)
         output.print_note(words.recorded.format(file=store))
 
     output.run(work, as_json=as_json, stopped=lambda: f"\n{words.stopped}")
+
+
+async def _load_reviewed() -> list[BenchQuestion]:
+    async with Moot() as moot:
+        return await list_reviewed_questions(await moot.recall())
 
 
 def _build_json(result: BenchResult, models: tuple[str, ...], words: BenchText) -> dict[str, object]:
@@ -116,6 +113,13 @@ def _build_json(result: BenchResult, models: tuple[str, ...], words: BenchText) 
     advice = recommend(result.ways, models)
     said = describe_recommendation(advice, figures, words)
     return {"recommendation": advice, "said": said, "ways": figures, "unasked": result.unasked}
+
+
+def _print_report(report: Report, form: str) -> None:
+    if form == "terminal":
+        show_report(output.build_console(), report)
+    else:
+        output.print_line((render_page(report) if form == "html" else render_markdown(report)).rstrip("\n"))
 
 
 async def _describe_expected(

@@ -175,11 +175,7 @@ async def _create_token(
     )
     if is_code:
         return await _create_code(moot, issued.id, url, session, named or seat, lasts=lasts)
-    prompt = ""
-    if session is not None and seat is not None:
-        from moothall.surfaces.api.views import build_seat_prompt
-
-        prompt = build_seat_prompt(await moot.engine.load_snapshot(parse_session_id(session)), seat)
+    prompt = await _build_prompt(moot, session, seat) if session is not None and seat is not None else ""
     link, is_serving, serving = "", None, ""
     if url:
         ticket = (await moot.access.issue_ticket(issued.id, agents.INVITE_TICKET)).secret
@@ -236,6 +232,12 @@ async def _choose_role(moot: Moot, session: str | None, seat: str | None, named:
     elif seat is not None:
         raise BadSetting("a seat belongs to a session: moot invite SESSION --seat NAME")
     return chosen[0]
+
+
+async def _build_prompt(moot: Moot, session: str, seat: str) -> str:
+    from moothall.surfaces.api.views import build_seat_prompt
+
+    return build_seat_prompt(await moot.engine.load_snapshot(parse_session_id(session)), seat)
 
 
 def _list_tokens(tokens: list[Token]) -> Iterator[str]:

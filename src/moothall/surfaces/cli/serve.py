@@ -101,12 +101,15 @@ def serve(
     where = f"{scheme}://{address}" if unix is None else address
     out.print_line(f"Moot serves on {where}  ·  /rpc  /mcp  /v1  /events/SESSION  /readyz  /metrics  ·  Ctrl-C stops")
     if unix is None:
-        link = build_login_link(f"{scheme}://{_name_for_browser(address)}", ticket)
-        out.print_line(f"Open in a browser: {link}")
-        if opens and not _open_browser(link):
-            out.print_note("no browser could be opened here; open the link above yourself")
+        _show_login(build_login_link(f"{scheme}://{_name_for_browser(address)}", ticket), opens=opens)
     app = build_app(Moot(telemetry=telemetry), is_local=is_local, settings=settings)
     _run_server(app, listening, settings, traces, log_level=log_level, **tls)
+
+
+def _show_login(link: str, *, opens: bool) -> None:
+    out.print_line(f"Open in a browser: {link}")
+    if opens and not _open_browser(link):
+        out.print_note("no browser could be opened here; open the link above yourself")
 
 
 def _run_server(app: Any, listening: socket.socket, settings: "ServerSettings", traces: ExitStack, **given: Any) -> None:
