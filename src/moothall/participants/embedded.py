@@ -147,12 +147,18 @@ class EmbeddedParticipant:
         """Generate on a thread; cancelling the task stops the generation."""
         loop = asyncio.get_running_loop()
         stopped = Event()
+
+        def forward(text: str) -> None:
+            # Called on the model's thread; the loop may be closed already when a cancelled generation ends.
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(on_text, text)
+
         work = partial(
             self._model.complete,
             messages,
             max_tokens=max_tokens,
             sampling=sampling,
-            on_text=lambda text: _forward_text(loop, on_text, text),
+            on_text=forward,
             is_cancelled=stopped.is_set,
         )
         try:
@@ -250,12 +256,6 @@ def _list_required(shape: Schema) -> list[Schema]:
 
 def _discard_text(text: str) -> None:
     """Ignore text that no watcher should see while it is produced."""
-
-
-def _forward_text(loop: asyncio.AbstractEventLoop, on_text: OnText, text: str) -> None:
-    # Called on the model's thread; the loop may be closed already when a cancelled generation ends.
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(on_text, text)
 
 
 def _build_usage(done: Completion) -> Usage:

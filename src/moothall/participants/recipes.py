@@ -42,8 +42,8 @@ PASSED: Final = frozenset(
 class Recipe:
     """How an agent is run.
 
-    `texts`, `sessions`, `models` and `faults` are paths into its output, in the order in which they are tried; a fault that is
-    found means that there is no answer. `models` say which model answered: as a text, or as the keys of a table. `model` are the
+    `texts`, `sessions`, `models` and `faults` are paths into its output, in the order in which they are tried; a fault that
+    is there: no answer. `models` say which model answered: as a text, or as the keys of a table. `model` are the
     arguments that choose a model; `passes` are prefixes of the variables that it may see; `files` are texts that it needs as
     files: `{file:NAME}` among its arguments stands for the path of one.
     """

@@ -134,7 +134,9 @@ async def _stream(request: Request, shape: "CompletionShape | ResponseShape", pi
                 case Reasoning(text=text):
                     events = shape.tell(text)
                 case ChatAnswer(text=text):
-                    events = shape.finish(piece, _split_paragraphs(text))
+                    # In pieces that make the whole again: a client shows each as it comes.
+                    *firsts, last = text.split("\n\n")
+                    events = shape.finish(piece, [*(f"{each}\n\n" for each in firsts), last])
             for event in events:
                 yield event
     except MootError as error:
@@ -350,12 +352,6 @@ def _build_usage(answer: ChatAnswer) -> dict[str, int]:
 
 async def _say_aside(text: str) -> ChatPieces:
     yield ChatAnswer(text, Spent())
-
-
-def _split_paragraphs(text: str) -> list[str]:
-    """The text in pieces that make the whole again: a client shows each as it comes."""
-    parts = text.split("\n\n")
-    return [f"{part}\n\n" for part in parts[:-1]] + parts[-1:]
 
 
 def _read_patience(headers: Mapping[str, str]) -> float:

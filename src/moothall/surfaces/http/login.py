@@ -92,14 +92,13 @@ class Login:
         except WorldError as error:
             return JSONResponse({"error": f"{error}; try again"}, 503, {"Retry-After": "2"})
         if isinstance(login, AccessDenied):
-            return await self._refuse(address, login, has_room=has_room and (is_code or self._refusals.take(address)))
+            has_room = has_room and (is_code or self._refusals.take(address))
+            if not await self._brake.hold(address, login, has_room=has_room):
+                message = "too many refused logins from your address; wait a moment"
+                return JSONResponse({"error": message}, 429, {"Retry-After": "5"})
+            return JSONResponse({"error": _DENIED[login.reason]}, 401)
         assert isinstance(token, Token)
         return token, login
-
-    async def _refuse(self, address: str, denied: AccessDenied, *, has_room: bool) -> Response:
-        if not await self._brake.hold(address, denied, has_room=has_room):
-            return JSONResponse({"error": "too many refused logins from your address; wait a moment"}, 429, {"Retry-After": "5"})
-        return JSONResponse({"error": _DENIED[denied.reason]}, 401)
 
     async def log_out(self, request: Request) -> Response:
         await self._access().log_out(find_cookie(request))

@@ -213,7 +213,10 @@ def render_entry(key: str, client: AgentClient, door: Door) -> str:
     if client.form == "toml":
         return set_toml_table("", (*client.place, NAME), entry).strip()
     if client.form == "yaml":
-        return (_render_yaml_map(client.place[0], entry) if client.place else render_yaml(entry)).strip()
+        if not client.place:
+            return render_yaml(entry).strip()
+        lines = (f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
+        return "\n".join([f"{client.place[0]}:", f"  {NAME}:", *lines])
     value: Any = {NAME: entry}
     for name in reversed(client.place):
         value = {name: value}
@@ -225,11 +228,6 @@ def render_yaml(entry: dict[str, Any]) -> str:
     first, *rest = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
     lines = [f"  - {first}", *(f"    {line}" for line in rest)]
     return "\n".join(["name: Moot", "version: 0.0.1", "schema: v1", "mcpServers:", *lines]) + "\n"
-
-
-def _render_yaml_map(place: str, entry: dict[str, Any]) -> str:
-    lines = (f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
-    return "\n".join([f"{place}:", f"  {NAME}:", *lines])
 
 
 def _render_claude_command(door: Door) -> str:
