@@ -15,6 +15,7 @@ from moothall import CallerError, Moot, Options, Seat
 from moothall.app.moot import run_blocking
 from moothall.app.resources import GivenResources
 from moothall.domain.ids import SeatId
+from moothall.locale.texts import list_languages
 from moothall.plugins import Answer, Brief, NoAnswer, OnText, ParticipantKind
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -148,7 +149,7 @@ def test_a_program_gives_participants_names_of_its_own() -> None:
         ({"seats": {"ada": "human:bob"}}, "unknown platform 'human:bob'"),
         ({"seats": {"ada": "python:os"}}, "Python function 'os', which this process does not have"),
         ({"seats": "ada=embedded"}, "seats = 'ada=embedded' is not a dict of names and platforms"),
-        ({"seats": {"ada": ada}, "language": "fr"}, "language = 'fr' is not one of: de, en, zh"),
+        ({"seats": {"ada": ada}, "language": "xx"}, f"language = 'xx' is not one of: {', '.join(list_languages())}"),
         ({"seats": {"ada": ada}, "seed": "7"}, "seed = '7' is not a whole number"),
         ({"seats": {"ada": ada}, "settings": ["blind"]}, "settings = ['blind'] is not a dict of the protocol's settings"),
         ({"seats": {"ada": ada}, "consult": 3}, "consult = 3 is not True or False"),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,7 @@ from moothall.domain.budget import Usage
 from moothall.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.topic import Topic
+from moothall.locale.catalogues import COUNCIL_FIELDS
 from moothall.protocols.council.facts import AdviceResponse, ConsensusSettings, Contributed, Contribution, CouncilSettings
 from moothall.protocols.council.plugin import DEBATE
 from moothall.protocols.council.timeline import CouncilTimeline
@@ -36,6 +37,22 @@ from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)
+
+
+SHOWN_OTHERWISE = {
+    "type",
+    "text",
+    "confidence",
+    "refers_to",
+    "answers",
+    "accepts",
+    "position",
+    "moved_by",
+    "taken",
+    "ballot",
+    "due",
+}
+"""The fields of a contribution that reports and prompts show as marks, with the condition, or in tables."""
 
 
 def render_minutes(timeline: CouncilTimeline) -> str:
@@ -150,6 +167,10 @@ def _upto(held: DeliberationRun, entries: int) -> CouncilTimeline:
     for entry in held.entries[:entries]:
         timeline.add(entry)
     return timeline
+
+
+def test_every_field_of_a_contribution_is_shown() -> None:
+    assert {field.name for field in fields(Contribution)} == SHOWN_OTHERWISE | COUNCIL_FIELDS["en"].labels.keys()
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -1,4 +1,9 @@
 // Written by checks/page_build.py from the table of operations.
+export interface AdviceResponse {
+  entry: number;
+  how: "adopted" | "partly" | "declined";
+  why: string;
+}
 export interface Amplification {
   protocol: string;
   cases: number;
@@ -45,12 +50,12 @@ export interface Candidate {
   choice: string;
   text: string;
 }
-export interface CandidateVoteIn {
+export interface CandidateVote {
   candidate: number;
   position: "support" | "conditional_support" | "oppose" | "abstain";
   condition: string;
-  due: string;
   confidence?: number | null;
+  due: string;
 }
 export interface CategoryConfidence {
   category: string;
@@ -99,11 +104,11 @@ export interface Contribution {
   evidence: string[];
   answers: number[];
   accepts: number[];
-  position?: string | null;
+  position?: "support" | "conditional_support" | "oppose" | "abstain" | null;
   condition: string;
   movedBy?: number | null;
-  taken: TakenIn[];
-  ballot: CandidateVoteIn[];
+  taken: AdviceResponse[];
+  ballot: CandidateVote[];
   due: string;
   isCut: boolean;
   round: number;
@@ -487,11 +492,6 @@ export interface SourceTrust {
 }
 export interface Sources {
   sources: SourceTrust[];
-}
-export interface TakenIn {
-  entry: number;
-  how: "adopted" | "partly" | "declined";
-  why: string;
 }
 export interface Tally {
   candidate: number;

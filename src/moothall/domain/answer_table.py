@@ -101,6 +101,10 @@ class AnswerTable(AnswerForm, Generic[Asked]):
         """Return these fields in this order: a person may be asked in another one than that of the JSON."""
         return [next(field for field in self.fields if field.name == name) for name in names]
 
+    def put_first(self, *names: str) -> list[AnswerField[Asked]]:
+        """Return all fields, these first and in this order."""
+        return [*self.pick_fields(*names), *(field for field in self.fields if field.name not in names)]
+
     def find_fills(self, asked: Asked) -> Mapping[str, object]:
         """Return what code puts into fields that an answer leaves out."""
         return {field.name: field.fill(asked) for field in self.fields if field.fill is not None}

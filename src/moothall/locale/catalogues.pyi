@@ -263,7 +263,14 @@ class ContextFilesText(Texts):
 
 CONTEXT_FILES: Catalogue[ContextFilesText]
 
-class CouncilPersonText(Texts):
+class CouncilFieldsText(TermsText):
+    labels: Mapping[str, str]
+    hints: Mapping[str, str]
+    questions: Mapping[str, str]
+
+COUNCIL_FIELDS: Catalogue[CouncilFieldsText]
+
+class CouncilPersonText(CouncilFieldsText):
     blind: str
     propose: str
     synthesize: str
@@ -280,7 +287,6 @@ class CouncilPersonText(Texts):
     vote_on: str
     vote: str
     vote_for: str
-    any_condition: str
     motion: str
     sides: Mapping[str, str]
     outcomes: Mapping[str, str]
@@ -288,7 +294,7 @@ class CouncilPersonText(Texts):
 
 COUNCIL_PERSON: Catalogue[CouncilPersonText]
 
-class CouncilPromptText(TermsText):
+class CouncilPromptText(CouncilFieldsText):
     system: str
     question: str
     options: str
@@ -320,14 +326,10 @@ class CouncilPromptText(TermsText):
     minority: str
     about: str
     confidence: str
-    choice: str
-    evidence: str
-    condition: str
     condition_not_stated: str
     answers: str
     accepts: str
     shortened: str
-    hints: Mapping[str, str]
 
 COUNCIL_PROMPT: Catalogue[CouncilPromptText]
 
@@ -400,9 +402,6 @@ class CouncilReportText(SharedReportText):
     answers: str
     accepts: str
     moved_by: str
-    choice: str
-    condition: str
-    evidence: str
     replaced: str
     vote_counts: str
     cast_early: str

@@ -269,7 +269,7 @@ def _ask_option(asked: CouncilAsk) -> list[PersonStep]:
     after = (person_steps.CHOICE, tuple(asked.options))
     return [
         step,
-        PersonStep(name=CONDITION, text=asked.text.any_condition, only_after=after),
+        PersonStep(name=CONDITION, text=asked.text.questions[CONDITION], only_after=after),
         PersonStep(name=WHY, text=words.why, is_long=True),
         person_steps.ask_confidence(asked.language, only_after=after),
     ]

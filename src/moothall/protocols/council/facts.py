@@ -104,6 +104,7 @@ class CandidateVote:
     """A position on one candidate of a ballot. A conditional one names what must hold, and by when if that is stated."""
 
     candidate: LineRef
+    """The number of the candidate's line."""
     position: VotePosition
     condition: Line = ""
     confidence: Score | None = None
@@ -115,34 +116,41 @@ class AdviceResponse:
     """How the owner took one piece of advice."""
 
     entry: LineRef
+    """The number of the line that holds the advice."""
     how: AdviceOutcome
     why: Line = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution:
-    """What a seat says. Which fields count depends on `type`.
-
-    `choice` is its answer in a word or two, for what can be compared. `refers_to` is the line that it is about; `answers` and
-    `accepts` name challenges that it meets or gives way to. A vote has a `position`, and names the line that moved it, if any
-    did. With several candidates its `ballot` has a position on each; a bare `position` is about the line that it refers to, or
-    about the only candidate. `due` is by when its condition must hold. `taken` is the owner's, one for each piece of advice.
-    """
+    """What a seat says. Which fields count depends on `type`. What stands below a field is what callers read of it."""
 
     type: ContributionType
     text: Text = ""
+    """Your text; optional for a vote."""
     confidence: Score | None = None
+    """The probability that you are right; scored against the later outcome."""
     choice: Short = ""
+    """propose, synthesize: your answer in one to five words."""
     refers_to: LineRef | None = None
+    """The number of the line that this is about."""
     evidence: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(2_000)], ...], MaxLen(50)] = ()
     answers: LineRefs = ()
+    """Challenges that this answers."""
     accepts: LineRefs = ()
+    """Challenges that this accepts."""
     position: VotePosition | None = None
+    """vote: where you stand."""
     condition: Line = ""
+    """vote: what a conditional_support depends on."""
     moved_by: LineRef | None = None
+    """vote: the line that changed your mind, if any did."""
     taken: Annotated[tuple[AdviceResponse, ...], MaxLen(200)] = ()
+    """The owner's decision: how each advice was taken."""
     ballot: Annotated[tuple[CandidateVote, ...], MaxLen(64)] = ()
+    """vote: a position on each candidate, where there are several."""
     due: Short = ""
+    """vote: by when the condition must hold."""
 
 
 @add_kind(SHARED_KINDS, "council.contributed")

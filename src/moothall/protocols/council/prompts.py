@@ -24,7 +24,7 @@ from moothall.locale.catalogues import COUNCIL_PROMPT, COUNCIL_REPORT, PERSON_ST
 from moothall.protocols.council.answer_table import ABSTAIN, FORMS, MAX_NEWS, CouncilAsk, Row, build_answer_schema, find_fills
 from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
 from moothall.protocols.council.motions import find_blind_positions, list_challenges
-from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_own_challenges
+from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_details, list_own_challenges
 from moothall.protocols.council.validation import ContributionValidator, list_advice, normalize_contribution
 from moothall.reports import person_steps
 
@@ -100,13 +100,10 @@ def format_line(words: CouncilPromptText, line: CouncilLine, room: int = MAX_TAB
         marks += [f"{name} {' '.join(f'#{line}' for line in lines[:MAX_REFERENCES])}{more}"] if lines else []
     if said.confidence is not None:
         marks.append(f"{words.confidence} {said.confidence:.2f}")
-    parts = [said.text]
-    parts += [f"{words.choice}: {said.choice}"] if said.choice else []
-    parts += [f"{words.condition}: {said.condition}"] if said.condition else []
+    parts = [said.text, *(f"{label}: {one_line(text)}" for label, text in list_details(said, words.labels))]
     for vote in said.ballot:
-        condition = f"; {words.condition}: {one_line(vote.condition)}" if vote.condition else ""
+        condition = f"; {words.labels['condition']}: {one_line(vote.condition)}" if vote.condition else ""
         parts.append(f"#{vote.candidate}: {words.verdicts[vote.position]}{condition}")
-    parts += [f"{words.evidence}: {one_line(each)}" for each in said.evidence]
     text = "\n".join(part for part in parts if part)
     # Quoted before it is cut: the cut text still has a fence on each line.
     quoted = quote_lines(text)
@@ -168,7 +165,7 @@ def _format_minority(state: Council, seat: Seat, words: CouncilPromptText) -> li
     last = {line.seat: line for line in spoken if line.seat in few}
     lines = []
     for name, line in list(last.items())[:MAX_REFERENCES]:
-        said = f"{extract_first_sentence(line.said.text)}\n{words.choice}: {blind[name].said.choice}"
+        said = f"{extract_first_sentence(line.said.text)}\n{words.labels['choice']}: {blind[name].said.choice}"
         lines.append(f"[#{line.id} {name}]\n{quote_lines(said)}")
     return ["", words.minority, *lines] if lines else []
 
@@ -243,18 +240,18 @@ def build_person_ask(asked: CouncilAsk) -> PersonAsk:
     match asked.phase:
         case "propose":
             intro = text.blind if asked.state.is_sealed else ""
-            return ask_person(FORMS["propose"].pick_fields(*resolution), asked, intro=intro, news=news)
+            return ask_person(FORMS["propose"].put_first(*resolution), asked, intro=intro, news=news)
         case "synthesize":
-            intro, rows = text.synthesize if has_options else "", FORMS["synthesize"].pick_fields(*resolution)
+            intro, rows = text.synthesize if has_options else "", FORMS["synthesize"].put_first(*resolution)
             return ask_person(rows, asked, intro=intro, news=news, commands=pass_command)
         case "argue":
-            rows = FORMS["argue"].pick_fields("type", "refers_to", "text")
+            rows = FORMS["argue"].put_first("type", "refers_to", "text")
             return ask_person(rows, asked, news=news, commands=pass_command)
         case "answer":
             about = "\n".join([text.challenged, *_quote(asked, list_own_challenges(asked.state, asked.ask.seat))])
             return ask_person(FORMS["answer"].fields, asked, about=about, news=news, commands=pass_command)
         case "decide":
-            intro, rows = text.decide if has_options else "", FORMS["decide"].pick_fields(*resolution, "taken")
+            intro, rows = text.decide if has_options else "", FORMS["decide"].put_first(*resolution)
             return ask_person(rows, asked, intro=intro, news=news)
         case _:
             rows = [row for row in FORMS["vote"].fields if row.name != "choice"]

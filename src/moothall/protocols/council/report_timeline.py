@@ -8,9 +8,9 @@ from typing import Final
 
 from moothall.domain.facts import Entry, SeatLost
 from moothall.domain.grouping import group_pairs
-from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
+from moothall.locale.catalogues import COUNCIL_FIELDS, COUNCIL_REPORT, CouncilReportText
 from moothall.protocols.council.facts import DeliberationClosed, Phase, PhaseBegun
-from moothall.protocols.council.state import CouncilLine
+from moothall.protocols.council.state import CouncilLine, list_details
 from moothall.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine
 from moothall.reports.blocks import Block, Fields, Heading, Line, Mark, References, Span, Tone, build_fields, build_section
 from moothall.reports.sections import build_line_card
@@ -59,8 +59,8 @@ def format_phase(phase: str, number: int, words: CouncilReportText) -> str:
 
 def build_line_details(line: CouncilLine, words: CouncilReportText) -> Fields:
     said = line.said
-    fields = [(words.choice, said.choice), (words.condition, _join_condition(said.condition, said.due))]
-    fields += [(words.evidence, each) for each in said.evidence]
+    labels = {name: label.capitalize() for name, label in COUNCIL_FIELDS[words.language].labels.items()}
+    fields = [*list_details(replace(said, condition=_join_condition(said.condition, said.due)), labels)]
     for vote in said.ballot:
         text = " – ".join(part for part in (words.verdicts[vote.position], _join_condition(vote.condition, vote.due)) if part)
         fields.append((f"#{vote.candidate}", text))

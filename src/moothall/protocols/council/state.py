@@ -1,6 +1,6 @@
 """The state of a deliberation: its phase, who has had a turn, and the lines so far."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
@@ -181,6 +181,13 @@ def _list_unanswered(state: Council) -> Sequence[tuple[CouncilLine, SeatId]]:
     answered = {number for line in state.lines for number in (*line.said.answers, *line.said.accepts)}
     about = [(line, state.line(line.said.refers_to) or alone) for line in raised if line.id not in answered]
     return [(line, target.seat) for line, target in about if target is not None and target.seat not in {line.seat, USER}]
+
+
+def list_details(said: Contribution, labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what stands beside the text: the fields that have labels, in the order of these, each item of a list by itself."""
+    for name, label in labels.items():
+        value = getattr(said, name)
+        yield from ((label, each) for each in (value if isinstance(value, tuple) else (value,)) if each)
 
 
 def has_voted(state: Council, seat: SeatId) -> bool:

@@ -1,15 +1,21 @@
 """Types of fields, and parameters, that many calls have."""
 
-from typing import Annotated, Any, Final
+from collections.abc import Callable
+from dataclasses import MISSING, is_dataclass
+from dataclasses import fields as list_fields
+from types import GenericAlias, UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
-from pydantic import AfterValidator, AliasChoices, Field
+from pydantic import AfterValidator, AliasChoices, Field, create_model
 from pydantic.alias_generators import to_snake
 
 from moothall.domain.ids import MAX_SEAT_LENGTH, SessionId, parse_session_id
 from moothall.domain.limits import Share, explain_violation
 from moothall.domain.roster import MAILBOX, MAX_FAMILY_LENGTH
 from moothall.memory.facts import Line, Name
-from moothall.surfaces.api.method import ApiModel
+from moothall.surfaces.api.method import ApiModel, build_output_schema
+
+M = TypeVar("M", bound=ApiModel)
 
 PAGE: Final = 200
 MAX_ENTRIES: Final = 10**12
@@ -113,3 +119,38 @@ class ParticipantIn(ApiModel):
     instructions: Annotated[str, Field(max_length=8_000)] = ""
     weight: Annotated[float, Field(gt=0, le=1e6)] = 1.0
     family: FamilyRef = ""
+
+
+def take_fields(shape: type, *, has_limits: bool = True, **more: Any) -> Callable[[type[M]], type[M]]:
+    """Add the fields of a dataclass of the domain to a model, behind the model's own.
+
+    A call takes them with their limits and with what is written below each of them; a result has neither. `more` says of a field
+    what only the wire knows.
+    """
+    fields: dict[str, Any] = {}
+    for each in list_fields(shape):
+        kind = _convert(each.type, has_limits)
+        default = ... if each.default is MISSING else [] if each.default == () else each.default
+        fields[each.name] = (Annotated[kind, more[each.name]] if each.name in more else kind, default)
+
+    def describe(schema: dict[str, Any]) -> None:
+        for name, field in build_output_schema(shape)["properties"].items() if has_limits else ():
+            schema["properties"][name] |= {key: text for key, text in field.items() if key == "description"}
+
+    given: Any = {"__cls_kwargs__": {"json_schema_extra": describe}, **fields}
+    return lambda model: create_model(model.__name__, __base__=model, __module__=model.__module__, **given)
+
+
+def _convert(kind: Any, has_limits: bool) -> Any:
+    """A type of the domain as the wire has it: lists for tuples, models for dataclasses."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        inner = _convert(arguments[0], has_limits)
+        return Annotated[inner, *arguments[1:]] if has_limits else inner
+    if origin in {Union, UnionType}:
+        return Union[tuple(_convert(each, has_limits) for each in arguments)]  # noqa: UP007 - made of a list
+    if origin is tuple:
+        return GenericAlias(list, (_convert(arguments[0], has_limits),))
+    if isinstance(kind, type) and is_dataclass(kind):
+        return take_fields(kind, has_limits=has_limits)(type(kind.__name__, (ApiModel,), {}))
+    return kind

@@ -8,10 +8,9 @@ from moothall.codec.settings import KnownLanguage
 from moothall.domain.roster import MAX_SEATS
 from moothall.domain.topic import MAX_LABELS, MAX_TOPIC_LENGTH, Stakes
 from moothall.memory.remembered_decision import RememberedObligation
-from moothall.protocols.council.facts import AdviceOutcome, Chooser, ContributionType, Debate, Panel, PanelOrder
+from moothall.protocols.council.facts import Chooser, Contribution, Debate, Panel, PanelOrder
 from moothall.reports.decision import Movement
 from moothall.scoring.depth import DepthTaken
-from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
 from moothall.scoring.strength import ConfidenceBasis, Strength
@@ -88,71 +87,27 @@ class OpenedOut(StandingOut):
     earlier_decisions: list[DecisionHitOut] = Field(default=[], description="Earlier decisions on similar topics.")
 
 
-class TakenIn(ApiModel):
-    entry: Annotated[int, Field(ge=1, description="The number of the line that holds the advice.")]
-    how: AdviceOutcome
-    why: Annotated[str, Field(max_length=2_000)] = ""
-
-
-class CandidateVoteIn(ApiModel):
-    candidate: Annotated[int, Field(ge=1, description="The number of the candidate's line.")]
-    position: VotePosition
-    condition: Annotated[str, Field(max_length=2_000)] = ""
-    due: fields.Short = ""
-    confidence: fields.Score | None = None
-
-
-class ContributeParams(ApiModel):
+@fields.take_fields(Contribution, text=Field(validation_alias=AliasChoices("text", "content"), serialization_alias="text"))
+class _Said(ApiModel):
     deliberation_id: fields.DeliberationRef
     participant: fields.ParticipantRef = None
-    type: ContributionType
-    text: Annotated[
-        str,
-        Field(
-            max_length=20_000,
-            validation_alias=AliasChoices("text", "content"),
-            serialization_alias="text",
-            description="Your text; optional for a vote.",
-        ),
-    ] = ""
-    confidence: Annotated[
-        fields.Score | None, Field(description="The probability that you are right; scored against the later outcome.")
-    ] = None
-    choice: Annotated[fields.Short, Field(description="propose, synthesize: your answer in one to five words.")] = ""
-    refers_to: Annotated[int | None, Field(ge=1, description="The number of the line that this is about.")] = None
-    evidence: Annotated[list[Annotated[str, Field(min_length=1, max_length=2_000)]], Field(max_length=50)] = []
-    answers: Annotated[list[int], Field(max_length=200, description="Challenges that this answers.")] = []
-    accepts: Annotated[list[int], Field(max_length=200, description="Challenges that this accepts.")] = []
-    position: Annotated[VotePosition | None, Field(description="vote: where you stand.")] = None
-    condition: Annotated[str, Field(max_length=2_000, description="vote: what a conditional_support depends on.")] = ""
-    moved_by: Annotated[int | None, Field(ge=1, description="vote: the line that changed your mind, if any did.")] = None
-    taken: Annotated[list[TakenIn], Field(max_length=200, description="The owner's decision: how each advice was taken.")] = []
-    ballot: Annotated[
-        list[CandidateVoteIn], Field(max_length=64, description="vote: a position on each candidate, where there are several.")
-    ] = []
-    due: Annotated[fields.Short, Field(description="vote: by when the condition must hold.")] = ""
+
+
+class ContributeParams(_Said):
     idempotency_key: fields.IdempotencyKey = ""
 
 
-class ContributionOut(ApiModel):
+@fields.take_fields(Contribution, has_limits=False)
+class _Heard(ApiModel):
     id: int = Field(description="The line's number, for refersTo.")
     entry: int = Field(description="Its entry in the ledger.")
     at: str
     participant: str
+
+
+class ContributionOut(_Heard):
     type: str
     text: str
-    confidence: float | None = None
-    choice: str = ""
-    refers_to: int | None = None
-    evidence: list[str] = []
-    answers: list[int] = []
-    accepts: list[int] = []
-    position: str | None = None
-    condition: str = ""
-    moved_by: int | None = None
-    taken: list[TakenIn] = []
-    ballot: list[CandidateVoteIn] = []
-    due: str = ""
     is_cut: bool = Field(default=False, description="Shortened to keep the answer small; getDeliberation has all of it.")
     round: int
     phase: str

@@ -1,5 +1,6 @@
 """A deliberation as it crosses the wire: where it stands, what was said, what came of it."""
 
+import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -17,7 +18,7 @@ from moothall.engine.snapshot import Snapshot
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.memory.tokens import Token
 from moothall.protocols.council.ballots import find_candidate_ids
-from moothall.protocols.council.facts import CandidateTally, DeliberationClosed
+from moothall.protocols.council.facts import CandidateTally, Contribution, DeliberationClosed, Line
 from moothall.protocols.council.report import build_warning
 from moothall.protocols.council.resolution import tally_candidates
 from moothall.protocols.council.state import CouncilLine
@@ -209,16 +210,17 @@ def build_sized_page(
 
 def _cut_contribution(line: shapes.ContributionOut, room: int) -> shapes.ContributionOut:
     """Shorten a line: its text to a part of the room, and what comes beside it to almost nothing."""
-    few = slice(0, MAX_SHORTENED)
+    said, few = dict(line), slice(0, MAX_SHORTENED)
+    lines = {each.name: cut_text(said[each.name], room // 8) for each in dataclasses.fields(Contribution) if each.type is Line}
     return line.model_copy(
         update={
-            "text": cut_text(line.text, room // 2),
-            "condition": cut_text(line.condition, room // 8),
-            "evidence": [cut_text(each, room // 32) for each in line.evidence[few]],
-            "answers": line.answers[few],
-            "accepts": line.accepts[few],
-            "taken": [shapes.TakenIn(entry=each.entry, how=each.how) for each in line.taken[few]],
-            "ballot": [each.model_copy(update={"condition": ""}) for each in line.ballot],
+            **lines,
+            "text": cut_text(said["text"], room // 2),
+            "evidence": [cut_text(each, room // 32) for each in said["evidence"][few]],
+            "answers": said["answers"][few],
+            "accepts": said["accepts"][few],
+            "taken": [each.model_copy(update={"why": ""}) for each in said["taken"][few]],
+            "ballot": [each.model_copy(update={"condition": ""}) for each in said["ballot"]],
             "is_cut": True,
         }
     )
@@ -236,7 +238,7 @@ def build_trace_lines(timeline: SessionTimeline) -> tuple[list[shapes.Contributi
         if page and (size > MAX_PAGE_LENGTH or len(page) == PAGE):
             return page, True
         page.append(
-            shapes.ContributionOut(
+            shapes.ContributionOut.collect(
                 id=line.id,
                 entry=line.seq,
                 at=line.timestamp,
