@@ -68,7 +68,9 @@ def build_words() -> str:
     words = {}
     for language in list_languages():
         texts, titles = read_catalogue(language, "page"), read_catalogue(language, "opening").get("titles", {})
-        named = {**read_catalogue(language, "terms"), "protocols": titles}
+        named: dict[str, Any] = {**read_catalogue(language, "terms"), "protocols": titles}
+        # What has no word of its own as a kind of agreement has that of the kind of consensus.
+        named["agreement_kinds"] = {**named.get("consensus_types", {}), **named.get("agreement_kinds", {})}
         words[language] = {
             "texts": {key: text for key, text in texts.items() if key != COUNTS},
             "counts": texts.get(COUNTS, {}),

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -10,10 +11,15 @@ from moothall.app.conferences.project import read_guide
 from moothall.app.panels import load_preset
 from moothall.app.pipelines import load_pipeline
 from moothall.domain.language import validate_language
+from moothall.domain.topic import Stakes
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import COUNCIL_REPORT, SHARED_REPORT
 from moothall.locale.texts import Catalogue, Texts, find_translation, list_languages
+from moothall.protocols.council.facts import ContributionType
 from moothall.reports.wording import explain_amount, explain_detail
+from moothall.scoring.positions import VotePosition
+from moothall.scoring.resolution import ConsensusType
+from moothall.scoring.strength import Strength
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,6 +85,20 @@ def test_a_language_without_words_is_refused_with_the_list() -> None:
     assert {"de", "en", "zh"} <= {validate_language(each) for each in list_languages()}
     with pytest.raises(BadSetting, match=f"language = 'xx'; expected one of: {', '.join(list_languages())}"):
         validate_language("xx")
+
+
+@pytest.mark.parametrize(
+    ("codes", "table"),
+    [
+        (ConsensusType, "consensus_types"),
+        (Strength, "strengths"),
+        (VotePosition, "verdicts"),
+        (ContributionType, "types"),
+        (Stakes, "stakes_levels"),
+    ],
+)
+def test_every_code_that_readers_meet_has_a_word(codes: object, table: str) -> None:
+    assert set(get_args(codes)) <= getattr(SHARED_REPORT["en"], table).keys()
 
 
 def test_the_catalogues_agree_and_their_types_are_written() -> None:

@@ -26,7 +26,7 @@ from moothall.app.protocols import find_plugin, get_protocol
 from moothall.app.remembering import Remembering
 from moothall.app.resources import Resources
 from moothall.app.seats import Seating, discover_platforms
-from moothall.app.session_options import Options, SeatFiller, refuse_by_protocol, validate_options
+from moothall.app.session_options import SESSION_OPTIONS, Options, SeatFiller, refuse_by_protocol, validate_options
 from moothall.codec.schemas import get_adapter
 from moothall.codec.settings import explain_validation_error
 from moothall.domain.budget import DEFAULT_TOOL_RULES, DEFAULT_TURNS, GIVEN_TOOLS, Budget, ToolRules, ToolSwitch, parse_duration
@@ -84,13 +84,8 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
     if settings.get("depth") and not demo:
         reviewed = await load_reviewed_kinds(resources.memory, plugin.name)
         opened = replace(opened, subject=replace(opened.subject, reviewed=reviewed))
-    opened = replace(
-        opened,
-        consult=_build_consult_rules(plugin, given),
-        demo=demo,
-        reading=given.get("reading") or "lenient",
-        tools=build_tool_rules(given),
-    )
+    recorded: dict[str, Any] = {name: value for name, value in given.items() if SESSION_OPTIONS[name].is_recorded}
+    opened = replace(opened, consult=_build_consult_rules(plugin, given), tools=build_tool_rules(given), **recorded)
     _check_visible(opened)
     session = given.get("session")
     wanted = None if session is None else parse_session_id(session)

@@ -58,6 +58,8 @@ class SessionOption:
     """Whether it is left out of the tools that agents read at every start; it is accepted there all the same."""
     is_internal: bool = False
     """Whether only programs set it: no flag, no parameter."""
+    is_recorded: bool = False
+    """Whether the opening records the value as it was given, in its field of the same name (`domain/facts.py`, `Opened`)."""
 
 
 _ROLES: Final = {"roundtable": "the seats of a conference are its roles, with their platforms; give it roles"}
@@ -172,11 +174,11 @@ class Options(TypedDict, total=False):
             },
         ),
     ]
-    reading: Annotated[ReadingRule | None, SessionOption(kinds.ChoiceKind(get_args(ReadingRule)), is_rare=True)]
+    reading: Annotated[ReadingRule | None, SessionOption(kinds.ChoiceKind(get_args(ReadingRule)), is_rare=True, is_recorded=True)]
     memory: Annotated[bool | None, SessionOption(kinds.SwitchKind(default=True))]
     check: Annotated[bool | None, SessionOption(kinds.SwitchKind(default=True), is_rare=True)]
     hosted: Annotated[bool, SessionOption(kinds.SwitchKind(), is_internal=True)]
-    demo: Annotated[str, SessionOption(kinds.TextKind(80), is_internal=True)]
+    demo: Annotated[str, SessionOption(kinds.TextKind(80), is_internal=True, is_recorded=True)]
 
 
 SESSION_OPTIONS: Final[Mapping[str, SessionOption]] = {

@@ -130,7 +130,6 @@ CONSULTATION_PROMPT: Catalogue[ConsultationPromptText]
 
 class SharedReportText(TermsText):
     minutes: str
-    demo: str
     imported: str
     decision: str
     undecided: str
@@ -201,6 +200,7 @@ class SharedReportText(TermsText):
     obligation_states: Mapping[str, str]
     confidence_bases: Mapping[str, str]
     agreements: Mapping[str, str]
+    opened_with: Mapping[str, str]
 
 SHARED_REPORT: Catalogue[SharedReportText]
 

@@ -169,7 +169,8 @@ def build_report(
     """
     times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
     opened = timeline.session_state.opened
-    heads = (words.demo if opened.demo else "", summarize_given(timeline.language, opened.subject))
+    recorded = [text.format(one_line(str(value))) for name, text in words.opened_with.items() if (value := getattr(opened, name))]
+    heads = (*recorded, summarize_given(timeline.language, opened.subject))
     citing = list_citing_entries(timeline, opened.subject)
     given = timeline.build_once("given", (citing, opened.subject), lambda: build_given(timeline.language, opened.subject, citing))
     return Report(

@@ -326,11 +326,12 @@ def show_reliability(result: ReliabilityOut) -> Iterator[str]:
     if not result.groups:
         yield Note("Nothing to compare yet: review decisions (`moot decisions review`) as success or failure.")
         return
+    words = SHARED_REPORT["en"]
     for group in result.groups:
         said = "" if group.said is None else f"; said {group.said:.2f} on average, Brier {group.brier:.3f}"
         family = f" ({one_line(group.family)})" if group.family else ""
         share = f"{group.right} of {group.cases} right ({group.right / group.cases:.0%})"
-        agreed = SHARED_REPORT["en"].agreement_kinds.get(group.agreement, group.agreement)
+        agreed = {**words.consensus_types, **words.agreement_kinds}.get(group.agreement, group.agreement)
         yield f"{group.protocol}, {agreed}{family}: {share}{said}"
     if result.bins:
         yield ""
