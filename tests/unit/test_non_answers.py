@@ -352,3 +352,9 @@ def test_a_text_that_names_another_option_than_its_choice_is_asked_which(choice:
 )
 def test_a_text_that_speaks_of_other_options_does_not_contradict_its_choice(text: str) -> None:
     check_sides(Chosen("redis", text), options=("redis", "postgres"))
+
+
+def test_a_shorter_name_of_the_chosen_option_does_not_contradict_it() -> None:
+    check_sides(Chosen("Postgres, later", "Postgres."), options=("Postgres", "Postgres, later", "SQLite"))
+    with pytest.raises(BadAnswer, match="which of the two is meant"):
+        check_sides(Chosen("Postgres, later", "SQLite."), options=("Postgres", "Postgres, later", "SQLite"))

@@ -178,8 +178,8 @@ def _check_side(name: str, text: str, *, label: str, side: str, choices: tuple[P
     short = [each for each in split_sentences(text) if len(each) <= MAX_VOTE_LENGTH]
     sentences = {each for each in short if len(short) == 1 or names_choice(each, choices)}
     sides = {read.value for each in sentences if (read := apply_rule(each, choices)) is not None}
-    # "I support it" beside a condition is half of what was said, not its opposite.
-    own = {side, "support" if side == "conditional_support" else side}
+    # "I support it" beside a condition is half of what was said, not its opposite; so is "Postgres" of "Postgres, later".
+    own = {side, *(each.value for each in choices if each.value.casefold() in side.casefold())}
     denied = {read.value for each in sentences if (read := apply_rule(_DENIED.sub(" ", each, 1), choices)) is not None}
     if (sides or denied & own) and not sides & own:
         other = " / ".join(sorted(sides)) or f"not {side}"
