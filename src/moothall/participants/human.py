@@ -175,8 +175,7 @@ class PersonInterview:
                     understood = ""
                     continue
                 if value != understood and person_asks.is_read_from_words(step, text):
-                    choice = next(each.text for each in step.choices if each.value == value)
-                    question = replace(question, complaint=INTERVIEW[brief.language].understood.format(choice=choice))
+                    question = replace(question, complaint=_describe_understood(step, value, brief))
                     understood, worded[step.key] = value, text
                     continue
                 if value != understood:
@@ -226,6 +225,11 @@ def _check_length(read: Reading, words: InterviewText) -> None:
     """Raises BadAnswer if words of a person were left away: who sits there can shorten them."""
     if cut := next(filter(None, map(_CUT.match, read.mends)), None):
         raise BadAnswer(words.long.format(given=cut[1], most=cut[2]))
+
+
+def _describe_understood(step: PersonStep, value: str, brief: Brief) -> str:
+    shown = next(each.text for each in step.choices if each.value == value)
+    return INTERVIEW[brief.language].understood.format(choice=shown)
 
 
 def _read_typed(person: PersonAsk, step: PersonStep, text: str, words: InterviewText) -> str:

@@ -192,9 +192,7 @@ class AccessControl:
                 elif self._underway[who] >= limits.at_once:
                     refused = _build_too_many(1, f"{limits.at_once} calls and streams of this token are under way")
                 else:
-                    # A body that says itself that it is too large; any other is counted while it is read.
-                    size = request.headers.get("content-length", "")
-                    refused = build_too_large(largest) if size.isdecimal() and int(size[:20]) > largest else None
+                    refused = _refuse_large(request, largest)
                 known = {"caller": holder.caller, "secret": holder.secret, "take": lambda: rates.take(who)}
                 known |= {"largest_body": largest, "token_id": who, "limits": limits}
                 scope["state"] = {**scope.get("state", {}), **known}
@@ -342,6 +340,12 @@ def _build_too_many(seconds: float, reason: str = "too many calls") -> Response:
 def build_unavailable(error: WorldError) -> Response:
     body = build_refusal(find_error_code(error), f"{error}; repeat the call", type(error).__name__)
     return Response(body, 503, {"Retry-After": "2"}, media_type="application/json")
+
+
+def _refuse_large(request: Request, largest: int) -> Response | None:
+    """The refusal of a body that says itself that it is too large; any other is counted while it is read."""
+    size = request.headers.get("content-length", "")
+    return build_too_large(largest) if size.isdecimal() and int(size[:20]) > largest else None
 
 
 async def read_body(request: Request, most: int | None = None) -> bytes | None:
