@@ -399,7 +399,7 @@ def test_a_careless_model_still_gets_its_swarm_settled() -> None:
             decision = await moot.hold("Shall we?", protocol="swarm", seats=seats, seed=3, settings={"max_rounds": 3})
             timeline = await moot.load_timeline(decision.session)
             assert decision.status == "concluded"
-            assert timeline.completed is not None
+            assert timeline.state.completed is not None
             assert any(ballot is not None for ballot in timeline.state.ballots.values())
 
     asyncio.run(asyncio.wait_for(work(), 60))

@@ -151,7 +151,7 @@ def test_a_run_that_does_not_converge_names_the_idea_with_most_support_first(lan
     leading = timeline.state.board.ideas[1].text
     words = timeline.words
     decision = SWARM.decision(timeline)
-    assert (timeline.completed is not None and timeline.completed.converged, decision.decision) == (False, None)
+    assert (timeline.state.completed is not None and timeline.state.completed.converged, decision.decision) == (False, None)
     text = SWARM.export(timeline, "minutes")
     parts = (
         f": {timeline.state.opened.topic}",

@@ -108,7 +108,7 @@ async def get_swarm_status(
         active=list(swarm.active),
         waiting_for=sorted({find_asked_seat(ask) for ask in timeline.session_state.pending}),
         ended_by=decision.ended_by,
-        converged=timeline.completed.converged if timeline.completed is not None else False,
+        converged=swarm.completed is not None and swarm.completed.converged,
         convergence=build_convergence_json(timeline.measures[-1], swarm) if timeline.measures else None,
         blackboard=board,
         standing=build_standing_json(timeline, most=None if whole else NEWEST),

@@ -13,18 +13,19 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from moothall.domain.facts import Language
+from moothall.domain.grouping import group_pairs
 from moothall.domain.safe_text import dump_json
 from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE, SwarmReportText
-from moothall.protocols.swarm.answers import StatedIdea
-from moothall.protocols.swarm.facts import ConvergenceMeasured
+from moothall.protocols.swarm.answers import Operation, StatedIdea
+from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationResult
 from moothall.protocols.swarm.json_fields import format_agent_name, name_ideas, take_fields, to_camel_case, to_plain_json
 from moothall.protocols.swarm.prompts import build_agent_state
 from moothall.protocols.swarm.reports.report import build_swarm_report, list_section_titles, render_convergence_report
 from moothall.protocols.swarm.reports.standing import build_choice_json, build_standing_json
-from moothall.protocols.swarm.reports.timeline import IdeaJoin, LoggedOperation, ReceivedReport, SwarmTimeline
+from moothall.protocols.swarm.reports.timeline import IdeaJoin, ReceivedReport, SwarmTimeline
 from moothall.protocols.swarm.rules.evidence import AnswerIndex
 from moothall.protocols.swarm.rules.operations import read_params
-from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
+from moothall.protocols.swarm.state import Agent, Finding, Swarm
 from moothall.reports.page import render_page
 from moothall.reports.plain_text import format_cell, format_table, quote_markdown, render_markdown
 from moothall.reports.timeline import format_time
@@ -95,7 +96,7 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
             for signal in timeline.signals.values()
         ],
         "findings": [_build_finding(finding) for finding in board.findings],
-        "ideas": [_build_idea(timeline, idea) for idea in board.ideas.values()],
+        "ideas": _build_ideas(timeline),
         "joins": [_build_join(join) for join in timeline.joins],
         "opinionHistory": [
             {"round": settled.round, "opinions": {seat: name_ideas(ideas) for seat, ideas in settled.opinions.items()}}
@@ -116,11 +117,10 @@ def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
     settings = timeline.state.settings
     # What was deposited, also where the direction had no room left for all of it.
     amounts = {
-        f"op-{each.result.number}": float(
-            read_params("deposit_pheromone", each.wanted.params or {}).get("amount", settings.deposit)
-        )
-        for each in timeline.operations
-        if each.result.operation == "deposit_pheromone" and each.result.success
+        f"op-{result.number}": float(read_params("deposit_pheromone", wanted.params or {}).get("amount", settings.deposit))
+        for received in timeline.reports
+        for wanted, result in received.operations
+        if result.operation == "deposit_pheromone" and result.success
     }
     deposits: dict[str, list[dict[str, Any]]] = {}
     changes: dict[str, list[dict[str, Any]]] = {}
@@ -153,10 +153,12 @@ def _build_finding(finding: Finding) -> dict[str, Any]:
     )
 
 
-def _build_idea(timeline: SwarmTimeline, idea: Idea) -> dict[str, Any]:
+def _build_ideas(timeline: SwarmTimeline) -> list[dict[str, Any]]:
     # A text that moved stands where it was placed last.
-    texts = [text for text, at in {placed.text: placed.idea for _, placed in timeline.placed}.items() if at == idea.number]
-    return take_fields(idea, "id text round texts since independent", texts=texts)
+    where = {placed.text: placed.idea for each in timeline.sorted for placed in each.placed}
+    texts = group_pairs((idea, text) for text, idea in where.items())
+    ideas = timeline.state.board.ideas.values()
+    return [take_fields(idea, "id text round texts since independent", texts=texts.get(idea.number, [])) for idea in ideas]
 
 
 def _build_join(join: IdeaJoin) -> dict[str, Any]:
@@ -221,7 +223,7 @@ def _build_ballots(swarm: Swarm) -> dict[str, Any]:
 
 
 def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
-    done = timeline.completed
+    done = timeline.state.completed
     if done is None:
         return None
     resolution = "idea# consensusType carried support turnout confidence heads=voters effective"
@@ -236,16 +238,18 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
 
 def render_operation_log(timeline: SwarmTimeline) -> str:
     """Render `operation-log.json`: every requested operation and its result."""
-    return _dump_json_text([_build_log_entry(each) for each in timeline.operations])
+    return _dump_json_text(
+        [_build_log_entry(each, wanted, result) for each in timeline.reports for wanted, result in each.operations]
+    )
 
 
-def _build_log_entry(each: LoggedOperation) -> dict[str, Any]:
-    result = each.result
+def _build_log_entry(received: ReceivedReport, wanted: Operation, result: OperationResult) -> dict[str, Any]:
     return take_fields(
-        each,
-        "operationId round timestamp from=result.seat operation=result.operation params status result",
+        received,
+        "operationId round timestamp from=seat operation params status result",
         operationId=f"op-{result.number}",
-        params=to_plain_json(each.wanted.params or {}),
+        operation=result.operation,
+        params=to_plain_json(wanted.params or {}),
         status="completed" if result.success else "failed",
         result=take_fields(result, "type success error? detail? target? before after", type="operation_result"),
     )
@@ -257,7 +261,7 @@ def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> st
     title = f"# {format_agent_name(received.seat)} · {words.round.format(number=received.round)}"
     parts = [[title], [_format_field(words.direction, format_cell(report.direction) or "–", words)], [f"## {words.findings}"]]
     parts += [_render_finding(finding) for finding in report.findings]
-    results = [each.result for each in timeline.logged.get((received.round, received.seat), ())]
+    results = [result for _, result in received.operations]
     rows = [(f"op-{each.number}", each.operation, words.yes if each.success else each.error, each.target) for each in results]
     if rows:
         parts.append([f"## {words.operations}", "", *format_table(("#", words.operations, "✓", ""), rows)])

@@ -65,7 +65,7 @@ def build_headline(standing: SwarmStanding) -> Line | None:
 
 def describe_doubt(standing: SwarmStanding) -> str:
     """Say which two answers the readings do not tell apart (S-35); empty where they do, or do not decide."""
-    done = standing.timeline.completed
+    done = standing.timeline.state.completed
     choice = done.choice if done is not None else None
     if choice is None or choice.is_distinct or len(choice.ranked) < 2:
         return ""
@@ -81,7 +81,7 @@ def _name_answer(standing: SwarmStanding, name: str) -> str:
 
 def build_evidence(standing: SwarmStanding) -> Iterable[Block]:
     """What decided: the ranking of the answers by their readings, the margin, and what it would take to change it (S-35)."""
-    words, done = standing.words, standing.timeline.completed
+    words, done = standing.words, standing.timeline.state.completed
     choice = done.choice if done is not None else None
     if choice is None:
         return ()

@@ -25,9 +25,9 @@ _CITED: Final = re.compile(r"(?<![A-Za-z0-9])finding[-_ #]{0,2}(\d{1,9})(?![0-9]
 
 def list_carried_ideas(timeline: SwarmTimeline) -> tuple[facts.IdeaResolution, ...]:
     """The consensus ideas that the vote carried; the ballot may hold other ideas as well."""
-    if timeline.completed is None:
+    if timeline.state.completed is None:
         return ()
-    return tuple(each for each in timeline.completed.resolved if each.carried and each.idea in timeline.state.consensus)
+    return tuple(each for each in timeline.state.completed.resolved if each.carried and each.idea in timeline.state.consensus)
 
 
 def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
@@ -35,7 +35,7 @@ def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
 
     Then an idea that the vote carried is what was decided, and without one nothing was.
     """
-    choice = timeline.completed.choice if timeline.completed is not None else None
+    choice = timeline.state.completed.choice if timeline.state.completed is not None else None
     return choice if choice is not None and choice.is_distinct else None
 
 
@@ -45,7 +45,7 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     started, closed = start_decision(timeline), timeline.closed
     is_over = isinstance(closed, facts.SwarmClosed)
     carried = list_carried_ideas(timeline) if is_over else ()
-    voted = timeline.completed.resolved if is_over and timeline.completed is not None else ()
+    voted = timeline.state.completed.resolved if is_over and timeline.state.completed is not None else ()
     first = next(iter(carried or [each for each in voted if each.idea in swarm.consensus]), None)
     claim = _build_claim(timeline, [each.idea for each in carried]) if carried else None
     choice = find_choice(timeline) if is_over else None

@@ -142,12 +142,12 @@ def replay_rounds(timeline: SwarmTimeline, apart: Mapping[str, int]) -> WhatIfRe
     agents = {seat: fast_replace(agent, holds=()) for seat, agent in swarm.agents.items()}
     state = fast_replace(swarm, agents=agents, board=Board(), review=RoundReview(), history=(), leading=())
     rounds = []
-    for settled, refuted, measured in zip(timeline.settlements, timeline.refuted, timeline.measures, strict=False):
+    measures = zip(timeline.sorted, timeline.settlements, timeline.refuted, timeline.measures, strict=False)
+    for placed, settled, refuted, measured in measures:
         new = (replace(each, idea=0, also=()) for each in swarm.board.findings if each.round == settled.round)
         board = fast_replace(state.board, findings=(*state.board.findings, *new), refuted=refuted)
-        placed = [each for number, each in timeline.placed if number == settled.round]
         state = fast_replace(state, round=settled.round, board=board)
-        state = with_ideas(state, list(_place_apart(placed, apart, board)))
+        state = with_ideas(state, list(_place_apart(placed.placed, apart, board)))
         held = frozenset(number for seat in settled.opinions for number in state.agents[seat].holds)
         state = fast_replace(state, history=(*state.history, held))
         voices = [seat for seat in settled.opinions if seat not in measured.silent]
@@ -172,7 +172,7 @@ def _rank_ideas(timeline: SwarmTimeline, what_if: WhatIfResult) -> tuple[IdeaSta
     """All ideas, the one with most support first; equal ones by independent support, then by their number."""
     last = what_if.rounds[-1] if what_if.rounds else None
     backed = {each.idea: each for each in last.backing} if last is not None else {}
-    results = {each.idea: each for each in timeline.completed.resolved} if timeline.completed is not None else {}
+    results = {each.idea: each for each in timeline.state.completed.resolved} if timeline.state.completed is not None else {}
     findings = group_pairs((finding.idea, finding) for finding in what_if.board.findings)
     ideas = [
         IdeaStanding(
@@ -199,7 +199,7 @@ def _find_leading_idea(timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]) -
     """What the readings chose, else what the vote carried, else what the readings lean to, else the idea with most support."""
     choice = find_choice(timeline)
     carried = choice.idea if choice is not None else next((each.idea for each in list_carried_ideas(timeline)), 0)
-    leaning = timeline.completed.choice if timeline.completed is not None else None
+    leaning = timeline.state.completed.choice if timeline.state.completed is not None else None
     chosen = next((idea for idea in ideas if idea.number == (carried or (leaning.idea if leaning is not None else 0))), None)
     # What lost its backers to the validator is still what was said: its page says so, and what speaks against it.
     return chosen or next((idea for idea in ideas if idea.backers), None) or next(iter(ideas), None)
@@ -234,7 +234,7 @@ def list_objections(standing: SwarmStanding) -> list[Remark]:
 def build_standing_json(timeline: SwarmTimeline, apart: Iterable[str] = (), most: int | None = None) -> dict[str, Any]:
     """Where the swarm stands as plain JSON: the leading idea, what speaks against it, the `most` first ideas, the synthesis."""
     standing, swarm = build_standing(timeline, tuple(apart)), timeline.state
-    last, leading, done = standing.last, standing.leading, timeline.completed
+    last, leading, done = standing.last, standing.leading, timeline.state.completed
     checked = check_citations(swarm.synthesis, swarm.board.findings, timeline.words)
     return {
         "question": swarm.opened.topic,

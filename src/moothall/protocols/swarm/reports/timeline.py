@@ -199,16 +199,6 @@ def _format_value(value: object, words: SwarmReportText) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedOperation:
-    """One operation with what was asked for and what became of it."""
-
-    round: int
-    timestamp: str
-    wanted: Operation
-    result: facts.OperationResult
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IdeaJoin:
     """A text that was taken for an idea that stood already."""
 
@@ -224,11 +214,13 @@ class IdeaJoin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedReport:
-    """A report as it was brought."""
+    """A report as it was brought, with each operation and what became of it at `timestamp`."""
 
     round: int
     seat: SeatId
     report: RoundReport
+    timestamp: str
+    operations: tuple[tuple[Operation, facts.OperationResult], ...]
 
 
 class SwarmTimeline(TimelineBase[Swarm]):
@@ -239,17 +231,14 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.lines: list[TimelineLine] = []
         self.events: list[dict[str, Any]] = []
         self.event_lines: list[tuple[int, str]] = []
-        self.operations: list[LoggedOperation] = []
-        self.logged: dict[tuple[int, SeatId], list[LoggedOperation]] = {}
         self.reports: list[ReceivedReport] = []
         self.joins: list[IdeaJoin] = []
-        self.placed: list[tuple[int, facts.PlacedIdea]] = []
+        self.sorted: list[facts.IdeasSorted] = []
         self.settlements: list[facts.RoundSettled] = []
         self.refuted: list[frozenset[str]] = []
         self.measures: list[facts.ConvergenceMeasured] = []
         self.signals: dict[str, Signal] = {}
         self.crews: list[Mapping[str, int]] = []
-        self.completed: facts.SwarmCompleted | None = None
         self.round_entries: list[tuple[int, int]] = []
 
     @property
@@ -295,11 +284,8 @@ class SwarmTimeline(TimelineBase[Swarm]):
                 self._count_roles()
             case facts.RoundBegun():
                 self.round_entries.append((self.seq, fact.round))
-            case facts.BarrierPassed():
-                answered = {seat: before.answered[seat] for seat in before.orders if seat in before.answered}
-                self.reports += [ReceivedReport(round=fact.round, seat=seat, report=each) for seat, each in answered.items()]
             case facts.OperationsProcessed():
-                self._log_operations(entry, before, fact)
+                self._collect_reports(entry, before, fact)
             case facts.IdeasSorted():
                 self._collect_joins(fact)
             case facts.RoundSettled():
@@ -308,13 +294,11 @@ class SwarmTimeline(TimelineBase[Swarm]):
                 self._count_roles()
             case facts.ConvergenceMeasured():
                 self.measures.append(fact)
-            case facts.SwarmCompleted():
-                self.completed = fact
             case _:
                 pass
 
     def list_phases(self) -> list[SessionPhase]:
-        swarm, is_over = self.state, self.closed is not None or self.completed is not None
+        swarm, is_over = self.state, self.closed is not None or self.state.completed is not None
         most = swarm.round if is_over else swarm.settings.max_rounds
         names = [self.words.round.format(number=number) for number in range(1, most + 1)]
         return mark_phases(names, swarm.round - (not is_over))
@@ -326,16 +310,15 @@ class SwarmTimeline(TimelineBase[Swarm]):
     def list_breaks(self) -> list[tuple[int, str]]:
         return [(seq, self.words.round.format(number=number)) for seq, number in self.round_entries]
 
-    def _log_operations(self, entry: Entry, before: Swarm, fact: facts.OperationsProcessed) -> None:
-        wanted = [operation for _, report in list_reports_in_turn(before) for operation in list_operations(report)]
+    def _collect_reports(self, entry: Entry, before: Swarm, fact: facts.OperationsProcessed) -> None:
         self.signals |= {signal.id: signal for signal in self.state.board.signals}
-        for operation, result in zip(wanted, fact.results, strict=False):
-            done = LoggedOperation(round=fact.round, timestamp=format_time(entry.at), wanted=operation, result=result)
-            self.operations.append(done)
-            self.logged.setdefault((fact.round, result.seat), []).append(done)
+        results, timestamp = iter(fact.results), format_time(entry.at)
+        for seat, report in list_reports_in_turn(before):
+            done = tuple(zip(list_operations(report), results, strict=False))
+            self.reports.append(ReceivedReport(round=fact.round, seat=seat, report=report, timestamp=timestamp, operations=done))
 
     def _collect_joins(self, fact: facts.IdeasSorted) -> None:
-        self.placed += [(fact.round, placed) for placed in fact.placed]
+        self.sorted.append(fact)
         joined = (placed for placed in fact.placed if placed.reason != "new")
         numbered = enumerate(joined, len(self.joins) + 1)
         joins = [IdeaJoin(number=at, round=fact.round, by=fact.by, placed=placed) for at, placed in numbered]
