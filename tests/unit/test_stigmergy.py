@@ -1,6 +1,7 @@
 """The arithmetic of a swarm at its boundaries (S-9, S-14, S-15, S-17, S-18)."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from moothall.scoring.stigmergy import (
     ConvergenceBounds,
+    DiversityInputs,
     add_deposit,
     apply_stop_signal,
     compute_coverage,
@@ -111,10 +113,15 @@ def test_the_entropy_of_concentrations() -> None:
 @given(st.lists(SHARES, max_size=20), st.integers(0, 20), st.integers(0, 50), st.integers(0, 50))
 def test_diversity_is_a_share(concentrations: list[float], perspectives: int, one: int, other: int) -> None:
     found = compute_diversity(
-        perspectives=perspectives, distinct=min(one, other), stated=max(one, other), concentrations=concentrations
+        DiversityInputs(
+            perspectives=perspectives,
+            distinct=min(one, other),
+            stated=max(one, other),
+            concentrations=tuple(concentrations),
+        )
     )
-    assert 0.0 <= found.overall <= 1.0
-    assert found.overall == pytest.approx((found.coverage + found.orthogonality + found.entropy) / 3)
+    assert 0.0 <= found.diversity <= 1.0
+    assert found.diversity == pytest.approx((found.coverage + found.orthogonality + found.entropy) / 3)
 
 
 def test_stable_is_the_same_ideas_in_the_last_rounds() -> None:
@@ -163,7 +170,10 @@ def test_converged_takes_every_condition(changes: dict[str, object], reason: str
         "diversity": 0.5,
         "bounds": ConvergenceBounds(),
     }
-    found = judge_convergence(**{**whole, **changes})  # type: ignore[arg-type]  # the fields above
+    inputs = DiversityInputs(perspectives=6, distinct=1, stated=2, concentrations=())
+    values = {**whole, **changes}
+    spread = replace(compute_diversity(inputs), diversity=values["diversity"])  # type: ignore[arg-type]  # a number
+    found = judge_convergence(**{**values, "diversity": spread})  # type: ignore[arg-type]  # the fields above
     assert (found.converged, found.reason) == (not reason, reason)
 
 

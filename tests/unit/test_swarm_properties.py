@@ -227,7 +227,7 @@ def test_every_swarm_keeps_the_contract_and_counts_its_operations(data: st.DataO
     assert all(0.0 <= each.concentration <= 1.0 for each in state.board.pheromones.values())
     assert all(agent.status == "terminated" and agent.ended for agent in state.agents.values())
     if not any(isinstance(entry.fact, SessionCancelled) for entry in played.entries):
-        assert state.execution.is_over
+        assert state.execution.last == "SHUTDOWN:mark_all_terminated"
 
 
 @LASTING

@@ -303,7 +303,10 @@ def _shaken(reckon: Callable[..., Any]) -> Callable[..., Any]:
     def shaken(*args: Any, **named: Any) -> Any:
         found = reckon(*args, **named)
         if isinstance(found, Diversity):
-            return Diversity(*(math.nextafter(each, 2.0) for each in found))
+            coverage, orthogonality, entropy, diversity = (
+                math.nextafter(each, 2.0) for each in (found.coverage, found.orthogonality, found.entropy, found.diversity)
+            )
+            return replace(found, coverage=coverage, orthogonality=orthogonality, entropy=entropy, diversity=diversity)
         return math.nextafter(found, 2.0)
 
     return shaken
@@ -352,7 +355,7 @@ def test_a_step_of_other_seats_or_another_round_changes_nothing() -> None:
 def test_the_steps_of_the_source_are_confirmed_in_their_order() -> None:
     """S-14."""
     run = five()
-    assert run.state.execution.is_over
+    assert run.state.execution.last == "SHUTDOWN:mark_all_terminated"
     rounds = run.state.round
     assert run.state.execution.count == 4 + rounds * (6 + 3) + 1 + 4
     kinds = [type(entry.fact) for entry in run.entries if type(entry.fact) in {BarrierPassed, OperationsProcessed, IdeasSorted}]

@@ -4,9 +4,11 @@ The formulas are those of the swarm protocol, version 2.4; each names the sectio
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from moothall.domain.replace import copy_fields
 
 MAX_CONCENTRATION: Final = 1.0
 """The highest possible concentration of a direction."""
@@ -83,19 +85,32 @@ def compute_entropy(concentrations: Collection[float]) -> float:
     return round(min(max(bits / math.log2(max(len(concentrations), 2)), 0.0), 1.0), DIGITS)
 
 
-class Diversity(NamedTuple):
-    """The diversity of a swarm, with the parts that it is computed from."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiversityInputs:
+    """What the diversity of a swarm is computed from: perspectives, distinct ideas, all stated ones, concentrations."""
+
+    perspectives: int
+    distinct: int
+    stated: int
+    concentrations: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diversity(DiversityInputs):
+    """The diversity of a swarm, with its parts and their inputs."""
 
     coverage: float
     orthogonality: float
     entropy: float
-    overall: float
+    diversity: float
 
 
-def compute_diversity(*, perspectives: int, distinct: int, stated: int, concentrations: Iterable[float]) -> Diversity:
+def compute_diversity(inputs: DiversityInputs) -> Diversity:
     """Return the mean of coverage, orthogonality and entropy (9.0.6)."""
-    parts = (compute_coverage(perspectives), compute_orthogonality(distinct, stated), compute_entropy(list(concentrations)))
-    return Diversity(*parts, round(math.fsum(parts) / 3, DIGITS))
+    coverage, orthogonality = compute_coverage(inputs.perspectives), compute_orthogonality(inputs.distinct, inputs.stated)
+    entropy = compute_entropy(inputs.concentrations)
+    mean = round(math.fsum((coverage, orthogonality, entropy)) / 3, DIGITS)
+    return copy_fields(Diversity, inputs, coverage=coverage, orthogonality=orthogonality, entropy=entropy, diversity=mean)
 
 
 QuorumOf = Literal["all", "independent"]
@@ -117,7 +132,7 @@ class ConvergenceBounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvergenceVerdict:
+class ConvergenceVerdict(Diversity):
     """The figures of one round and the verdict; `reason` is the first condition that fails, or empty."""
 
     round: int
@@ -163,13 +178,13 @@ def judge_convergence(
     history: Sequence[Set[int]],
     has_quorum: bool,
     consensus_rate: float,
-    diversity: float,
+    diversity: Diversity,
     bounds: ConvergenceBounds,
 ) -> ConvergenceVerdict:
     """Check all conditions: enough rounds, β-stable, quorum, diverse, and not too fast."""
     enough = round_number >= bounds.min_rounds
     stable = is_stable(history, bounds.beta)
-    diverse = diversity >= bounds.min_diversity - _ROUNDING
+    diverse = diversity.diversity >= bounds.min_diversity - _ROUNDING
     too_fast = is_too_fast(consensus_rate, round_number, bounds)
     # The order decides which reason is reported when several conditions fail.
     failed: tuple[tuple[bool, Shortfall], ...] = (
@@ -180,7 +195,9 @@ def judge_convergence(
         (too_fast, "consensus_too_fast"),
     )
     reason: Shortfall = next((name for fails, name in failed if fails), "")
-    return ConvergenceVerdict(
+    return copy_fields(
+        ConvergenceVerdict,
+        diversity,
         round=round_number,
         enough_rounds=enough,
         stable=stable,

@@ -14,6 +14,7 @@ from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 from moothall.protocols.swarm import answers
 from moothall.scoring.evidence import EvidenceVerdict
+from moothall.scoring.resolution import Resolution
 from moothall.scoring.stigmergy import ConvergenceVerdict, QuorumOf
 
 VALIDATOR: Final = SeatId("validator")
@@ -332,14 +333,6 @@ class ConvergenceMeasured(ConvergenceVerdict, Fact):
     active: int
     backing: tuple[Backing, ...]
     quorum_ideas: tuple[int, ...]
-    perspectives: int
-    distinct: int
-    stated: int
-    concentrations: tuple[float, ...]
-    coverage: float
-    orthogonality: float
-    entropy: float
-    diversity: float
     warnings: tuple[str, ...] = ()
     all_random: bool = False
     cut: ConcentrationChange | None = None
@@ -365,18 +358,10 @@ class Synthesized(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdeaResolution:
+class IdeaResolution(Resolution):
     """The result of the votes on one idea."""
 
     idea: int
-    consensus_type: str
-    carried: bool
-    support: float | None = None
-    turnout: float = 0.0
-    confidence: float | None = None
-    voters: int = 0
-    effective: float = 0.0
-    outcome_uncertain: bool = False
 
 
 @add_kind(KINDS, "swarm.completed")
@@ -388,7 +373,6 @@ class SwarmCompleted(Fact):
     converged: bool
     resolved: tuple[IdeaResolution, ...] = ()
     synced: tuple[SeatId, ...] = ()
-    fault: str = ""
     choice: EvidenceChoice | None = None
 
 

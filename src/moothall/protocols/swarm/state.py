@@ -318,10 +318,6 @@ class ExecutionProgress:
             raise ValueError(f"after {self.last or 'the opening'} comes {expected}, not {steps[0] if steps else 'nothing'}")
         return ExecutionProgress(last=steps[-1], count=self.count + len(steps)) if steps else self
 
-    @property
-    def is_over(self) -> bool:
-        return self.last == "SHUTDOWN:mark_all_terminated"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Swarm(ProtocolState):

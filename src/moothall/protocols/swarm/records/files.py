@@ -238,9 +238,8 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
 
 def render_operation_log(timeline: SwarmTimeline) -> str:
     """Render `operation-log.json`: every requested operation and its result."""
-    return _dump_json_text(
-        [_build_log_entry(each, wanted, result) for each in timeline.reports for wanted, result in each.operations]
-    )
+    done = [(each, wanted, result) for each in timeline.reports for wanted, result in each.operations]
+    return _dump_json_text([_build_log_entry(*each) for each in sorted(done, key=lambda each: each[2].number)])
 
 
 def _build_log_entry(received: ReceivedReport, wanted: Operation, result: OperationResult) -> dict[str, Any]:

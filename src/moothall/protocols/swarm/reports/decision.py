@@ -13,7 +13,7 @@ from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import IdeaVote
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas, resolve_idea
+from moothall.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
 from moothall.protocols.swarm.state import Finding
 from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim, number_obligations
 from moothall.reports.sections import start_decision
@@ -129,7 +129,7 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
     swarm = timeline.state
     opening = {each.seat: each for each in reversed(timeline.reports)}
     votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
-    weights = resolve_idea(swarm, first.idea).weights if first is not None else {}
+    weights = first.weights if first is not None else {}
     positions = []
     for name in swarm.explorers:
         report, vote = opening.get(name), votes.get(name)

@@ -313,9 +313,17 @@ class SwarmTimeline(TimelineBase[Swarm]):
     def _collect_reports(self, entry: Entry, before: Swarm, fact: facts.OperationsProcessed) -> None:
         self.signals |= {signal.id: signal for signal in self.state.board.signals}
         results, timestamp = iter(fact.results), format_time(entry.at)
-        for seat, report in list_reports_in_turn(before):
-            done = tuple(zip(list_operations(report), results, strict=False))
-            self.reports.append(ReceivedReport(round=fact.round, seat=seat, report=report, timestamp=timestamp, operations=done))
+        received = {
+            seat: ReceivedReport(
+                round=fact.round,
+                seat=seat,
+                report=report,
+                timestamp=timestamp,
+                operations=tuple(zip(list_operations(report), results, strict=False)),
+            )
+            for seat, report in list_reports_in_turn(before)
+        }
+        self.reports += [received[seat] for seat in before.explorers if seat in received]
 
     def _collect_joins(self, fact: facts.IdeasSorted) -> None:
         self.sorted.append(fact)

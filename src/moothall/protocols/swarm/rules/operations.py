@@ -221,6 +221,12 @@ class BlackboardEditor:
             read = _add_once(self.agents[seat].read, direction_key(words))
             self._change_agent(self.agents[seat], direction=words, read=read)
 
+    def take_turns(self) -> Iterator[tuple[SeatId, Operation]]:
+        """Yield the operations of the round in their order; before its own, an agent takes the direction of its report."""
+        for seat, report in list_reports_in_turn(self._state):
+            self.set_direction(seat, report.direction)
+            yield from ((seat, wanted) for wanted in list_operations(report))
+
     def _change_board(self, **changes: object) -> None:
         self.board = fast_replace(self.board, **changes)  # type: ignore[arg-type]  # fields of Board
 
@@ -294,22 +300,17 @@ def list_operations(report: RoundReport) -> Iterator[Operation]:
 def run_operations(state: Swarm) -> BlackboardEditor:
     """Execute all operations of the round, agent by agent."""
     editor = BlackboardEditor(state)
-    for seat, report in list_reports_in_turn(state):
-        editor.set_direction(seat, report.direction)
-        for wanted in list_operations(report):
-            editor.execute(seat, wanted)
+    for seat, wanted in editor.take_turns():
+        editor.execute(seat, wanted)
     return editor
 
 
 def replay_operations(state: Swarm, results: Iterable[OperationResult]) -> BlackboardEditor:
     """Apply all operations of the round as they were recorded."""
-    editor = BlackboardEditor(state)
-    recorded = iter(results)
-    for seat, report in list_reports_in_turn(state):
-        editor.set_direction(seat, report.direction)
-        # `zip` stops at the shorter side without taking from `recorded`, because the operations are its first argument.
-        for wanted, result in zip(list_operations(report), recorded, strict=False):
-            editor.replay(seat, wanted, result)
+    editor, recorded = BlackboardEditor(state), iter(results)
+    # `zip` stops at the shorter side without taking from `recorded`, because the operations are its first argument.
+    for (seat, wanted), result in zip(editor.take_turns(), recorded, strict=False):
+        editor.replay(seat, wanted, result)
     # Results beyond the reports are kept, so that the counts equal the record.
     for result in recorded:
         editor.add_result(result)

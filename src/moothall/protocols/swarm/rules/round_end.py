@@ -24,17 +24,18 @@ MIN_ACTIVE: Final = 2
 
 
 def build_settlement(state: Swarm) -> facts.RoundSettled:
-    changes = _evaporate(state)
-    active = state.active
+    changes, active = _evaporate(state), state.active
     # Roles are decided on the concentrations after evaporation, as the order of the settlement demands.
-    roles = _list_role_changes(state, with_changes(state.board, changes))
+    board, agents = with_changes(state.board, changes), [state.agents[seat] for seat in active]
+    roles = [_find_role_change(state, board, agent) for agent in agents] if state.settings.mode != "classic" else ()
+    changed = {role.seat: role for role in roles if role is not None}
     return facts.RoundSettled(
         round=state.round,
         evaporated=changes,
         expired=tuple(signal.id for signal in state.board.signals if state.clock - signal.at >= state.settings.signal_seconds),
         opinions={seat: state.agents[seat].holds for seat in active},
-        roles=roles,
-        refused=tuple(seat for seat in active if state.agents[seat].wanted_role and all(role.seat != seat for role in roles)),
+        roles=tuple(changed.values()),
+        refused=tuple(agent.seat for agent in agents if agent.wanted_role and agent.seat not in changed),
         counted=tuple(seat for seat in active if seat in state.answered and not state.answered[seat].is_silent),
     )
 
@@ -58,13 +59,6 @@ def _evaporate(state: Swarm) -> tuple[facts.ConcentrationChange, ...]:
         )
         for each in state.board.pheromones.values()
     )
-
-
-def _list_role_changes(state: Swarm, board: Board) -> tuple[facts.RoleChange, ...]:
-    if state.settings.mode == "classic":
-        return ()
-    changes = (_find_role_change(state, board, state.agents[seat]) for seat in state.active)
-    return tuple(role for role in changes if role is not None)
 
 
 def _find_role_change(state: Swarm, board: Board, agent: Agent) -> facts.RoleChange | None:
@@ -153,16 +147,18 @@ def compute_figures(
     counted = {each.idea: each.independent if settings.quorum == "independent" else each.backers for each in backing}
     reached = stigmergy.find_quorum_ideas(counted, len(voices), settings.quorum_threshold)
     rate = max((stigmergy.compute_share(len(seats), len(voices)) for seats in counted.values()), default=0.0)
-    distinct = len({finding.idea for finding in findings})
-    spread = stigmergy.compute_diversity(
-        perspectives=perspectives, distinct=distinct, stated=len(findings), concentrations=concentrations
+    inputs = stigmergy.DiversityInputs(
+        perspectives=perspectives,
+        distinct=len({finding.idea for finding in findings}),
+        stated=len(findings),
+        concentrations=concentrations,
     )
     verdict = stigmergy.judge_convergence(
         round_number=state.round,
         history=(*state.leading, frozenset(reached)) if settings.stability == "leading" else state.history,
         has_quorum=bool(reached),
         consensus_rate=rate,
-        diversity=spread.overall,
+        diversity=stigmergy.compute_diversity(inputs),
         bounds=copy_fields(stigmergy.ConvergenceBounds, settings),
     )
     return copy_fields(
@@ -175,14 +171,6 @@ def compute_figures(
         active=len(voices),
         backing=backing,
         quorum_ideas=reached,
-        perspectives=perspectives,
-        distinct=distinct,
-        stated=len(findings),
-        concentrations=concentrations,
-        coverage=spread.coverage,
-        orthogonality=spread.orthogonality,
-        entropy=spread.entropy,
-        diversity=spread.overall,
     )
 
 

@@ -332,7 +332,7 @@ def _apply_measurement(state: Swarm, fact: facts.ConvergenceMeasured) -> Swarm:
 def _build_closing(state: Swarm) -> Fact:
     done = state.completed
     assert done is not None, "a swarm is closed after it was completed"
-    return SwarmClosed(reason=done.reason, converged=done.converged, rounds=state.round, fault=done.fault)
+    return SwarmClosed(reason=done.reason, converged=done.converged, rounds=state.round)
 
 
 F = TypeVar("F", bound=Fact)

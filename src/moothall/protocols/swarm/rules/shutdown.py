@@ -11,7 +11,7 @@ from moothall.protocols.swarm.rules.evidence import AnswerIndex, build_choice
 from moothall.protocols.swarm.state import Agent, Swarm
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition
-from moothall.scoring.resolution import Resolution, build_vote, resolve_open_vote
+from moothall.scoring.resolution import build_vote, resolve_open_vote
 from moothall.scoring.stigmergy import DIGITS
 
 MAX_VOTED_ON: Final = 5
@@ -77,24 +77,17 @@ def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:
     """Return the results of the votes, idea by idea; nothing if nobody was asked."""
     if not state.ballots:
         return ()
-    return tuple(_build_resolution(state, idea) for idea in list_ballot_ideas(state))
+    correlations, resolutions = build_seat_correlations(state.opened.subject.error_correlations, state.seats), []
+    for idea in list_ballot_ideas(state):
+        votes = [build_vote(state.seat(name), *find_vote(state, name, idea)) for name in state.explorers]
+        resolution = resolve_open_vote(votes, correlations=correlations)
+        figures = {each.name: getattr(resolution, each.name) for each in fields(resolution)}
+        rounded = {name: round(value, DIGITS) for name, value in figures.items() if isinstance(value, float)}
+        resolutions.append(copy_fields(IdeaResolution, resolution, idea=idea, **rounded))
+    return tuple(resolutions)
 
 
-def _build_resolution(state: Swarm, idea: int) -> IdeaResolution:
-    resolution = resolve_idea(state, idea)
-    figures = {each.name: getattr(resolution, each.name) for each in fields(resolution)}
-    rounded = {name: round(value, DIGITS) for name, value in figures.items() if isinstance(value, float)}
-    return copy_fields(IdeaResolution, resolution, idea=idea, **rounded)
-
-
-def resolve_idea(state: Swarm, idea: int) -> Resolution:
-    """Return the outcome of the vote on an idea, with what the vote of each explorer that took a side weighs."""
-    votes = [build_vote(state.seat(name), *find_vote(state, name, idea)) for name in state.explorers]
-    correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
-    return resolve_open_vote(votes, correlations=correlations)
-
-
-def build_completion(state: Swarm, reason: EndReason, fault: str = "") -> SwarmCompleted:
+def build_completion(state: Swarm, reason: EndReason) -> SwarmCompleted:
     """Build the state sync: every agent that was still working becomes `completed`."""
     measured = state.measured
     return SwarmCompleted(
@@ -103,7 +96,6 @@ def build_completion(state: Swarm, reason: EndReason, fault: str = "") -> SwarmC
         converged=reason == "converged" and measured is not None and measured.converged,
         resolved=build_resolutions(state),
         synced=tuple(seat for seat, agent in state.agents.items() if agent.is_asked),
-        fault=fault,
         choice=build_choice(state) if state.by_evidence else None,
     )
 
