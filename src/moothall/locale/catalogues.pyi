@@ -1010,7 +1010,6 @@ class SwarmPersonText(Texts):
     ideas: str
     holds: str
     direction: str
-    reason: str
     collide: str
     findings: str
     which: str

@@ -5,7 +5,7 @@ A person brings ideas, a word on a finding of another seat, checks and votes; fi
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final, get_args
 
@@ -20,7 +20,7 @@ from moothall.locale.catalogues import SWARM_PERSON, SwarmPersonText
 from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.rules.collisions import find_invitation
-from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer, build_decision_report
+from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer
 from moothall.protocols.swarm.rules.operations import list_params
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
@@ -169,10 +169,6 @@ def _read_direction(asked: SwarmAsk, answers: Answers) -> str:
     return one_line(answers.get(DIRECTION, "")) or one_line(asked.usual_direction)[:MAX_LINE]
 
 
-def _read_decision(asked: SwarmAsk, answers: Answers) -> Mapping[str, object]:
-    return asdict(build_decision_report(asked.state, asked.agent, _read_direction(asked, answers), asked.text.reason))
-
-
 def _ask_target(asked: SwarmAsk) -> list[PersonStep]:
     numbers = [each.number for each in asked.targets]
     if len(numbers) < 2:
@@ -294,9 +290,6 @@ FORMS: Final = index_by_kind(
             allow=lambda asked: schemas.allow_choice(asked.options, MAX_LABEL_LENGTH),
         ),
         Row("operations", when=lambda asked: not asked.is_classic, allow=_allow_operations),
-        Row("decisionReport", is_hidden=True, read=_read_decision),
-        Row("conflictReview", is_hidden=True, read=lambda _, answers: {"conflictsFound": 0}),
-        Row("randomExploreForced", is_hidden=True, read=lambda asked, _: asked.order.random),
     ),
     define_answer(
         AnswerForm(kind="collide", reply=facts.Collided, shape=shapes.Collision, form="json", max_tokens=500),

@@ -8,13 +8,13 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from operator import is_
 from typing import Final
 
 from moothall.domain.answer_table import fill_brief
 from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
-from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.answer_table import FORMS, SwarmAsk, build_answer_schema, build_person_ask
@@ -25,8 +25,7 @@ from moothall.protocols.swarm.rules import evidence
 from moothall.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
 from moothall.protocols.swarm.rules.ideas import build_comparison
 from moothall.protocols.swarm.rules.round_start import is_ping
-from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
-from moothall.protocols.swarm.state import Agent, Board, Finding, Signal, Swarm
+from moothall.protocols.swarm.state import Agent, Finding, Swarm
 from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition
 
 MAX_TASK_LENGTH: Final = 20_000
@@ -52,7 +51,7 @@ def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
     return AnswerRules(
         form=form,
         fills=form.find_fills(SwarmAsk(state=state, ask=ask)),
-        normalize=partial(_normalize_answer, state, ask),
+        normalize=partial(_fill_report, state, ask),
         options=state.opened.subject.options,
         person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
     )
@@ -65,6 +64,9 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         # The subject alone: nobody reads a prompt.
         topic, texts = state.opened.topic, build_comparison(state)
         return fill_brief(state, ask, rules, nth=nth, system="", shared="", own="", subject=topic, chore=texts)
+    asked, memory = SwarmAsk(state=state, ask=ask), ContextWindow(window=MAX_FINDINGS)
+    for finding in state.board.findings[-MAX_FINDINGS:]:
+        memory = memory.add(Utterance(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5)
     last = next((each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None)
     system = words.judging if ask.kind == "judge" else words.validator if ask.seat == VALIDATOR else words.system
     # Where there are options, the form lists them; on a ballot an answer is one of its numbers, not words.
@@ -75,25 +77,20 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         rules,
         system=system,
         nth=nth,
-        perception=Perception(goal=state.opened.topic, memory=_build_memory(state), own_words=last.core_idea if last else ""),
+        perception=Perception(goal=state.opened.topic, memory=memory, own_words=last.core_idea if last else ""),
         shared=_build_shared_prompt(state, words, ask),
-        own=_build_own_prompt(state, words, ask, agent),
+        own=_build_own_prompt(asked, words, agent),
         subject=state.opened.topic,
-        schema=build_answer_schema(SwarmAsk(state=state, ask=ask)),
+        schema=build_answer_schema(asked),
         hints={name: hint for name, hint in words.hints.items() if name not in hidden},
     )
 
 
-def _normalize_answer(state: Swarm, ask: Ask, said: object) -> Normalized:
-    """Fill in what code knows of a report (M-3)."""
+def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
+    """Fill in what a report leaves out and code knows (M-3). What an agent from outside sent stands, and is checked (S-21)."""
     agent = state.agents.get(ask.seat)
     if not isinstance(said, RoundReport) or agent is None or state.settings.mode == "classic":
         return said, ()
-    return _fill_report(state, agent, said)
-
-
-def _fill_report(state: Swarm, agent: Agent, said: RoundReport) -> Normalized:
-    """Fill in what a report leaves out. What an agent from outside did send stands as it is, because that is checked (S-21)."""
     order = state.orders[agent.seat]
     first = said.findings[0].core_idea if said.findings else ""
     direction = said.direction.strip() or agent.direction or order.recommended or cut_text(first, MAX_DIRECTION_LENGTH)
@@ -119,13 +116,6 @@ def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
     return max(1, state.round) if ask.kind in {"collide", "validate", "compare", "judge"} else 1
 
 
-def _build_memory(state: Swarm) -> ContextWindow:
-    memory = ContextWindow(window=MAX_FINDINGS)
-    for finding in state.board.findings[-MAX_FINDINGS:]:
-        memory = memory.add(Utterance(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5)
-    return memory
-
-
 def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
     task = f"{words.task}\n{quote_lines(state.opened.topic[:MAX_TASK_LENGTH])}"
     if ask.kind in {"judge", "shutdown"}:
@@ -147,19 +137,13 @@ class _ShownBoard:
     """A state by what its snapshot shows. Compared by identity: equal boards of one round are the same object."""
 
     def __init__(self, state: Swarm) -> None:
-        self.state = state
+        self.state, self._parts = state, (state.board, state.agents, state.opened, state.round)
 
     def __hash__(self) -> int:
-        return hash((id(self.state.board), id(self.state.agents), self.state.round))
+        return hash(tuple(map(id, self._parts)))
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _ShownBoard)
-            and other.state.board is self.state.board
-            and other.state.agents is self.state.agents
-            and other.state.opened is self.state.opened
-            and other.state.round == self.state.round
-        )
+        return isinstance(other, _ShownBoard) and all(map(is_, self._parts, other._parts))
 
 
 @lru_cache(maxsize=32)
@@ -182,7 +166,14 @@ def _list_sections(state: Swarm, words: SwarmPromptText) -> Iterator[tuple[str, 
     """Yield the sections of the snapshot: the heading, the lines that are shown, and how many there are in all."""
     board = state.board
     yield words.pheromones, _list_pheromones(state), len(board.pheromones)
-    yield words.signals, [_format_signal(board, each) for each in reversed(board.signals[-MAX_SIGNALS:])], len(board.signals)
+    targets = {key: each.direction for key, each in board.pheromones.items()}
+    signals = [
+        quote_lines(
+            f"{each.id} {each.sender} → {targets.get(each.target, each.target)}: {each.reason}, {_shorten_text(each.evidence)}"
+        )
+        for each in reversed(board.signals[-MAX_SIGNALS:])
+    ]
+    yield words.signals, signals, len(board.signals)
     claims = [quote_lines(f"{each.id} {each.description} ({', '.join(each.claimed_by)})") for each in board.claims.values()]
     yield words.claims, claims[-MAX_CLAIMS:][::-1], len(claims)
     held = state.group_holders(state.agents)
@@ -207,12 +198,6 @@ def _list_pheromones(state: Swarm) -> list[str]:
     return lines
 
 
-def _format_signal(board: Board, signal: Signal) -> str:
-    pheromone = board.pheromones.get(signal.target)
-    target = pheromone.direction if pheromone is not None else signal.target
-    return quote_lines(f"{signal.id} {signal.sender} → {target}: {signal.reason}, {_shorten_text(signal.evidence)}")
-
-
 def _list_findings(state: Swarm) -> list[str]:
     return [_format_finding(each) for each in state.board.findings[-MAX_FINDINGS:][::-1]]
 
@@ -231,11 +216,11 @@ def _shorten_text(text: str) -> str:
     return line if len(line) <= MAX_DETAIL_LENGTH else f"{line[: MAX_DETAIL_LENGTH - 1]}…"
 
 
-def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Agent | None) -> str:
-    match ask.kind:
+def _build_own_prompt(asked: SwarmAsk, words: SwarmPromptText, agent: Agent | None) -> str:
+    state = asked.state
+    match asked.ask.kind:
         case "validate":
-            chosen = [_format_finding(state.board.findings[number - 1]) for number in state.review.to_check]
-            return "\n".join([*chosen, words.validate])
+            return "\n".join([*map(_format_finding, asked.checked), words.validate])
         case "judge":
             return _format_pairs(state, words)
         case "synthesis":
@@ -246,22 +231,24 @@ def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Age
         case "shutdown":
             return words.shutdown
         case "ballot":
-            ideas = [idea for number in list_ballot_ideas(state) if (idea := state.board.idea(number)) is not None]
-            listed = [quote_lines(f"{idea.number}. {idea.text}") for idea in ideas]
+            listed = [quote_lines(f"{idea.number}. {idea.text}") for idea in asked.ideas]
             if not state.by_evidence:
                 return "\n".join([*listed, words.ballot])
-            own = _format_own_readings(state, words, ask.seat)
+            own = _format_own_readings(state, words, asked)
             return "\n".join([*own, *([words.ballot_ideas] if listed else []), *listed, words.ballot_evidence])
         case "collide":
-            return _format_collision(state, words, ask)
+            invitation = find_invitation(state, asked.ask.seat)
+            mode = invitation.mode if invitation is not None else "review_challenge"
+            you, what = words.you.format(name=format_agent_name(asked.ask.seat)), words.modes[mode]
+            return "\n".join([you, *map(_format_finding, asked.targets), words.collide.format(mode=mode, what=what)])
         case _:
             assert agent is not None, "only explorers are asked to explore"
             return _format_round_start(state, words, agent)
 
 
-def _format_own_readings(state: Swarm, words: SwarmPromptText, seat: SeatId) -> list[str]:
+def _format_own_readings(state: Swarm, words: SwarmPromptText, asked: SwarmAsk) -> list[str]:
     """List the answers that a seat has read with its own deposits and findings: a model remembers none of them."""
-    index, lines = evidence.AnswerIndex(state), list[str]()
+    index, seat, lines = evidence.AnswerIndex(state), asked.ask.seat, list[str]()
     amounts = index.sum_deposits()
     mine = sorted((each for each in state.board.findings if each.seat == seat), key=lambda each: len(each.reviews))
     for number, answer in index.list_read(seat).items():
@@ -289,17 +276,6 @@ def _format_pairs(state: Swarm, words: SwarmPromptText) -> str:
         lines.append(quote_lines(f"{numbers[at]}. {one_line(texts[at])}{detail}"))
     pairs = [quote_lines(f"{at}: {numbers[pair.other]}, {numbers[pair.one]}") for at, pair in enumerate(review.pairs, 1)]
     return "\n".join([words.ballot_ideas, *lines, words.pairs, *pairs, words.judge])
-
-
-def _format_collision(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
-    invitation = find_invitation(state, ask.seat)
-    targets = invitation.targets if invitation is not None else ()
-    mode = invitation.mode if invitation is not None else "review_challenge"
-    lines = [
-        words.you.format(name=format_agent_name(ask.seat)),
-        *(_format_finding(state.board.findings[number - 1]) for number in targets),
-    ]
-    return "\n".join([*lines, words.collide.format(mode=mode, what=words.modes[mode])])
 
 
 def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> str:

@@ -227,19 +227,6 @@ class Invitation:
     targets: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearPair:
-    """A new text and an earlier one that a judge is asked about, by their places among the compared texts.
-
-    `opposed`: one is a denial of the other in nearly the same words, whatever a judge says.
-    """
-
-    one: int
-    other: int
-    likeness: float
-    opposed: bool = False
-
-
 @dataclass(frozen=True, kw_only=True)
 class RoundReview:
     """The questions between a round's operations and its settlement, and their answers; None for an answer that was lost."""
@@ -256,7 +243,7 @@ class RoundReview:
     validation: answers.Validation | None = None
     likenesses: answers.SimilarityReport | None = None
     settled: frozenset[SeatId] = frozenset()
-    pairs: tuple[NearPair, ...] = ()
+    pairs: tuple[answers.ComparedPair, ...] = ()
     """What is put to the judge, once the measure has answered or was lost."""
     judgements: answers.IdeaJudgements | None = None
     is_judged: bool = False

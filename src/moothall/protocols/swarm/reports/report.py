@@ -61,7 +61,7 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
 
 def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
     """The titles of the report's sections in their order; a run that has nothing for one leaves it out."""
-    titles = [_get_title(words, section) for section in _SECTIONS]
+    titles = [str(getattr(words, section)) for section in _SECTIONS]
     return (
         *(words.conclusion, words.why, words.against, *titles[:FIRST], words.lost, *titles[FIRST:]),
         *(words.losses_title, words.cost, words.answerers, words.mended),
@@ -338,10 +338,5 @@ FIRST: Final = 3
 
 def _build_sections(standing: SwarmStanding, *names: str) -> tuple[blocks.Block, ...]:
     threshold = format_percent(standing.swarm.settings.quorum_threshold)
-    titles = {name: _get_title(standing.words, name).format(threshold=threshold) for name in names}
-    sections = (blocks.build_section(title, tuple(_SECTIONS[name](standing))) for name, title in titles.items())
-    return tuple(block for section in sections for block in section)
-
-
-def _get_title(words: SwarmReportText, section: str) -> str:
-    return str(getattr(words, section))
+    titles = {name: str(getattr(standing.words, name)).format(threshold=threshold) for name in names}
+    return tuple(block for name in names for block in blocks.build_section(titles[name], tuple(_SECTIONS[name](standing))))

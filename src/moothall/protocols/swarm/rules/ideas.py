@@ -14,11 +14,12 @@ from itertools import islice, takewhile
 from typing import Final
 
 from moothall.domain.effects import CompareTexts
+from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.protocols.swarm.answers import ComparedPair, PairJudgement, PairVerdict, SimilarityReport
 from moothall.protocols.swarm.facts import IdeasSorted, PlacedIdea
-from moothall.protocols.swarm.state import Board, Finding, Idea, NearPair, RoundReview, Swarm, parse_number
+from moothall.protocols.swarm.state import Board, Finding, Idea, RoundReview, Swarm, parse_number
 from moothall.scoring.likeness import JOIN_AT, find_similar_texts, is_against, measure_by_words, normalize_idea
 from moothall.scoring.text_groups import Pair, TextGroups, order_pair
 
@@ -92,13 +93,10 @@ def with_pairs(state: Swarm) -> Swarm:
     """Return the swarm with the pairs for the judge (S-31): near ones, known once the measure has answered, and second looks."""
     if state.judge is None:
         return state
-    review = state.review
-    pairs = (*_list_near_pairs(state), *_list_second_looks(state))
-    checked = tuple(replace(pair, opposed=_is_denial(pair, review)) for pair in pairs)
-    return fast_replace(state, review=fast_replace(review, pairs=checked))
+    return fast_replace(state, review=fast_replace(state.review, pairs=(*_list_near_pairs(state), *_list_second_looks(state))))
 
 
-def _list_near_pairs(state: Swarm) -> list[NearPair]:
+def _list_near_pairs(state: Swarm) -> list[ComparedPair]:
     """Return for each new text the nearest earlier ones, at most `PER_IDEA` of one idea, then the best backed ideas.
 
     Of too many, the nearest stay.
@@ -107,34 +105,29 @@ def _list_near_pairs(state: Swarm) -> list[NearPair]:
     if not review.has_new:
         return []
     report = review.likenesses or compare_by_words(build_comparison(state))
-    near: dict[int, dict[int, float]] = {}
-    for pair in report.pairs:
-        # Pairs out of range are dropped, and only earlier texts count.
-        if review.first_new <= pair.one < len(review.texts) and 0 <= pair.other < pair.one:
-            near.setdefault(pair.one, {})[pair.other] = pair.likeness
+    # Only earlier texts count, each once.
+    pairs = {(pair.one, pair.other): pair for pair in report.pairs if 0 <= pair.other < pair.one}
+    near = group_pairs((pair.one, pair) for pair in pairs.values())
     backed = _list_best_backed(state)
-    ranked = []
+    ranked: list[tuple[int, ComparedPair]] = []
     for one in range(review.first_new, len(review.texts)):
-        others = near.get(one, {})
-        counts: dict[int, int] = {}
-        chosen = []
-        for other, value in sorted(others.items(), key=lambda each: (-each[1], each[0])):
-            idea = review.ideas[other] if other < review.first_new else -other
-            counts[idea] = counts.get(idea, 0) + 1
-            if counts[idea] <= PER_IDEA:
-                chosen.append(NearPair(one=one, other=other, likeness=value))
-        nearest = chosen[:NEAREST]
-        compared = {review.ideas[pair.other] for pair in nearest if pair.other < review.first_new}
+        nearest: list[ComparedPair] = []
+        compared: list[int] = []
+        for pair in sorted(near.get(one, ()), key=lambda each: (-each.likeness, each.other)):
+            idea = review.ideas[pair.other] if pair.other < review.first_new else -pair.other
+            if len(nearest) < NEAREST and compared.count(idea) < PER_IDEA:
+                nearest.append(pair)
+                compared.append(idea)
         nearest += [_build_pair(review, one, other) for other in backed if review.ideas[other] not in compared]
-        ranked += list(enumerate(nearest))
+        ranked += enumerate(nearest)
     ranked.sort(key=lambda each: (each[0], -each[1].likeness, each[1].one, each[1].other))
     return sorted((pair for _, pair in ranked[:MAX_JUDGED]), key=lambda pair: (pair.one, -pair.likeness, pair.other))
 
 
-def _build_pair(review: RoundReview, one: int, other: int) -> NearPair:
+def _build_pair(review: RoundReview, one: int, other: int) -> ComparedPair:
     """Return a pair that no measure was asked about."""
     likeness = measure_by_words(review.texts[one], (review.texts[other],))[0]
-    return NearPair(one=one, other=other, likeness=round(likeness, 4))
+    return ComparedPair(one=one, other=other, likeness=round(likeness, 4))
 
 
 def _list_best_backed(state: Swarm) -> list[int]:
@@ -145,7 +138,7 @@ def _list_best_backed(state: Swarm) -> list[int]:
     return [founding[number] for number in ranked[:BEST_BACKED] if backers[number] > 1]
 
 
-def _list_second_looks(state: Swarm) -> list[NearPair]:
+def _list_second_looks(state: Swarm) -> list[ComparedPair]:
     """Return pairs of known texts whose places are in doubt."""
     texts = state.review.texts
     places = {normalize_idea(text): at for at, text in enumerate(texts[: state.review.first_new])}
@@ -154,13 +147,13 @@ def _list_second_looks(state: Swarm) -> list[NearPair]:
     return [_build_pair(state.review, one, other) for other, one in doubted]
 
 
-def _is_denial(pair: NearPair, review: RoundReview) -> bool:
+def _is_denial(pair: ComparedPair, review: RoundReview) -> bool:
     """Whether two texts say nearly the same words and take opposite sides: there a judge that says otherwise has misread."""
     one, other = review.texts[pair.one], review.texts[pair.other]
     return is_against(one, other) and measure_by_words(one, (other,))[0] >= JOIN_AT
 
 
-def list_judgements(review: RoundReview) -> Iterator[tuple[NearPair, PairJudgement]]:
+def list_judgements(review: RoundReview) -> Iterator[tuple[ComparedPair, PairJudgement]]:
     """Yield what the judge said of each pair, its first word on it; pairs that it left out are missing."""
     said: dict[int, PairJudgement] = {}
     for each in review.judgements.judgements if review.judgements is not None else ():
@@ -199,11 +192,12 @@ def _collect_verdicts(state: Swarm) -> dict[Pair, tuple[float, int]]:
     for near, said in list_judgements(state.review):
         pair = _name_pair(state.review, near)
         weight, count = state.board.verdicts.get(pair, (0.0, 0))
-        verdicts[pair] = (weight + WEIGHTS["opposite" if near.opposed else said.verdict], count + 1)
+        verdict = said.verdict if said.verdict == "opposite" or not _is_denial(near, state.review) else "opposite"
+        verdicts[pair] = (weight + WEIGHTS[verdict], count + 1)
     return verdicts
 
 
-def _name_pair(review: RoundReview, pair: NearPair) -> Pair:
+def _name_pair(review: RoundReview, pair: ComparedPair) -> Pair:
     return order_pair(normalize_idea(review.texts[pair.one]), normalize_idea(review.texts[pair.other]))
 
 
