@@ -17,7 +17,7 @@ from moothall.protocols.swarm.answers import (
     StatedIdea,
     SwarmBallot,
 )
-from moothall.protocols.swarm.rules.ideas import compare_by_words
+from moothall.protocols.swarm.rules.review import compare_by_words
 
 DIRECTIONS: Final = 8
 KNOWN_IDEAS: Final = 12

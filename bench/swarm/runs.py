@@ -12,7 +12,7 @@ from bench.swarm.explorer import Explorer, Manner
 from bench.swarm.world import World, alone, plurality, pooled
 from moothall.domain.effects import Brief, CompareTexts
 from moothall.protocols.swarm.facts import BarrierPassed, ConvergenceMeasured, SwarmClosed
-from moothall.protocols.swarm.rules.ideas import compare_by_words
+from moothall.protocols.swarm.rules.review import compare_by_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

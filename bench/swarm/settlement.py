@@ -20,7 +20,7 @@ from moothall.domain.effects import Brief, CompareTexts
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
 from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured, SwarmCompleted
-from moothall.protocols.swarm.rules.ideas import compare_by_words
+from moothall.protocols.swarm.rules.review import compare_by_words
 from moothall_testkit.prompt_size import count_tokens
 
 AGENTS: Final = 8

@@ -36,7 +36,7 @@ from moothall.protocols.swarm.json_fields import agent_name
 from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.evidence import weigh_directions
-from moothall.protocols.swarm.rules.ideas import compare_by_words
+from moothall.protocols.swarm.rules.review import compare_by_words
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
 from moothall_testkit.rulebook_contract import START

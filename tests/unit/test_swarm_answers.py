@@ -22,7 +22,7 @@ from moothall.protocols.swarm.facts import RoundBegun, SwarmCompleted
 from moothall.protocols.swarm.plugin import SWARM
 from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.standing import build_standing_json
-from moothall.protocols.swarm.rules.ideas import BEST_BACKED, MAX_JUDGED
+from moothall.protocols.swarm.rules.review import BEST_BACKED, MAX_JUDGED
 from moothall.protocols.swarm.state import Swarm
 
 ANSWERS = {"excellent": "No: it invades privacy.", "north": "Yes: people want it.", "random": "Ask again in a year."}

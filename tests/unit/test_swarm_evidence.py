@@ -35,8 +35,8 @@ from moothall.protocols.swarm.answers import (
     Validation,
 )
 from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationsProcessed, RoundBegun, RoundSettled, SwarmCompleted
-from moothall.protocols.swarm.records.files import build_board_json
 from moothall.protocols.swarm.reports.decision import build_decision
+from moothall.protocols.swarm.reports.files import build_board_json
 from moothall.protocols.swarm.reports.standing import replay_rounds
 from moothall.protocols.swarm.rules.evidence import is_clear
 from moothall.protocols.swarm.state import Swarm

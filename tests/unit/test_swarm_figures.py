@@ -14,7 +14,7 @@ from moothall.errors import BadSetting
 from moothall.protocols.swarm.answers import Collision, IdeaJudgements, PairJudgement, SwarmBallot
 from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured
 from moothall.protocols.swarm.json_fields import agent_name
-from moothall.protocols.swarm.records.files import render_blackboard
+from moothall.protocols.swarm.reports.files import render_blackboard
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.standing import compute_what_if, replay_rounds
 from moothall.protocols.swarm.state import Swarm

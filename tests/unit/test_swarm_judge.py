@@ -26,9 +26,9 @@ from moothall.protocols.swarm.answers import (
 )
 from moothall.protocols.swarm.facts import ConvergenceMeasured, IdeasSorted
 from moothall.protocols.swarm.plugin import open_session
-from moothall.protocols.swarm.records.files import build_board_json
+from moothall.protocols.swarm.reports.files import build_board_json
 from moothall.protocols.swarm.reports.standing import build_standing_json, compute_what_if, replay_rounds
-from moothall.protocols.swarm.rules.ideas import MAX_JUDGED, MAX_SECOND_LOOKS, NEAREST
+from moothall.protocols.swarm.rules.review import MAX_JUDGED, MAX_SECOND_LOOKS, NEAREST
 from moothall.protocols.swarm.state import RoundReview, Swarm
 from moothall_testkit.careless_model import CarelessModel
 from moothall_testkit.prompt_size import count_instructions

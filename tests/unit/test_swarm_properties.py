@@ -31,7 +31,7 @@ from moothall.protocols.swarm.answers import (
 )
 from moothall.protocols.swarm.facts import ConvergenceMeasured, Mode, OperationsProcessed, SwarmSettings
 from moothall.protocols.swarm.plugin import SWARM, open_session
-from moothall.protocols.swarm.records.files import render_blackboard
+from moothall.protocols.swarm.reports.files import render_blackboard
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm

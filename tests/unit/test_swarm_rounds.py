@@ -48,10 +48,10 @@ from moothall.protocols.swarm.facts import (
 )
 from moothall.protocols.swarm.json_fields import agent_name
 from moothall.protocols.swarm.plugin import open_session
-from moothall.protocols.swarm.records.files import render_blackboard
-from moothall.protocols.swarm.rules import ideas, operations, round_end, round_start, shutdown
-from moothall.protocols.swarm.rules.ideas import compare_by_words
+from moothall.protocols.swarm.reports.files import render_blackboard
+from moothall.protocols.swarm.rules import endings, operations, review, round_start
 from moothall.protocols.swarm.rules.operations import BlackboardEditor
+from moothall.protocols.swarm.rules.review import compare_by_words
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import ExecutionProgress, Swarm
 from moothall.scoring.stigmergy import Diversity
@@ -325,7 +325,7 @@ def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: py
     assert {type(entry.fact) for entry in run.entries} >= {SwarmFormed, SwarmCompleted, SwarmClosed}
     assert any(fact.by == "words (fallback)" for fact in run.facts(IdeasSorted))
     assert any(fact.roles for fact in run.facts(RoundSettled))
-    for module in (round_start, round_end, operations):
+    for module in (round_start, endings, operations):
         for name in (
             "add_deposit",
             "evaporate",
@@ -337,8 +337,8 @@ def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: py
         ):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, _shaken(getattr(module, name)))
-    monkeypatch.setattr(ideas, "compare_by_words", _compare_otherwise)
-    monkeypatch.setattr(shutdown, "build_resolutions", lambda state: ())
+    monkeypatch.setattr(review, "compare_by_words", _compare_otherwise)
+    monkeypatch.setattr(endings, "build_resolutions", lambda state: ())
     assert folded(run.entries) == state
     assert render_blackboard(run.timeline) == before
 

@@ -29,11 +29,16 @@ from moothall.protocols.swarm.facts import (
 )
 from moothall.protocols.swarm.json_fields import agent_name
 from moothall.protocols.swarm.plugin import SWARM
-from moothall.protocols.swarm.rules.collisions import build_invitations, choose_mode
-from moothall.protocols.swarm.rules.round_end import build_settlement, list_open_roles, measure_convergence
+from moothall.protocols.swarm.rules.endings import (
+    build_resolutions,
+    build_settlement,
+    find_vote,
+    list_open_roles,
+    measure_convergence,
+)
+from moothall.protocols.swarm.rules.review import build_invitations, choose_mode
 from moothall.protocols.swarm.rules.round_start import apply_barrier, build_barrier, build_orders, find_violations
 from moothall.protocols.swarm.rules.rulebook import RULES
-from moothall.protocols.swarm.rules.shutdown import build_resolutions, find_vote
 from moothall.protocols.swarm.state import Agent, Board, CollisionReview, Finding, Pheromone, Signal, Swarm
 from moothall.reports.plain_text import render_decision_lines
 

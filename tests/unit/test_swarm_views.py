@@ -29,7 +29,8 @@ from moothall.protocols.swarm.answers import (
     Validation,
 )
 from moothall.protocols.swarm.plugin import SWARM
-from moothall.protocols.swarm.records.files import (
+from moothall.protocols.swarm.reports.decision import check_citations
+from moothall.protocols.swarm.reports.files import (
     file_name,
     folder_name,
     render_blackboard,
@@ -38,7 +39,6 @@ from moothall.protocols.swarm.records.files import (
     run_files,
     task_slug,
 )
-from moothall.protocols.swarm.reports.decision import check_citations
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, add_and_describe_entry
 from moothall.protocols.swarm.rules.rulebook import RULES

@@ -22,7 +22,7 @@ from moothall.engine.events import EntryAdded
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.swarm.facts import ConvergenceMeasured
-from moothall.protocols.swarm.records.files import (
+from moothall.protocols.swarm.reports.files import (
     CONFIG,
     RunFile,
     folder_name,

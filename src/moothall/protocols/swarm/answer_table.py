@@ -19,10 +19,10 @@ from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.locale.catalogues import SWARM_PERSON, SwarmPersonText
 from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
-from moothall.protocols.swarm.rules.collisions import find_invitation
+from moothall.protocols.swarm.rules.endings import list_ballot_ideas
 from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer
 from moothall.protocols.swarm.rules.operations import list_params
-from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
+from moothall.protocols.swarm.rules.review import find_invitation
 from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
 from moothall.reports import person_steps
 from moothall.scoring.positions import VotePosition

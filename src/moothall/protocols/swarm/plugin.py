@@ -10,8 +10,8 @@ from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, UNNAMED_MINDS, Seat
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
-from moothall.protocols.swarm.records.files import render_blackboard, render_operation_log, render_run_config, render_standing
 from moothall.protocols.swarm.reports.decision import build_decision
+from moothall.protocols.swarm.reports.files import render_blackboard, render_operation_log, render_run_config, render_standing
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, add_and_describe_entry
 from moothall.protocols.swarm.rules.rulebook import RULES

@@ -22,8 +22,7 @@ from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, ConflictRevie
 from moothall.protocols.swarm.facts import VALIDATOR, OperationResult, RoundOrder
 from moothall.protocols.swarm.json_fields import DISPLAY_NAMES, format_agent_name, take_fields
 from moothall.protocols.swarm.rules import evidence
-from moothall.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
-from moothall.protocols.swarm.rules.ideas import build_comparison
+from moothall.protocols.swarm.rules.review import LOOKED_AT, build_comparison, find_invitation
 from moothall.protocols.swarm.rules.round_start import is_ping
 from moothall.protocols.swarm.state import Agent, Finding, Swarm
 from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition

@@ -11,7 +11,7 @@ from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode
-from moothall.protocols.swarm.records.files import build_board_json, build_convergence_json
+from moothall.protocols.swarm.reports.files import build_board_json, build_convergence_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.scoring.stigmergy import QuorumOf
 from moothall.surfaces.api.asks import AskOut, WrittenOut, answer_ask, get_asks

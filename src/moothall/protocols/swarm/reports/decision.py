@@ -13,7 +13,7 @@ from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import IdeaVote
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
+from moothall.protocols.swarm.rules.endings import find_vote, list_ballot_ideas
 from moothall.protocols.swarm.state import Finding
 from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim, number_obligations
 from moothall.reports.sections import start_decision

@@ -16,7 +16,7 @@ from moothall.protocols.swarm.reports import answer
 from moothall.protocols.swarm.reports.decision import build_decision, find_choice, list_votes
 from moothall.protocols.swarm.reports.standing import SwarmStanding, build_standing
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, translate_term
-from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
+from moothall.protocols.swarm.rules.endings import list_ballot_ideas
 from moothall.protocols.swarm.state import Finding
 from moothall.reports import blocks
 from moothall.reports.decision import Decision

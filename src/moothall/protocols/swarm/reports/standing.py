@@ -18,9 +18,9 @@ from moothall.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice, 
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.reports.decision import check_citations, find_choice, list_carried_ideas, list_votes
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.protocols.swarm.rules.endings import compute_figures
 from moothall.protocols.swarm.rules.evidence import direction_key
-from moothall.protocols.swarm.rules.ideas import with_ideas
-from moothall.protocols.swarm.rules.round_end import compute_figures
+from moothall.protocols.swarm.rules.review import with_ideas
 from moothall.protocols.swarm.state import Board, Finding, RoundReview, Swarm
 from moothall.scoring.likeness import normalize_idea
 from moothall.scoring.stigmergy import compute_share

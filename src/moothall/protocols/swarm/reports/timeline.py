@@ -19,8 +19,8 @@ from moothall.locale.catalogues import LANGUAGE, SWARM_REPORT, SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import Operation, RoundReport
 from moothall.protocols.swarm.json_fields import take_fields
-from moothall.protocols.swarm.rules.ideas import list_judgements
 from moothall.protocols.swarm.rules.operations import list_operations, list_reports_in_turn
+from moothall.protocols.swarm.rules.review import list_judgements
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Finding, Signal, Swarm
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, format_time, mark_phases

@@ -23,8 +23,8 @@ from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.facts import VALIDATOR, SwarmClosed
 from moothall.protocols.swarm.prompts import build_answer_rules, build_brief
-from moothall.protocols.swarm.rules import collisions, ideas, operations, round_end, round_start, shutdown
-from moothall.protocols.swarm.rules.round_end import find_end_reason
+from moothall.protocols.swarm.rules import endings, operations, review, round_start
+from moothall.protocols.swarm.rules.endings import find_end_reason
 from moothall.protocols.swarm.state import CONFIRMS, RoundReview, Stage, Swarm
 
 MAX_INPUTS: Final = 3
@@ -62,7 +62,7 @@ class SwarmRules:
             case Closed():
                 # A session that is cancelled or broken must not leave an agent running either.
                 return fast_replace(
-                    state if state.stage == "close" else shutdown.apply_termination(state, shutdown.build_agent_ends(state)),
+                    state if state.stage == "close" else endings.apply_termination(state, endings.build_agent_ends(state)),
                     stage="closed",
                 )
             case _:
@@ -111,10 +111,10 @@ def build_asks(state: Swarm) -> tuple[Ask, ...]:
         case "review" if state.stop is None:
             return tuple(_build_ask(state, kind, seat) for seat, kind in _list_reviewers(state).items())
         case "vote":
-            writer = shutdown.find_synthesis_writer(state)
+            writer = endings.find_synthesis_writer(state)
             if writer is not None:
                 return (_build_ask(state, "synthesis", writer),)
-            return tuple(_build_ask(state, "ballot", seat) for seat in shutdown.list_missing_voters(state))
+            return tuple(_build_ask(state, "ballot", seat) for seat in endings.list_missing_voters(state))
         case "graceful":
             seconds = state.settings.notice_seconds + state.settings.graceful_seconds
             return tuple(_build_ask(state, "shutdown", seat, seconds) for seat in state.awaited if seat not in state.goodbyes)
@@ -192,7 +192,7 @@ def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
         case answers.Validation() as said:
             return _with_review(state, seat, validation=said)
         case answers.SimilarityReport() as said:
-            return ideas.with_pairs(_with_review(state, seat, likenesses=said))
+            return review.with_pairs(_with_review(state, seat, likenesses=said))
         case answers.IdeaJudgements() as said:
             return _with_review(state, seat, judgements=said, is_judged=True)
         case answers.SwarmBallot() as said:
@@ -219,11 +219,11 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
         is_judging = seat == state.judge and fact.ask == _build_ask(state, "judge", seat).id
         state = _with_review(state, seat, **({"is_judged": True} if is_judging else {}))
         # Without the measure, words find the pairs.
-        return ideas.with_pairs(state) if seat == DIRECTOR.id else state
+        return review.with_pairs(state) if seat == DIRECTOR.id else state
     if state.stage == "graceful":
         return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
     if state.stage == "vote":
-        if shutdown.find_synthesis_writer(state) == seat:
+        if endings.find_synthesis_writer(state) == seat:
             return fast_replace(state, writers_lost=(*state.writers_lost, seat))
         return fast_replace(state, ballots={**state.ballots, seat: None})
     assert agent is not None, "only explorers are asked to explore"
@@ -283,7 +283,7 @@ def _build_round_start(state: Swarm) -> Fact:
     """Build the start of the next round, or the completion if there is none."""
     reason = find_end_reason(state)
     if reason is not None:
-        return shutdown.build_completion(state, reason)
+        return endings.build_completion(state, reason)
     return facts.RoundBegun(round=state.round + 1, orders=round_start.build_orders(state))
 
 
@@ -315,17 +315,12 @@ def _apply_operations(state: Swarm, fact: facts.OperationsProcessed) -> Swarm:
         agents[seat] = fast_replace(agents[seat], results=results, done=done)
     state = fast_replace(state, agents=agents, board=fast_replace(editor.board, requests=state.wanted))
     # After the operations, because they add the findings that are compared and collided with.
-    review = fast_replace(
-        ideas.start_review(state),
-        invitations=collisions.build_invitations(state),
-        to_check=collisions.list_findings_to_check(state),
-    )
-    state = fast_replace(state, review=review)
-    return state if review.has_new else ideas.with_pairs(state)
+    state = fast_replace(state, review=review.start_review(state))
+    return state if state.review.has_new else review.with_pairs(state)
 
 
 def _apply_measurement(state: Swarm, fact: facts.ConvergenceMeasured) -> Swarm:
-    after = round_end.apply_measurement(state, fact)
+    after = endings.apply_measurement(state, fact)
     return after if find_end_reason(after) is None else fast_replace(after, stage="vote")
 
 
@@ -363,19 +358,19 @@ _STEPS: Final[dict[type[Fact], ComputedStep[Any]]] = {
             facts.IdeasSorted,
             ("review",),
             "settle",
-            ideas.sort_ideas,
+            review.sort_ideas,
             # Reviews before ideas: both rewrite the findings, and the reviews still refer to them by number only.
-            lambda state, fact: ideas.with_ideas(collisions.apply_reviews(state), fact.placed),
+            lambda state, fact: review.with_ideas(review.apply_reviews(state), fact.placed),
         ),
-        ComputedStep(facts.RoundSettled, ("settle",), "measure", round_end.build_settlement, round_end.apply_settlement),
-        ComputedStep(facts.ConvergenceMeasured, ("measure",), "begin", round_end.measure_convergence, _apply_measurement),
+        ComputedStep(facts.RoundSettled, ("settle",), "measure", endings.build_settlement, endings.apply_settlement),
+        ComputedStep(facts.ConvergenceMeasured, ("measure",), "begin", endings.measure_convergence, _apply_measurement),
         # A run that is stopped between two rounds has no vote.
-        ComputedStep(facts.SwarmCompleted, ("vote", "begin"), "notice", _build_round_start, shutdown.apply_completion),
+        ComputedStep(facts.SwarmCompleted, ("vote", "begin"), "notice", _build_round_start, endings.apply_completion),
         ComputedStep(
             facts.ShutdownNoticed,
             ("notice",),
             "graceful",
-            lambda state: facts.ShutdownNoticed(awaited=shutdown.list_awaited_seats(state)),
+            lambda state: facts.ShutdownNoticed(awaited=endings.list_awaited_seats(state)),
             lambda state, fact: fast_replace(state, awaited=fact.awaited),
         ),
         ComputedStep(
@@ -389,8 +384,8 @@ _STEPS: Final[dict[type[Fact], ComputedStep[Any]]] = {
             facts.AgentsTerminated,
             ("terminate",),
             "close",
-            lambda state: facts.AgentsTerminated(ends=shutdown.build_agent_ends(state)),
-            lambda state, fact: shutdown.apply_termination(state, fact.ends),
+            lambda state: facts.AgentsTerminated(ends=endings.build_agent_ends(state)),
+            lambda state, fact: endings.apply_termination(state, fact.ends),
         ),
     )
 }

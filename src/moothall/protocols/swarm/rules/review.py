@@ -1,10 +1,13 @@
-"""Decides which findings express the same idea: equal text, explicit `agreesWith` (S-8), and the verdicts of a judge on pairs of
-texts (S-31). A measure only finds the pairs that are put to the judge: what nobody understood is never joined (S-36).
+"""What comes between the operations of a round and its settlement: collisions, in which idle agents review findings of others
+(S-13, source 14.3), the checks of the validator, and which findings express the same idea.
 
-A judge errs, so its verdicts are stored, and what they leave in doubt is put to it again in the next round: then texts move, and
-ideas that turn out to be one become one. `sort_ideas` computes the partition of the texts and records what changed in it.
-Everything else follows from the partition and the findings: what ideas are called, who holds them, and who held them before
-reading them (S-28).
+An agent is idle if it has delivered its report and holds no subtask.
+
+Ideas are joined by equal text, explicit `agreesWith` (S-8), and the verdicts of a judge on pairs of texts (S-31). A measure only
+finds the pairs that are put to the judge: what nobody understood is never joined (S-36). A judge errs, so its verdicts are kept,
+and what they leave in doubt is put to it again in the next round: then texts move, and ideas that turn out to be one become one.
+`sort_ideas` computes the partition of the texts and records what changed in it. All else follows from the partition and the
+findings: what ideas are called, who holds them, and who held them before reading them (S-28).
 """
 
 from collections import Counter
@@ -16,12 +19,154 @@ from typing import Final
 from moothall.domain.effects import CompareTexts
 from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId
-from moothall.domain.replace import fast_replace
-from moothall.protocols.swarm.answers import ComparedPair, PairJudgement, PairVerdict, SimilarityReport
-from moothall.protocols.swarm.facts import IdeasSorted, PlacedIdea
-from moothall.protocols.swarm.state import Board, Finding, Idea, RoundReview, Swarm, parse_number
+from moothall.domain.replace import copy_fields, fast_replace
+from moothall.domain.seeded_random import random_unit
+from moothall.protocols.swarm.answers import (
+    Action,
+    ComparedPair,
+    PairJudgement,
+    PairVerdict,
+    SimilarityReport,
+    Validation,
+)
+from moothall.protocols.swarm.facts import CollisionMode, IdeasSorted, PlacedIdea
+from moothall.protocols.swarm.rules.evidence import direction_key
+from moothall.protocols.swarm.state import (
+    Agent,
+    Board,
+    CollisionReview,
+    Finding,
+    Idea,
+    Invitation,
+    RoundReview,
+    Swarm,
+    parse_number,
+)
 from moothall.scoring.likeness import JOIN_AT, find_similar_texts, is_against, measure_by_words, normalize_idea
 from moothall.scoring.text_groups import Pair, TextGroups, order_pair
+
+# Weights of the source: a challenge counts most, because it is what a group of agreeing agents lacks.
+REVIEW_WEIGHTS: Final[dict[Action, float]] = {"challenge": 1.5, "support": 0.8, "extend": 1.2, "synthesize": 1.0, "pass": 0.0}
+MIN_FINDINGS: Final = 2
+DEEPEN_ABOVE: Final = 0.6
+DEBATE_ABOVE: Final = 2
+MAX_ON_ONE: Final = 2
+SHOWN: Final = 3
+LOOKED_AT: Final = 60
+"""The newest findings; the targets of collisions are chosen among them."""
+MAX_CHECKED: Final = 10
+
+
+def choose_mode(state: Swarm, agent: Agent) -> CollisionMode:
+    if agent.role == "SYNTHESIZER":
+        return "early_synthesis"
+    if state.board.strongest > DEEPEN_ABOVE:
+        return "collaborate_deepen"
+    return "debate" if len(state.board.perspectives) > DEBATE_ABOVE else "review_challenge"
+
+
+def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
+    """Choose who collides with what in this round; agents in random order, at most `MAX_ON_ONE` per direction."""
+    most = state.settings.collisions
+    if not most or len(state.board.findings) < MIN_FINDINGS or state.stop:
+        return ()
+    idle = [seat for seat in state.active if seat in state.answered and not state.agents[seat].subtask]
+    # Seeded order: otherwise the first seats of the roster would always get the few collisions of a round.
+    idle.sort(key=lambda seat: (random_unit(state.opened.seed, "collide", state.round, seat), seat))
+    crowd: dict[str, int] = {}
+    invitations: list[Invitation] = []
+    for seat in idle:
+        if len(invitations) == most:
+            break
+        agent = state.agents[seat]
+        mode = choose_mode(state, agent)
+        targets = _select_targets(state, agent, mode, crowd)
+        if targets:
+            # Only the first target counts, because it is the one that the agent is asked to answer.
+            crowd[_find_direction_key(targets[0])] = crowd.get(_find_direction_key(targets[0]), 0) + 1
+            invitations.append(Invitation(seat=seat, mode=mode, targets=tuple(each.number for each in targets)))
+    return tuple(invitations)
+
+
+def _find_direction_key(finding: Finding) -> str:
+    return direction_key(finding.direction) or finding.id
+
+
+def _select_targets(state: Swarm, agent: Agent, mode: CollisionMode, crowd: Mapping[str, int]) -> list[Finding]:
+    """Return the findings that suit the mode; the first one is to be answered."""
+    strength = {key: each.concentration for key, each in state.board.pheromones.items()}
+    own = {finding.perspective for finding in state.board.findings[-LOOKED_AT:] if finding.seat == agent.seat}
+    others = [
+        finding
+        for finding in state.board.findings[-LOOKED_AT:]
+        if finding.seat != agent.seat and crowd.get(_find_direction_key(finding), 0) < MAX_ON_ONE
+    ]
+
+    # Lower ranks come first: the mode's own criterion, then findings with few reviews, then the newest.
+    def rank(finding: Finding) -> tuple[float, float, int]:
+        fits = {
+            "collaborate_deepen": -strength.get(direction_key(finding.direction), 0.0),
+            # A debate needs findings from a perspective that the agent has not taken itself: False sorts before True.
+            "debate": float(finding.perspective in own),
+            "review_challenge": float(len(finding.reviews)),
+            "early_synthesis": 0.0,
+        }[mode]
+        return fits, float(len(finding.reviews)), -finding.number
+
+    return sorted(others, key=rank)[:SHOWN]
+
+
+def list_findings_to_check(state: Swarm) -> tuple[int, ...]:
+    """Return the findings that the validator is asked about."""
+    if state.stop:
+        return ()
+    unchecked = (each.number for each in state.board.findings if each.needs_validation and each.verdict is None)
+    return tuple(unchecked)[:MAX_CHECKED]
+
+
+def apply_reviews(state: Swarm) -> Swarm:
+    """Return the swarm with the collisions and the validator's verdicts written to the findings."""
+    reviews: dict[int, list[CollisionReview]] = {}
+    for invitation in state.review.invitations:
+        said = state.review.collisions.get(invitation.seat)
+        if said is not None and said.action != "pass":
+            review = copy_fields(
+                CollisionReview,
+                said,
+                invitation,
+                weight=REVIEW_WEIGHTS[said.action],
+                new_insights=tuple(text for text in said.new_insights if text.strip()),
+            )
+            # It is about the finding that it names if that was shown to it, else about the first target.
+            named = parse_number(said.target_finding_id, "finding-")
+            reviews.setdefault(named if named in invitation.targets else invitation.targets[0], []).append(review)
+    verdicts = _collect_checks(state, state.review.validation)
+    if not reviews and not verdicts:
+        return state
+    findings = tuple(
+        each
+        if each.number not in reviews and each.number not in verdicts
+        else replace(verdicts.get(each.number, each), reviews=(*each.reviews, *reviews.get(each.number, ())))
+        for each in state.board.findings
+    )
+    judged = {each.key: each.verdict for each in verdicts.values()}
+    refuted = (state.board.refuted - judged.keys()) | {text for text, verdict in judged.items() if verdict == "refuted"}
+    return fast_replace(state, board=fast_replace(state.board, findings=findings, refuted=frozenset(refuted)))
+
+
+def _collect_checks(state: Swarm, said: Validation | None) -> dict[int, Finding]:
+    verdicts: dict[int, Finding] = {}
+    for each in said.verdicts if said is not None else ():
+        finding = state.board.finding(each.finding)
+        if finding is not None and finding.number in state.review.to_check:
+            verdicts[finding.number] = replace(finding, verdict=each.verdict, checked=each.reason)
+    return verdicts
+
+
+def find_invitation(state: Swarm, seat: SeatId) -> Invitation | None:
+    """Return the invitation of an agent in the current round."""
+    return next((each for each in state.review.invitations if each.seat == seat), None)
+
 
 MAX_COMPARED: Final = 300
 """How many known ideas, and how many other texts of known ideas, the newest, a new text is compared with."""
@@ -36,7 +181,7 @@ MAX_JUDGED: Final = 60
 MAX_SECOND_LOOKS: Final = 12
 MAX_VERDICTS: Final = 4_000
 """How many verdicts on pairs are stored, the newest."""
-WEIGHTS: Final[Mapping[PairVerdict, float]] = {"same": 1.0, "different": -1.0, "opposite": -2.0}
+VERDICT_WEIGHTS: Final[Mapping[PairVerdict, float]] = {"same": 1.0, "different": -1.0, "opposite": -2.0}
 AGREED: Final = 2.0
 """The weight of an author's own word that two texts are one."""
 
@@ -47,11 +192,12 @@ def list_new_findings(state: Swarm) -> list[Finding]:
 
 
 def start_review(state: Swarm) -> RoundReview:
-    """Return the texts of the round that nobody stated before, and those that are compared for the judge, if there is one."""
+    """Return who collides, what is checked, the texts that nobody stated before, and what is compared for the judge, if any."""
     board, apart = state.board, _collect_separate_texts(state)
     fresh = tuple(text for key, text in _index_texts(list_new_findings(state)).items() if key not in board.by_text)
+    review = RoundReview(invitations=build_invitations(state), to_check=list_findings_to_check(state), fresh=fresh)
     if state.judge is None:
-        return RoundReview(fresh=fresh)
+        return review
     # Neither texts that the user keeps apart nor texts whose author already says what they agree with need a judge.
     claimed = _collect_agreements(state)
     unplaced = tuple(text for text in fresh if normalize_idea(text) not in apart and normalize_idea(text) not in claimed)
@@ -62,8 +208,8 @@ def start_review(state: Swarm) -> RoundReview:
     # Texts that joined an idea help to find it.
     stated = _index_texts(finding for finding in board.findings if finding.idea)
     texts = (*known, *[text for key, text in stated.items() if key not in founding][-MAX_COMPARED:])
-    return RoundReview(
-        fresh=fresh,
+    return fast_replace(
+        review,
         texts=(*texts, *unplaced) if len(known) + len(unplaced) > 1 else texts,
         ideas=tuple(board.by_text[normalize_idea(text)] for text in texts),
     )
@@ -193,7 +339,7 @@ def _collect_verdicts(state: Swarm) -> dict[Pair, tuple[float, int]]:
         pair = _name_pair(state.review, near)
         weight, count = state.board.verdicts.get(pair, (0.0, 0))
         verdict = said.verdict if said.verdict == "opposite" or not _is_denial(near, state.review) else "opposite"
-        verdicts[pair] = (weight + WEIGHTS[verdict], count + 1)
+        verdicts[pair] = (weight + VERDICT_WEIGHTS[verdict], count + 1)
     return verdicts
 
 

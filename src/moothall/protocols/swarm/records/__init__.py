@@ -1,1 +1,0 @@
-"""The files of a swarm run, rendered as text."""
