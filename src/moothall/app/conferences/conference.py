@@ -5,14 +5,14 @@ there; valid files that others wrote become entries. Every change holds the fold
 entry is in the ledger; the next call writes the files that a crash left unwritten.
 """
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
 from moothall.app.conferences import folder_scan as scan
-from moothall.app.conferences.quarantine import Quarantine, read_text_if_any
 from moothall.app.conferences.status import AcceptedSpeech, Blocked, ConferenceStatus
 from moothall.codec.non_answers import is_refusal
 from moothall.disk.folder import Folder, UnreadableFile
@@ -36,7 +36,7 @@ class ConferenceFolder:
 
     def __init__(self, folder: Folder, own: Folder, engine: Engine) -> None:
         self.folder = folder
-        self.aside = Quarantine(folder)
+        self.aside = scan.Quarantine(folder)
         self._own = own
         self._engine = engine
         self.mark = scan.read_sync_state(own)
@@ -93,7 +93,8 @@ class ConferenceFolder:
             role = conference.current if conference.status == "open" else MODERATOR
             if not name:
                 # An agent may write its two files in the wrong order: its speech is still to come.
-                writing = role if self._is_turn_early(seen, conference) and not is_finished else ""
+                is_fresh = self.is_turn_changed(seen) and not scan.is_settled(self.folder, TURN) and not is_finished
+                writing = role if is_fresh and seen.turn is not None and scan.is_next_turn(seen.turn, conference) else ""
                 break
             if role in held or not is_ready:
                 writing = role
@@ -103,7 +104,7 @@ class ConferenceFolder:
             self._move_returned_minutes(conference)
         self._publish(conference)
         seen = scan.scan_folder(self.folder)
-        damage = tuple(scan.find_damage(self.folder, seen, conference, self.mark, whole=whole))
+        damage = tuple(scan.DamageSearch(self.folder, seen, conference, self.mark, whole).find())
         if writing:
             # The files of an author who is still writing are not judged yet.
             damage = tuple(each for each in damage if each.file not in {TURN, name})
@@ -121,14 +122,9 @@ class ConferenceFolder:
             return conference
         names = [name for name in scan.scan_folder(self.folder).files if files.is_input_file_name(name)]
         for name in sorted(names):
-            if text := (read_text_if_any(self.folder, name) or "").strip():
+            if text := (scan.read_text_if_any(self.folder, name) or "").strip():
                 await self._engine.give_input(self.session, text, key=name)
         return await self.load_conference() if names else conference
-
-    def _is_turn_early(self, seen: scan.FolderScan, conference: Conference) -> bool:
-        """Whether `turn.json` was just written for the next step, and the file of that step is not there yet."""
-        is_fresh = self.is_turn_changed(seen) and not scan.is_settled(self.folder, TURN)
-        return is_fresh and seen.turn is not None and scan.is_next_turn(seen.turn, conference)
 
     def _is_ended_by(self, seen: scan.FolderScan, conference: Conference) -> bool:
         """Whether the files end the talk early, and there is reason to accept that.
@@ -249,7 +245,7 @@ class ConferenceFolder:
         wanted = self._choose_turn_text(files.build_turn_file(conference))
         if wanted is None:
             return
-        if wanted != read_text_if_any(self.folder, TURN):
+        if wanted != scan.read_text_if_any(self.folder, TURN):
             if self._is_ahead(conference):
                 return
             self.folder.put(TURN, wanted)
@@ -333,7 +329,7 @@ class ConferenceFolder:
     def _update_sync_state(self, **what: object) -> None:
         mark = replace(self.mark, **what)  # type: ignore[arg-type]  # fields of SyncState, spelled by this file
         if mark != self.mark:
-            scan.write_sync_state(self._own, mark)
+            self._own.put(scan.SYNC_STATE, json.dumps(asdict(mark), ensure_ascii=False) + "\n")
             self.mark = mark
 
     def record_sessions(self, sessions: tuple[str, ...], language: Language) -> None:
@@ -437,7 +433,8 @@ class ConferenceFolder:
             self._update_sync_state(turn=scan.compute_digest(text), published=conference.taken)
             return f"{damage}{where}; {words.rebuilt}"
         if damage.file == AGENDA:
-            text = read_text_if_any(self._own, scan.AGENDA_COPY) or files.render_agenda(conference.opened, conference.speakers)
+            agenda = files.render_agenda(conference.opened, conference.speakers)
+            text = scan.read_text_if_any(self._own, scan.AGENDA_COPY) or agenda
             self.folder.put(AGENDA, text)
             self._update_sync_state(agenda=scan.compute_digest(text))
             return f"{damage}{where}; {words.restored}"

@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Required, Unpack
 
+from moothall.app.conferences import folder_scan as scan
 from moothall.app.conferences.conference import ConferenceFolder, describe_damage, explain_waiting
-from moothall.app.conferences.folder_scan import OWN_FOLDER, Damage, FolderScan, read_sync_state, scan_folder
-from moothall.app.conferences.quarantine import read_text_if_any
 from moothall.app.conferences.status import AcceptedSpeech, ConferenceStatus, TurnBriefing
 from moothall.app.moot import Moot
 from moothall.app.opening import PlannedSession, open_planned
@@ -38,16 +37,16 @@ def build_briefing(conference: ConferenceFolder, role: str, turn: files.TurnFile
     """Build what a role should read now: the agenda, its prompt, the last speeches. Reads no other speech."""
     folder, language = conference.folder, conference.mark.language
     is_turn = role == turn.current_speaker and turn.status != "closed"
-    agenda = read_text_if_any(folder, files.AGENDA) or ""
+    agenda = scan.read_text_if_any(folder, files.AGENDA) or ""
     if not is_turn:
         message = explain_waiting(turn, language)
         return TurnBriefing(is_turn=False, message=message, agenda=agenda, turn=turn, language=language)
-    seen = scan_folder(folder)
+    seen = scan.scan_folder(folder)
     names = sorted(seen.speeches.items(), key=lambda each: each[1].number)
     is_open = turn.status == "open"
     # A speaker reads few speeches, and all of each; the moderator reads all of them, as far as they fit.
     texts = [
-        SpeechText(each.number, each.role, read_text_if_any(folder, name) or "")
+        SpeechText(each.number, each.role, scan.read_text_if_any(folder, name) or "")
         for name, each in (names[-RECENT:] if is_open else names)
     ]
     inputs = _read_inputs(folder, seen, turn, NO_LIMIT if is_open else MAX_SPEECH_LENGTH // RECENT)
@@ -69,14 +68,14 @@ def build_briefing(conference: ConferenceFolder, role: str, turn: files.TurnFile
     )
 
 
-def _read_inputs(folder: Folder, seen: FolderScan, turn: files.TurnFile, room: int) -> tuple[tuple[str, str], ...]:
+def _read_inputs(folder: Folder, seen: scan.FolderScan, turn: files.TurnFile, room: int) -> tuple[tuple[str, str], ...]:
     """Return name and text of the newest inputs of the user's that `turn.json` names, each with so many characters."""
     notes = " ".join(files.extract_notes(turn.prompt_for_speaker))
     names = [name for name in seen.files if files.is_input_file_name(name)]
     named = [name for name in names if name in notes]
     # Of many files a note names only the first and the last.
     between = [name for name in names if named and named[0] <= name <= named[-1]][-RECENT:]
-    return tuple((name, (read_text_if_any(folder, name) or "")[:room]) for name in between)
+    return tuple((name, (scan.read_text_if_any(folder, name) or "")[:room]) for name in between)
 
 
 TABLE: Final = ".roundtable"
@@ -236,10 +235,10 @@ class ConferenceProject:
                 Folder.open_folder(self.table) as table,
                 Folder.open_folder(self.table / files.validate_conference_name(name), inside=table) as folder,
             ):
-                if not folder.has(OWN_FOLDER):
+                if not folder.has(scan.OWN_FOLDER):
                     return None
-                with Folder.open_folder(folder.path / OWN_FOLDER, inside=folder) as own:
-                    return await self._find_known_session(name, read_sync_state(own).sessions)
+                with Folder.open_folder(folder.path / scan.OWN_FOLDER, inside=folder) as own:
+                    return await self._find_known_session(name, scan.read_sync_state(own).sessions)
         except FileNotFoundError as cause:
             raise UnknownConference(f"no conference is called {name!r} in {self.table}") from cause
         except BadName as cause:
@@ -247,7 +246,7 @@ class ConferenceProject:
 
     async def _adopt_folder(self, name: str, conference: ConferenceFolder) -> SessionId:
         """Open a session for a folder that others made. The next `sync` records its speeches."""
-        seen = scan_folder(conference.folder)
+        seen = scan.scan_folder(conference.folder)
         try:
             agenda = conference.folder.read(files.AGENDA) or ""
         except UnreadableFile as cause:
@@ -281,7 +280,7 @@ class ConferenceProject:
             await self._moot.remembering.remember_if_possible(conference.session)
         return status
 
-    async def check(self, name: str) -> tuple[Damage, ...]:
+    async def check(self, name: str) -> tuple[scan.Damage, ...]:
         return (await self.status(name, whole=True)).damage
 
     async def repair(self, name: str) -> list[str]:
@@ -374,7 +373,7 @@ class ConferenceProject:
             return await conference.sync()
 
 
-def _parse_course(name: str, seen: FolderScan, agenda: str) -> tuple[tuple[str, ...], int, str]:
+def _parse_course(name: str, seen: scan.FolderScan, agenda: str) -> tuple[tuple[str, ...], int, str]:
     """Return speakers, rounds and first prompt of a folder: from its `turn.json`, else from its agenda and speeches."""
     if seen.turn is not None:
         turn = seen.turn
@@ -405,7 +404,7 @@ def _is_name(name: str) -> bool:
 def _is_there(path: Path, sessions: Sequence[str]) -> bool:
     """Whether the folder that this one was copied from still exists, with the same session."""
     try:
-        with Folder.open_folder(path / OWN_FOLDER) as own:
-            return bool(set(sessions) & set(read_sync_state(own).sessions))
+        with Folder.open_folder(path / scan.OWN_FOLDER) as own:
+            return bool(set(sessions) & set(scan.read_sync_state(own).sessions))
     except (OSError, MootError):
         return False
