@@ -9,7 +9,7 @@ from moothall.domain.effects import Brief
 from moothall.domain.ids import SessionId
 from moothall.ledgers.postgres_queue import PostgresQueue
 from moothall.ports.participant import NoAnswer, OnText
-from moothall.ports.runner import Retry, Settled
+from moothall.ports.runner import Settled
 from moothall_testkit.ledger_scenes import run_with_deadline
 
 
@@ -26,9 +26,9 @@ class Away:
 class StoredRetry(PostgresQueue):
     """A queue that knows one session, without a database."""
 
-    retry = Retry()
+    retry = Settled(status="parked")
 
-    async def find_retry(self, session: SessionId) -> Retry:
+    async def find_parked(self, session: SessionId) -> Settled:
         return self.retry
 
 
@@ -47,10 +47,10 @@ def test_each_look_at_a_parked_session_is_counted_and_the_next_one_is_later(tmp_
             runner = SharedRunner(queue, moot.engine, moot.seating, forget, delays=wait_longer)
             first = await runner.advance(session)
             assert (first.status, first.due, first.tries) == ("parked", 10.0, 1)
-            queue.retry = Retry(tries=first.tries)
+            queue.retry = Settled(status="parked", tries=first.tries)
             assert await runner.advance(session) == Settled(status="parked", seen=first.seen, due=20.0, tries=2)
             # Before it is due nobody is tried, and nothing is counted.
-            queue.retry = Retry(tries=2, due=15.0)
+            queue.retry = Settled(status="parked", tries=2, due=15.0)
             assert await runner.advance(session) == Settled(status="parked", seen=first.seen, due=15.0, tries=2)
 
     run_with_deadline(work())

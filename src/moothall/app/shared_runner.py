@@ -5,7 +5,7 @@ import hashlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -145,10 +145,10 @@ class SharedRunner:
             return Settled(status="closed", seen=snapshot.seq)
         tries = 0
         if not snapshot.is_closed and snapshot.session_state.parked is not None:
-            retry = await self.queue.find_retry(session)
-            if retry.due is not None and retry.due > 0:
-                return Settled(status="parked", seen=snapshot.seq, due=retry.due, tries=retry.tries)
-            tries = retry.tries
+            parked = await self.queue.find_parked(session)
+            if parked.due is not None and parked.due > 0:
+                return replace(parked, seen=snapshot.seq)
+            tries = parked.tries
             if await explain_unready_seats(snapshot, self.seating):
                 return self._settle_parked(snapshot, tries)
         if not snapshot.is_closed:

@@ -5,6 +5,7 @@ redirect a write to another place.
 """
 
 import asyncio
+import errno
 import os
 import secrets
 import stat
@@ -112,9 +113,9 @@ class Folder:
         except FileNotFoundError:
             return None
         except OSError as cause:
-            raise UnreadableFile(
-                "a link, which is not followed" if self._is_link(name) else f"unreadable: {cause.strerror}"
-            ) from cause
+            # What O_NOFOLLOW makes of a link.
+            is_link = cause.errno == errno.ELOOP
+            raise UnreadableFile("a link, which is not followed" if is_link else f"unreadable: {cause.strerror}") from cause
         # Checked on the open descriptor: a check by name could see another file than the one that was opened.
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -125,11 +126,6 @@ class Folder:
         if len(raw) > MAX_FILE_LENGTH:
             raise UnreadableFile(f"more than {MAX_FILE_LENGTH} bytes")
         return raw
-
-    def _is_link(self, name: str) -> bool:
-        with suppress(OSError):
-            return stat.S_ISLNK(os.stat(name, dir_fd=self._at, follow_symlinks=False).st_mode)
-        return False
 
     def read_mtime(self, name: str) -> float:
         """Return when a file was last changed, in seconds; 0 if it does not exist."""

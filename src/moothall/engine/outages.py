@@ -57,13 +57,8 @@ class HeldOutages:
         self._beside |= set(running)
         return True
 
-    def drop_withdrawn(self, pending: Mapping[AskId, object]) -> None:
-        """Forget the outages of asks that the rulebook no longer wants."""
-        for ask in [ask for ask in self.held if ask not in pending]:
-            del self.held[ask]
-
     def is_settled(self, running: Iterable[AskId]) -> bool:
-        """Whether outages are held, and everybody who was asked beside them has answered or failed."""
+        """Whether outages are held, and all who were asked beside them have answered or failed."""
         return bool(self.held) and self._beside.isdisjoint(running)
 
     def release(self) -> list[SeatLost]:

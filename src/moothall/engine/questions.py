@@ -16,7 +16,6 @@ from moothall.engine.events import SeatWaiting, TextDelta
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.errors import BadAnswer
 from moothall.ports.participant import ASKED_IN, ON_RETRY, ON_TOOL, ON_WAITING, Answer, NoAnswer, Participant
-from moothall.ports.telemetry import Span
 
 Response = Answer | NoAnswer
 
@@ -64,7 +63,12 @@ class Questions:
                 try:
                     response = await self._get_response(ask, participant, snapshot, on_tool)
                     outcome = take(response)
-                    _note_response(span, response)
+                    # What an answer cost and whose it is; never what it says.
+                    if isinstance(response, Answer | NoAnswer):
+                        usage = response.usage
+                        span.note(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, calls=usage.calls)
+                    if isinstance(response, Answer) and response.model:
+                        span.note(model=response.model)
                 except asyncio.CancelledError as error:
                     outcome = str(error) if str(error) in CANCELLED else "cancelled"
                     raise
@@ -158,15 +162,6 @@ def build_fact(writer: RecordWriter, snapshot: Snapshot, ask: Ask, response: Res
         # No usage here: the value that carries it is the one that failed validation.
         return SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=_shorten(str(error)))
     return fact
-
-
-def _note_response(span: Span, response: object) -> None:
-    """What an answer cost and whose it is, for its span; never what it says."""
-    if isinstance(response, Answer | NoAnswer):
-        usage = response.usage
-        span.note(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, calls=usage.calls)
-    if isinstance(response, Answer) and response.model:
-        span.note(model=response.model)
 
 
 def _shorten(detail: str) -> str:

@@ -341,7 +341,9 @@ class SessionRun:
 
         They are judged when everybody who was asked beside them has answered or failed, and that is on record.
         """
-        self._outages.drop_withdrawn(self.snapshot.session_state.pending)
+        # Those of asks that the rulebook no longer wants are forgotten.
+        for ask in self._outages.held.keys() - self.snapshot.session_state.pending.keys():
+            del self._outages.held[ask]
         if not self._outages.is_settled(self._tasks) or self._arrived or self._is_stale:
             self._is_parking &= bool(self._outages.held)
             return False

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -37,14 +38,14 @@ def settle_appends(group: Sequence[QueuedAppend], results: Sequence[MootError | 
             each.future.set_exception(error)
 
 
+@dataclass(slots=True)
 class PendingHeads:
     """The heads that the register does not have yet. A burst of appends shares one record of the register."""
 
-    def __init__(self) -> None:
-        self.heads: dict[SessionId, HeadHash] = {}
-        self._entries = 0
-        self._opened = False
-        self._registered_at = -REGISTER_SECONDS
+    heads: dict[SessionId, HeadHash] = field(default_factory=dict)
+    _entries: int = 0
+    _opened: bool = False
+    _registered_at: float = -REGISTER_SECONDS
 
     def add(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         """Note what was appended to a session."""
@@ -62,12 +63,6 @@ class PendingHeads:
         return bool(self.heads) and (
             self._opened or self._entries >= REGISTER_ENTRIES or time.monotonic() - self._registered_at >= REGISTER_SECONDS
         )
-
-    def copy(self) -> "PendingHeads":
-        copy = PendingHeads()
-        copy.heads = dict(self.heads)
-        copy._entries, copy._opened, copy._registered_at = self._entries, self._opened, self._registered_at
-        return copy
 
     def take(self) -> dict[SessionId, HeadHash]:
         """Return all that is pending; nothing is after it."""

@@ -30,7 +30,7 @@ from moothall.ledgers.migrations import load_migrations, load_queries, migrate
 from moothall.ledgers.postgres_upkeep import PostgresTables, translate_errors
 from moothall.ledgers.queue_jobs import QueueConnector, QueueWorker
 from moothall.ports.participant import PLACE_SECONDS, Allowance, LimitReport
-from moothall.ports.runner import Retry, RunnerStats, Settled
+from moothall.ports.runner import RunnerStats, Settled
 
 QUERIES: Final = load_queries(__name__)
 
@@ -128,9 +128,10 @@ class PostgresQueue(PostgresTables):
         query = "SELECT r.status = 'closed' FROM moot_runs r JOIN moot_sessions s ON s.number = r.session WHERE s.id = $1"
         return bool(await self.fetch_value(query, session))
 
-    async def find_retry(self, session: SessionId) -> Retry:
+    async def find_parked(self, session: SessionId) -> Settled:
+        """Return how a worker left a parked session: it may be looked at again now unless it is `due` later."""
         rows = await self.fetch(QUERIES["look"], session)
-        return Retry(tries=rows[0][0], due=rows[0][1]) if rows else Retry()
+        return Settled(status="parked", tries=rows[0][0], due=rows[0][1]) if rows else Settled(status="parked")
 
     async def count(self) -> RunnerStats:
         [row] = await self.fetch(QUERIES["count"])

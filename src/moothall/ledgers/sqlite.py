@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -214,7 +215,14 @@ class SqliteLedger:
         return head
 
     async def heads(self, prefix: str = "") -> list[Head]:
-        return await self._run_query(partial(_select_heads, prefix=prefix))
+        # The range uses the index on `id`; ids are ASCII, so U+10FFFF sorts after every id with this prefix.
+        values = (prefix, prefix + "\U0010ffff", HEADS)
+
+        def select(connection: sqlite3.Connection) -> list[Head]:
+            rows = connection.execute(QUERIES["read_heads"], values)
+            return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in rows]
+
+        return await self._run_query(select)
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
         self._check_open()
@@ -307,7 +315,8 @@ class SqliteLedger:
         seen = -1
         asked: set[asyncio.Future[int]] = set()
         while self._waiters:
-            version = await self._run_query(_read_version)
+            # data_version counts only the commits of other connections; this one never writes, so it sees every commit.
+            (version,) = await self._run_query(lambda connection: connection.execute("PRAGMA data_version").fetchone())
             if version != seen or self._waiters.keys() - asked:
                 seen, asked = version, set(self._waiters)
                 wanted = {session for session, _ in self._waiters.values()}
@@ -375,7 +384,7 @@ class SqliteLedger:
         self, connection: sqlite3.Connection, group: list[_Wanted], results: list[MootError | None]
     ) -> append_checks.PendingHeads:
         """Write what the register is due within the transaction; returns what is pending after it, should it be committed."""
-        pending = self._unregistered.copy()
+        pending = replace(self._unregistered, heads=dict(self._unregistered.heads))
         for (session, records), error in zip(group, results, strict=True):
             if error is None:
                 pending.add(session, records)
@@ -452,12 +461,6 @@ def _insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, 
             at += most
 
 
-def _select_heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
-    # The range uses the index on `id`; ids are ASCII, so U+10FFFF sorts after every id with this prefix.
-    rows = connection.execute(QUERIES["read_heads"], (prefix, prefix + "\U0010ffff", HEADS))
-    return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in rows]
-
-
 def _select_last_seqs(connection: sqlite3.Connection, sessions: set[SessionId]) -> dict[SessionId, int]:
     return {session: connection.execute(QUERIES["last_seq"], (session,)).fetchone()[0] or 0 for session in sessions}
 
@@ -470,9 +473,3 @@ def _select_written(connection: sqlite3.Connection, after: int | None) -> Writte
         return WrittenSessions(now, frozenset())
     names = frozenset(SessionId(row[0]) for row in connection.execute(QUERIES["written"], (after, now)))
     return WrittenSessions(now, names - {HEADS})
-
-
-def _read_version(connection: sqlite3.Connection) -> int:
-    # data_version counts only the commits of other connections; this one never writes, so it sees every commit.
-    (version,) = connection.execute("PRAGMA data_version").fetchone()
-    return int(version)

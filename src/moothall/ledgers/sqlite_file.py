@@ -234,7 +234,9 @@ class WriteTurns:
         """Begin a transaction that writes; raises sqlite3.OperationalError (busy) if others come first, or wait too long."""
         if not wait:
             if self._do_others_wait():
-                raise _build_busy_error()
+                error = sqlite3.OperationalError("other processes wait to write")
+                error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+                raise error
             connection.execute("BEGIN IMMEDIATE")
             return
         connection.execute("PRAGMA busy_timeout = 0")
@@ -299,12 +301,6 @@ class WriteTurns:
         return self._descriptor is not None
 
 
-def _build_busy_error() -> sqlite3.OperationalError:
-    error = sqlite3.OperationalError("other processes wait to write")
-    error.sqlite_errorcode = sqlite3.SQLITE_BUSY
-    return error
-
-
 MAX_FAULTS: Final = 20
 _SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 _HEADS: Final = "SELECT id, head, head_hash FROM sessions WHERE head > 0"
@@ -322,7 +318,10 @@ def inspect(connection: sqlite3.Connection, session: SessionId | None) -> Storag
     faults = [f"SQLite: {row[0]}" for row in connection.execute(f"PRAGMA integrity_check({MAX_FAULTS})") if row[0] != "ok"]
     if any(True for _ in connection.execute("PRAGMA foreign_key_check")):
         faults.append("entries of a session that is not in the list of sessions")
-    if connection.execute(_SCHEMA).fetchall() != _build_schema():
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        apply_migrations(fresh, 0)
+        schema = fresh.execute(_SCHEMA).fetchall()
+    if connection.execute(_SCHEMA).fetchall() != schema:
         faults.append("the tables of the file were changed: they are not those that Moot makes")
         return StorageReport(faults, {})
     heads = _select_heads(connection, _HEADS)
@@ -333,12 +332,6 @@ def inspect(connection: sqlite3.Connection, session: SessionId | None) -> Storag
 
 def _select_heads(connection: sqlite3.Connection, query: str, *values: str) -> dict[SessionId, tuple[int, bytes]]:
     return {SessionId(name): (seq, digest) for name, seq, digest in connection.execute(query, values)}
-
-
-def _build_schema() -> list[tuple[str, ...]]:
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
-        apply_migrations(fresh, 0)
-        return fresh.execute(_SCHEMA).fetchall()
 
 
 def remove(connection: sqlite3.Connection, sessions: Sequence[SessionId]) -> None:

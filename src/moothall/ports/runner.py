@@ -40,7 +40,7 @@ RunStatus = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "fa
 class Settled:
     """What a worker leaves behind after a session: up to which entry it has seen it, and in how many seconds it is due again.
 
-    `asks` wait for outside participants.
+    `tries` is how often a parked session was looked at in vain; `asks` wait for outside participants.
     """
 
     status: RunStatus
@@ -48,14 +48,6 @@ class Settled:
     due: float | None = None
     tries: int = 0
     asks: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
-    """How often a parked session was looked at in vain; `due` is in how many seconds it is looked at again, None for now."""
-
-    tries: int = 0
-    due: float | None = None
 
 
 class Runner(Protocol):

@@ -1,10 +1,9 @@
 """The telemetry port: what a process counts of its work, and the spans of its traces. Neither ever holds what was said."""
 
 from collections import Counter
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Protocol
 
 Value = str | int | float | bool
 
@@ -50,19 +49,12 @@ class Tracer(Protocol):
 
 
 class _NoSpan:
-    """One object for all of them: a session without traces pays for a call, not for a span."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
-
     def note(self, **attributes: Value) -> None:
         return None
 
 
-_NOTHING: Final = _NoSpan()
+_NOTHING: Final = nullcontext(_NoSpan())
+"""One object for all spans: a session without traces pays for a call, not for a span."""
 
 
 class NoTracer:
