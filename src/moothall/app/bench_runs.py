@@ -20,7 +20,7 @@ from moothall.domain.ids import SeatId, SessionId, parse_session_id
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.domain.topic import Topic, normalize_label
-from moothall.errors import BadSetting, MootError, UnknownSession
+from moothall.errors import BadSetting, MootError
 from moothall.locale.catalogues import BENCH
 from moothall.protocols.council.facts import Contribution
 from moothall.reports.decision import Decision
@@ -157,7 +157,7 @@ async def decide_once(
     """Return the decision of a session, which is opened if it is not recorded, and its status; None, counted, where it has not
     ended, and no status where it was not begun."""
     session = parse_session_id(options["session"] or "")
-    is_recorded = await _exists(moot, session)
+    is_recorded = bool(await moot.ledger.read(session, 0, 1))
     if not is_recorded and plan.money is not None and result.spent >= plan.money * 1e6:
         result.unasked["money"] += 1
         return None, ""
@@ -249,14 +249,6 @@ def _name_session(plan: BenchPlan, way: str, question: BenchQuestion) -> Session
 
 def _find_first(errors: BaseException) -> BaseException:
     return _find_first(errors.exceptions[0]) if isinstance(errors, BaseExceptionGroup) else errors
-
-
-async def _exists(moot: Moot, session: SessionId) -> bool:
-    try:
-        await moot.engine.load_snapshot(session)
-    except UnknownSession:
-        return False
-    return True
 
 
 async def count_recorded(moot: Moot, plan: BenchPlan, questions: Sequence[BenchQuestion]) -> int:

@@ -8,7 +8,6 @@ from typing import Final
 
 from moothall.domain.claims import cut_text
 from moothall.domain.facts import OWNER_ORIGIN
-from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.domain.safe_text import one_line
@@ -17,7 +16,7 @@ from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.ports.plugin import AnyPlugin
-from moothall.reports.decision import Decision, SeatPosition, SeatQuotations
+from moothall.reports.decision import SeatPosition, SeatQuotations
 from moothall.reports.timeline import SessionTimeline
 from moothall.scoring.depth import ALONE, BLIND
 from moothall.scoring.independence import compute_correlation, find_seat_family, presume_correlation
@@ -47,6 +46,8 @@ MAX_TOPIC_LENGTH, MAX_DECIDED_LENGTH, MAX_LESSON_LENGTH = 120, 200, 100
 def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: bytes) -> DecisionRecorded:
     decision, opened = plugin.decision(timeline), timeline.session_state.opened
     seats = [timeline.speakers.get(seat.id, seat) for seat in timeline.session_state.seats]
+    positions = {position.seat: position for position in decision.positions}
+    quoted = {} if decision.evidence is None else {each.seat: each for each in decision.evidence.seats}
     return copy_fields(
         DecisionRecorded,
         opened.subject,
@@ -58,7 +59,10 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
         confidence=decision.confidence,
         consensus_type=decision.consensus_type or "",
         agreement=decision.agreement or "",
-        members=_build_members(decision, seats, opened.neutral),
+        members=tuple(
+            _build_member(seat, positions.get(seat.id), quoted.get(seat.id), is_neutral=seat.id in opened.neutral)
+            for seat in seats
+        ),
         dissent=tuple(voice.text for voice in decision.dissent[:MAX_ITEMS]),
         open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MAX_ITEMS]),
         search_text="\n".join(line.content for line in timeline.lines)[:MAX_TEXT_LENGTH],
@@ -69,14 +73,6 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
         obligations=tuple(
             RecordedObligation(by=each.seat, text=each.text, due=each.due) for each in decision.obligations[:MAX_ITEMS]
         ),
-    )
-
-
-def _build_members(decision: Decision, seats: Sequence[Seat], neutral: frozenset[SeatId]) -> tuple[Member, ...]:
-    positions = {position.seat: position for position in decision.positions}
-    quoted = {} if decision.evidence is None else {each.seat: each for each in decision.evidence.seats}
-    return tuple(
-        _build_member(seat, positions.get(seat.id), quoted.get(seat.id), is_neutral=seat.id in neutral) for seat in seats
     )
 
 

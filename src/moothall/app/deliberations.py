@@ -292,7 +292,8 @@ class Deliberations:
                 place = await self.load_state(name)
             else:
                 place = build_deliberation_state(await self._moot.engine.load_after(name, seen))
-            _check_seat(place, speaker)
+            if speaker not in (known := [each.id for each in place.council.seats]):
+                raise UnknownSeat(f"{speaker!r} has no seat in {name!r}; the seats are: {', '.join(known)}")
             if not is_nudged:
                 # The process that ran the session may be gone: somebody must run it while we wait. Not for a seat that is none.
                 self._nudge(name)
@@ -322,12 +323,6 @@ class Deliberations:
         if snapshot.is_closed:
             self._moot.remembering.remember_soon(session, ANSWER_SECONDS)
         return snapshot
-
-
-def _check_seat(place: DeliberationState, seat: SeatId) -> None:
-    known = [each.id for each in place.council.seats]
-    if seat not in known:
-        raise UnknownSeat(f"{seat!r} has no seat in {place.snapshot.session!r}; the seats are: {', '.join(known)}")
 
 
 def _build_wait_result(

@@ -49,9 +49,12 @@ def read_given_files(given: Iterable[str | Path | ContextFile], environ: Mapping
         elif str(each) == STDIN:
             if any(file.name == "stdin" for file in files):
                 raise BadSetting("files: - is standard input and can be given once")
-            files.append(_read_stdin())
+            if sys.stdin is None or sys.stdin.isatty():
+                raise BadSetting("files: - is standard input, and nothing is piped in: program | moot … --file -")
+            files.append(build_given_file("standard input", "stdin", sys.stdin.buffer.read(MAX_PDF_BYTES)))
         elif re.match(r"https?://", str(each)):
-            files.append(_fetch(str(each), environ))
+            raw, parts = fetch_bytes(str(each), environ, MAX_PDF_BYTES), split_address(str(each))
+            files.append(build_given_file(str(each), f"{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/"), raw))
         elif os.path.isdir(each):  # noqa: PTH112 - no name raises
             for path, name in _walk(Path(each)):
                 try:
@@ -124,17 +127,6 @@ def _extract_pdf(label: str, raw: bytes) -> str:
     if not any(page.strip() for page in pages):
         raise BadSetting(f"{label} holds no text, only pictures of pages; give its text")
     return "\n".join(f"[page {number}]\n{page.strip()}" for number, page in enumerate(pages, 1))
-
-
-def _read_stdin() -> ContextFile:
-    if sys.stdin is None or sys.stdin.isatty():
-        raise BadSetting("files: - is standard input, and nothing is piped in: program | moot … --file -")
-    return build_given_file("standard input", "stdin", sys.stdin.buffer.read(MAX_PDF_BYTES))
-
-
-def _fetch(address: str, environ: Mapping[str, str]) -> ContextFile:
-    raw, parts = fetch_bytes(address, environ, MAX_PDF_BYTES), split_address(address)
-    return build_given_file(address, f"{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/"), raw)
 
 
 def fetch_bytes(address: str, environ: Mapping[str, str], most: int) -> bytes:

@@ -4,10 +4,11 @@ Seats may come from what people have (A-5): the agent and skill files of coding 
 hash."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from importlib.resources import files
+from itertools import cycle
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -151,41 +152,26 @@ def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str], 
     if len(given) < len(words):
         twice = next(seat.id for seat in words if [other.id for other in words].count(seat.id) > 1)
         raise BadRoster(f"two seats are called {twice!r}; each needs an id of its own")
-    seats = [_fill_seat(seat, given[seat.id]) if seat.id in given else seat for seat in panel.seats]
+    seats = []
+    for seat in panel.seats:
+        word = given.get(seat.id, seat)
+        # With the words of an agent's file, if the platform comes from one.
+        source = word if word.instructions else seat
+        seats.append(replace(seat, platform=word.platform, stance=source.stance, instructions=source.instructions))
     seats += [seat for seat in words if seat.id not in {known.id for known in panel.seats}]
+    filled, shared = [], cycle(platforms)
     # Before a key is asked for. The protocol has the last word on how many sit there; some seat helpers beside a full table.
-    checked = validate_seats(seats, most=MAX_SEATS + HELPING_SEATS)
-    return tuple(_with_patience(seat, kinds) for seat in _fill_platforms(checked, platforms))
-
-
-def _fill_seat(seat: Seat, given: Seat) -> Seat:
-    """A seat of a panel with the platform that was given for it, or with the words of an agent's file."""
-    if given.instructions:
-        return replace(seat, platform=given.platform, stance=given.stance, instructions=given.instructions)
-    return replace(seat, platform=given.platform)
-
-
-def _fill_platforms(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Seat]:
-    filled: list[Seat] = []
-    shared = 0
-    for seat in seats:
-        if seat.platform:
-            filled.append(seat)
-            continue
-        if not platforms:
+    for seat in validate_seats(seats, most=MAX_SEATS + HELPING_SEATS):
+        platform = seat.platform or next(shared, "")
+        if not platform:
             raise BadRoster(
                 f"seat {seat.id!r} has no platform, and none was found: Moot needs a key such as OPENAI_API_KEY, or "
                 "MOOT_MODEL, in its own environment; see `moot doctor`. Without one, a person can sit (`--seat me=human`), and "
                 "`moot demo` plays a meeting"
             )
-        filled.append(replace(seat, platform=platforms[shared % len(platforms)]))
-        shared += 1
-    return filled
-
-
-def _with_patience(seat: Seat, kinds: KindTable) -> Seat:
-    usual = kinds.find(seat.platform).patience
-    return replace(seat, patience=usual) if usual is not None and seat.patience is None else seat
+        usual = kinds.find(platform).patience
+        filled.append(replace(seat, platform=platform, patience=usual if seat.patience is None else seat.patience))
+    return tuple(filled)
 
 
 def _folder() -> Any:

@@ -42,7 +42,9 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
     name = parse_session_id(session)
     match, given = _REPEATED.fullmatch(name), (await moot.engine.load_snapshot(name)).session_state.opened
     first = SessionId(match["first"]) if match and given.subject.again_of else name
-    chain = await _list_chain(moot, first)
+    repeats = [head.session for head in await moot.ledger.heads(f"{first}{AGAIN}") if _REPEATED.fullmatch(head.session)]
+    depth = first.count(AGAIN) + 1
+    chain = [first, *sorted((each for each in repeats if each.count(AGAIN) == depth), key=_find_number)]
     last = await moot.engine.load_snapshot(chain[-1])
     opened = last.session_state.opened
     if not last.is_closed:
@@ -72,12 +74,6 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
         return RecurringSession(session=await open_planned(moot, PlannedSession(opened=planned, session=name)), former=former)
     except SessionExists as cause:
         raise SessionBusy(f"another process asks {first!r} again, or {name} is archived: moot list --archived") from cause
-
-
-async def _list_chain(moot: "Moot", first: SessionId) -> list[SessionId]:
-    """The sessions of a question, the first one first."""
-    repeats = [head.session for head in await moot.ledger.heads(f"{first}{AGAIN}") if _REPEATED.fullmatch(head.session)]
-    return [first, *sorted((each for each in repeats if each.count(AGAIN) == first.count(AGAIN) + 1), key=_find_number)]
 
 
 def _find_number(session: SessionId) -> int:

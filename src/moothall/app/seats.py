@@ -252,10 +252,6 @@ class Seating:
         """Return the embedded model's weights, downloading them if needed; raises WorldError."""
         return local_model.fetch_weights(self._models)
 
-    def has_embedded(self) -> bool:
-        """Whether the embedded model can answer now."""
-        return local_model.is_installed() and semantic_similarity.is_installed() and self.weights() is not None
-
 
 async def _introduce(seat: acp_seat.AcpParticipant) -> tuple[bool, str]:
     try:
@@ -317,7 +313,8 @@ async def discover_platforms(environ: Mapping[str, str], seating: Seating) -> Di
     """Discover platforms, without spending anything."""
     knocked = await asyncio.gather(*(_is_listening(name, environ) for name in seating.probed_servers))
     servers = tuple(name for name, listens in zip(seating.probed_servers, knocked, strict=True) if listens)
-    return DiscoveredPlatforms(models=tuple(find_platforms(environ)), servers=servers, embedded=seating.has_embedded())
+    has_embedded = local_model.is_installed() and semantic_similarity.is_installed() and seating.weights() is not None
+    return DiscoveredPlatforms(models=tuple(find_platforms(environ)), servers=servers, embedded=has_embedded)
 
 
 async def _is_listening(name: str, environ: Mapping[str, str]) -> bool:

@@ -127,7 +127,13 @@ class SessionList:
 
     @cached_property
     def _stored(self) -> dict[str, list[Any]]:
-        return {} if self._path is None else _read_lines(self._path)
+        """The lines in the file; none if it is missing, damaged or of another form."""
+        try:
+            stored = {} if self._path is None else json.loads(self._path.read_bytes())
+            lines = stored["lines"] if stored and stored["form"] == FORM else {}
+            return {name: fields for name, fields in lines.items() if len(fields) == 2 + len(_STORED_FIELDS)}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return {}
 
     async def load(self) -> list[SessionLine]:
         """Return every session, the most recently active one last."""
@@ -360,13 +366,3 @@ def _derive_status(last: object) -> SessionStatus:
     if isinstance(last, SessionParked):
         return "parked"
     return "concluded" if isinstance(last, Closed) else "thinking"
-
-
-def _read_lines(path: Path) -> dict[str, list[Any]]:
-    """The lines in a file; none if it is missing, damaged or of another form."""
-    try:
-        stored = json.loads(path.read_bytes())
-        lines = stored["lines"] if stored["form"] == FORM else {}
-        return {name: fields for name, fields in lines.items() if len(fields) == 2 + len(_STORED_FIELDS)}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {}

@@ -197,14 +197,10 @@ class FoldedSessions:
         while True:
             limit = PAGE if until is None else min(PAGE, until - (known.seq if known else 0))
             snapshot, entries = await self._resources.engine.read_on(session, known.snapshot if known else None, limit)
-            known = self._fold(known, snapshot, entries)
+            if known is None:
+                plugin = find_plugin(snapshot.session_state.opened)
+                known = FoldedSession(plugin, snapshot, plugin.timeline(snapshot.session))
+            known.add(snapshot, entries)
             if len(entries) < PAGE or known.seq == until:
                 return known
             await asyncio.sleep(0)
-
-    def _fold(self, known: FoldedSession | None, snapshot: Snapshot, entries: list[Entry]) -> FoldedSession:
-        if known is None:
-            plugin = find_plugin(snapshot.session_state.opened)
-            known = FoldedSession(plugin, snapshot, plugin.timeline(snapshot.session))
-        known.add(snapshot, entries)
-        return known

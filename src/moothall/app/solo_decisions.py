@@ -76,7 +76,10 @@ class SoloDecisions:
         # Before anything is recorded: these may have to sit at one table.
         validate_seats(Seat(id=seat, platform=MAILBOX) for seat in dict.fromkeys((agent, *named)))
         about = {name: getattr(wanted, name) for name in ("category", "stakes", "tags", "built_on", "key", "reviewers")}
-        memory, instead = await self._moot.recall(), _build_session_id(wanted)
+        # The same id for the same key, so that a retry opens no second deliberation.
+        seed = "\x1f".join((wanted.agent, wanted.key)) if wanted.key else token_hex(16)
+        instead = f"required_{sha256(seed.encode('utf-8', 'replace')).hexdigest()[:20]}"
+        memory = await self._moot.recall()
         outcome = await memory.decide_alone(
             wanted.agent, wanted.topic, wanted.decision, wanted.confidence, **about, deliberation=instead, via=via
         )
@@ -103,12 +106,10 @@ class SoloDecisions:
                 built_on=wanted.built_on,
                 hosted=True,
             )
-        said = {
-            "type": "propose",
-            "text": wanted.decision,
-            "confidence": wanted.confidence,
-            "choice": _shorten_to_choice(wanted.decision),
-        }
+        # A decision of a few words is its own label: positions can be compared by it.
+        line = one_line(wanted.decision)
+        choice = line if len(line.split()) <= MAX_CHOICE_WORDS and len(line) <= 100 else ""
+        said = {"type": "propose", "text": wanted.decision, "confidence": wanted.confidence, "choice": choice}
         # A deliberation of an older Moot holds no such proposal, and may have gone on without it.
         with suppress(OutOfTurn, SessionClosed):
             await self._deliberations.contribute(session, seats[0], said, _PROPOSAL_KEY, via=via)
@@ -123,18 +124,6 @@ def list_reviewers(verdict: SoloVerdict) -> list[SeatId]:
 
 def _name_free_seat(agent: SeatId) -> SeatId:
     return SeatId(REVIEWER if agent != REVIEWER else f"{REVIEWER}-2")
-
-
-def _build_session_id(wanted: SoloDecision) -> str:
-    """The id of the deliberation that would be required: the same for the same key, so that a retry opens no second one."""
-    seed = "\x1f".join((wanted.agent, wanted.key)) if wanted.key else token_hex(16)
-    return f"required_{sha256(seed.encode('utf-8', 'replace')).hexdigest()[:20]}"
-
-
-def _shorten_to_choice(decision: str) -> str:
-    """A decision of a few words is its own label: positions can be compared by it."""
-    line = one_line(decision)
-    return line if len(line.split()) <= MAX_CHOICE_WORDS and len(line) <= 100 else ""
 
 
 def _parse_seat(source: str) -> SeatId | None:

@@ -76,7 +76,9 @@ def open_tracer(environ: Mapping[str, str], endpoint: str = "") -> Iterator[Trac
     Raises MissingExtra if `endpoint` is given and the packages are not here. A variable may be meant for other programs: then
     that is logged in one sentence.
     """
-    if not endpoint and not _is_wanted(environ):
+    is_off = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    is_elsewhere = environ.get("OTEL_TRACES_EXPORTER", "otlp").strip().lower() not in {"", "otlp"}
+    if not endpoint and (is_off or is_elsewhere or not any(environ.get(name) for name in ENDPOINTS)):
         yield NoTracer()
         return
     try:
@@ -94,12 +96,6 @@ def open_tracer(environ: Mapping[str, str], endpoint: str = "") -> Iterator[Trac
         last = threading.Thread(target=provider.shutdown, daemon=True)
         last.start()
         last.join(LAST_SECONDS)
-
-
-def _is_wanted(environ: Mapping[str, str]) -> bool:
-    is_off = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
-    is_elsewhere = environ.get("OTEL_TRACES_EXPORTER", "otlp").strip().lower() not in {"", "otlp"}
-    return any(environ.get(name) for name in ENDPOINTS) and not is_off and not is_elsewhere
 
 
 def _build_provider(environ: Mapping[str, str], endpoint: str) -> "TracerProvider":

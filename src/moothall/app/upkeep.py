@@ -21,7 +21,7 @@ from moothall.domain.records import Head, HeadsSigned, RegisteredHead, SessionsA
 from moothall.errors import BadSetting, LedgerDamaged, LedgerFull, LedgerReadOnly, LedgerUnavailable, UnknownSession
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import detach_log
-from moothall.memory.register import HeadBook, open_head_register, register_heads
+from moothall.memory.register import open_head_register, register_heads
 from moothall.ports.ledger import Clock, Ledger, LedgerUpkeep
 
 PAGE: Final = 1_000
@@ -69,16 +69,16 @@ async def collect_heads(ledger: Ledger, clock: Clock) -> tuple[RegisteredHead, .
     except LedgerReadOnly:
         book = await open_head_register(ledger, clock).state()
     heads = {head.session: RegisteredHead(head.session, head.last.seq, head.last.hash.hex()) for head in await ledger.heads()}
-    _refuse_missing(book, heads)
+    for session, known in book.heads.items():
+        held = heads.get(session)
+        if (held is None and session not in book.archived) or (held is not None and held.seq < known.seq):
+            raise _build_mismatch(session)
     register = await ledger.read(HEADS, book.entries - 1, 1) if book.entries else []
     return (*heads.values(), *(RegisteredHead(HEADS, record.seq, record.hash.hex()) for record in register))
 
 
-def _refuse_missing(book: HeadBook, heads: dict[SessionId, RegisteredHead]) -> None:
-    for session, known in book.heads.items():
-        held = heads.get(session)
-        if (held is None and session not in book.archived) or (held is not None and held.seq < known.seq):
-            raise LedgerDamaged(f"session {session!r} is not what the register of heads has; see `moot verify`")
+def _build_mismatch(session: SessionId) -> LedgerDamaged:
+    return LedgerDamaged(f"session {session!r} is not what the register of heads has; see `moot verify`")
 
 
 def require_upkeep(ledger: Ledger) -> LedgerUpkeep:
@@ -172,7 +172,9 @@ async def restore(word: str, environ: Mapping[str, str], key: str = "") -> Backu
     async with SqliteLedger(source, read_only=True) as backup:
         await check_ledger(backup, f"the backup {source}", frozenset(trusted))
         if key:
-            await _check_signer(backup, source, key)
+            signed = (await open_head_register(backup, SystemClock()).state()).signed
+            if not signed or parse_heads(signed).key != key:
+                raise LedgerDamaged(f"the heads of {source} are not signed with the key {key}")
         heads = await backup.heads()
         if not heads:
             raise BadSetting(f"{source} is a ledger without sessions; there is nothing to restore")
@@ -191,12 +193,6 @@ async def restore(word: str, environ: Mapping[str, str], key: str = "") -> Backu
             async with draft_ledger_file(target) as draft, SqliteLedger(draft) as ledger:
                 await _copy_all(backup, ledger)
     return BackupReport.describe(source, heads)
-
-
-async def _check_signer(backup: Ledger, source: Path, key: str) -> None:
-    signed = (await open_head_register(backup, SystemClock()).state()).signed
-    if not signed or parse_heads(signed).key != key:
-        raise LedgerDamaged(f"the heads of {source} are not signed with the key {key}")
 
 
 async def _copy_all(source: Ledger, target: Ledger) -> None:
@@ -241,19 +237,16 @@ async def archive_sessions(moot: Moot, age: timedelta, word: str = "", *, is_tri
         await copy_sessions(moot.ledger, file, names)
         await check_ledger(file, "the archive")
         heads = tuple(RegisteredHead(each.session, each.last.seq, each.last.hash.hex()) for each in await file.heads())
-        _check_registered(await register.state(), heads)
+        # What the register knows better is not archived: removing it would hide that something is missing.
+        registered = (await register.state()).heads
+        for head in heads:
+            known = registered.get(head.session)
+            if known is not None and known.seq >= head.seq and known != head:
+                raise _build_mismatch(head.session)
     # In this order: should this be cut short, sessions are in both places, and the next archive removes them here.
     await register.append(lambda book: [SessionsArchived(file=str(path), heads=heads)])
     await upkeep.remove(names)
     return report
-
-
-def _check_registered(book: HeadBook, heads: Sequence[RegisteredHead]) -> None:
-    """Refuse to archive what the register knows better: removing it would hide that something is missing."""
-    for head in heads:
-        known = book.heads.get(head.session)
-        if known is not None and known.seq >= head.seq and known != head:
-            raise LedgerDamaged(f"session {head.session!r} is not what the register of heads has; see `moot verify`")
 
 
 async def return_sessions(moot: Moot, word: str, wanted: Sequence[str] = ()) -> ArchiveReport:

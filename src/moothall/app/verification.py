@@ -105,7 +105,7 @@ class LedgerVerifier:
     async def verify_all(self) -> LedgerVerification:
         await self._collect_known(None)
         try:
-            held = [_check_name(head.session) for head in await self._ledger.heads()]
+            held = [SessionId(_check_text(head.session)) for head in await self._ledger.heads()]
         except _DAMAGE as error:
             self._result.faults.append(_describe(error))
             held = []
@@ -116,7 +116,10 @@ class LedgerVerifier:
         register = await self._verify_stream(HEADS)
         if register is not None and register.fault is not None:
             self._result.sessions.append(register)
-        self._add_notes(held)
+        unknown = [session for session in held if session not in self._book.heads] if self._book.entries else []
+        if unknown:
+            names = f"{', '.join(unknown[:5])}{' …' if len(unknown) > 5 else ''}"
+            self._result.notes.append(f"not registered yet: {names}; see `moot ledger heads`")
         await self._verify_archives(held)
         return self._result
 
@@ -139,7 +142,7 @@ class LedgerVerifier:
                 report = await self._ledger.inspect(session)
                 self._result.faults += report.faults
                 for name, (seq, digest) in report.heads.items():
-                    self._know(_check_name(name), "the list of sessions", int(seq), digest.hex())
+                    self._know(SessionId(_check_text(name)), "the list of sessions", int(seq), digest.hex())
             except _DAMAGE as error:
                 self._result.faults.append(_describe(error))
         await self._fold(HEADS, self._register)
@@ -233,14 +236,6 @@ class LedgerVerifier:
         fault = f"it is missing: {wanted[seq][0].source} has it" + (f" with {seq} entries" if seq else "")
         return VerifiedSession(session_id=session, fault=fault, head=None, entries=0)
 
-    def _add_notes(self, held: Collection[SessionId]) -> None:
-        notes, book = self._result.notes, self._book
-        unknown = [session for session in held if session not in book.heads]
-        if unknown and book.entries:
-            notes.append(
-                f"not registered yet: {', '.join(unknown[:5])}{' …' if len(unknown) > 5 else ''}; see `moot ledger heads`"
-            )
-
     async def _verify_archives(self, held: Collection[SessionId]) -> None:
         """Look whether each archive is there and holds its sessions as they were registered."""
         archived = [each for session, each in sorted(self._book.archived.items()) if session not in held]
@@ -262,12 +257,6 @@ async def _find_archive_faults(path: Path, heads: Sequence[RegisteredHead], cloc
             return (await LedgerVerifier(ledger, clock, heads).verify_all()).list_faults()
     except MootError as error:
         return [f"its sessions ({len(heads)}) cannot be read: {error}; if it is rightly elsewhere: moot verify --no-archives"]
-
-
-def _check_name(name: object) -> SessionId:
-    if not isinstance(name, str):
-        raise TypeError(f"{name!r} is no name of a session")
-    return SessionId(name)
 
 
 def _describe(error: Exception) -> str:
@@ -319,7 +308,7 @@ def parse_heads(text: str) -> SignedHeads:
 
 def _check_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a text")
     return value
 
 

@@ -170,7 +170,12 @@ class ConferenceProject:
         # A random id: names of conferences are only unique within their project, sessions within the whole ledger.
         shared["session"] = f"rt_{secrets.token_hex(6)}"
         plan = await self._moot.plan_session(topic, **shared)
-        self._check_free(name)
+        for other in self.names():
+            # Some file systems treat names that differ only by case as one.
+            if other != name and other.casefold() == name.casefold():
+                raise SessionExists(
+                    f"the conference {other!r} exists already, and some file systems take it for {name!r}; choose another name"
+                )
         return plan
 
     def _make_conferences_folder(self, language: Language) -> None:
@@ -181,14 +186,6 @@ class ConferenceProject:
         with Folder.open_folder(self.table) as table:
             if not table.has(files.GUIDE):
                 table.put(files.GUIDE, read_guide(language))
-
-    def _check_free(self, name: str) -> None:
-        """Raise SessionExists for names that differ only by case: some file systems treat them as one."""
-        for other in self.names():
-            if other != name and other.casefold() == name.casefold():
-                raise SessionExists(
-                    f"the conference {other!r} exists already, and some file systems take it for {name!r}; choose another name"
-                )
 
     @asynccontextmanager
     async def open_conference(self, name: str, session: SessionId | None = None) -> AsyncIterator[ConferenceFolder]:
