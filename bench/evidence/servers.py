@@ -23,7 +23,7 @@ from typing import Any
 from moothall.app.moot import Moot
 from moothall.app.user_settings import write_settings
 from moothall.domain.facts import ToolUsed
-from moothall.engine.events import EntryAdded
+from moothall.engine.context import EntryAdded
 from moothall_testkit.schema_values import draw_value
 from moothall_testkit.stub_server import Request, Step, StubReply, StubServer
 

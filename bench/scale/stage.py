@@ -17,7 +17,7 @@ from tests.support.temporal_server import TemporalServer
 
 from bench.scale.database import Database, read_cpu
 from bench.scale.network import Line
-from moothall.app.owner_key import load_owner_key
+from moothall.memory.tokens import load_owner_key
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK_SECONDS = 0.5

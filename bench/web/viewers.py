@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.web.meeting import environ_of
-from moothall.app.owner_key import load_owner_key
+from moothall.memory.tokens import load_owner_key
 
 MOOT = Path(sys.executable).with_name("moot")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from moothall.domain.roster import Seat
     from moothall.domain.session_state import LostSeat
     from moothall.domain.topic import ContextFile, Topic
-    from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
+    from moothall.engine.context import EntryAdded, Event, SeatWaiting, TextDelta
     from moothall.errors import BadAnswer, CallerError, MootError, WorldError
     from moothall.reports.decision import Decision, Dissent, SourcedClaim
 else:
@@ -25,17 +25,17 @@ else:
         "ContextFile": "domain.topic",
         "Decision": "reports.decision",
         "Dissent": "reports.decision",
-        "EntryAdded": "engine.events",
-        "Event": "engine.events",
+        "EntryAdded": "engine.context",
+        "Event": "engine.context",
         "LostSeat": "domain.session_state",
         "Moot": "app.moot",
         "MootError": "errors",
         "Options": "app.session_options",
         "Panel": "app.panels",
         "Seat": "domain.roster",
-        "SeatWaiting": "engine.events",
+        "SeatWaiting": "engine.context",
         "SourcedClaim": "reports.decision",
-        "TextDelta": "engine.events",
+        "TextDelta": "engine.context",
         "Topic": "domain.topic",
         "WorldError": "errors",
         "build_pipeline_options": "app.pipelines",

@@ -27,9 +27,9 @@ from typing import IO, Any, TypeVar
 import pytest
 
 from moothall import Moot, Seat
-from moothall.app.owner_key import load_owner_key
 from moothall.app.seats import Seating
 from moothall.domain.effects import Brief
+from moothall.memory.tokens import load_owner_key
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
 
 SCENES = Path(__file__).parent / "scenes"

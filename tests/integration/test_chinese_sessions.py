@@ -17,7 +17,7 @@ from moothall.domain.budget import Usage
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId, SessionId
-from moothall.engine.events import EntryAdded
+from moothall.engine.context import EntryAdded
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.reports.wording import explain_outage

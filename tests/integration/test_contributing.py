@@ -12,6 +12,7 @@ import pytest
 from moothall.app.deliberations import Deliberations
 from moothall.app.moot import Moot
 from moothall.app.protocols import collect_kinds, load_protocols
+from moothall.app.verification import LedgerVerifier
 from moothall.codec.answers import Reading, parse_answer, read_answer
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget
@@ -407,7 +408,8 @@ def test_two_processes_that_contribute_at_once_lose_nothing_and_make_one_order(t
             assert isinstance(closed, DeliberationClosed)
             assert (closed.consensus_type, closed.voters) == ("unanimous", 6)
             for house in houses:
-                assert await house.verify(session) is None
+                verifier = LedgerVerifier(house.context.ledger, house.context.clock)
+                assert (await verifier.verify_named(house, session)).fault is None
                 assert (await house.replay(session)).snapshot.is_closed
 
     bounded(work())

@@ -19,8 +19,8 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.records import StoredRecord
 from moothall.domain.roster import Seat
 from moothall.engine import session_loop, sessions
+from moothall.engine.context import EntryAdded
 from moothall.engine.engine import Engine
-from moothall.engine.events import EntryAdded
 from moothall.errors import BadAnswer, UnknownAsk
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant

@@ -22,7 +22,7 @@ from moothall.domain.facts import Language, Reply, ToolUsed
 from moothall.domain.ids import SeatId, SessionId, ask_id
 from moothall.domain.roster import Seat
 from moothall.domain.topic import ContextFile, Topic, build_context
-from moothall.engine.events import EntryAdded
+from moothall.engine.context import EntryAdded
 from moothall.errors import BadRoster
 from moothall.participants.model import ModelParticipant
 from moothall.participants.model_request import RetryPolicy

@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from moothall import Moot
-from moothall.app.owner_key import load_owner_key
 from moothall.memory.facts import DecisionRecorded
+from moothall.memory.tokens import load_owner_key
 from moothall.surfaces.http.app import build_app
 from moothall_testkit.ledger_scenes import run_with_deadline
 

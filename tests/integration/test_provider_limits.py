@@ -14,7 +14,7 @@ from tests.conformance.test_runners import build_engine
 from moothall.app.moot import Moot
 from moothall.domain.effects import Brief
 from moothall.domain.facts import SeatLost
-from moothall.engine.events import SeatWaiting
+from moothall.engine.context import SeatWaiting
 from moothall.errors import BadSetting, LedgerUnavailable
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.postgres import PostgresLedger

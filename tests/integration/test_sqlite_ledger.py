@@ -16,6 +16,7 @@ import pytest
 
 from moothall.app.moot import Moot
 from moothall.app.resources import SystemClock
+from moothall.app.verification import LedgerVerifier
 from moothall.codec.chain import compute_record_hash, find_chain_fault, parse_export
 from moothall.codec.stored import FactCodec
 from moothall.domain.ids import SeatId, SessionId
@@ -399,7 +400,7 @@ def test_an_untouched_session_stands(tmp_path: Path) -> None:
             for session in (ONE, TWO):
                 assert find_chain_fault(session, await ledger.read(session)) is None
                 assert (await engine(ledger).load_snapshot(session)).seq == 5
-                assert await engine(ledger).verify(session) is None
+                assert (await LedgerVerifier(ledger, SystemClock()).verify_named(engine(ledger), session)).fault is None
 
     run_with_deadline(work())
 
@@ -414,7 +415,7 @@ def test_tampering_is_found(tmp_path: Path, how: str) -> None:
     async def work() -> None:
         async with SqliteLedger(path) as ledger:
             assert find_chain_fault(ONE, await ledger.read(ONE)) == fault
-            assert await engine(ledger).verify(ONE) == fault
+            assert (await LedgerVerifier(ledger, SystemClock()).verify_named(engine(ledger), ONE)).fault == fault
             error = await expect_error(LedgerDamaged, engine(ledger).load_snapshot(ONE))
             assert str(error).startswith(f"session 'one': entry {fault.split()[1]} ")
             await expect_error(LedgerDamaged, engine(ledger).give_input(ONE, "one more word"))
@@ -641,9 +642,9 @@ def test_a_session_of_several_pages_is_exported_and_verified_whole(tmp_path: Pat
             await ledger.append(ONE, chain)
             head, records = parse_export(await moot.export(ONE, "jsonl"))
             assert (head[:3], records) == ((ONE, chain[-1].seq, chain[-1].hash.hex()), chain)
-            assert await moot.engine.verify(ONE) is None
+            assert await moot.verify(ONE) is None
             edit(tmp_path / "ledger.db", f"UPDATE entries SET at = at + 1 WHERE seq = {PAGE + 3}")
-            assert f"entry {PAGE + 3} was changed" in str(await moot.engine.verify(ONE))
+            assert f"entry {PAGE + 3} was changed" in str(await moot.verify(ONE))
 
     run_with_deadline(work())
 

@@ -220,8 +220,6 @@ def list_blind_answers(entries: Iterable[Entry]) -> dict[SeatId, _CountedAnswer]
                 answers[seat] = _CountedAnswer(choice=choice, confidence=sure, usage=usage, seconds=seconds)
             case SeatLost(ask=ask, seat=seat, usage=usage) if ask.startswith(FIRST_ASK):
                 answers[seat] = _CountedAnswer(choice="", confidence=None, usage=usage, seconds=0.0)
-            case _:
-                pass
     return answers
 
 

@@ -213,7 +213,16 @@ class Deliberations:
             # A retry without a key: the same content of the same seat in this round.
             if own and own[-1].said == contribution:
                 return own[-1].seq
-            _check_turn(place, speaker, contribution)
+            allowed = place.list_allowed(speaker)
+            # The engine refuses unknown seats and closed sessions.
+            if allowed is not None and not snapshot.is_closed and contribution.type not in allowed:
+                phase, waiting = place.council.phase, ", ".join(place.waiting_for) or "nobody"
+                expected = (
+                    f"expected of {speaker!r} now: {', '.join(allowed)}" if allowed else f"nothing is expected of {speaker!r} now"
+                )
+                raise OutOfTurn(
+                    f"{contribution.type!r} is not allowed in the phase {phase!r}; {expected}; waiting for: {waiting}"
+                )
             return None
 
         # What was parsed here is not parsed again: a value of the right shape is taken as it is.
@@ -380,13 +389,3 @@ def _read_contribution(said: dict[str, Any]) -> Contribution:
     contribution = parse_answer(FORMS["free"], said)
     assert isinstance(contribution, Contribution)
     return contribution
-
-
-def _check_turn(place: DeliberationState, seat: SeatId, said: Contribution) -> None:
-    """Raise OutOfTurn with what was expected. The engine refuses unknown seats and closed sessions."""
-    allowed = place.list_allowed(seat)
-    if allowed is None or place.snapshot.is_closed or said.type in allowed:
-        return
-    phase, waiting = place.council.phase, ", ".join(place.waiting_for) or "nobody"
-    expected = f"expected of {seat!r} now: {', '.join(allowed)}" if allowed else f"nothing is expected of {seat!r} now"
-    raise OutOfTurn(f"{said.type!r} is not allowed in the phase {phase!r}; {expected}; waiting for: {waiting}")

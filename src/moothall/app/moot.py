@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from moothall.app.opening import PlannedSession
     from moothall.app.outages import OnParked
     from moothall.app.session_options import Options
-    from moothall.engine.events import Event
+    from moothall.engine.context import Event
     from moothall.engine.outside_answers import OutstandingAsk
     from moothall.engine.snapshot import ReplayResult
     from moothall.memory.decision_memory import DecisionMemory

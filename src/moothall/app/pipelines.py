@@ -38,8 +38,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from moothall.app.panels import Panel, SeatForm, resolve_platform_path
-from moothall.app.rosters import parse_seats
 from moothall.app.session_options import Options
+from moothall.app.special_sessions import parse_seats
 from moothall.codec.settings import KnownLanguage, explain_validation_error
 from moothall.disk.text_files import parse_toml, read_text_file
 from moothall.domain.facts import Language

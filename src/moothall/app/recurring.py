@@ -66,8 +66,7 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
         subject=replace(opened.subject, precedents=(), again_of=former),
         consult=None if opened.consult is None else replace(opened.consult, token=secrets.token_hex(8)),
     )
-    forms = select_asked_kinds(find_plugin(planned).rules.forms)
-    moot.seating.check_scripts(planned.seats, forms)
+    moot.seating.check_scripts(planned.seats, select_asked_kinds(find_plugin(planned).rules.forms))
     await moot.seating.check(planned.seats, planned.language)
     name = parse_session_id(f"{first}{AGAIN}{_find_number(chain[-1]) + 1}")
     try:

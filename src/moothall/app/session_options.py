@@ -10,8 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypedDict, get_args
 
-from moothall.app import option_kinds as kinds
-from moothall.domain.budget import DEFAULT_TURNS, MAX_TOOL_CALLS
+from moothall.domain.budget import DEFAULT_TURNS, MAX_TOOL_CALLS, parse_duration
 from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION
 from moothall.domain.facts import Language, ReadingRule
 from moothall.domain.roster import MAX_PATIENCE, Seat
@@ -42,11 +41,176 @@ Opener = Literal["run", "swarm", "consult", "pipeline", "roundtable", "review", 
 """What opens a session: the commands, and the calls that do the same."""
 
 
+# The kinds of values that an option has, with their limits; each checks a value and says what was expected instead.
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchKind:
+    """Yes or no; with `default`, the command line has a flag for each."""
+
+    default: bool = False
+
+    def check(self, value: object) -> str:
+        """Return what was expected instead of this value; empty where it is right. All kinds have this method."""
+        return "" if isinstance(value, bool) else "True or False"
+
+
+@dataclass(frozen=True, slots=True)
+class CountKind:
+    """A whole number."""
+
+    least: int
+    most: int
+
+    def check(self, value: object) -> str:
+        is_right = isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
+        return "" if is_right else f"a whole number from {self.least} to {self.most}"
+
+
+@dataclass(frozen=True, slots=True)
+class AmountKind:
+    """A number greater than 0."""
+
+    most: float
+
+    def check(self, value: object) -> str:
+        is_right = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= self.most
+        return "" if is_right else f"a number greater than 0, at most {self.most:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class DurationKind:
+    """A span of time, as `90s`, `10m`, `2h`, `3d` or a number of seconds."""
+
+    most: float
+
+    def check(self, value: object) -> str:
+        expected = f"a duration such as 90s, 10m, 2h or 3d, at most {self.most / 86_400:g}d"
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            return expected
+        try:
+            return "" if parse_duration(value) <= self.most else expected
+        except BadSetting:
+            return expected
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceKind:
+    """One of a few words."""
+
+    values: tuple[str, ...]
+
+    def check(self, value: object) -> str:
+        return "" if value in self.values else f"one of: {', '.join(self.values)}"
+
+
+@dataclass(frozen=True, slots=True)
+class TextKind:
+    """A line of text."""
+
+    most: int
+
+    def check(self, value: object) -> str:
+        is_right = isinstance(value, str) and len(value) <= self.most
+        return "" if is_right else f"a text of at most {self.most} characters"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsKind(TextKind):
+    """`auto`, `on`, `off`, or names of tools, separated by commas."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextsKind:
+    """Several texts; on the command line the flag is repeated."""
+
+    most: int
+    longest: int
+    example: str = ""
+
+    def check(self, value: object) -> str:
+        is_list = isinstance(value, Sequence) and not isinstance(value, str) and len(value) <= self.most
+        is_right = is_list and all(isinstance(each, str) and len(each) <= self.longest for each in value)  # type: ignore[attr-defined]  # a sequence
+        return "" if is_right else f"a list of at most {self.most} texts of at most {self.longest} characters{self.example}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformsKind(TextsKind):
+    """Platforms of participants."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderKind:
+    """A folder of this machine."""
+
+    def check(self, value: object) -> str:
+        return "" if isinstance(value, str | Path) else "a folder's path"
+
+
+@dataclass(frozen=True, slots=True)
+class SeatsKind:
+    """Seats by name: a mapping of names to what fills them, or a list of `Seat`s or `name=platform` words."""
+
+    def check(self, value: object) -> str:
+        is_right = isinstance(value, Mapping | Sequence) and not isinstance(value, str)
+        expected = 'a dict of names and platforms, such as {"ada": "openai:gpt-5-mini"}, or a list of Seats'
+        return "" if is_right else expected
+
+
+@dataclass(frozen=True, slots=True)
+class PanelKind:
+    """A panel: its preset's name, its file, or (in the library) a `Panel`."""
+
+    def check(self, value: object) -> str:
+        if isinstance(value, str):
+            return ""
+        # Imported here: a panel brings its parser with it, and most are given by name.
+        from moothall.app.panels import Panel
+
+        return "" if isinstance(value, Panel) else "a preset's name, a .toml file or a Panel"
+
+
+@dataclass(frozen=True, slots=True)
+class FilesKind:
+    """Text files with the question: paths, or `ContextFile`s."""
+
+    most: int
+
+    def check(self, value: object) -> str:
+        is_list = isinstance(value, Sequence) and not isinstance(value, str) and len(value) <= self.most
+        is_right = is_list and all(isinstance(each, str | Path | ContextFile) for each in value)  # type: ignore[attr-defined]  # a sequence
+        return "" if is_right else f"a list of at most {self.most} files: paths or ContextFiles"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsKind:
+    """The protocol's own settings by their names."""
+
+    def check(self, value: object) -> str:
+        return "" if isinstance(value, Mapping) else "a dict of the protocol's settings"
+
+
+OptionKind: TypeAlias = (
+    SwitchKind
+    | CountKind
+    | AmountKind
+    | DurationKind
+    | ChoiceKind
+    | TextKind
+    | TextsKind
+    | FolderKind
+    | SeatsKind
+    | PanelKind
+    | FilesKind
+    | SettingsKind
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SessionOption:
     """One option of a session, as every surface offers it."""
 
-    kind: kinds.OptionKind
+    kind: OptionKind
     """What its value is, with its limits."""
     flag: str = ""
     """How the command line spells it; the key with dashes where this is empty."""
@@ -87,12 +251,12 @@ class Options(TypedDict, total=False):
 
     seats: Annotated[
         "Mapping[str, SeatFiller] | Sequence[Seat | str]",
-        SessionOption(kinds.SeatsKind(), flag="--seat", metavar="NAME=PLATFORM", refused=_ROLES),
+        SessionOption(SeatsKind(), flag="--seat", metavar="NAME=PLATFORM", refused=_ROLES),
     ]
     panel: Annotated[
         "str | Panel | None",
         SessionOption(
-            kinds.PanelKind(),
+            PanelKind(),
             metavar="NAME|FILE",
             refused={**_ROLES, "pipeline": "the pipeline's file names its agents; fill them with seats or models"},
         ),
@@ -100,52 +264,50 @@ class Options(TypedDict, total=False):
     models: Annotated[
         Sequence[str] | None,
         SessionOption(
-            kinds.PlatformsKind(MAX_MODELS, MAX_PLATFORM, ', such as ["openai:gpt-5-mini"]'),
+            PlatformsKind(MAX_MODELS, MAX_PLATFORM, ', such as ["openai:gpt-5-mini"]'),
             flag="--model",
             metavar="PLATFORM",
             refused=_ROLES,
         ),
     ]
-    protocol: Annotated[str | None, SessionOption(kinds.TextKind(MAX_NAME), refused=_FIXED)]
-    language: Annotated[Language | None, SessionOption(kinds.ChoiceKind(list_languages()))]
-    turns: Annotated[int | None, SessionOption(kinds.CountKind(1, MAX_TURNS))]
-    tokens: Annotated[int | None, SessionOption(kinds.CountKind(1, MAX_TOKENS), refused=_UNMETERED)]
-    money: Annotated[float | None, SessionOption(kinds.AmountKind(MAX_DOLLARS), refused=_UNMETERED)]
-    time: Annotated[float | str | None, SessionOption(kinds.DurationKind(MAX_SECONDS), refused=_UNMETERED)]
-    category: Annotated[str | None, SessionOption(kinds.TextKind(MAX_LABEL_LENGTH))]
-    stakes: Annotated[Stakes | None, SessionOption(kinds.ChoiceKind(get_args(Stakes)))]
-    tags: Annotated[
-        Sequence[str] | None, SessionOption(kinds.TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), flag="--tag", metavar="TAG")
-    ]
+    protocol: Annotated[str | None, SessionOption(TextKind(MAX_NAME), refused=_FIXED)]
+    language: Annotated[Language | None, SessionOption(ChoiceKind(list_languages()))]
+    turns: Annotated[int | None, SessionOption(CountKind(1, MAX_TURNS))]
+    tokens: Annotated[int | None, SessionOption(CountKind(1, MAX_TOKENS), refused=_UNMETERED)]
+    money: Annotated[float | None, SessionOption(AmountKind(MAX_DOLLARS), refused=_UNMETERED)]
+    time: Annotated[float | str | None, SessionOption(DurationKind(MAX_SECONDS), refused=_UNMETERED)]
+    category: Annotated[str | None, SessionOption(TextKind(MAX_LABEL_LENGTH))]
+    stakes: Annotated[Stakes | None, SessionOption(ChoiceKind(get_args(Stakes)))]
+    tags: Annotated[Sequence[str] | None, SessionOption(TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), flag="--tag", metavar="TAG")]
     options: Annotated[
         Sequence[str] | None,
-        SessionOption(kinds.TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), flag="--option", metavar="ANSWER", refused=_IN_AGENDA),
+        SessionOption(TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), flag="--option", metavar="ANSWER", refused=_IN_AGENDA),
     ]
-    thread: Annotated[str | None, SessionOption(kinds.TextKind(MAX_LABEL_LENGTH), metavar="THREAD", is_rare=True)]
+    thread: Annotated[str | None, SessionOption(TextKind(MAX_LABEL_LENGTH), metavar="THREAD", is_rare=True)]
     built_on: Annotated[
-        Sequence[str] | None, SessionOption(kinds.TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), metavar="DECISION", is_rare=True)
+        Sequence[str] | None, SessionOption(TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), metavar="DECISION", is_rare=True)
     ]
     files: Annotated[
         Sequence[str | Path | ContextFile] | None,
-        SessionOption(kinds.FilesKind(MAX_FILES), flag="--file", metavar="FILE", refused=_AS_ARGUMENTS),
+        SessionOption(FilesKind(MAX_FILES), flag="--file", metavar="FILE", refused=_AS_ARGUMENTS),
     ]
-    tools: Annotated[str | None, SessionOption(kinds.ToolsKind(400), metavar="NAMES", is_rare=True)]
-    tool_calls: Annotated[int | None, SessionOption(kinds.CountKind(1, MAX_TOOL_CALLS), is_rare=True)]
-    tool_budget: Annotated[Mapping[str, Any] | None, SessionOption(kinds.SettingsKind(), metavar="KEY=VALUE", is_rare=True)]
-    settings: Annotated[Mapping[str, Any] | None, SessionOption(kinds.SettingsKind(), flag="--set", metavar="KEY=VALUE")]
+    tools: Annotated[str | None, SessionOption(ToolsKind(400), metavar="NAMES", is_rare=True)]
+    tool_calls: Annotated[int | None, SessionOption(CountKind(1, MAX_TOOL_CALLS), is_rare=True)]
+    tool_budget: Annotated[Mapping[str, Any] | None, SessionOption(SettingsKind(), metavar="KEY=VALUE", is_rare=True)]
+    settings: Annotated[Mapping[str, Any] | None, SessionOption(SettingsKind(), flag="--set", metavar="KEY=VALUE")]
     depth: Annotated[
         Depth | None,
         SessionOption(
-            kinds.ChoiceKind(get_args(Depth)),
+            ChoiceKind(get_args(Depth)),
             refused=dict.fromkeys(_FIXED, "only a debate starts with one mind; use `run --protocol debate`"),
             is_rare=True,
         ),
     ]
-    seed: Annotated[int | None, SessionOption(kinds.CountKind(0, MAX_SEED), is_rare=True)]
+    seed: Annotated[int | None, SessionOption(CountKind(0, MAX_SEED), is_rare=True)]
     session: Annotated[
         str | None,
         SessionOption(
-            kinds.TextKind(MAX_NAME),
+            TextKind(MAX_NAME),
             metavar="ID",
             refused={
                 "roundtable": "a conference is found by its name; the id of its session is drawn",
@@ -153,20 +315,18 @@ class Options(TypedDict, total=False):
             },
         ),
     ]
-    patience: Annotated[float | str | None, SessionOption(kinds.DurationKind(MAX_PATIENCE), is_rare=True)]
-    consult: Annotated[bool | None, SessionOption(kinds.SwitchKind(), refused=_NOT_CONSULTING)]
-    consult_limit: Annotated[int | None, SessionOption(kinds.CountKind(0, MAX_PER_SEAT), refused=_NOT_CONSULTING, is_rare=True)]
-    consult_total: Annotated[
-        int | None, SessionOption(kinds.CountKind(0, MAX_PER_SESSION), refused=_NOT_CONSULTING, is_rare=True)
-    ]
+    patience: Annotated[float | str | None, SessionOption(DurationKind(MAX_PATIENCE), is_rare=True)]
+    consult: Annotated[bool | None, SessionOption(SwitchKind(), refused=_NOT_CONSULTING)]
+    consult_limit: Annotated[int | None, SessionOption(CountKind(0, MAX_PER_SEAT), refused=_NOT_CONSULTING, is_rare=True)]
+    consult_total: Annotated[int | None, SessionOption(CountKind(0, MAX_PER_SESSION), refused=_NOT_CONSULTING, is_rare=True)]
     consult_patience: Annotated[
-        float | str | None, SessionOption(kinds.DurationKind(31_536_000.0), refused=_NO_CONSULTATION, is_rare=True)
+        float | str | None, SessionOption(DurationKind(31_536_000.0), refused=_NO_CONSULTATION, is_rare=True)
     ]
-    gate: Annotated[bool | None, SessionOption(kinds.SwitchKind(), refused=_NOT_CONSULTING, is_rare=True)]
+    gate: Annotated[bool | None, SessionOption(SwitchKind(), refused=_NOT_CONSULTING, is_rare=True)]
     project: Annotated[
         str | Path | None,
         SessionOption(
-            kinds.FolderKind(),
+            FolderKind(),
             metavar="FOLDER",
             refused={
                 "roundtable": _NOT_CONSULTING["roundtable"],
@@ -174,11 +334,11 @@ class Options(TypedDict, total=False):
             },
         ),
     ]
-    reading: Annotated[ReadingRule | None, SessionOption(kinds.ChoiceKind(get_args(ReadingRule)), is_rare=True, is_recorded=True)]
-    memory: Annotated[bool | None, SessionOption(kinds.SwitchKind(default=True))]
-    check: Annotated[bool | None, SessionOption(kinds.SwitchKind(default=True), is_rare=True)]
-    hosted: Annotated[bool, SessionOption(kinds.SwitchKind(), is_internal=True)]
-    demo: Annotated[str, SessionOption(kinds.TextKind(80), is_internal=True, is_recorded=True)]
+    reading: Annotated[ReadingRule | None, SessionOption(ChoiceKind(get_args(ReadingRule)), is_rare=True, is_recorded=True)]
+    memory: Annotated[bool | None, SessionOption(SwitchKind(default=True))]
+    check: Annotated[bool | None, SessionOption(SwitchKind(default=True), is_rare=True)]
+    hosted: Annotated[bool, SessionOption(SwitchKind(), is_internal=True)]
+    demo: Annotated[str, SessionOption(TextKind(80), is_internal=True, is_recorded=True)]
 
 
 SESSION_OPTIONS: Final[Mapping[str, SessionOption]] = {
@@ -257,9 +417,9 @@ def validate_options(options: Mapping[str, Any]) -> Options:
     return given
 
 
-def _explain_fault(name: str, kind: kinds.OptionKind, value: Any, expected: str) -> str:
+def _explain_fault(name: str, kind: OptionKind, value: Any, expected: str) -> str:
     """Say what is wrong with a value; of a text that is too long, its length and not its beginning."""
-    limit = kind.most if isinstance(kind, kinds.TextKind) else kind.longest if isinstance(kind, kinds.TextsKind) else MAX_TOKENS
+    limit = kind.most if isinstance(kind, TextKind) else kind.longest if isinstance(kind, TextsKind) else MAX_TOKENS
     for text in value if isinstance(value, list | tuple) else [value]:
         if isinstance(text, str) and len(text) > limit:
             return f"{name}: {text[:40]!r}… has {len(text)} characters; at most {limit} are taken"

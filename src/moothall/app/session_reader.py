@@ -173,17 +173,14 @@ class FoldedSessions:
             if at == live.seq:
                 return live
             past = self._past.pop(session, None)
-            if past is None or past.seq > at:
-                past = None
-            past = await self._read_on(session, past, at)
+            past = await self._read_on(session, None if past is None or past.seq > at else past, at)
             self._past[session] = past
             if len(self._past) > MAX_PAST:
                 self._past.popitem(last=False)
             return past
 
     async def _load(self, session: SessionId) -> FoldedSession:
-        known = self._live.pop(session, None)
-        folded = await self._read_on(session, known, None)
+        folded = await self._read_on(session, self._live.pop(session, None), None)
         self._live[session] = folded
         self._resources.engine.offer_snapshot(folded.snapshot)
         if len(self._live) > MAX_LIVE:

@@ -18,7 +18,7 @@ from moothall.app.moot import Moot
 from moothall.disk.private import write_atomically
 from moothall.domain.facts import Closed, Language
 from moothall.domain.ids import parse_session_id
-from moothall.engine.events import EntryAdded
+from moothall.engine.context import EntryAdded
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.swarm.facts import ConvergenceMeasured
@@ -94,16 +94,12 @@ class RunFolder:
             if timeline.seq < self._seq:
                 return
             with _explain_unwritable(self.base):
-                self._write(timeline, files(timeline, self._known))
+                self.path = self.path or _find_own_folder(self.base, timeline)
+                for path, text in files(timeline, self._known):
+                    if self._written.get(path) != text:
+                        _replace_file(self.path.joinpath(*path), text)
+                        self._written[path] = text
             self._seq = timeline.seq
-
-    def _write(self, timeline: SwarmTimeline, files: Iterable[RunFile]) -> None:
-        if self.path is None:
-            self.path = _find_own_folder(self.base, timeline)
-        for path, text in files:
-            if self._written.get(path) != text:
-                _replace_file(self.path.joinpath(*path), text)
-                self._written[path] = text
 
 
 def _find_own_folder(base: Path, timeline: SwarmTimeline) -> Path:

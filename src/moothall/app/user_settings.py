@@ -86,8 +86,7 @@ def _format_lines(settings: Mapping[str, Any]) -> list[str]:
 
 def load_tool_sources(environ: Mapping[str, str]) -> dict[str, "ToolSource"]:
     """Return what `[tools.NAME]` sets up, by name; raises BadSetting with the name and what was expected."""
-    tables = read_settings(environ).get(TOOLS, {})
-    return {name: _parse_tool(name, table) for name, table in tables.items()}
+    return {name: _parse_tool(name, table) for name, table in read_settings(environ).get(TOOLS, {}).items()}
 
 
 def _parse_tool(name: str, table: Mapping[str, Any]) -> "ToolSource":

@@ -146,14 +146,23 @@ class LedgerVerifier:
             except _DAMAGE as error:
                 self._result.faults.append(_describe(error))
         await self._fold(HEADS, self._register)
-        for head in self._book.heads.values():
-            self._know(head.session, "the register of heads", head.seq, head.hash)
+        for known in self._book.heads.values():
+            self._know(known.session, "the register of heads", known.seq, known.hash)
         self._check_signed()
-        for head in self._given:
-            self._know(head.session, "the list of heads given", head.seq, head.hash)
-        for recorded in (await self._read_memory()).values():
-            if recorded.head:
-                self._know(SessionId(recorded.session), "decision memory", 0, recorded.head)
+        for given in self._given:
+            self._know(given.session, "the list of heads given", given.seq, given.hash)
+        recorded: dict[str, str] = {}
+
+        def collect(heads: dict[str, str], entry: Entry) -> dict[str, str]:
+            if isinstance(entry.fact, DecisionRecorded):
+                heads.setdefault(entry.fact.session, entry.fact.head)
+            return heads
+
+        register = Register(self._ledger, self._clock, MEMORY, kinds=MEMORY_KINDS, initial=recorded, evolve=collect)
+        await self._fold(MEMORY, register)
+        for name, head in recorded.items():
+            if head:
+                self._know(SessionId(name), "decision memory", 0, head)
 
     def _check_signed(self) -> None:
         """Compare with the heads that a backup was signed with."""
@@ -170,18 +179,6 @@ class LedgerVerifier:
         if document.key not in self._trusted:
             key = _shorten(document.key)
             self._result.notes.append(f"the signed heads of {document.at} have the key {key}, which is not trusted here")
-
-    async def _read_memory(self) -> dict[str, DecisionRecorded]:
-        recorded: dict[str, DecisionRecorded] = {}
-
-        def collect(decisions: dict[str, DecisionRecorded], entry: Entry) -> dict[str, DecisionRecorded]:
-            if isinstance(entry.fact, DecisionRecorded):
-                decisions.setdefault(entry.fact.session, entry.fact)
-            return decisions
-
-        register = Register(self._ledger, self._clock, MEMORY, kinds=MEMORY_KINDS, initial=recorded, evolve=collect)
-        await self._fold(MEMORY, register)
-        return recorded
 
     async def _fold(self, name: SessionId, register: Register[Any]) -> None:
         """Fold a register as far as it can be read: what it says before its damage is still good."""

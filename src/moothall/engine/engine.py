@@ -1,4 +1,4 @@
-"""The engine's public operations: open, run, answer, give input, cancel, watch, fork, replay, verify."""
+"""The engine's public operations: open, run, answer, give input, cancel, watch, fork, replay."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -6,14 +6,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from moothall import errors
-from moothall.codec.chain import compute_root_hash, find_chain_fault
 from moothall.domain import facts
 from moothall.domain.ids import SeatId, SessionId, daily_id, daily_prefix
 from moothall.domain.limits import validate_value
 from moothall.domain.records import StoredRecord
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, Swap, validate_seats, validate_swaps
 from moothall.domain.safe_text import fix_surrogates
-from moothall.engine.events import EntryAdded, Event, EventQueue
+from moothall.engine.context import EntryAdded, Event, EventQueue
 from moothall.engine.given_texts import prepare_search
 from moothall.engine.outside_answers import MAX_REASON_LENGTH, OutsideAnswers
 from moothall.engine.session_loop import ParticipantFactory, SessionRun
@@ -212,15 +211,6 @@ class Engine(OutsideAnswers):
         async for page in self.read_pages(session):
             replay.add(page)
         return replay.finish()
-
-    async def verify(self, session: SessionId) -> str | None:
-        """Return what is wrong with a session's hash chain; None if nothing is."""
-        after, before = 0, compute_root_hash(session)
-        async for page in self.read_pages(session):
-            if fault := find_chain_fault(session, page, after, before):
-                return fault
-            after, before = page[-1].seq, page[-1].hash
-        return None
 
     async def _follow_ledger(self, session: SessionId, after: int, queue: EventQueue) -> None:
         while True:

@@ -11,8 +11,7 @@ from moothall.domain.facts import Fact, Loss, SeatLost, ToolUsed
 from moothall.domain.ids import AskId
 from moothall.domain.roster import parse_kind
 from moothall.domain.safe_text import fix_surrogates
-from moothall.engine.context import EngineContext
-from moothall.engine.events import SeatWaiting, TextDelta
+from moothall.engine.context import EngineContext, SeatWaiting, TextDelta
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.errors import BadAnswer
 from moothall.ports.participant import ASKED_IN, ON_RETRY, ON_TOOL, ON_WAITING, Answer, NoAnswer, Participant

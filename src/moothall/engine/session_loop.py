@@ -13,8 +13,7 @@ from moothall.domain.facts import Fact, SeatLost, SessionResumed, ToolUsed
 from moothall.domain.ids import AskId, SeatId, find_asked_seat
 from moothall.domain.roster import Seat
 from moothall.domain.session_state import MAX_ATTEMPTS
-from moothall.engine.context import LEAP_SECONDS, EngineContext
-from moothall.engine.events import EntryAdded
+from moothall.engine.context import LEAP_SECONDS, EngineContext, EntryAdded
 from moothall.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
 from moothall.engine.questions import Questions, Response, build_fact
 from moothall.engine.snapshot import Snapshot
@@ -132,7 +131,11 @@ class SessionRun:
             return False
         # After the append, never before: a participant is called only for an ask that is durable, so that a restart asks it
         # again.
-        self._withdraw()
+        pending = self.snapshot.session_state.pending
+        if not self._tasks.keys() <= pending.keys():
+            for ask in [ask for ask in self._tasks if ask not in pending]:
+                # `pop` first: a task that is no longer registered discards its result (see `_ask_participant`).
+                self._tasks.pop(ask).cancel("withdrawn")
         self._start(batch)
         if not self._outages.held:
             self._is_parking = False
@@ -251,14 +254,6 @@ class SessionRun:
             self._context.telemetry.counts.ledger_retries += 1
             await asyncio.sleep(delay)
             delay = min(2 * delay, MAX_RETRY_SECONDS)
-
-    def _withdraw(self) -> None:
-        pending = self.snapshot.session_state.pending
-        if self._tasks.keys() <= pending.keys():
-            return
-        for ask in [ask for ask in self._tasks if ask not in pending]:
-            # `pop` first: a task that is no longer registered discards its result (see `_ask_participant`).
-            self._tasks.pop(ask).cancel("withdrawn")
 
     def _start(self, batch: StepResult) -> None:
         for ask in batch.asks:

@@ -12,8 +12,7 @@ from moothall.domain import facts
 from moothall.domain.budget import FREE
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
-from moothall.engine.context import EngineContext, PauseWatch
-from moothall.engine.events import EventHub
+from moothall.engine.context import EngineContext, EventHub, PauseWatch
 from moothall.engine.given_texts import GivenTexts, list_hashes, prepare_search
 from moothall.engine.outages import OutageLog
 from moothall.engine.session_loop import NEW_SECONDS, SessionRun

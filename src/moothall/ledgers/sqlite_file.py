@@ -123,8 +123,7 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
 
 def copy_database(source: sqlite3.Connection, path: Path) -> None:
     """Copy the database as it stands at one moment to a new file that needs no other file beside it."""
-    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-    os.close(descriptor)
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     with closing(sqlite3.connect(path, isolation_level=None)) as target:
         source.backup(target)
     detach_log(path)

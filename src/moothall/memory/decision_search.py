@@ -153,17 +153,13 @@ class DecisionSearch:
         assert fact is not None
         return fact
 
-    async def _read_document(self, indexed: IndexedDecision) -> Document:
-        """Return what is searched of a decision from its stored texts: to build the decoder of all else takes half a search."""
-        (record,) = await self._ledger.read(NAME, indexed.seq - 1, 1)
-        texts = read_texts(record.body)
-        return _join_texts(indexed.decision, lambda name: texts.get(name, ()))
-
     async def _load(self) -> DecisionIndex:
         # One at a time: two that index the same decisions would have each twice.
         async with self._lock:
             if not self._is_resumed:
-                await self._resume()
+                stored = None if self._path is None else await asyncio.to_thread(read_index, self._path)
+                if stored is not None and await self._register.resume(*stored):
+                    self._stored_count = len(stored[0].decisions)
                 self._is_resumed = True
             index = await self._register.state()
             # Other tasks may run while a long index is built.
@@ -176,11 +172,6 @@ class DecisionSearch:
                 await asyncio.to_thread(write_index, self._path, index, self._register.position)
             return index
 
-    async def _resume(self) -> None:
-        stored = None if self._path is None else await asyncio.to_thread(read_index, self._path)
-        if stored is not None and await self._register.resume(*stored):
-            self._stored_count = len(stored[0].decisions)
-
     async def _measure_likeness(self, index: DecisionIndex, query: str, most_new: int) -> Sequence[float]:
         """Return the likeness of a query's meaning to the topic of each decision, in order; empty without an encoder."""
         if self._meaning is None or not index.decisions:
@@ -191,7 +182,11 @@ class DecisionSearch:
     async def _build_hits(self, index: DecisionIndex, ranking: Ranking, *, is_short: bool = False) -> list[SearchHit]:
         hits = []
         for number, score in ranking.ranked:
-            document = await self._read_document(index.decisions[number])
+            indexed = index.decisions[number]
+            (record,) = await self._ledger.read(NAME, indexed.seq - 1, 1)
+            # From its stored texts: to build the decoder of all else takes half a search.
+            texts = read_texts(record.body)
+            document = _join_texts(indexed.decision, lambda name, texts=texts: texts.get(name, ()))
             hits.append(build_hit(replace(document, text="") if is_short else document, score, ranking.terms))
         return hits
 

@@ -94,8 +94,6 @@ def evolve(state: MemoryState, entry: Entry) -> MemoryState:
             state.imports[session] = ImportNote(entry.at, source, is_adopted)
         case KeyUsed() as fact:
             state.keys.setdefault((fact.call, fact.by, fact.key), fact)
-        case _:
-            pass
     return state
 
 

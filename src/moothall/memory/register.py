@@ -189,8 +189,6 @@ def evolve_heads(book: HeadBook, entry: Entry) -> HeadBook:
                 book.archived.pop(session, None)
         case HeadsSigned(document=document):
             book.signed = document
-        case _:
-            pass
     return book
 
 

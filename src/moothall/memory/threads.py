@@ -140,8 +140,6 @@ def evolve(threads: Threads, entry: Entry) -> None:
             _add_event_to_threads(threads, decision, _build_event(entry, "obligation", text=text, by=fact.by, decision=decision))
         case facts.ThreadFact(thread=name) if name in threads.threads:
             _evolve_thread(threads.threads[name], entry)
-        case _:
-            pass
 
 
 def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision]) -> ThreadView:
@@ -234,5 +232,3 @@ def _evolve_thread(thread: Thread, entry: Entry) -> None:
             thread.happenings.append(_build_event(entry, "settled", text=asked.text, by=by, question=number))
         case facts.ThreadVisited(seat=seat):
             thread.visits[seat] = ThreadVisit(seat=seat, seq=entry.seq, at=entry.at)
-        case _:
-            pass

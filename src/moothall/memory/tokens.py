@@ -4,23 +4,28 @@ Only a digest of each secret is stored, in the register `_access`. A ticket and 
 """
 
 import hmac
+import logging
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
+from pathlib import Path
 from typing import Final, Literal, get_args
 
+from moothall.disk.private import make_private_folder, read_private, write_private
 from moothall.domain.facts import OWNER_ORIGIN, Entry, Fact
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.limits import validate_value
 from moothall.domain.replace import copy_fields
-from moothall.errors import BadSetting, UnknownToken
+from moothall.errors import BadSetting, FolderUnwritable, UnknownToken
 from moothall.memory import facts
 from moothall.memory.register import Register
 from moothall.ports.ledger import Clock, Ledger
 
 NAME: Final = "_access"
+OWNER_KEY: Final = "owner.key"
+OWNER_NOTE: Final = "the key of a home (owner.key): of whoever runs `moot serve` there"
 ROLES: Final[tuple[facts.Role, ...]] = get_args(facts.Role)
 MAX_LIFE: Final = timedelta(days=3660)
 
@@ -35,6 +40,8 @@ _CODE_SLIPS: Final = str.maketrans({"I": "1", "L": "1", "O": "0", "-": None, " "
 MAX_LOGINS_PER_TOKEN: Final = 20
 """Live ones: each is stored, and folded by every server on the ledger."""
 MAX_LOGIN: Final = timedelta(days=30)
+
+log = logging.getLogger("moot")
 
 DenialReason = Literal["unknown", "expired", "revoked"]
 
@@ -123,7 +130,21 @@ class TokenStore:
 
         Raises BadSetting or BadName.
         """
-        _check(role, lasts, session, seat)
+        validate_value("role", role, facts.Role)
+        if not timedelta(0) < lasts <= MAX_LIFE:
+            raise BadSetting(
+                f"a token that lasts {lasts} is none; it must last more than nothing and at most {MAX_LIFE.days} days"
+            )
+        if session:
+            parse_session_id(session)
+        if role == "seat" and not (session and seat):
+            raise BadSetting("a token for a seat needs its session and its seat")
+        if role == "agent" and (session or not seat):
+            raise BadSetting("a token for an agent needs its name as its seat, and is for all sessions: leave the session out")
+        if role == "recorder" and session:
+            raise BadSetting("a recorder's token is for the decisions of all sessions; leave the session out")
+        if role not in {"seat", "agent"} and seat:
+            raise BadSetting(f"a token for the role {role!r} has no seat; leave the seat out, or issue one for the role 'seat'")
         validate_value("note", note, facts.Line)
         validate_value("family", family, facts.Name)
         if family and role not in {"seat", "agent"}:
@@ -165,6 +186,14 @@ class TokenStore:
 
         identity = self._identify(await self._register.append(choose_facts), secret)
         return isinstance(identity, Identity) and identity.role == "owner" and not identity.session
+
+    async def adopt_owner_key(self, home: Path) -> str:
+        """Let the ledger know the key of a home; its secret. One that was revoked or has expired is replaced."""
+        key = load_owner_key(home)
+        while not await self.adopt(key, note=OWNER_NOTE):
+            key = generate_token()
+            write_private(home / OWNER_KEY, key, over=True)
+        return key
 
     async def identify(self, secret: str) -> Identity | AccessDenied:
         """Return the owner of a secret, or why it is rejected. Only who holds the secret learns that its token has expired."""
@@ -329,22 +358,6 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
     return state
 
 
-def _check(role: facts.Role, lasts: timedelta, session: str, seat: str) -> None:
-    validate_value("role", role, facts.Role)
-    if not timedelta(0) < lasts <= MAX_LIFE:
-        raise BadSetting(f"a token that lasts {lasts} is none; it must last more than nothing and at most {MAX_LIFE.days} days")
-    if session:
-        parse_session_id(session)
-    if role == "seat" and not (session and seat):
-        raise BadSetting("a token for a seat needs its session and its seat")
-    if role == "agent" and (session or not seat):
-        raise BadSetting("a token for an agent needs its name as its seat, and is for all sessions: leave the session out")
-    if role == "recorder" and session:
-        raise BadSetting("a recorder's token is for the decisions of all sessions; leave the session out")
-    if role not in {"seat", "agent"} and seat:
-        raise BadSetting(f"a token for the role {role!r} has no seat; leave the seat out, or issue one for the role 'seat'")
-
-
 def generate_token() -> str:
     """A new secret that no ledger knows yet."""
     return _generate_secret("moot", ()).secret
@@ -399,3 +412,26 @@ def _get_token(tokens: Tokens, name: str) -> _StoredToken:
     if held is None:
         raise UnknownToken(f"unknown token {str(name)[:100]!r}; list the tokens to see their ids")
     return held
+
+
+def load_owner_key(home: Path) -> str:
+    """The key of a home, created if there is none: who can read it owns the servers that run there. Raises FolderUnwritable.
+
+    A key that other users could have read is worth nothing any more: it is replaced, with a word about it.
+    """
+    path = home / OWNER_KEY
+    try:
+        make_private_folder(home)
+        stored = read_private(path)
+        if stored is not None and parse_token_id(stored):
+            return stored
+        is_replaced = path.is_symlink() or path.exists()
+        key = generate_token()
+        if not write_private(path, key, over=is_replaced):
+            # Another process was first.
+            return load_owner_key(home)
+    except OSError as cause:
+        raise FolderUnwritable(f"the key {path} cannot be read or written ({cause.strerror}); check its rights") from cause
+    if is_replaced:
+        log.warning("the key %s was no key, or other users could read it; it was replaced: connect anew what used it", path)
+    return key

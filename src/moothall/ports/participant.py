@@ -88,11 +88,9 @@ class Participant(Protocol):
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         """Return an answer in `brief.form.shape`; `on_text` receives plain text while it is produced."""
-        ...
 
     async def ready(self) -> str | None:
         """Return what prevents this participant from working, in one sentence with the remedy; None if nothing does."""
-        ...
 
 
 @runtime_checkable
@@ -101,7 +99,6 @@ class ProbedParticipant(Protocol):
 
     async def probe(self) -> str | None:
         """Return what prevents an answer now, after the smallest question there is; None if nothing does."""
-        ...
 
 
 @runtime_checkable
@@ -110,7 +107,6 @@ class LeavingParticipant(Protocol):
 
     async def leave(self) -> None:
         """Give it up: the run has ended. A second time changes nothing."""
-        ...
 
 
 @runtime_checkable
@@ -154,15 +150,12 @@ class ProviderLimits(Protocol):
         `call` names it until `finish`; one that is never finished counts for `lasts` seconds. `session` is whose call it is, ""
         for none: it has a place at the provider until `PLACE_SECONDS` after its last call.
         """
-        ...
 
     async def finish(self, account: str, call: str, *, tokens: int) -> None:
         """End a call; `tokens` are those that it used beyond those taken (less than 0: fewer)."""
-        ...
 
     async def report(self, account: str, report: LimitReport) -> None:
         """Learn what the provider said of its limits; the narrower of what is set and what it says holds."""
-        ...
 
 
 @runtime_checkable
@@ -171,7 +164,6 @@ class Similarity(Protocol):
 
     def likeness(self, one: str, others: Sequence[str]) -> list[float]:
         """Return the similarity of `one` to each of `others`: 0 unrelated, 1 identical."""
-        ...
 
 
 class MeaningIndex(Protocol):
@@ -181,11 +173,9 @@ class MeaningIndex(Protocol):
 
     def add_texts(self, texts: Sequence[str]) -> None:
         """Add texts at the end; nothing is computed yet."""
-        ...
 
     def measure(self, query: str, most_new: int) -> Sequence[float]:
         """Return the similarity of the query to each text: 0 unrelated (or not computed yet), 1 identical.
 
         At most `most_new` texts, the newest first, are computed that were not before. Blocks: call it on a thread.
         """
-        ...

@@ -52,7 +52,6 @@ class ImportedSession(Protocol):
     @property
     def conclusion(self) -> str | None:
         """The JSON of its conclusion; None if the session had not ended."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,15 +58,12 @@ class Runner(Protocol):
 
         `at_once` looks at a parked session before it is due to be looked at.
         """
-        ...
 
     async def run(self) -> None:
         """Run the sessions that are woken, and those whose deadlines pass, until cancelled."""
-        ...
 
     async def cancel(self, session: SessionId) -> None:
         """Stop running a session and forget its deadlines; nothing is written to it."""
-        ...
 
     async def stats(self) -> RunnerStats: ...
 
@@ -77,4 +74,3 @@ class CheckedRunner(Protocol):
 
     async def check(self) -> None:
         """Raise LedgerUnavailable, in one sentence, if sessions cannot be run now."""
-        ...

@@ -34,7 +34,6 @@ class Span(Protocol):
 
     def note(self, **attributes: Value) -> None:
         """Add what became known meanwhile."""
-        ...
 
 
 class Tracer(Protocol):
@@ -45,7 +44,6 @@ class Tracer(Protocol):
 
         `caller` is the `traceparent` of the caller that asks for the work: the span belongs to that trace, if it names one.
         """
-        ...
 
 
 class _NoSpan:

@@ -16,7 +16,7 @@ from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ContextFile, build_context, build_pictures
-from moothall.engine.events import EntryAdded, Event
+from moothall.engine.context import EntryAdded, Event
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import KeyReused, UnknownSession
 from moothall.locale.catalogues import CHAT, SHARED_REPORT

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from moothall.app.rosters import build_consultation_options, parse_seats
+from moothall.app.special_sessions import build_consultation_options, parse_seats
 from moothall.domain.consult import ConsultKind, ConsultText
 from moothall.domain.ids import MAX_SEAT_LENGTH, SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.safe_text import strip_control

@@ -10,7 +10,7 @@ from moothall.domain.facts import Entry, InputGiven, Reply, SeatLost, ToolUsed
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import strip_control
 from moothall.domain.session_state import SessionState
-from moothall.engine.events import EntryAdded, Event
+from moothall.engine.context import EntryAdded, Event
 from moothall.errors import LedgerDamaged, LedgerNewer
 from moothall.memory.search import Document, SearchIndex, find_snippet
 from moothall.ports.plugin import AnyPlugin

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from moothall.app import option_kinds as kinds
+from moothall.app import session_options as kinds
 from moothall.app.demos import build_demo_options, list_demos, load_demo
 from moothall.app.estimates import Range, SessionEstimate, estimate_session
 from moothall.app.opening import check_invitation

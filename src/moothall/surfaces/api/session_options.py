@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, asse
 from pydantic import Field, create_model, model_validator
 from pydantic.alias_generators import to_camel, to_snake
 
-from moothall.app import option_kinds as kinds
+from moothall.app import session_options as kinds
 from moothall.app.given_files import build_given_file
 from moothall.app.panels import list_presets
 from moothall.app.session_options import Opener, Options, describe_option, find_refusal, list_public_options

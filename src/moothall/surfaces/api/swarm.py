@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from moothall.app.rosters import build_swarm_options
+from moothall.app.special_sessions import build_swarm_options
 from moothall.domain.ids import SessionId, find_asked_seat
 from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import MAX_TOPIC_LENGTH

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from moothall.app import user_settings
-from moothall.app.option_kinds import AmountKind, CountKind, TextsKind
-from moothall.app.session_options import SESSION_OPTIONS, describe_option
+from moothall.app.session_options import SESSION_OPTIONS, AmountKind, CountKind, TextsKind, describe_option
 from moothall.errors import BadSetting
 from moothall.surfaces.cli.output import CommandResult, Note, json_command
 

@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 import click
 
 from moothall.app.environment import resolve_home
-from moothall.app.owner_key import load_owner_key
 from moothall.disk.private import make_private_folder, write_atomically
 from moothall.disk.text_files import parse_toml
 from moothall.domain.safe_text import is_web_address, strip_control
 from moothall.errors import BadSetting, FolderUnwritable
+from moothall.memory.tokens import load_owner_key
 from moothall.participants.local_machine import is_loopback
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.cli.ready import describe_server

@@ -13,14 +13,13 @@ import click
 
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
-from moothall.app.owner_key import load_owner_key
 from moothall.domain.facts import Entry
 from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting, NotAllowed, WorldError
 from moothall.memory import facts
 from moothall.memory.facts import Role
-from moothall.memory.tokens import MAX_CODE_LIFE, TICKET_LIFE, Token, format_code, parse_code, parse_token_id
+from moothall.memory.tokens import MAX_CODE_LIFE, TICKET_LIFE, Token, format_code, load_owner_key, parse_code, parse_token_id
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import CommandResult, Note, format_local, json_command, moot_command
 from moothall.surfaces.cli.ready import describe_server, read_refusal

@@ -11,7 +11,7 @@ from moothall.domain.facts import AsksSent, BudgetExhausted, Entry, SeatLost, Se
 from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId, find_asked_seat
 from moothall.domain.safe_text import one_line
-from moothall.engine.events import EntryAdded, TextDelta
+from moothall.engine.context import EntryAdded, TextDelta
 from moothall.locale.catalogues import PERSONA_REPORT, SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.state import to_inner_entry

@@ -15,7 +15,7 @@ from moothall.domain.budget import Spent
 from moothall.domain.facts import Entry
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import strip_control
-from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
+from moothall.engine.context import EntryAdded, Event, SeatWaiting, TextDelta
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.sections import describe_shared

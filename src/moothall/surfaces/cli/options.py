@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn, assert_never
 
 import click
 
-from moothall.app import option_kinds as kinds
+from moothall.app import session_options as kinds
 from moothall.app.session_options import (
     Opener,
     SessionOption,

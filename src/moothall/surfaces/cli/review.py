@@ -9,8 +9,8 @@ import click
 from moothall.app.estimates import estimate_session
 from moothall.app.moot import Moot
 from moothall.app.opening import open_planned
-from moothall.app.reviews import build_review_options, describe_parts, read_reviewed
 from moothall.app.session_options import Options
+from moothall.app.special_sessions import build_review_options, describe_parts, read_reviewed
 from moothall.disk.private import open_output
 from moothall.domain.ids import parse_session_id
 from moothall.errors import BadSetting

@@ -9,12 +9,12 @@ import click
 
 from moothall.app.moot import Moot
 from moothall.app.recurring import has_changed, open_again
-from moothall.app.rosters import DEFAULT_TIME, build_consultation_options, build_swarm_options
 from moothall.app.session_options import Options
+from moothall.app.special_sessions import DEFAULT_TIME, build_consultation_options, build_swarm_options
 from moothall.app.swarm_runs import RUNS
 from moothall.domain.consult import ConsultKind
 from moothall.domain.ids import find_asked_seat, parse_session_id
-from moothall.engine.events import EntryAdded
+from moothall.engine.context import EntryAdded
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SESSION_COMMAND
 from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode, Settle

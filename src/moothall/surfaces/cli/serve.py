@@ -16,14 +16,12 @@ import click
 
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
-from moothall.app.owner_key import NOTE as OWNER_NOTE
-from moothall.app.owner_key import adopt_owner_key
 from moothall.app.runner import RUNNER, is_run_by_workers
 from moothall.app.shared_runner import CONCURRENCY, LEASE_SECONDS, WorkerStatus, resolve_shared_ledger, run_worker
 from moothall.app.traces import open_tracer
 from moothall.errors import BadSetting, LedgerUnavailable, MootError, NotAllowed
 from moothall.ledgers.temporal_settings import NAMESPACE, TASK_QUEUE, TEMPORAL
-from moothall.memory.tokens import parse_token_id
+from moothall.memory.tokens import OWNER_NOTE, parse_token_id
 from moothall.participants.local_machine import is_loopback
 from moothall.ports.telemetry import Telemetry
 from moothall.surfaces.cli import output as out
@@ -160,7 +158,8 @@ async def _prepare_login(is_local: bool, host: str) -> str:
                 f"{host} can be reached from other machines, and no valid token exists; create one (moot invite --owner), "
                 "or serve on 127.0.0.1"
             )
-        return (await moot.access.issue_ticket(parse_token_id(await adopt_owner_key(moot)))).secret
+        key = await moot.access.adopt_owner_key(resolve_home(moot.environ))
+        return (await moot.access.issue_ticket(parse_token_id(key))).secret
 
 
 def _check_certificate(certificate: str | None, certificate_key: str | None) -> dict[str, str | None]:

@@ -13,7 +13,7 @@ from moothall.app.moot import Moot
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId, parse_seat_id, parse_session_id
 from moothall.domain.roster import HUMAN, MAILBOX, Seat
-from moothall.engine.events import EntryAdded, Event
+from moothall.engine.context import EntryAdded, Event
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadAnswer, BadSetting, MootError, SessionBusy, SessionClosed, UnknownAsk, UnknownSeat
 from moothall.locale.catalogues import SIT

@@ -27,7 +27,7 @@ from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import DEMO, HUMAN, Seat
 from moothall.domain.safe_text import one_line
-from moothall.engine.events import EntryAdded
+from moothall.engine.context import EntryAdded
 from moothall.errors import FolderUnwritable, ProviderRefused
 from moothall.locale.catalogues import SESSION_COMMAND, SHARED_REPORT
 from moothall.participants.kinds import SeatRequest

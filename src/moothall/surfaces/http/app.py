@@ -15,10 +15,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
 from moothall.app.notices import serve_notices
 from moothall.app.outages import ReadinessProbe
-from moothall.app.owner_key import adopt_owner_key
 from moothall.app.runner import is_run_by_workers
 from moothall.domain.ids import SessionId, parse_session_id
 from moothall.errors import LedgerUnavailable, MootError, NotAllowed, WorldError
@@ -100,7 +100,7 @@ class ServerState:
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
         async with open_server_context(self.moot) as self.context, asyncio.TaskGroup() as group:
-            self.owner = parse_token_id(await adopt_owner_key(self.moot))
+            self.owner = parse_token_id(await self.moot.access.adopt_owner_key(resolve_home(self.moot.environ)))
             self.moot.seating.limit_programs(self.settings.select_programs(is_local=self.is_local))
             self.moot.seating.list_servers(self.settings.providers, is_local=self.is_local)
             self.readiness = ReadinessProbe(self.moot.ledger, self.moot.engine, self.context.runner)

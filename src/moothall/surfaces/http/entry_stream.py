@@ -14,7 +14,7 @@ from typing import Final
 from moothall.domain.facts import Entry, Reply, SeatLost, ToolUsed
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import dump_json
-from moothall.engine.events import SeatWaiting, TextDelta
+from moothall.engine.context import SeatWaiting, TextDelta
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import MootError
 from moothall.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, NamedTuple
 from moothall.domain.ids import SessionId
 from moothall.domain.records import LABELS
 from moothall.domain.safe_text import dump_json
-from moothall.engine.events import Event, EventQueue, SeatWaiting, TextDelta
+from moothall.engine.context import Event, EventQueue, SeatWaiting, TextDelta
 from moothall.errors import LedgerDamaged, LedgerNewer, LedgerUnavailable, MootError, UnknownSession
 from moothall.memory.tokens import AccessDenied
 from moothall.surfaces.api.entries import is_sealed
