@@ -167,15 +167,14 @@ class Deliberations:
 
     async def open(self, topic: str, *, key: str = "", by: str = "", **options: Unpack[Options]) -> SessionId:
         """Open a deliberation; the same `key` of the same caller returns the existing one. Raises as `Moot.open`."""
-        if not key:
-            session = await self._moot.open(topic, **options)
-            self._nudge(session)
-            return session
-        session = derive_session_id(by, key)
-        options["session"] = session
+        if key:
+            options["session"] = derive_session_id(by, key)
         try:
-            await self._moot.open(topic, **options)
+            session = await self._moot.open(topic, **options)
         except SessionExists:
+            if not key:
+                raise
+            session = derive_session_id(by, key)
             await self._check_same(session, topic, key, options)
             # The call that opened it may have been cut off before it joined.
             if thread := options.get("thread"):

@@ -29,19 +29,16 @@ class MemoryLedger:
         # No await between this check and the write: on one event loop nobody else can append in between.
         check_head(session, records, self._removed[session][0] if session in self._removed else len(held))
         self._records.setdefault(session, held).extend(records)
-        self._register_heads(session, records)
-        if session != HEADS:
-            self._writes.append(session)
-        waiting = self._waiting.pop(session, None)
-        if waiting is not None:
-            waiting.set()
-
-    def _register_heads(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         self._heads.add(session, records)
         if self._heads.is_due:
             register = self._records.setdefault(HEADS, [])
             end = ChainEnd(register[-1].seq, register[-1].at, register[-1].hash) if register else EMPTY_REGISTER
             register.extend(seal_now(end, self._heads.take()))
+        if session != HEADS:
+            self._writes.append(session)
+        waiting = self._waiting.pop(session, None)
+        if waiting is not None:
+            waiting.set()
 
     async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
         until = None if limit is None else after + limit

@@ -79,8 +79,7 @@ class PostgresLedger(PostgresUpkeep):
             with translate_errors():
                 self._pool = await self._build_pool(COMMAND_SECONDS)
                 stack.push_async_callback(self._pool.close)
-                stack.push_async_callback(self._close_writer)
-                stack.push_async_callback(self._close_listener)
+                stack.push_async_callback(self._close_connections)
                 await self._open_listener()
             # Started last and so stopped first: queued appends are written while the pool is still open.
             self._writer = asyncio.create_task(self._write())
@@ -167,13 +166,14 @@ class PostgresLedger(PostgresUpkeep):
                         return
             await asyncio.sleep(RECONNECT_SECONDS)
 
-    async def _close_listener(self) -> None:
+    async def _close_connections(self) -> None:
         self._is_closing = True
         for task in (self._mending, self._poller):
             if task is not None:
                 task.cancel()
-        if self._ear is not None:
-            await self._ear.close()
+        for connection in (self._ear, self._pen):
+            if connection is not None:
+                await connection.close()
 
     async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         if not records:
@@ -406,7 +406,3 @@ class PostgresLedger(PostgresUpkeep):
         if self._pen is None or self._pen.is_closed():
             self._pen = await asyncpg.connect(self._address, command_timeout=COMMAND_SECONDS, server_settings=self._settings)
         return self._pen
-
-    async def _close_writer(self) -> None:
-        if self._pen is not None:
-            await self._pen.close()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeVar, get_args
 
 from moothall.disk.private import make_private_folder, read_private, write_private
 from moothall.domain.facts import OWNER_ORIGIN, Entry, Fact
@@ -29,6 +29,7 @@ OWNER_NOTE: Final = "the key of a home (owner.key): of whoever runs `moot serve`
 ROLES: Final[tuple[facts.Role, ...]] = get_args(facts.Role)
 MAX_LIFE: Final = timedelta(days=3660)
 
+BEARER: Final = "moot"
 TICKET: Final = "moott"
 LOGIN: Final = "mootc"
 TICKET_LIFE: Final = timedelta(minutes=15)
@@ -104,6 +105,7 @@ class _DerivedSecret:
     holder: str = ""
 
 
+S = TypeVar("S", _StoredToken, _DerivedSecret)
 Tokens = dict[str, _StoredToken]
 
 
@@ -152,7 +154,7 @@ class TokenStore:
         issued: list[IssuedToken] = []
 
         def choose_facts(state: AccessState) -> Sequence[Fact]:
-            issued.append(_generate_secret("moot", state.tokens))
+            issued.append(_generate_secret(BEARER, state.tokens))
             drawn = issued[-1]
             fact = facts.TokenIssued(
                 id=drawn.id,
@@ -205,13 +207,9 @@ class TokenStore:
         return {secret: self._identify(state, secret) for secret in secrets}
 
     def _identify(self, state: AccessState, secret: str) -> Identity | AccessDenied:
-        kind, name = _parse_secret(secret)
-        login = state.logins.get(name) if kind == LOGIN else None
-        held = state.tokens.get(login.token if login is not None else name if kind == "moot" else "")
-        # An unknown token is compared as well: the response time must not reveal which tokens exist.
-        digest = login.digest if login is not None else held.digest if held is not None else _digest("")
-        is_right = hmac.compare_digest(_digest(secret), digest)
-        if held is None or not is_right:
+        login = _find_secret(state.logins, LOGIN, secret)
+        held = _find_secret(state.tokens, BEARER, secret) if login is None else state.tokens.get(login.token)
+        if held is None:
             return AccessDenied(reason="unknown")
         return self._check_token(held.token, held.token.expires if login is None else login.expires)
 
@@ -283,28 +281,18 @@ class TokenStore:
 
     def _find_granting_token(self, state: AccessState, secret: str) -> tuple[Token, str] | AccessDenied:
         """The token whose rights a secret gives to a login, and the ticket that is used up by it, if it is one."""
-        kind, name = _parse_secret(secret)
-        if kind == "moot":
-            identity = self._identify(state, secret)
-            return identity if isinstance(identity, AccessDenied) else (state.tokens[name].token, "")
-        ticket = state.tickets.get(name) if kind == TICKET else None
-        is_right = hmac.compare_digest(_digest(secret), ticket.digest if ticket is not None else _digest(""))
-        held = state.tokens.get(ticket.token) if ticket is not None and is_right else None
-        if ticket is None or held is None:
+        ticket = _find_secret(state.tickets, TICKET, secret)
+        held = _find_secret(state.tokens, BEARER, secret) if ticket is None else state.tokens.get(ticket.token)
+        if held is None:
             return AccessDenied(reason="unknown")
-        checked = self._check_token(held.token, ticket.expires)
+        checked = self._check_token(held.token, held.token.expires if ticket is None else ticket.expires)
+        name = "" if ticket is None else _parse_secret(secret)[1]
         return checked if isinstance(checked, AccessDenied) else (held.token, name)
 
     async def log_out(self, secret: str) -> None:
         """End the login of a secret; what is none changes nothing."""
-
-        def choose_facts(state: AccessState) -> Sequence[Fact]:
-            kind, name = _parse_secret(secret)
-            login = state.logins.get(name) if kind == LOGIN else None
-            is_right = hmac.compare_digest(_digest(secret), login.digest if login is not None else _digest(""))
-            return (facts.LoginEnded(id=name),) if login is not None and is_right else ()
-
-        await self._register.append(choose_facts)
+        ended = facts.LoginEnded(id=_parse_secret(secret)[1])
+        await self._register.append(lambda state: () if _find_secret(state.logins, LOGIN, secret) is None else (ended,))
 
     async def revoke(self, id: str) -> Token:  # noqa: A002
         """Revoke a token; revoking it again changes nothing. Raises UnknownToken."""
@@ -360,13 +348,13 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
 
 def generate_token() -> str:
     """A new secret that no ledger knows yet."""
-    return _generate_secret("moot", ()).secret
+    return _generate_secret(BEARER, ()).secret
 
 
 def parse_token_id(secret: str) -> str:
     """The id of the token that a secret claims to be; empty for what is none."""
     kind, name = _parse_secret(secret)
-    return name if kind == "moot" else ""
+    return name if kind == BEARER else ""
 
 
 def _generate_secret(kind: str, known: Collection[str]) -> IssuedToken:
@@ -405,6 +393,15 @@ def _parse_secret(secret: str) -> tuple[str, str]:
     """What a secret is for (a token, a ticket, a login), and its id."""
     kind, _, rest = secret.partition("_")
     return kind, rest.partition("_")[0]
+
+
+def _find_secret(known: Mapping[str, S], kind: str, secret: str) -> S | None:
+    """Return what a secret of this kind belongs to; None if it is not right."""
+    own, name = _parse_secret(secret)
+    held = known.get(name) if own == kind else None
+    # An unknown secret is compared as well: the response time must not reveal which exist.
+    is_right = hmac.compare_digest(_digest(secret), _digest("") if held is None else held.digest)
+    return held if is_right else None
 
 
 def _get_token(tokens: Tokens, name: str) -> _StoredToken:

@@ -89,13 +89,13 @@ class FileAgentParticipant:
         relay, role = self._relay, brief.seat.id
         name = role if brief.ask.kind == "speech" else "moderator"
         prompt = await relay.build_wake_prompt(brief, self._recipe)
-        relay.hold(name)
+        relay.held.add(name)
         try:
             ended = await self._wait_for_end(prompt)
             # Files come before output: an agent that wrote them also prints a summary, which is not the speech.
             raw, damage = await relay.collect_answer()
         finally:
-            relay.release(name)
+            relay.held.discard(name)
         usage = ended.usage if isinstance(ended, NoAnswer) else ended[1]
         if raw is not None:
             read = read_answer(brief, raw)
@@ -198,7 +198,8 @@ class Relay:
         self._name = name
         self._notify = notify
         self._look_seconds = look_seconds
-        self._held: set[str] = set()
+        self.held: set[str] = set()
+        """The roles whose files are left to their agents."""
         self._session: SessionId | None = None
         self._damaged_since: float | None = None
 
@@ -249,10 +250,10 @@ class Relay:
     async def _sync_folder(self, *, at_once: bool = False) -> ConferenceStatus:
         """Synchronize folder and ledger; lasting damage is repaired, so that nobody waits for it."""
         async with self._hall.open_conference(self._name, self._session) as conference:
-            status = await conference.sync(held=frozenset(self._held))
+            status = await conference.sync(held=frozenset(self.held))
             now = asyncio.get_running_loop().time()
             # A running agent may be in the middle of its writes: nothing counts as damage until it is done.
-            if not status.damage or self._held:
+            if not status.damage or self.held:
                 self._damaged_since = None
                 return status
             if self._damaged_since is None:
@@ -284,17 +285,10 @@ class Relay:
         prompt = one_line(status.turn.prompt_for_speaker)
         return build_wake_text(recipe, brief, wake.format(conference=self._name, role=brief.seat.id, prompt=prompt))
 
-    def hold(self, role: str) -> None:
-        """Leave this role's files to its agent."""
-        self._held.add(role)
-
-    def release(self, role: str) -> None:
-        self._held.discard(role)
-
     async def is_written(self) -> bool:
         """Whether the files hold the complete next step."""
         async with self._hall.open_conference(self._name, self._session) as conference:
-            status = await conference.sync(held=frozenset(self._held))
+            status = await conference.sync(held=frozenset(self.held))
             return bool(status.writing) and conference.is_turn_changed()
 
     async def collect_answer(self) -> tuple[dict[str, object] | None, tuple[Damage, ...]]:
