@@ -57,8 +57,9 @@ class ChangeWatch:
         self._waits: dict[SessionId, _SharedWait] = {}
 
     async def wait(self, session: SessionId, after: int, timeout: float) -> bool:
-        """Whether a session changed after an entry, within a time. Sometimes it only changed for somebody who shares the wait and
-        knew less: whoever is told of a change looks again.
+        """Whether a session changed after an entry, within a time.
+
+        It may have changed only for a caller that shares the wait and knew less: look again after a change.
         """
         if self._stopping.is_set():
             return False

@@ -31,7 +31,6 @@ from moothall.codec.schemas import get_adapter
 from moothall.codec.settings import explain_validation_error
 from moothall.domain.budget import DEFAULT_TOOL_RULES, DEFAULT_TURNS, GIVEN_TOOLS, Budget, ToolRules, ToolSwitch, parse_duration
 from moothall.domain.consult import ConsultRules
-from moothall.domain.effects import AnswerForm
 from moothall.domain.facts import Entry, Language, Opened, SessionImported
 from moothall.domain.given_search import select_visible
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
@@ -42,7 +41,6 @@ from moothall.engine.snapshot import Snapshot
 from moothall.participants.kinds import ADDRESS, MODEL, KindTable
 from moothall.participants.record_writer import validate_project
 from moothall.ports.plugin import AnyPlugin, Plan
-from moothall.protocols.consultation.facts import RECORD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +91,7 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
     if wanted is not None and await resources.engine.entries(wanted, 0, 1):
         raise errors.SessionExists(f"session {session!r} exists already; choose another id")
     # Asked last: it may call providers, and everything that can be refused without them is refused by now.
-    resources.seating.check_scripts(roster, select_asked_kinds(find_plugin(opened).rules.forms))
+    resources.seating.check_scripts(roster, find_plugin(opened).rules.forms)
     if given.get("check", True):
         await resources.seating.check(roster, language)
         await resources.seating.check_search(find_plugin(opened).rules.forms)
@@ -328,7 +326,7 @@ async def prepare_resume(resources: Resources, session: str, swaps: Mapping[str,
     seats = swap_seats(snapshot.session_state.seats, validate_swaps(snapshot.session_state.seats, changes))
     opened = snapshot.session_state.opened
     forms = find_plugin(opened).rules.forms
-    resources.seating.check_scripts(seats, select_asked_kinds(forms))
+    resources.seating.check_scripts(seats, forms)
     if check:
         try:
             await resources.seating.check(seats, opened.language)
@@ -392,11 +390,6 @@ def _check_platforms(seating: Seating, seats: Sequence[Seat]) -> None:
             seating(seat)
         except errors.CallerError as cause:
             raise errors.BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
-
-
-def select_asked_kinds(forms: Mapping[str, AnswerForm]) -> dict[str, AnswerForm]:
-    """Return the kinds of answers that seats can be asked for: all but those of Moot itself."""
-    return {kind: form for kind, form in forms.items() if kind != RECORD}
 
 
 def check_invitation(snapshot: Snapshot, seat: str | None) -> None:

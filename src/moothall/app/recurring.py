@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from moothall.app.decision_records import with_recorded_trust
-from moothall.app.opening import PlannedSession, open_planned, select_asked_kinds
+from moothall.app.opening import PlannedSession, open_planned
 from moothall.app.protocols import find_plugin
 from moothall.domain.facts import Opened
 from moothall.domain.ids import AGAIN, SessionId, parse_session_id
@@ -66,7 +66,7 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
         subject=replace(opened.subject, precedents=(), again_of=former),
         consult=None if opened.consult is None else replace(opened.consult, token=secrets.token_hex(8)),
     )
-    moot.seating.check_scripts(planned.seats, select_asked_kinds(find_plugin(planned).rules.forms))
+    moot.seating.check_scripts(planned.seats, find_plugin(planned).rules.forms)
     await moot.seating.check(planned.seats, planned.language)
     name = parse_session_id(f"{first}{AGAIN}{_find_number(chain[-1]) + 1}")
     try:

