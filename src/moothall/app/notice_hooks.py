@@ -10,15 +10,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import TypeAdapter
-
 from moothall.app.chat_messages import check_chat_address, send_chat_message
+from moothall.codec.schemas import get_adapter
 from moothall.disk.private import hold_lock, make_private_folder, read_private, write_private
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import is_web_address
@@ -88,23 +86,19 @@ class Notice:
     """The name of the demo that the session plays: nobody meant it."""
 
 
-@cache
-def _build_adapter() -> TypeAdapter[list[Hook]]:
-    return TypeAdapter(list[Hook])
-
-
 def load_hooks(home: Path) -> list[Hook]:
     """The receivers of a home; raises BadSetting or FolderUnwritable."""
     try:
         text = read_private(home / FILE)
         if text is None and (home / FILE).exists():
             raise BadSetting(f"{home / FILE} holds secrets and is open to other users; close it: chmod 600 {home / FILE}")
-        return [] if text is None else _build_adapter().validate_json(text)
+        hooks: list[Hook] = [] if text is None else get_adapter(list[Hook]).validate_json(text)
     except ValueError as cause:
         # Without what is wrong: that would show keys.
         raise BadSetting(f"{home / FILE} is not the list of receivers that Moot writes; move it away, add them anew") from cause
     except OSError as cause:
         raise FolderUnwritable(f"{home / FILE} cannot be read ({cause.strerror})") from cause
+    return hooks
 
 
 def find_hook(home: Path, name: str) -> Hook:
@@ -121,7 +115,7 @@ def change_hooks(home: Path, change: Callable[[list[Hook]], Sequence[Hook]]) -> 
     with hold_lock(home / f"{FILE}.lock", "another process changes the receivers; try again"):
         hooks = list(change(load_hooks(home)))
         try:
-            write_private(home / FILE, _build_adapter().dump_json(hooks, indent=1).decode(), over=True)
+            write_private(home / FILE, get_adapter(list[Hook]).dump_json(hooks, indent=1).decode(), over=True)
         except OSError as cause:
             raise FolderUnwritable(f"{home / FILE} cannot be written ({cause.strerror})") from cause
 

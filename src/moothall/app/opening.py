@@ -377,19 +377,14 @@ async def read_back(
     imported = plugin.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
     then = []
     if imported.conclusion is None:
-        _check_platforms(resources.seating, imported.opened.seats)
+        for seat in imported.opened.seats:
+            try:
+                resources.seating(seat)
+            except errors.CallerError as cause:
+                raise errors.BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
     else:
         then = [Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=imported.conclusion))]
     return await resources.engine.open(imported.opened, parse_session_id(session) if session else None, then)
-
-
-def _check_platforms(seating: Seating, seats: Sequence[Seat]) -> None:
-    """Raise BadImport if a seat could not continue."""
-    for seat in seats:
-        try:
-            seating(seat)
-        except errors.CallerError as cause:
-            raise errors.BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
 
 
 def check_invitation(snapshot: Snapshot, seat: str | None) -> None:

@@ -237,18 +237,13 @@ class DecisionMemory:
     async def compute_standings(self, names: Sequence[str], category: str = "") -> dict[str, SourceStanding]:
         """Return what the votes of each of these sources count by."""
         state = await self._register.state()
-        return {
-            name: track_records.compute_standing(track_records.collect_scores(name, state.list_reviewed(name)), category)
-            for name in names
-        }
+        return {name: track_records.compute_standing(state.collect_scores(name), category) for name in names}
 
     async def sources(self) -> list[SourceTrust]:
         """Return the record of every source that has one, by name."""
         state = await self._register.state()
         records = (
-            track_records.build_source_trust(
-                name, track_records.collect_scores(name, state.list_reviewed(name)), state.quoted.get(name, (0, 0))
-            )
+            track_records.build_source_trust(name, state.collect_scores(name), state.quoted.get(name, (0, 0)))
             for name in sorted(state.reviewed.keys() | state.quoted.keys())
         )
         return [record for record in records if record.cases or record.quotations]
@@ -265,7 +260,7 @@ class DecisionMemory:
     async def pair_correlations(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[int, float | None]]:
         """Return, for all pairs of these sources, how many scored cases they share, and the correlation of their errors."""
         state = await self._register.state()
-        scored = {name: track_records.collect_scores(name, state.list_reviewed(name)) for name in dict.fromkeys(names)}
+        scored = {name: state.collect_scores(name) for name in dict.fromkeys(names)}
         pairs = combinations(scored, 2)
         return {(one, other): track_records.compute_pair_correlation(scored[one], scored[other]) for one, other in pairs}
 

@@ -5,7 +5,7 @@ All of it is pure: after a lost append race the facts are chosen again.
 
 import json
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from functools import lru_cache
@@ -61,8 +61,9 @@ class MemoryState:
         self.breakers = Breakers()
         self.threads = Threads()
 
-    def list_reviewed(self, source: str) -> Iterator[RememberedDecision]:
-        return (self.decisions[decision] for decision in self.reviewed.get(source, ()))
+    def collect_scores(self, source: str) -> tuple[track_records.Score, ...]:
+        """Return how a source did on each decision that was reviewed."""
+        return track_records.collect_scores(source, map(self.decisions.__getitem__, self.reviewed.get(source, ())))
 
 
 def evolve(state: MemoryState, entry: Entry) -> MemoryState:
@@ -286,11 +287,7 @@ def build_permission(state: MemoryState, ask: SoloRequest, now: datetime) -> Sol
     if verdict.is_allowed:
         return verdict
     failing = breakers.find_failing_sources(state.breakers, verdict.scopes, now) | {normalize_label(ask.source)}
-    scores = {
-        name: track_records.collect_scores(name, state.list_reviewed(name))
-        for name in state.reviewed
-        if normalize_label(name) not in failing
-    }
+    scores = {name: state.collect_scores(name) for name in state.reviewed if normalize_label(name) not in failing}
     trust = {name: track_records.compute_standing(listed, ask.category).trust for name, listed in scores.items() if listed}
     return replace(verdict, reviewers=tuple(sorted(trust, key=lambda name: (-trust[name], name))))
 
