@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from moothall.app.verification import LedgerVerifier
 from moothall.codec.answers import parse_answer
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget, Usage
@@ -151,7 +152,8 @@ def test_whatever_a_participant_hands_over_the_ledger_stays_readable(bad: Callab
         lost = await losses(house, session)
         assert {seat for seat, _ in lost} == {"a"}
         assert guest.calls == len(lost)
-        assert await house.verify(session) is None
+        verifier = LedgerVerifier(house.context.ledger, house.context.clock)
+        assert (await verifier.verify_named(house, session)).fault is None
         assert (await house.replay(session)).snapshot.is_closed
 
     bounded(work())

@@ -160,9 +160,9 @@ class LedgerVerifier:
 
         register = Register(self._ledger, self._clock, MEMORY, kinds=MEMORY_KINDS, initial=recorded, evolve=collect)
         await self._fold(MEMORY, register)
-        for name, head in recorded.items():
+        for decision, head in recorded.items():
             if head:
-                self._know(SessionId(name), "decision memory", 0, head)
+                self._know(SessionId(decision), "decision memory", 0, head)
 
     def _check_signed(self) -> None:
         """Compare with the heads that a backup was signed with."""

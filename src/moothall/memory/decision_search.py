@@ -153,6 +153,12 @@ class DecisionSearch:
         assert fact is not None
         return fact
 
+    async def _read_document(self, indexed: IndexedDecision) -> Document:
+        """Return what is searched of a decision from its stored texts: to build the decoder of all else takes half a search."""
+        (record,) = await self._ledger.read(NAME, indexed.seq - 1, 1)
+        texts = read_texts(record.body)
+        return _join_texts(indexed.decision, lambda name: texts.get(name, ()))
+
     async def _load(self) -> DecisionIndex:
         # One at a time: two that index the same decisions would have each twice.
         async with self._lock:
@@ -182,11 +188,7 @@ class DecisionSearch:
     async def _build_hits(self, index: DecisionIndex, ranking: Ranking, *, is_short: bool = False) -> list[SearchHit]:
         hits = []
         for number, score in ranking.ranked:
-            indexed = index.decisions[number]
-            (record,) = await self._ledger.read(NAME, indexed.seq - 1, 1)
-            # From its stored texts: to build the decoder of all else takes half a search.
-            texts = read_texts(record.body)
-            document = _join_texts(indexed.decision, lambda name, texts=texts: texts.get(name, ()))
+            document = await self._read_document(index.decisions[number])
             hits.append(build_hit(replace(document, text="") if is_short else document, score, ranking.terms))
         return hits
 
