@@ -9,12 +9,11 @@ from typing import Final
 from moothall.app.deliberations import Deliberations
 from moothall.app.moot import Moot
 from moothall.domain.ids import SeatId, parse_seat_id
-from moothall.domain.replace import copy_fields
 from moothall.domain.roster import MAILBOX, Seat, validate_seats
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import Stakes
 from moothall.errors import BadName, BadSetting, OutOfTurn, SessionClosed, SessionExists
-from moothall.memory.breakers import SoloRequest, SoloVerdict
+from moothall.memory.breakers import SoloVerdict
 from moothall.memory.memory_state import SoloResult
 
 MAX_INVITED: Final = 2
@@ -62,7 +61,9 @@ class SoloDecisions:
     async def ask(self, wanted: SoloDecision) -> SoloVerdict:
         """Whether the agent may decide this alone now; nothing is recorded."""
         memory = await self._moot.recall()
-        return await memory.may_decide_alone(copy_fields(SoloRequest, wanted, source=wanted.agent))
+        return await memory.may_decide_alone(
+            wanted.agent, wanted.confidence, category=wanted.category, stakes=wanted.stakes, tags=wanted.tags
+        )
 
     async def decide(self, wanted: SoloDecision, *, via: str = "") -> SoloAnswer:
         """Record the decision, or open the deliberation that is required, with the refused decision as its first proposal.

@@ -152,8 +152,12 @@ class DecisionMemory:
         done = await self._record_once(call, lambda state: (None, memory_state.build_review_facts(state, fact)))
         return done.state.decisions[decision]
 
-    async def may_decide_alone(self, ask: SoloRequest) -> SoloVerdict:
+    async def may_decide_alone(
+        self, source: str, confidence: float, *, category: str = "", stakes: Stakes = "medium", tags: Sequence[str] = ()
+    ) -> SoloVerdict:
         """Return whether a source may decide this alone now, and who would review it if not; nothing is recorded (D-17)."""
+        names = _list_names("tags", tags)
+        ask = SoloRequest(source=source, confidence=confidence, category=category, stakes=stakes, tags=names)
         validate_limits(ask)
         state = await self._register.state()
         return memory_state.build_permission(state, ask, self._now(state))
