@@ -12,6 +12,7 @@ from moothall.app.solo_decisions import MAX_PROPOSAL_LENGTH, SoloAnswer, SoloDec
 from moothall.domain.ids import SeatId
 from moothall.errors import BadRoster, BadSetting
 from moothall.memory.breakers import SoloVerdict
+from moothall.memory.memory_state import Permission
 from moothall.protocols.council.state import CouncilLine
 
 T = TypeVar("T")
@@ -131,5 +132,5 @@ def test_reviewers_who_cannot_sit_at_one_table_are_refused_before_anything_is_re
 
 
 def test_the_two_most_trusted_who_can_take_a_seat_are_invited() -> None:
-    permission = SoloVerdict(reviewers=("ann", "openai:gpt-5", "Ann", "bob", "eve"))
+    permission = Permission(verdict=SoloVerdict(), reviewers=("ann", "openai:gpt-5", "Ann", "bob", "eve"))
     assert list_reviewers(permission) == [SeatId("ann"), SeatId("bob")]

@@ -41,7 +41,7 @@ class Register:
         before = self.seq
         result, facts = build_solo_facts(self.book, wanted, "s", self.now)
         assert before == self.seq, "asking records nothing"
-        assert (permission.is_allowed, permission.probes) == (result.is_allowed, result.probes)
+        assert (permission.is_allowed, permission.verdict.probes) == (result.is_allowed, result.probes)
         assert source not in permission.reviewers
         self.append(facts)
         return result.decision
@@ -132,5 +132,5 @@ def test_reviewers_are_those_with_the_best_record_in_the_category_and_never_one_
         register.review(register.decide(source, category), outcome)
     wanted = SoloDecided(decision_id="", source="eve", topic="?", text="!", confidence=0.9, category="web")
     found = build_permission(register.book, copy_fields(SoloRequest, wanted), register.now)
-    assert found.scopes == ("category:web",)
+    assert found.verdict.scopes == ("category:web",)
     assert found.reviewers == ("dan", "cay")

@@ -13,8 +13,7 @@ from moothall.domain.roster import MAILBOX, Seat, validate_seats
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import Stakes
 from moothall.errors import BadName, BadSetting, OutOfTurn, SessionClosed, SessionExists
-from moothall.memory.breakers import SoloVerdict
-from moothall.memory.memory_state import SoloResult
+from moothall.memory.memory_state import Permission, SoloResult
 
 MAX_INVITED: Final = 2
 MAX_PROPOSAL_LENGTH: Final = 20_000
@@ -58,7 +57,7 @@ class SoloDecisions:
         self._moot = moot
         self._deliberations = deliberations or Deliberations(moot)
 
-    async def ask(self, wanted: SoloDecision) -> SoloVerdict:
+    async def ask(self, wanted: SoloDecision) -> Permission:
         """Whether the agent may decide this alone now; nothing is recorded."""
         memory = await self._moot.recall()
         return await memory.may_decide_alone(
@@ -115,9 +114,9 @@ class SoloDecisions:
             await self._deliberations.contribute(session, seats[0], said, _PROPOSAL_KEY, via=via)
 
 
-def list_reviewers(verdict: SoloVerdict) -> list[SeatId]:
+def list_reviewers(permission: Permission) -> list[SeatId]:
     """Those who would be asked to review: the most trusted who come from outside and can take a seat, of two alike the first."""
-    seats = [seat for name in verdict.reviewers if (seat := _parse_seat(name))]
+    seats = [seat for name in permission.reviewers if (seat := _parse_seat(name))]
     firsts = {seat.casefold(): seat for seat in reversed(seats)}
     return [seat for seat in seats if firsts[seat.casefold()] == seat][:MAX_INVITED]
 

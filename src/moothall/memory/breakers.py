@@ -96,8 +96,6 @@ class SoloVerdict:
     scopes: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     probes: tuple[str, ...] = ()
-    reviewers: tuple[str, ...] = ()
-    """Who would judge instead, the most trusted first; empty unless they were asked for."""
 
     @property
     def is_allowed(self) -> bool:

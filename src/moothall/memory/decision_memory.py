@@ -19,7 +19,7 @@ from moothall.domain.topic import Stakes, normalize_label
 from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import BadSetting
 from moothall.memory import breakers, facts, memory_state, threads, track_records
-from moothall.memory.breakers import CircuitView, SoloRequest, SoloVerdict, validate_policy
+from moothall.memory.breakers import CircuitView, SoloRequest, validate_policy
 from moothall.memory.decision_search import DecisionSearch
 from moothall.memory.memory_state import ImportNote, MemoryState, evolve
 from moothall.memory.register import Register
@@ -154,7 +154,7 @@ class DecisionMemory:
 
     async def may_decide_alone(
         self, source: str, confidence: float, *, category: str = "", stakes: Stakes = "medium", tags: Sequence[str] = ()
-    ) -> SoloVerdict:
+    ) -> memory_state.Permission:
         """Return whether a source may decide this alone now, and who would review it if not; nothing is recorded (D-17)."""
         names = _list_names("tags", tags)
         ask = SoloRequest(source=source, confidence=confidence, category=category, stakes=stakes, tags=names)

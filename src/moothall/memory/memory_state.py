@@ -182,6 +182,18 @@ class SoloResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """What a source may do alone, asked without deciding; `reviewers` would judge instead of it, the most trusted first."""
+
+    verdict: SoloVerdict
+    reviewers: tuple[str, ...] = ()
+
+    @property
+    def is_allowed(self) -> bool:
+        return self.verdict.is_allowed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedCall:
     """A write that may be repeated: which one, by whom, under which key (may be empty), in which words."""
 
@@ -277,7 +289,7 @@ def build_solo_facts(
     return _build_result(fact), (fact,)
 
 
-def build_permission(state: MemoryState, ask: SoloRequest, now: datetime) -> SoloVerdict:
+def build_permission(state: MemoryState, ask: SoloRequest, now: datetime) -> Permission:
     """Judge a request without recording anything, and name who would review it.
 
     Reviewers are those with a record, by their trust in the category; never the one who asks, never one whose failures opened
@@ -285,11 +297,11 @@ def build_permission(state: MemoryState, ask: SoloRequest, now: datetime) -> Sol
     """
     verdict = breakers.judge_solo_request(state.breakers, ask, now)
     if verdict.is_allowed:
-        return verdict
+        return Permission(verdict=verdict)
     failing = breakers.find_failing_sources(state.breakers, verdict.scopes, now) | {normalize_label(ask.source)}
     scores = {name: state.collect_scores(name) for name in state.reviewed if normalize_label(name) not in failing}
     trust = {name: track_records.compute_standing(listed, ask.category).trust for name, listed in scores.items() if listed}
-    return replace(verdict, reviewers=tuple(sorted(trust, key=lambda name: (-trust[name], name))))
+    return Permission(verdict=verdict, reviewers=tuple(sorted(trust, key=lambda name: (-trust[name], name))))
 
 
 def _build_result(fact: SoloDecided | SoloBlocked) -> SoloResult:

@@ -109,7 +109,8 @@ async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
     from moothall.app.solo_decisions import SoloDecision, SoloDecisions, list_reviewers
 
     wanted = SoloDecision(topic="", decision="", **_list_terms(params, agent))
-    verdict = await SoloDecisions(call.moot, call.deliberations).ask(wanted)
+    permission = await SoloDecisions(call.moot, call.deliberations).ask(wanted)
+    verdict = permission.verdict
     why = ", ".join((*verdict.scopes, *verdict.rules))
     return MayOut(
         agent=agent,
@@ -117,7 +118,7 @@ async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
         open_circuits=list(verdict.scopes),
         rules=list(verdict.rules),
         probe_for=list(verdict.probes),
-        reviewers=list(list_reviewers(verdict)),
+        reviewers=list(list_reviewers(permission)),
         note=f"{agent!r} may decide this alone. Nothing was recorded; next: record_decision."
         if verdict.is_allowed
         else f"{agent!r} may not decide this alone ({why}). Nothing was recorded; record_decision would open a deliberation.",
