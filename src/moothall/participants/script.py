@@ -34,13 +34,13 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from moothall.codec.answers import parse_answer, read_answer
-from moothall.disk.text_files import read_toml_file
+from moothall.disk.text_files import parse_toml, read_text_file
 from moothall.domain.effects import AnswerForm, Brief
 from moothall.domain.facts import Language, Loss
 from moothall.domain.ids import SeatId
@@ -260,9 +260,14 @@ def _load_seats(path: Path, seat: SeatId) -> dict[str, dict[str, list[dict[str, 
     return seats
 
 
-@cache
 def _load_document(path: Path) -> dict[str, Any]:
-    return read_toml_file(path, f"the script {path}", BadScript)
+    # Read anew for each seat: a server outlives the editing of a script.
+    return _parse_document(path, read_text_file(path, f"the script {path}", BadScript))
+
+
+@lru_cache(maxsize=16)
+def _parse_document(path: Path, text: str) -> dict[str, Any]:
+    return parse_toml(text, f"the script {path}", BadScript)
 
 
 def _validate_item(path: Path, kind: str, item: dict[str, Any]) -> None:
