@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.council_scenes import at
-from tests.support.play_council import PASS, synthesize
+from tests.support.play_council import PASS, synthesize, vote
 
 from moothall.codec.answers import read_answer
 from moothall.codec.person_asks import build_person_ask, read_plain_answer
@@ -103,3 +103,12 @@ def test_a_person_who_does_not_say_which_is_told_what_is_expected(text: str) -> 
     """M-8: nobody is recorded as abstaining who did not."""
     with pytest.raises(BadAnswer, match="expected on a line for each number"):
         read_plain_answer(build_person_ask(ask_for_ballot()), text)
+
+
+def test_a_person_is_not_asked_whether_a_sealed_vote_changed_its_mind() -> None:
+    """M-8, D-7: of one motion as of several, the entries to choose from are those that the seat may read."""
+    table = at("synthesize").say(ada=synthesize("a", "A."), bob=PASS, cy=PASS)
+    table.says("ada", vote("support"))
+    steps = {step.name: step for step in build_person_ask(table.brief("bob")).steps}
+    numbers = steps["moved_by"].numbers
+    assert [each for each in range(1, table.state.last_id + 1) if each in numbers] == [2, 4, 5]

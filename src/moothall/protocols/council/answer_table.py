@@ -173,8 +173,7 @@ def _read_ballot(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, objec
 
 
 def _ask_moved_by(asked: CouncilAsk) -> list[PersonStep]:
-    lines = asked.visible if asked.candidates else asked.state.lines
-    others = frozenset(line.id for line in lines if line.seat != asked.ask.seat)
+    others = frozenset(line.id for line in asked.visible if line.seat != asked.ask.seat)
     # Only a mind that was made up before can have been changed.
     return (
         [person_steps.ask_moved_by(asked.language, others)]
