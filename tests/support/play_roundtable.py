@@ -13,6 +13,7 @@ from moothall.domain.effects import Ask, Record
 from moothall.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
+from moothall.domain.topic import Topic
 from moothall.ports.plugin import Plan
 from moothall.protocols.roundtable.facts import Minutes, MinutesWritten, RoundtableSettings, RoundtableSpeech, SpeechGiven
 from moothall.protocols.roundtable.plugin import open_session
@@ -33,7 +34,12 @@ class ConferenceRun:
     """A conference in memory. Every fact lies one second behind the one before; computed facts are recorded at once."""
 
     def __init__(
-        self, *seats: Seat, topic: str = TOPIC, language: Language = "en", settings: RoundtableSettings | None = None
+        self,
+        *seats: Seat,
+        topic: str = TOPIC,
+        language: Language = "en",
+        settings: RoundtableSettings | None = None,
+        options: tuple[str, ...] = (),
     ) -> None:
         plan = Plan(
             topic=topic,
@@ -43,6 +49,7 @@ class ConferenceRun:
             budget=Budget(),
             outside_patience=3_600.0,
             settings=settings or RoundtableSettings(),
+            subject=Topic(options=options),
         )
         fact = open_session(plan)
         self.entries = [Entry(seq=1, at=START, fact=fact)]

@@ -54,10 +54,6 @@ _STATES: Final = PATTERNS["states"]
 # A sentence of its own may begin with any noun ("Caching at the edge saves time"), but not as an adverb does.
 _SENTENCE: Final = PATTERNS["sentence"]
 _FRONT: Final = PATTERNS["front"]
-_FUNCTION: Final = PATTERNS["function"]
-_OF_MATTER: Final = PATTERNS["of_matter"]
-# What a choice is of, where other things were spoken of before it.
-_NAMED_MATTER: Final = PATTERNS["named_matter"]
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 # A third language: other scripts, or Latin letters that English does not have; and pictures.
 _PICTURE: Final = re.compile(r"[\u2190-\u2bff\U0001f000-\U0001faff]")
@@ -114,6 +110,9 @@ def apply_rule(text: str, choices: Sequence[PersonChoice]) -> PositionRead | Non
     whole = _strip_marks(plain)
     if (value := lexicon.weak.get(whole) or lexicon.strong.get(whole)) is not None:
         return PositionRead(value)
+    chosen = _strip_marks(PATTERNS["chosen"].sub("", plain))
+    if (named := next((each.value for each in choices if fold_text(each.value) == chosen), None)) is not None:
+        return PositionRead(named)
     if "?" in plain or _QUOTED.search(plain) or _PICTURE.search(plain):
         return None
     plain = _SELF_REFERENCE.sub(" ", plain)
@@ -152,7 +151,7 @@ def names_choice(text: str, choices: Sequence[PersonChoice]) -> bool:
     lexicon, plain = build_lexicon(tuple(choices)), fold_text(text)
     # Looking for all of them at once is slow, and most texts have none.
     is_likely = not lexicon.marks.isdisjoint(_LATIN.findall(plain)) or any(word in plain for word in lexicon.han)
-    return is_likely and lexicon.pattern.search(plain) is not None
+    return (is_likely and lexicon.pattern.search(plain) is not None) or PATTERNS["chosen"].match(plain) is not None
 
 
 def is_plain_name(name: str) -> bool:
@@ -198,7 +197,8 @@ def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
                 opener = lexicon.weak[word]
             elif _SIGN in clause:
                 is_apart = is_fronted and not _OWN.search(clause)
-                is_unclear = is_led and not lexicon.is_of_names and not _NAMED_MATTER.search(clause)
+                # What a choice is of, where other things were spoken of before it.
+                is_unclear = is_led and not lexicon.is_of_names and not PATTERNS["named_matter"].search(clause)
                 if clause.count(_SIGN) > 1 or not _is_plain(clause, lexicon) or is_apart or is_unclear:
                     return None
                 is_amount = not states
@@ -214,7 +214,7 @@ def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
             else:
                 is_fronted, states, is_amount = not _REASON.match(sentence), True, False
                 # "Leave it as it is. I support that": what is supported is not the motion.
-                is_led = is_led or (is_fronted and not (_OF_MATTER.match(clause) or _FRONT.match(sentence)))
+                is_led = is_led or (is_fronted and not (PATTERNS["of_matter"].match(clause) or _FRONT.match(sentence)))
     if value is None and opener is not None and (_REASON.search(plain) or PATTERNS["headed"].match(plain) or lexicon.is_of_types):
         value = opener
     return None if value is None or opener not in {None, value} else PositionRead(value)
@@ -246,7 +246,7 @@ def _is_statement(clause: str, *, is_sentence: bool) -> bool:
         return True
     if _HAN.search(clause):
         return len(_LATIN.findall(clause)) + len(_HAN.findall(clause)) >= 3
-    return is_sentence and _SENTENCE.match(clause) is not None and _FUNCTION.search(clause) is not None
+    return is_sentence and _SENTENCE.match(clause) is not None and PATTERNS["function"].search(clause) is not None
 
 
 def _compile_words(words: Sequence[str]) -> re.Pattern[str]:

@@ -899,6 +899,7 @@ class RoundtableReportText(SharedReportText):
     agenda: str
     no_decision: str
     nothing_agreed: str
+    no_choice: str
     nobody_spoke: str
     still_thinking: str
     cancelled: str

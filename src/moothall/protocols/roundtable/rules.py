@@ -47,7 +47,10 @@ class RoundtableRules:
                 if not _is_asked(state, ask, "minutes", seat):
                     return state
                 lacking = find_missing_minutes(said.content) if state.opened.returns_minutes else ()
-                return fast_replace(state, minutes=said, author=seat, missing=lacking)
+                state = fast_replace(state, minutes=said, author=seat, missing=lacking)
+                # An agent from outside need not write whole minutes again for one line.
+                is_unclear = state.decided_choice is None and not state.seat(seat).is_outside
+                return fast_replace(state, missing=(*lacking, "choice")) if is_unclear else state
             case facts.MinutesReturned(seat=seat, missing=missing):
                 # Its author is asked once more; its words stay, in case that nothing better comes.
                 again = fast_replace(state, minutes=None, author=None, turn=state.turn + 1, failed=0)

@@ -15,7 +15,8 @@ from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT, SPEECH_DIGEST
 
-MinutesSection = Literal["summary", "consensus", "disagreements", "actions"]
+MinutesSection = Literal["summary", "consensus", "disagreements", "actions", "choice"]
+"""`choice`: one of the options, the same behind the mark and in the text; it is no heading."""
 
 # Bounded repetitions: a speech is text from outside, and no line of it may make the search slow.
 _HEAD: Final = re.compile(
@@ -85,7 +86,8 @@ def find_missing_minutes(text: str) -> tuple[MinutesSection, ...]:
 
 def name_minutes_sections(missing: tuple[str, ...], language: Language) -> str:
     """Return the headings of these sections, for people to read."""
-    return ", ".join(f"## {head}" for name, head in ROUNDTABLE_PROMPT[language].minutes_heads.items() if name in missing)
+    heads = ROUNDTABLE_PROMPT[language].minutes_heads
+    return ", ".join(head if name == "choice" else f"## {head}" for name, head in heads.items() if name in missing)
 
 
 def extract_minutes_section(text: str, name: MinutesSection) -> str:

@@ -4,11 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from moothall.codec.choice_rule import build_choices, read_option
+from moothall.codec.non_answers import check_beside
 from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId
 from moothall.domain.session_state import ProtocolState
+from moothall.domain.topic import drop_choice, extract_choice
+from moothall.domain.vocabulary import PATTERNS
+from moothall.errors import BadAnswer
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened, EndReason, Minutes, RoundtableSpeech
-from moothall.protocols.roundtable.sections import MinutesSection
+from moothall.protocols.roundtable.sections import MinutesSection, extract_minutes_section
 
 Status = Literal["open", "concluding", "closed"]
 RECENT = 3
@@ -81,6 +86,22 @@ class Conference(ProtocolState):
     @property
     def skipped(self) -> tuple[SeatId, ...]:
         return tuple(absent.seat for absent in self.absences)
+
+    @property
+    def decided_choice(self) -> str | None:
+        """What the minutes choose; empty if nothing was agreed, None if they do not name exactly one of the options."""
+        content, options = self.minutes.content if self.minutes else "", self.opened.subject.options
+        marked = (self.minutes.choice if self.minutes else "") or extract_choice(content)
+        text = drop_choice(content) or content
+        agreed = extract_minutes_section(text, "consensus") or text
+        if not options or (not marked and PATTERNS["nothing"].fullmatch(agreed)):
+            return marked
+        choice = read_option(marked or agreed, build_choices(options))
+        try:
+            check_beside({"choice": choice}, "minutes", agreed, options)
+        except BadAnswer:
+            return None
+        return choice
 
     @property
     def taken(self) -> int:

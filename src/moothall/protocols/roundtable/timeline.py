@@ -1,6 +1,5 @@
 """A conference for people: every speech, the decision that its minutes hold, the report, and the lines of the live view."""
 
-import re
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -9,6 +8,7 @@ from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import drop_choice, extract_choice
+from moothall.domain.vocabulary import PATTERNS
 from moothall.locale.catalogues import ROUNDTABLE_REPORT, RoundtableReportText
 from moothall.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, RoundtableSpeech, SpeakerSkipped, TalkConcluded
 from moothall.protocols.roundtable.files import explain_skip
@@ -26,13 +26,6 @@ from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, mark_phases
 from moothall.reports.wording import SpokenLine, describe_shared_event
-
-_NOTHING = re.compile(
-    r"[\s*•–-]*(?:none|nothing|no (?:disagreements?|consensus|agreement)|"
-    r"[暂暫尚]?[无無]|[没沒]有|(?:[尚并並]?未|[没沒]有)[达達]成)?"
-    r"(?: (?:yet|so far|was reached|has been reached|was agreed(?: on)?))?(?:分歧|共[识識]|一致)?[\s.。]*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +73,15 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     conference = timeline.state
     closed = timeline.closed if isinstance(timeline.closed, ConferenceClosed) else None
     minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
-    choice = (conference.minutes.choice or extract_choice(minutes)) if minutes and conference.minutes is not None else ""
+    choice = conference.decided_choice if minutes else ""
     # The line that names the choice may stand in any section.
     minutes = drop_choice(minutes) or minutes
     agreed, disputed = extract_minutes_section(minutes, "consensus"), extract_minutes_section(minutes, "disagreements")
-    disputed = "" if _NOTHING.fullmatch(disputed) else disputed
-    # Minutes of speeches that nobody gave, or by which nothing was agreed, decide nothing: they stand in the report as they are.
-    if not conference.speeches or (agreed and _NOTHING.fullmatch(agreed) and not choice):
+    disputed = "" if PATTERNS["nothing"].fullmatch(disputed) else disputed
+    # Minutes of speeches that nobody gave, or by which nothing is agreed or chosen, decide nothing: the report shows them.
+    if not conference.speeches or choice is None or (agreed and PATTERNS["nothing"].fullmatch(agreed) and not choice):
         agreed = minutes = choice = ""
-    elif agreed and _NOTHING.fullmatch(agreed):
+    elif agreed and PATTERNS["nothing"].fullmatch(agreed):
         agreed = choice
     spoken = sum(conference.seat(seat).weight for seat in conference.speakers)
     return replace(
@@ -156,6 +149,8 @@ def _build_outcome(timeline: RoundtableTimeline, decision: Decision, words: Roun
     """What the minutes call the consensus, or why there are none, with how it ended or where it stands."""
     if decision.decision is None:
         reason = (words.nothing_agreed if timeline.state.speeches else words.nobody_spoke) if timeline.state.minutes else ""
+        if timeline.state.speeches and timeline.state.decided_choice is None:
+            reason = words.no_choice.format(options=" | ".join(map(one_line, timeline.state.opened.subject.options)))
         content = sections.explain_no_decision(timeline, decision, words, reason)
     else:
         content = (blocks.Quote(decision.decision.text, "strong"),)
