@@ -31,8 +31,10 @@ from moothall.protocols.council.facts import (
     SpeakingOrder,
 )
 from moothall.protocols.council.plugin import DEBATE_VARIANT, AdvisorySettings, expect_calls
+from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.rules import MAX_CONTRIBUTIONS
 from moothall.protocols.council.timeline import PassedTurn, build_dissent
+from moothall.reports.plain_text import render_markdown
 
 # D-7: the phases
 
@@ -64,6 +66,17 @@ def test_a_pass_and_a_loss_are_turns_and_are_on_record() -> None:
     assert [(one.seat, one.phase, one.is_implied) for one in table.timeline.passes] == [("bob", "propose", False)]
     table.say(ada=PASS, bob=PASS).say_for_all(PASS)
     assert "2.argue.cy" in table.ever_asked
+
+
+def test_the_words_of_a_pass_stand_beside_it_once_they_may_be_read() -> None:
+    """M-2, D-4: words with substance are not thrown away; blind they stay as long as all others."""
+    table = debate(*AWAY).say(ada=propose("yes"), bob=Contribution(type="pass", text="Neither\nis safe."))
+    assert table.timeline.list_silences() == {"bob": "passes"}
+    table.say(cy=propose("no")).say(ada=Contribution(type="pass", text="It loses data."), bob=PASS)
+    assert table.timeline.list_silences() == {"ada": "passes: It loses data.", "bob": "passes"}
+    shown = render_markdown(build_council_report(table.timeline))
+    assert "bob passes: Neither is safe." in shown
+    assert "ada passes: It loses data." in shown
 
 
 def test_whoever_was_lost_is_asked_again_in_the_next_phase() -> None:

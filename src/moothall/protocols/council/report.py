@@ -40,8 +40,7 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
         (words.options, " / ".join(subject.options)),
     )
     phases = group_pairs(
-        (format_phase(one.phase, one.round, words), f"{one.seat} {words.went_on if one.is_implied else words.passes}")
-        for one in timeline.passes
+        (format_phase(one.phase, one.round, words), f"{one.seat} {timeline.describe_pass(one)}") for one in timeline.passes
     )
     return sections.build_report(
         timeline,

@@ -145,7 +145,7 @@ def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]
     was_sealed = timeline.state.sealed if timeline.seq else frozenset()
     timeline.add(entry)
     words = COUNCIL_REPORT[timeline.state.opened.language]
-    lines = [f"  {one.seat} {words.went_on if one.is_implied else words.passes}" for one in timeline.passes[passed:]]
+    lines = [f"  {one.seat} {timeline.describe_pass(one)}" for one in timeline.passes[passed:]]
     sealed = timeline.state.sealed
     if opened := was_sealed - sealed:
         lines += [_format_line(line, words) for line in timeline.lines[:before] if line.id in opened]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from moothall.domain.facts import Entry
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.replace import copy_fields
+from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.protocols.council.ballots import CandidateVotes, find_votes
@@ -37,6 +38,7 @@ class PassedTurn:
     round: int
     phase: Phase
     is_implied: bool
+    text: str = ""
 
 
 class CouncilTimeline(TimelineBase[Council]):
@@ -67,8 +69,9 @@ class CouncilTimeline(TimelineBase[Council]):
         has_passed = isinstance(fact, Contributed) and fact.seat not in before.had and after.had.get(fact.seat) == PASSED
         if isinstance(fact, Contributed) and before.phase != "closed" and has_passed:
             implied = fact.said.type != "pass"
+            text = "" if implied else one_line(fact.said.text)
             self.passes.append(
-                PassedTurn(seq=entry.seq, seat=fact.seat, round=before.round, phase=before.phase, is_implied=implied)
+                PassedTurn(seq=entry.seq, seat=fact.seat, round=before.round, phase=before.phase, is_implied=implied, text=text)
             )
         for line in after.lines[len(before.lines) :]:
             self._add_line(entry, line.id, line.seat, line.said.text, line)
@@ -85,9 +88,16 @@ class CouncilTimeline(TimelineBase[Council]):
         return mark_phases(texts, len(begun) - (not is_over))
 
     def list_silences(self) -> dict[SeatId, str]:
+        now = [each for each in self.passes if (each.round, each.phase) == (self.state.round, self.state.phase)]
+        return {each.seat: self.describe_pass(each) for each in now}
+
+    def describe_pass(self, passed: PassedTurn) -> str:
+        """Say that a seat passes, with what it said all the same once that may be read (M-2)."""
         words, state = COUNCIL_REPORT[self.language], self.state
-        now = [each for each in self.passes if (each.round, each.phase) == (state.round, state.phase)]
-        return {each.seat: words.went_on if each.is_implied else words.passes for each in now}
+        is_hidden = state.is_sealed or passed.phase == "vote"
+        is_blind = is_hidden and (passed.round, passed.phase) == (state.round, state.phase)
+        said = f": {passed.text}" if passed.text and not is_blind else ""
+        return words.went_on if passed.is_implied else f"{words.passes}{said}"
 
 
 def build_decision(timeline: CouncilTimeline) -> Decision:
