@@ -234,3 +234,49 @@ def test_a_support_beside_a_condition_is_conditional(is_strict: bool) -> None:
     assert isinstance(reading.said, Contribution)
     assert (reading.said.position, reading.said.condition) == ("conditional_support", "There is a backup.")
     assert reading.mends == ("read position 'support, condition' → 'conditional_support'",)
+
+
+@pytest.mark.parametrize(
+    ("given", "counted", "notes"),
+    [
+        ({"position": "oppose"}, "support", ("read position 'oppose' → choice 'Postgres'",)),
+        ({"position": "abstain"}, "support", ("read position 'abstain' → choice 'Postgres'",)),
+        ({"position": "support"}, "support", ()),
+        ({"condition": "It has a backup.", "position": "support"}, "conditional_support", ()),
+    ],
+)
+def test_a_position_that_gives_way_to_the_choice_beside_it_is_noted(
+    given: dict[str, str], counted: str, notes: tuple[str, ...]
+) -> None:
+    """D-24, M-2: what was changed is noted."""
+    reading = read_answer(bring_to_vote("Postgres").brief("ada"), {"choice": "Postgres", **given})
+    assert isinstance(reading.said, Contribution)
+    assert (reading.said.position, tuple(each for each in reading.mends if "support," not in each)) == (counted, notes)
+
+
+def test_one_reading_has_one_note() -> None:
+    """M-2: a word in the place of a ballot is the choice, and that is all that is to be said of it."""
+    reading = read_answer(bring_to_vote("Postgres", "SQLite").brief("ada"), {"ballot": "abstain"})
+    assert reading.mends == ("words choice 'abstain' → 'abstain'",)
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence", "words"),
+    [
+        ("SQLite, 90% sure", 0.9, "SQLite"),
+        ("I choose SQLite (confidence: 0.7)", 0.7, "I choose SQLite"),
+        ("SQLite，我有70%的把握", 0.7, "SQLite"),
+        ("SQLite, because one file is enough, 60% sure.", 0.6, "SQLite, because one file is enough"),
+        ("SQLite", None, "SQLite"),
+    ],
+)
+def test_a_sureness_at_the_end_of_words_is_their_confidence_whoever_writes_them(
+    text: str, confidence: float | None, words: str
+) -> None:
+    """M-2: models are read by the words of people."""
+    options = debate(build_seat("ada"), build_seat("bob"), subject=Topic(options=OPTIONS))
+    proposal, vote = (read_answer(table.brief("ada"), text).said for table in (options, bring_to_vote("Postgres")))
+    assert isinstance(proposal, Contribution)
+    assert isinstance(vote, Contribution)
+    assert (proposal.choice, proposal.text, proposal.confidence) == ("SQLite", words, confidence)
+    assert (vote.choice, vote.position, vote.confidence) == ("SQLite", "oppose", confidence)

@@ -18,7 +18,7 @@ from moothall.domain.claims import cut_text
 from moothall.domain.effects import Schema
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
-from moothall.domain.vocabulary import CHINESE_DIGITS, CHOICE_WORDS, DEGREES, EMPTY_WORDS, ONES, TENS
+from moothall.domain.vocabulary import CHINESE_DIGITS, CHOICE_WORDS, DEGREES, EMPTY_WORDS, ONES, PATTERNS, TENS
 from moothall.errors import BadAnswer
 
 MAX_CACHED_NAME_LENGTH: Final = 64
@@ -253,6 +253,13 @@ def read_share(value: object, low: float, high: float) -> float | None:
     if (low, high) == (0, 1) and 10 < number <= 100 and not (isinstance(value, str) and _is_percent(value)):
         return number / 100
     return None
+
+
+def split_sureness(text: str) -> tuple[str, float | None]:
+    """Return a text without the words at its end that say how sure its writer is, and that share; None without such words."""
+    sure = PATTERNS["sureness"].search(text)
+    share = None if sure is None else read_share(sure["share"] or sure["of"], 0, 1)
+    return (text, None) if sure is None or share is None else (text[: sure.start()].rstrip(), share)
 
 
 def _is_percent(text: str) -> bool:

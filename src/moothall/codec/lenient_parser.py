@@ -105,9 +105,13 @@ class LenientParser:
         """Return the fields that words without JSON fill: they are the text, and a choice must be in their beginning."""
         fields: Mapping[str, Schema] = schema.get("properties", {})
         required: Sequence[str] = schema.get("required", ())
+        rest, sureness = values.split_sureness(text)
         if not text.strip() or schema.get("type") != "object":
             raise BadAnswer(_NO_OBJECT)
         said: dict[str, object] = {}
+        if rest and sureness is not None and "confidence" in fields:
+            self._notes.add("read", "confidence", text.removeprefix(rest))
+            said["confidence"], text = sureness, rest
         words = next((name for name in (*required, *fields) if values.is_free_text(fields[name])), None)
         for name in required:
             field = fields[name]
@@ -208,7 +212,7 @@ class LenientParser:
                 where = values.join_path(path, name)
                 needed_value = self._find_elsewhere(where, fields[name], extra, given.get(name), depth)
                 if needed_value is values.NOT_GIVEN:
-                    needed_value = self._find_in_words(where, fields[name], [each for key, each in given.items() if key != name])
+                    needed_value = self._find_in_words(where, fields[name], given)
                 if needed_value is values.NOT_GIVEN and (values.is_empty(given.get(name)) or fields[name].get("type") == "array"):
                     needed_value = self._infer_field(where, name, {**extra, **given, **read})
                 if needed_value is values.NOT_GIVEN and not path and name in self.known:
@@ -282,10 +286,12 @@ class LenientParser:
                 if given[name] not in ("", None):
                     self._notes.add("left_out", where, given[name])
                 continue
+            before = len(self.notes)
             try:
                 read[name] = self._read(of_field, given[name], where, depth + 1)
             except BadAnswer as error:
                 faults[name] = error
+                self._notes.drop_after(before)
                 if self.is_strict:
                     raise
                 if name not in required:
@@ -324,14 +330,17 @@ class LenientParser:
             del extra[key]
         return items
 
-    def _find_in_words(self, where: str, field: Schema, others: Sequence[object]) -> object:
+    def _find_in_words(self, where: str, field: Schema, others: Mapping[str, object]) -> object:
         """Find a needed choice in the first words of another field; the only choice needs no words."""
-        allowed = field.get("enum", ())
+        allowed, (inside, _, name) = field.get("enum", ()), where.rpartition(".")
         if not allowed or not _is_choice_of_words(field):
             return values.NOT_GIVEN
-        for each in others:
-            choice = values.find_allowed(each, allowed) if isinstance(each, str) else None
+        for key, each in others.items():
+            choice = values.find_allowed(each, allowed) if key != name and isinstance(each, str) else None
             if choice is not None:
+                # What was left out of its own field is read here.
+                left_out = f"left_out {values.join_path(inside, key)} "
+                self.notes[:] = [note for note in self.notes if not note.startswith(left_out)]
                 self._notes.add("words", where, each, choice.value)
                 return choice.value
         if len(allowed) > 1:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from moothall.codec.answers import FromText, WordedAnswer, parse_alternative, parse_answer
 from moothall.codec.choice_rule import find_choice, is_sentence, list_words, read_choice, read_option, split_by_line_number
-from moothall.codec.field_values import read_integer, read_share, split_numbers
+from moothall.codec.field_values import read_integer, read_share, split_numbers, split_sureness
 from moothall.codec.json_text import extract_object
 from moothall.codec.schemas import get_own_schema
 from moothall.domain.effects import AnswerRules, Brief
@@ -23,13 +23,6 @@ from moothall.errors import BadAnswer
 from moothall.locale.catalogues import DERIVED_PERSON, DerivedPersonText
 
 _ENTRY = re.compile(r"[#＃]\s*(\d{1,9})")
-# How sure a writer says to be, at the end: "…, 60% sure", "(confidence: 0.7)", "，我有70%的把握".
-_SURE: Final = re.compile(
-    r"(?:^|[,.;(，。；（\n])\s{0,9}(?:(?:i am|i'm|我有?)\s?)?(?:(?:about|around|大约|约)\s?)?"
-    r"(?:(?:confidence|信心|把握)[ :：=]{0,3}(?P<share>\d{1,3}(?:\.\d{1,3})?\s?%?)"
-    r"|(?P<of>\d{1,3}(?:\.\d{1,3})?\s?%)\s?(?:的?(?:sure|certain|confident|confidence|确定|把握|信心)))[\s.)。）]{0,9}$",
-    re.IGNORECASE,
-)
 _ITEM = re.compile(r"[#＃]?(\d{1,9})(?:[ \t]*+[.:、)）：,，-]|[ \t])\s*+(?=\S)")
 
 
@@ -103,7 +96,9 @@ def _read_as_asked(person: PersonAsk, text: str) -> object:
         raise BadAnswer(f"the answer is empty; expected {describe_plain_answer(person)}")
     if not person.steps:
         return person.build({})
-    said, answers = _split_sureness(person, said)
+    sure = next((step.key for step in person.steps if step.kind == "confidence"), "")
+    rest, share = split_sureness(said)
+    said, answers = (rest, {sure: f"{share:g}"}) if sure and share is not None else (said, dict[str, str]())
     groups = list(dict.fromkeys(step.group for step in person.steps))
     items = [group for group in groups if group]
     parts = _split_items(said, items)
@@ -117,16 +112,6 @@ def _read_as_asked(person: PersonAsk, text: str) -> object:
         part = parts.get(group, "" if group else said)
         _read_group(person, [step for step in person.steps if step.group == group], part, answers)
     return person.build(answers)
-
-
-def _split_sureness(person: PersonAsk, text: str) -> tuple[str, dict[str, str]]:
-    """Return a text without the words that say how sure its writer is, and that confidence where it is asked for."""
-    step = next((step for step in person.steps if step.kind == "confidence"), None)
-    sure = None if step is None else _SURE.search(text)
-    share = None if sure is None else read_confidence(sure["share"] or sure["of"], ())
-    if step is None or sure is None or share is None:
-        return text, {}
-    return text[: sure.start()].rstrip(), {step.key: share}
 
 
 def find_command(person: PersonAsk, text: str) -> object | None:

@@ -125,12 +125,16 @@ def normalize_contribution(variant: CouncilVariant, state: Council, seat: SeatId
     """Bring a contribution into line with the state: a condition that stands in its text, what it leaves out, what it answers."""
     assert isinstance(said, Contribution)
     is_outside = state.seat(seat).is_outside
+    dropped = list[str]()
     if said.type == "vote" and _names_option(state, said) and not (is_outside and (said.position or said.ballot)):
-        said = _apply_choice(variant, state, said)
+        votes = _rate_candidates(variant, state, said)
+        if _contradicts(said, votes):
+            dropped.append(f"read {f'position {said.position!r}' if said.position else 'ballot'} → choice {said.choice!r}")
+        said = _apply_choice(said, votes)
     if said.type == "vote":
         # A vote from outside stays conditional, whether or not it says on what: nobody could be asked for it again.
         unstated = COUNCIL_PROMPT[state.opened.language].condition_not_stated if is_outside else ""
-        return _normalize_vote(variant, state, said, unstated)
+        return _normalize_vote(variant, state, said, unstated, dropped)
     if is_outside:
         return said, ()
     if state.phase == "answer" and said.type == "support" and not said.answers and not said.accepts:
@@ -146,9 +150,8 @@ def _names_option(state: Council, said: Contribution) -> bool:
     return bool(options) and normalize_label(said.choice) in map(normalize_label, (*options, "abstain"))
 
 
-def _apply_choice(variant: CouncilVariant, state: Council, said: Contribution) -> Contribution:
+def _apply_choice(said: Contribution, votes: tuple[CandidateVote, ...]) -> Contribution:
     """Return a vote for an option as a position on each candidate: the choice is what was asked for, and counts."""
-    votes = _rate_candidates(variant, state, said)
     if len(votes) == 1:
         return replace(said, position=votes[0].position, ballot=())
     return replace(said, position=None, ballot=votes, condition="", due="") if votes else said
@@ -183,8 +186,8 @@ def _rate_candidates(variant: CouncilVariant, state: Council, said: Contribution
     return tuple(rate(number) for number in find_candidate_ids(variant, state))
 
 
-def _normalize_vote(variant: CouncilVariant, state: Council, said: Contribution, unstated: str) -> Normalized:
-    ballot, mends = list[CandidateVote](), list[str]()
+def _normalize_vote(variant: CouncilVariant, state: Council, said: Contribution, unstated: str, mends: list[str]) -> Normalized:
+    ballot = list[CandidateVote]()
     for vote in said.ballot:
         mended, changes = _normalize_condition(vote.position, vote.condition, said.text, unstated)
         ballot.append(replace(vote, position=mended[0], condition=mended[1]))
