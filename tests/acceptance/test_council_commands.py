@@ -447,7 +447,10 @@ def test_a_fork_at_a_line_goes_on_with_another_participant(cli: Cli, decided: st
     assert "the same up to entry 5 of the ledger, then:\n" in told
     assert "\n-   bob passes\n" in told
     assert "\n+ #6 bob supports → #3 (0.70): One writer is enough.\n" in told
-    assert cli("diff", "s", "s").out.endswith("then:\n")
+    assert cli("diff", "s", "s").out.endswith(" of the ledger, the last of both: they are equal\n")
+    cli("fork", "s", "--at", "#4", "--session", "one")
+    cli("fork", "s", "--at", "#4", "--session", "other")
+    assert cli("diff", "one", "other").out.endswith("\nthe same up to entry 6 of the ledger, the last of both: they are equal\n")
 
 
 def test_a_fork_at_what_is_no_line_is_refused(cli: Cli, decided: str) -> None:

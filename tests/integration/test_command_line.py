@@ -93,6 +93,11 @@ def test_a_session_is_named_by_last_a_beginning_or_its_number(home: Path) -> Non
         (("该不该上线？",), 'moot run "该不该上线？"'),
         (("run", "Should", "we", "ship?"), 'put the topic in quotes: main run "Should we ship?"'),
         (("run", "Ship?", "--wait", "2hours"), "--wait 2hours: expected a duration such as 90s, 10m, 2h or 3d"),
+        (
+            ("run", "Ship?", "--seat", "a=embedded", "--time", "99999999d"),
+            "time = 99999999d is not a duration such as 90s, 10m, 2h or 3d",
+        ),
+        (("run", "Ship?", "--seat", "a=mailbox", "--option", "a", "--option", "A"), "the options 'a' and 'A' are the same"),
         (("backup", "x.db"), "it is `moot ledger backup`"),
         (("try", "Ship?"), "it is `moot demo --ask TOPIC`"),
         (("ask", "Ship?"), "it is `moot run QUESTION`"),

@@ -144,6 +144,11 @@ def test_a_program_gives_participants_names_of_its_own() -> None:
         ({"seats": {"ada": ada}, "turns": 0}, "turns = 0 is not a whole number from 1 to 100000"),
         ({"seats": {"ada": ada}, "money": float("nan")}, "money = nan is not a number greater than 0"),
         ({"seats": {"ada": ada}, "time": "soon"}, "time = 'soon' is not a duration such as 90s, 10m, 2h or 3d"),
+        (
+            {"seats": {"ada": ada}, "time": 99_999_999 * 86_400.0},
+            "time = 99999999d is not a duration such as 90s, 10m, 2h or 3d, at most",
+        ),
+        ({"seats": {"ada": ada}, "options": ["Redis", "redis."]}, "the options 'Redis' and 'redis.' are the same"),
         ({"seats": {"ada": 3}}, "seat 'ada' is filled by a value of the type int"),
         ({"seats": {"ada": "mailbox:bob"}}, "unknown platform 'mailbox:bob'; known: mailbox, human, script:FILE"),
         ({"seats": {"ada": "human:bob"}}, "unknown platform 'human:bob'"),

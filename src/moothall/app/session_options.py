@@ -423,4 +423,5 @@ def _explain_fault(name: str, kind: OptionKind, value: Any, expected: str) -> st
     for text in value if isinstance(value, list | tuple) else [value]:
         if isinstance(text, str) and len(text) > limit:
             return f"{name}: {text[:40]!r}… has {len(text)} characters; at most {limit} are taken"
-    return f"{name} = {repr(value)[:60]} is not {expected}"
+    is_long = isinstance(kind, DurationKind) and isinstance(value, float) and value > kind.most
+    return f"{name} = {f'{value / 86_400:.0f}d' if is_long else repr(value)[:60]} is not {expected}"

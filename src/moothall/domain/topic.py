@@ -238,7 +238,9 @@ def _validate_labels(what: str, texts: Iterable[str]) -> tuple[str, ...]:
     for text in texts:
         label = _validate_label(what, text)
         # A label of punctuation only normalizes to "": then the label itself is the key, so that "?" and "!" stay two labels.
-        known.setdefault(normalize_label(label) or label, label)
+        first = known.setdefault(normalize_label(label) or label, label)
+        if what == "option" and first != label:
+            raise BadSetting(f"the options {first!r} and {label!r} are the same; give them names that differ")
     labels = tuple(known.values())
     if "" in labels:
         raise BadSetting(f"one {what} is empty")

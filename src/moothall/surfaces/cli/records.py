@@ -198,7 +198,8 @@ async def diff(moot: Moot, left: str, right: str) -> CommandResult:
         for side in ("left", "right")
     }
     ends = [f"{each.session}: {one_line(each.decision.text) if each.decision else each.status}" for each in decisions]
-    lines = [f"- {ends[0]}", f"+ {ends[1]}", f"the same up to entry {differing.shared} of the ledger, then:"]
+    rest_of_both = "then:" if differing.left or differing.right else "the last of both: they are equal"
+    lines = [f"- {ends[0]}", f"+ {ends[1]}", f"the same up to entry {differing.shared} of the ledger, {rest_of_both}"]
     for mark, side in (("-", left), ("+", right)):
         lines += [f"{mark} {line}" for line in await _list_lines_after(moot, side, differing.shared)]
     return CommandResult(
