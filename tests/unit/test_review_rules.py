@@ -244,7 +244,8 @@ def test_what_most_raised_is_not_asked_again_and_what_is_disputed_is_voted_on() 
 
 
 def test_what_a_seat_found_is_read_whole_or_asked_for_again() -> None:
-    """G-1, M-14: a finding that cannot be read is no approval; a stand without a reason counts, one on nothing is left out."""
+    """G-1, M-14: a finding that cannot be read is no approval; a stand without a reason counts, one on nothing is left out,
+    and two on one finding are none: the last of them counted."""
     board = Board("a", "b")
     good = {"file": "src/app.py", "line": 13, "severity": "minor", "concern": "logic", "claim": "Odd.", "evidence": ROWS.evidence}
     with pytest.raises(BadAnswer, match="severity: expected one of"):
@@ -253,6 +254,10 @@ def test_what_a_seat_found_is_read_whole_or_asked_for_again() -> None:
     said = {"stands": [{"finding": 1, "stand": "dispute"}, {"finding": 9, "stand": "confirm"}]}
     read = read_answer(RULES.brief(board.state, board.asks["b"]), said)
     assert read.said == StandsReport(stands=(FindingStand(finding=1, stand="dispute"),))
+    both = {"stands": [{"finding": 1, "stand": "dispute"}, {"finding": 1, "stand": "confirm"}]}
+    read = read_answer(RULES.brief(board.state, board.asks["b"]), both)
+    assert read.said == StandsReport(stands=(FindingStand(finding=1, stand="unsure"),) * 2)
+    assert read.mends == ("read stands.0.stand 'dispute' → 'unsure'", "read stands.1.stand 'confirm' → 'unsure'")
 
 
 def test_each_who_disputes_has_its_own_reason_and_a_tie_is_not_called_certain() -> None:

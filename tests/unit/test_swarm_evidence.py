@@ -19,6 +19,7 @@ from tests.support.play_swarm import (
 )
 
 from moothall.app.moot import Moot
+from moothall.codec.answers import read_answer
 from moothall.codec.schemas import describe_schema
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId
@@ -94,6 +95,22 @@ def list_rated(brief: Brief) -> list[int]:
 
 def play(says: Says, **chosen: Any) -> SwarmRun:
     return SwarmRun(build_swarm_plan(4, **{"max_rounds": 4, "collisions": 0, **chosen})).play(says)
+
+
+def test_two_votes_on_one_idea_take_no_side() -> None:
+    """S-29, M-14: the first of them counted."""
+    inner, seen = reader("hardware it is"), list[object]()
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "ballot" and brief.schema is not None:
+            idea = brief.schema["properties"]["votes"]["items"]["properties"]["idea"]["enum"][0]
+            read = read_answer(brief, {"votes": [{"idea": idea, "position": side} for side in ("oppose", "support")]})
+            assert read.said == SwarmBallot(votes=(IdeaVote(idea=idea, position="abstain"),) * 2)
+            seen.extend(read.mends)
+        return inner(ask, brief, state)
+
+    play(says, settle="quorum")
+    assert set(seen) == {f"read votes.{at}.position '{side}' → 'abstain'" for at, side in enumerate(("oppose", "support"))}
 
 
 def completion(run: SwarmRun) -> SwarmCompleted:

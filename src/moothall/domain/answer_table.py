@@ -7,7 +7,7 @@ for that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, MISSING, dataclass, fields
+from dataclasses import KW_ONLY, MISSING, dataclass, fields, replace
 from typing import Any, Final, Generic, TypeVar
 
 from moothall.domain.context import ContextWindow, Perception, Utterance
@@ -19,6 +19,8 @@ from moothall.domain.session_state import ProtocolState
 
 Asked = TypeVar("Asked")
 """An ask and the state in which it is answered."""
+
+T = TypeVar("T")
 
 NOT_GIVEN: Final = object()
 
@@ -50,6 +52,22 @@ def fill_brief(state: ProtocolState, ask: Ask, rules: AnswerRules, *, perception
     # Not `copy_fields`, which looks for the fields of any two classes: a brief is built for every ask.
     same: dict[str, Any] = {"nth": 1, **{name: getattr(rules, name) for name in _OF_RULES}, **own}
     return Brief(ask=ask, seat=state.seat(ask.seat), language=opened.language, seed=opened.seed, perception=seen, **same)
+
+
+def read_two_sides(path: str, items: Sequence[T], number: str, side: str, neither: str) -> tuple[tuple[T, ...], tuple[str, ...]]:
+    """Take no side where a list gives one number two of them; with a note for each item that this changes.
+
+    A schema cannot forbid it, and which of the two is meant, only their author could say.
+    """
+    read, notes = list[Any](items), list[str]()
+    sides = dict[object, set[object]]()
+    for each in items:
+        sides.setdefault(getattr(each, number), set()).add(getattr(each, side))
+    for at, each in enumerate(read):
+        if len(sides[getattr(each, number)]) > 1 and (given := getattr(each, side)) != neither:
+            read[at] = replace(each, **{side: neither})
+            notes.append(f"read {path}.{at}.{side} {given!r} → {neither!r}")
+    return tuple(read), tuple(notes)
 
 
 # Without slots: a generic dataclass with slots cannot be called by its parametrized name.

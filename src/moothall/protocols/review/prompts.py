@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any, Final, get_args
 
 from moothall.codec.schemas import allow_list, allow_values, narrow_schema
-from moothall.domain.answer_table import fill_brief
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
+from moothall.domain.answer_table import fill_brief, read_two_sides
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Normalized, Schema
 from moothall.domain.person import WHY, Answers, PersonAsk, PersonStep, build_key
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.errors import BadAnswer
@@ -38,7 +38,14 @@ FORMS: Final = {
 
 
 def build_answer_rules(state: Review, ask: Ask) -> AnswerRules:
-    return AnswerRules(form=FORMS[ask.kind], person=partial(build_person_ask, state, ask))
+    return AnswerRules(form=FORMS[ask.kind], normalize=_normalize_stands, person=partial(build_person_ask, state, ask))
+
+
+def _normalize_stands(said: object) -> Normalized:
+    if not isinstance(said, facts.StandsReport):
+        return said, ()
+    stands, notes = read_two_sides("stands", said.stands, "finding", "stand", "unsure")
+    return facts.StandsReport(stands=stands), notes
 
 
 def build_brief(state: Review, ask: Ask) -> Brief:

@@ -11,14 +11,14 @@ from functools import lru_cache, partial
 from operator import is_
 from typing import Final
 
-from moothall.domain.answer_table import fill_brief
+from moothall.domain.answer_table import fill_brief, read_two_sides
 from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.answer_table import FORMS, SwarmAsk, build_answer_schema, build_person_ask
-from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, ConflictReview, RoundReport
+from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, ConflictReview, RoundReport, SwarmBallot
 from moothall.protocols.swarm.facts import VALIDATOR, OperationResult, RoundOrder
 from moothall.protocols.swarm.json_fields import DISPLAY_NAMES, format_agent_name, take_fields
 from moothall.protocols.swarm.rules import evidence
@@ -86,7 +86,13 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
 
 
 def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
-    """Fill in what a report leaves out and code knows (M-3). What an agent from outside sent stands, and is checked (S-21)."""
+    """Fill in what a report leaves out and code knows (M-3), and take no side where a ballot takes two.
+
+    What an agent from outside sent stands, and is checked (S-21).
+    """
+    if isinstance(said, SwarmBallot):
+        votes, notes = read_two_sides("votes", said.votes, "idea", "position", "abstain")
+        return replace(said, votes=votes), notes
     agent = state.agents.get(ask.seat)
     if not isinstance(said, RoundReport) or agent is None or state.settings.mode == "classic":
         return said, ()
