@@ -44,6 +44,8 @@ def test_what_is_not_decided_is_no_approval(cli: Cli) -> None:
     cli("run", QUESTION, "--seat", "eve=mailbox", "--seat", "ada=mailbox", "--session", "w", "--require", "yes", code=3)
     assert cli("show", "w", "--require", "yes", code=3).err.startswith("Not decided yet: ")
     assert "Not decided yet" in cli("resume", "w", "--require", "yes", code=3).err
+    # Without --wait nobody is waited for, with and without --json.
+    assert cli.json("resume", "w", "--require", "yes", code=3)["waitingFor"] == ["ada", "eve"]
     cli("cancel", "w")
     assert cli("show", "w", "--require", "yes", code=4).err == "Not decided: cancelled\n"
     sorry = {"type": "propose", "text": "I'm sorry, but I can't assist with that.", "choice": "yes"}

@@ -10,6 +10,7 @@ import pytest
 from tests.support.play_swarm import SwarmRun, build_swarm_plan, build_valid_report
 
 from moothall.app.moot import Moot
+from moothall.codec.schemas import get_own_schema
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
@@ -105,6 +106,9 @@ def test_restatements_are_joined_and_opposites_never() -> None:
     assert (first.judge, first.judged) == ("validator", judge.asked[0][2])
     assert {(each.reason, each.why) for each in first.placed if each.reason != "new"} == {("judge", "by its meaning")}
     assert judge.asked[0][2] <= NEAREST * len(TEXTS)
+    asked_for = get_own_schema(judge.briefs[0])["properties"]["judgements"]
+    assert asked_for["items"]["properties"]["pair"]["enum"] == [*range(1, judge.asked[0][2] + 1)]
+    assert asked_for["maxItems"] == 200
     # Three of five hold it: without the joins nobody would hold more than one fifth.
     assert run.facts(ConvergenceMeasured)[0].consensus_rate == pytest.approx(0.6)
 

@@ -35,10 +35,7 @@ MAX_LINE: Final = 500
 MAX_TEXT: Final = 4_000
 MAX_PERSPECTIVE: Final = 100
 MAX_CLASSIC_FINDINGS: Final = 5
-MAX_VERDICTS: Final = 50
 MAX_CANDIDATES: Final = 20
-MAX_JUDGEMENTS: Final = 200
-MAX_VOTES: Final = 20
 MAX_NEWS: Final = 16
 MAX_IDEAS: Final = 24
 OFFERED: Final = ("deposit_pheromone", "send_stop_signal", "claim_subtask", "transition_role")
@@ -107,14 +104,15 @@ def _define_list(
     name: str,
     *items: Row,
     shape: type,
-    most: int,
+    of: type,
     when: Callable[[SwarmAsk], bool] | None = None,
     ask: Callable[[SwarmAsk], list[PersonStep]] | None = None,
     read: Callable[[SwarmAsk, Answers], object] | None = None,
 ) -> Row:
-    """Define a field that is a list of objects, at most so many; an answer must have it, and without it, it is empty."""
+    """Define a field that is a list of objects, at most as many as its shape has; it is needed, and without it, it is empty."""
 
     def allow(asked: SwarmAsk) -> Schema:
+        most = schemas.build_schema(of)["properties"][name]["maxItems"]
         return schemas.allow_list(schemas.build_table_schema(shape, items, asked), most)
 
     return Row(name, is_needed=True, when=when, allow=allow, fill=lambda _: (), ask=ask, read=read)
@@ -324,7 +322,7 @@ FORMS: Final = index_by_kind(
             Row("verdict", is_needed=True),
             Row("reason"),
             shape=shapes.FindingCheck,
-            most=MAX_VERDICTS,
+            of=shapes.Validation,
             ask=_ask_verdicts,
             read=_read_verdicts,
         ),
@@ -338,7 +336,7 @@ FORMS: Final = index_by_kind(
             Row("verdict", is_needed=True),
             REASON,
             shape=shapes.PairJudgement,
-            most=MAX_JUDGEMENTS,
+            of=shapes.IdeaJudgements,
         ),
     ),
     define_answer(
@@ -349,7 +347,7 @@ FORMS: Final = index_by_kind(
             Row("rating", is_needed=True),
             REASON,
             shape=shapes.AnswerRating,
-            most=MAX_VOTES,
+            of=shapes.SwarmBallot,
             when=lambda asked: bool(asked.rated),
             ask=_ask_ratings,
             read=_read_ratings,
@@ -361,7 +359,7 @@ FORMS: Final = index_by_kind(
             Row("confidence"),
             Row("reason"),
             shape=shapes.IdeaVote,
-            most=MAX_VOTES,
+            of=shapes.SwarmBallot,
             when=lambda asked: not asked.state.by_evidence or bool(list_ballot_ideas(asked.state)),
             ask=_ask_votes,
             read=_read_votes,
