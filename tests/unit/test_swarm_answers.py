@@ -8,8 +8,10 @@ import pytest
 from bench.swarm.settlement import CREWS, SpeechCase, play_spoken, render_sureness
 from tests.support.play_swarm import SwarmRun, build_deposit, build_swarm_plan, build_valid_report
 
-from moothall.domain.effects import Ask, Brief
+from moothall.codec.answers import read_answer
+from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.topic import Topic
+from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.answers import (
     AnswerRating,
     Collision,
@@ -24,6 +26,7 @@ from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.rules.review import BEST_BACKED, MAX_JUDGED
 from moothall.protocols.swarm.state import Swarm
+from moothall.scoring.positions import VotePosition
 
 ANSWERS = {"excellent": "No: it invades privacy.", "north": "Yes: people want it.", "random": "Ask again in a year."}
 """What explorers find, by labels that say nothing."""
@@ -193,3 +196,20 @@ def test_unkind_crews_are_played_to_the_end_and_say_how_sure_they_are(name: str)
     assert all(each.sureness is None or 0 <= each.sureness <= 1 for each in outcomes)
     assert sum(each.right for each in outcomes) >= 1
     assert "said %" in render_sureness("how sure", {name: outcomes})
+
+
+@pytest.mark.parametrize(
+    ("vote", "position", "reason"),
+    [
+        ({"position": "support", "condition": "it is cheap"}, "conditional_support", "it is cheap"),
+        ({"position": "support if it is cheap"}, "conditional_support", "it is cheap"),
+        ({"position": "support if it is cheap", "reason": "fast"}, "conditional_support", "it is cheap (fast)"),
+        ({"position": "conditional_support", "condition": "it is cheap"}, "conditional_support", "it is cheap"),
+        ({"position": "support", "condition": "none"}, "support", ""),
+        ({"position": "oppose", "condition": "it is cheap"}, "oppose", ""),
+    ],
+)
+def test_the_condition_of_a_vote_on_an_idea_is_kept(vote: Mapping[str, str], position: VotePosition, reason: str) -> None:
+    """M-2, S-29: its words are the reason; without them a conditional support was a plain one."""
+    read = read_answer(AnswerRules(form=FORMS["ballot"]), {"votes": [{"idea": 1, **vote}]})
+    assert read.said == SwarmBallot(votes=(IdeaVote(idea=1, position=position, reason=reason),))

@@ -225,6 +225,7 @@ class LenientParser:
                     raise faults.get(name) or BadAnswer(f"{where}: it is needed, and missing")
                 read[name] = needed_value
         self._add_condition(fields, given, read, path)
+        self._add_condition_to_reason(fields, {**given, **extra}, read, path)
         words = next((name for name in _WORDS if name not in read and values.is_free_text(fields.get(name, {}))), None)
         for name, left in extra.items():
             if isinstance(left, str) and (is_plain_name(name) or name in _REASONS):
@@ -232,7 +233,7 @@ class LenientParser:
             if words is not None and words not in read and name in _REASONS and isinstance(left, str) and left.strip():
                 self._notes.add("read", values.join_path(path, words), f"{name}: {left}")
                 read[words] = values.read_text(fields[words], left, words, self._notes)
-            elif name not in _OF_SCHEMA:
+            elif name not in _OF_SCHEMA and not (name == _CONDITION and str(left) in str(read.get("reason"))):
                 self._notes.add("left_out", values.join_path(path, name), left)
         return {name: read[name] for name in fields if name in read}
 
@@ -381,6 +382,22 @@ class LenientParser:
                     where = values.join_path(path, _CONDITION)
                     read[_CONDITION] = values.read_text(fields[_CONDITION], choice.condition, where, self._notes)
                     return
+
+    def _add_condition_to_reason(
+        self, fields: Mapping[str, Schema], given: Mapping[str, object], read: dict[str, object], path: str
+    ) -> None:
+        """Keep the condition of a vote whose only words are its reason: without it a conditional support is a plain one (M-2)."""
+        name = next((each for each, of in fields.items() if "conditional_support" in of.get("enum", ())), "")
+        if _CONDITION in fields or "reason" not in fields or read.get(name) not in {"support", "conditional_support"}:
+            return
+        choice = values.find_allowed(str(given.get(name)), fields[name]["enum"])
+        condition = given.get(_CONDITION) or (choice.condition if choice else "")
+        if not isinstance(condition, str) or values.is_empty(condition) or normalize_label(condition) in NO_CONDITION:
+            return
+        reason = f"{condition} ({read['reason']})" if read.get("reason") else condition
+        if read[name] == "support":
+            self._notes.add("read", values.join_path(path, name), f"support, {_CONDITION}", "conditional_support")
+        read |= {name: "conditional_support", "reason": values.read_text(fields["reason"], reason, path, self._notes)}
 
 
 def _is_choice_of_words(schema: Schema) -> bool:
