@@ -241,6 +241,8 @@ def test_what_most_raised_is_not_asked_again_and_what_is_disputed_is_voted_on() 
     assert (query.state, query.held_by, query.disputed_by) == ("upheld", ("a", "b"), ())
     assert (rows.state, rows.held_by, rows.dissent) == ("dropped", (), ("So it is.", "Footer."))
     assert (board.decision.choice, board.decision.evidence) == ("request changes", None)
+    lines = [line for line in REVIEW.export(board.tell(), "minutes").splitlines() if "- F2" in line]
+    assert lines[:2] == ["> - F2 · unsure", "> - F2 · disputes · The last row is a footer."]
 
 
 def test_what_a_seat_found_is_read_whole_or_asked_for_again() -> None:

@@ -43,8 +43,8 @@ class ReviewTimeline(SpokenTimeline[Review]):
                 raised = [f"- {each.file}:{each.line} · {each.severity} · {each.claim}" for each in said.findings]
                 self.say(entry, seat, "\n".join(raised) or self.words.nothing_raised)
             case FindingsWeighed(seat=seat, said=said) if self.state != before:
-                stands = [f"- F{each.finding} · {self.words.stands[each.stand]} · {each.reason}" for each in said.stands]
-                self.say(entry, seat, "\n".join(stands) or self.words.nothing_said)
+                stands = ((f"- F{each.finding}", self.words.stands[each.stand], each.reason) for each in said.stands)
+                self.say(entry, seat, "\n".join(" · ".join(filter(None, each)) for each in stands) or self.words.nothing_said)
             case InputGiven(text=text):
                 self.say(entry, USER, text)
             case _:
