@@ -1,5 +1,7 @@
 """M-2, D-7: ballots are read kindly, however a mind writes them down."""
 
+import json
+
 import pytest
 from tests.support.council_scenes import at
 from tests.support.play_council import PASS, synthesize, vote
@@ -112,3 +114,16 @@ def test_a_person_is_not_asked_whether_a_sealed_vote_changed_its_mind() -> None:
     steps = {step.name: step for step in build_person_ask(table.brief("bob")).steps}
     numbers = steps["moved_by"].numbers
     assert [each for each in range(1, table.state.last_id + 1) if each in numbers] == [2, 4, 5]
+
+
+def test_two_positions_on_one_candidate_are_none_and_hide_no_other() -> None:
+    """M-14: which of the two was meant, only the seat could say; its vote on the other candidate counts."""
+    votes = [(5, "support"), (5, "oppose"), (6, "support")]
+    raw = json.dumps({"ballot": [{"candidate": number, "position": position} for number, position in votes]})
+    reading = read_answer(ask_for_ballot(), raw)
+    assert isinstance(reading.said, Contribution)
+    assert {vote.candidate: vote.position for vote in reading.said.ballot} == {5: "abstain", 6: "support"}
+    assert [note for note in reading.mends if "abstain" in note] == [
+        "read ballot.0.position 'support' → 'abstain'",
+        "read ballot.1.position 'oppose' → 'abstain'",
+    ]

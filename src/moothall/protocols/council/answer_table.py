@@ -195,7 +195,8 @@ def _require_taken(asked: CouncilAsk) -> Schema:
 def _allow_ballot(asked: CouncilAsk, *forms: tuple[Row, ...]) -> Schema:
     votes = [build_table_schema(facts.CandidateVote, form, asked) for form in forms]
     vote = votes[0] if len(votes) == 1 else {"anyOf": votes}
-    return {**allow_list(vote, len(asked.candidates)), "minItems": 1}
+    # Room for two positions on each: both have to be read to see that they are two.
+    return {**allow_list(vote, 2 * len(asked.candidates)), "minItems": 1}
 
 
 def _type(*types: str, is_needed: bool = True) -> Row:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
+from moothall.domain.answer_table import read_two_sides
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Normalized
 from moothall.domain.ids import SeatId
@@ -188,7 +189,9 @@ def _rate_candidates(variant: CouncilVariant, state: Council, said: Contribution
 
 def _normalize_vote(variant: CouncilVariant, state: Council, said: Contribution, unstated: str, mends: list[str]) -> Normalized:
     ballot = list[CandidateVote]()
-    for vote in said.ballot:
+    votes, changes = read_two_sides("ballot", said.ballot, "candidate", "position", "abstain")
+    mends = [*mends, *changes]
+    for vote in votes:
         mended, changes = _normalize_condition(vote.position, vote.condition, said.text, unstated)
         ballot.append(replace(vote, position=mended[0], condition=mended[1]))
         mends += changes
