@@ -204,6 +204,7 @@ _LINE: Final = re.compile(
     r"#?[ ]?(\d{1,9})(?:\.0{1,3})?[ ]?[条号]?",
     re.IGNORECASE,
 )
+_BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 _BETWEEN_NUMBERS: Final = re.compile(r"[,;、，；\s]+|\band\b|和")
 
 
@@ -240,6 +241,17 @@ def read_integer(value: object) -> int | None:
 def split_numbers(text: str) -> list[str]:
     """Return the parts of a list of numbers: "#3, #5", "3 and 5", or one such as "line 3"."""
     return [text] if read_integer(text) is not None else [each for each in _BETWEEN_NUMBERS.split(text) if each]
+
+
+def split_bullets(text: str) -> list[str]:
+    """Return the items of a list in words; a text without marks is one item."""
+    lines = [_BULLET.sub("", line).strip() for line in text.strip().splitlines() if line.strip()]
+    return lines if any(_BULLET.match(line) for line in text.splitlines()) else [" ".join(lines)]
+
+
+def says_something(value: object) -> bool:
+    """Whether it is a sentence rather than a word for a choice."""
+    return isinstance(value, str) and (len(value.split()) > 1 or len(value.encode()) >= 12)
 
 
 def read_share(value: object, low: float, high: float) -> float | None:

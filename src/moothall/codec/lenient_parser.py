@@ -30,7 +30,6 @@ _REASONS: Final = frozenset({"text", "reason", "reasons", "rationale", "why", "e
 _WORDS: Final = ("text", "position")
 """The fields that hold such a text."""
 _NUMBERED: Final = re.compile(r"\s*(#?\d{1,6})\s*[:：.)、=–-]?\s*(\S.*)", re.DOTALL)
-_BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 _OF_SCHEMA: Final = frozenset({"$schema", "additionalProperties"})
 """What a model copies from the schema that it was sent."""
 
@@ -127,8 +126,8 @@ class LenientParser:
                 if option.condition and _CONDITION in fields:
                     said[_CONDITION] = option.condition
             elif field.get("type") == "array" and (inner := _find_one_text(field.get("items", {}))) is not None:
-                said[name] = [{inner: each} for each in _split_bullets(text)]
-            elif (inner := _find_one_text(field)) is not None and _says_something(text.strip()):
+                said[name] = [{inner: each} for each in values.split_bullets(text)]
+            elif (inner := _find_one_text(field)) is not None and values.says_something(text.strip()):
                 said[name] = {inner: text.strip()}
             elif (inferred := self._infer_field(name, name, {"": text})) is not values.NOT_GIVEN:
                 said[name] = inferred
@@ -304,7 +303,7 @@ class LenientParser:
         for key, each in sorted(extra.items(), key=lambda pair: -len(str(pair[1]))):
             # {"previous_position": "support"} and {"bob": "oppose"} say nothing of what is chosen.
             is_apart = _is_choice_of_words(field) and not is_plain_name(key)
-            if is_apart or values.is_empty(each) or (values.is_free_text(field) and not _says_something(each)):
+            if is_apart or values.is_empty(each) or (values.is_free_text(field) and not values.says_something(each)):
                 continue
             before = len(self.notes)
             try:
@@ -404,11 +403,6 @@ def _is_choice_of_words(schema: Schema) -> bool:
     return "enum" in schema and all(isinstance(each, str) for each in schema["enum"])
 
 
-def _says_something(value: object) -> bool:
-    """Whether it is a sentence rather than a word for a choice."""
-    return isinstance(value, str) and (len(value.split()) > 1 or len(value.encode()) >= 12)
-
-
 def _names_nothing(schema: Schema, value: object) -> bool:
     """Whether an object refers by number to something that is not there."""
     rows: Mapping[str, Schema] = schema.get("properties", {})
@@ -422,12 +416,6 @@ def _find_one_text(schema: Schema) -> str | None:
     """Return the one text that an object needs; None if it needs more."""
     needed = schema.get("required", ())
     return needed[0] if len(needed) == 1 and values.is_free_text(schema["properties"][needed[0]]) else None
-
-
-def _split_bullets(text: str) -> list[str]:
-    """Return the items of a list in words; a text without marks is one item."""
-    lines = [_BULLET.sub("", line).strip() for line in text.strip().splitlines() if line.strip()]
-    return lines if any(_BULLET.match(line) for line in text.splitlines()) else [" ".join(lines)]
 
 
 def _name_items(item: Schema, value: object) -> list[object] | None:
