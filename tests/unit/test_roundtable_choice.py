@@ -6,6 +6,7 @@ from tests.support.play_roundtable import ConferenceRun, build_seat
 from moothall.domain.facts import Language
 from moothall.protocols.roundtable.facts import ConferenceClosed, Minutes, MinutesReturned, MinutesWritten, RoundtableSettings
 from moothall.protocols.roundtable.rules import RULES
+from moothall.protocols.roundtable.sections import extract_minutes_section
 from moothall.protocols.roundtable.timeline import build_decision, build_roundtable_report
 from moothall.reports.plain_text import render_markdown
 
@@ -101,3 +102,18 @@ def test_the_minutes_of_an_agent_from_outside_stay_as_they_are(agreed: str, mark
 def test_minutes_by_which_nothing_was_agreed_need_no_choice() -> None:
     run = hold(write_minutes("None."))
     assert (run.state.status, build_decision(run.timeline).decision) == ("closed", None)
+
+
+@pytest.mark.parametrize(
+    ("written", "agreed"),
+    [
+        ("Summary: a\nConsensus: We choose no.\nStill.\nDisagreements: none", "We choose no.\nStill."),
+        ("**Consensus:** We choose no.\n**Disagreements:** b", "We choose no."),
+        ("共识：我们选 no。\n分歧：无", "我们选 no。"),
+        ("## Consensus\nAgreed: no.\n## Disagreements\nConsensus: yes", "Agreed: no."),
+        ("Ada and Bob agreed: no.", ""),
+    ],
+)
+def test_a_section_may_stand_behind_its_heading(written: str, agreed: str) -> None:
+    """R-9: read only where no section stands below a heading."""
+    assert extract_minutes_section(written, "consensus") == agreed

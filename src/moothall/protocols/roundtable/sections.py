@@ -24,6 +24,10 @@ _HEAD: Final = re.compile(
     r"[ \t]{0,8}(?P<plain>[^\s#*|>:：][^\n#*|:：]{0,39})[:：][ \t]{0,8})$",
     re.MULTILINE,
 )
+_ON_ITS_LINE: Final = re.compile(
+    r"^[ \t]{0,8}(?:\*\*)?[^\s#*|>:：][^\n#*|:：]{0,39}[:：](?:\*\*)?[ \t]{0,8}(?=[^\s*])", re.MULTILINE
+)
+"""A heading with a colon whose text goes on behind it: "Consensus: we ship."."""
 _MINUTES: Final[dict[MinutesSection, re.Pattern[str]]] = {
     "summary": re.compile(r"summar|overview|recap|摘要|概要|概述|总结|综述", re.IGNORECASE),
     "consensus": re.compile(r"consensus|\bagreed|\bagreement|共识|(?<!不)一致", re.IGNORECASE),
@@ -105,7 +109,13 @@ def extract_minutes_section(text: str, name: MinutesSection) -> str:
         else:
             sections.append(section)
     matching = [each for each in sections if words.search(each.title)]
+    if not matching and (below := _ON_ITS_LINE.sub(_put_below, text)) != text:
+        return extract_minutes_section(below, name)
     return next((each.text for each in matching if words.match(each.title)), matching[0].text if matching else "")
+
+
+def _put_below(head: re.Match[str]) -> str:
+    return f"{head[0]}\n" if any(each.match(head[0].lstrip(" \t*")) for each in _MINUTES.values()) else head[0]
 
 
 def describe_role(seat: Seat) -> str:
