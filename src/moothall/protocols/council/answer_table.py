@@ -196,7 +196,7 @@ def _allow_ballot(asked: CouncilAsk, *forms: tuple[Row, ...]) -> Schema:
     votes = [build_table_schema(facts.CandidateVote, form, asked) for form in forms]
     vote = votes[0] if len(votes) == 1 else {"anyOf": votes}
     # Room for two positions on each: both have to be read to see that they are two.
-    return {**allow_list(vote, 2 * len(asked.candidates)), "minItems": 1}
+    return {**allow_list(vote, min(2 * len(asked.candidates), facts.MAX_BALLOT)), "minItems": 1}
 
 
 def _type(*types: str, is_needed: bool = True) -> Row:

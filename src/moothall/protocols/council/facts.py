@@ -14,6 +14,7 @@ from moothall.scoring.posterior import Agreement
 from moothall.scoring.resolution import CONSENSUS_THRESHOLD, ConsensusType
 from moothall.scoring.strength import ConfidenceBasis
 
+MAX_BALLOT: Final = 64
 Score = Annotated[float, Ge(0), Le(1)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 LineRef = Annotated[int, Ge(1)]
@@ -147,7 +148,7 @@ class Contribution:
     """vote: the line that changed your mind, if any did."""
     taken: Annotated[tuple[AdviceResponse, ...], MaxLen(200)] = ()
     """The owner's decision: how each advice was taken."""
-    ballot: Annotated[tuple[CandidateVote, ...], MaxLen(64)] = ()
+    ballot: Annotated[tuple[CandidateVote, ...], MaxLen(MAX_BALLOT)] = ()
     """vote: a position on each candidate, where there are several."""
     due: Short = ""
     """vote: by when the condition must hold."""

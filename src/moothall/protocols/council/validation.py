@@ -188,9 +188,8 @@ def _rate_candidates(variant: CouncilVariant, state: Council, said: Contribution
 
 
 def _normalize_vote(variant: CouncilVariant, state: Council, said: Contribution, unstated: str, mends: list[str]) -> Normalized:
-    ballot = list[CandidateVote]()
     votes, changes = read_two_sides("ballot", said.ballot, "candidate", "position", "abstain")
-    mends = [*mends, *changes]
+    ballot, mends = list[CandidateVote](), [*mends, *changes]
     for vote in votes:
         mended, changes = _normalize_condition(vote.position, vote.condition, said.text, unstated)
         ballot.append(replace(vote, position=mended[0], condition=mended[1]))
