@@ -19,6 +19,7 @@ from moothall.app.resources import Resources
 from moothall.app.version import VERSION
 from moothall.codec.chain import to_datetime
 from moothall.disk.private import make_private_folder, write_private
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.facts import Closed, Opened, SessionCancelled, SessionParked, SessionStatus
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import LABELS, Head
@@ -121,7 +122,7 @@ class SessionList:
     def __init__(self, resources: Resources, path: Path | None) -> None:
         self._resources = resources
         self._path = path
-        self._cached: dict[SessionId, _CachedLine] = {}
+        self._cached: BoundedDict[SessionId, _CachedLine] = BoundedDict(MAX_CACHED)
         self._has_news = False
         self._known_labels: LabelBook = {}
 
@@ -251,9 +252,6 @@ class SessionList:
         return self._cache(_CachedLine(head.first.hash, head.last.hash, line, outcome), is_new=False)
 
     def _cache(self, cached: _CachedLine, *, is_new: bool = True) -> _CachedLine:
-        # The oldest goes: what is listed again comes back.
-        if cached.line.session not in self._cached and len(self._cached) >= MAX_CACHED:
-            del self._cached[next(iter(self._cached))]
         self._cached[cached.line.session] = cached
         self._has_news |= is_new
         return cached

@@ -4,7 +4,6 @@ One `FoldedSessions` serves all viewers of a process (W-9): however many look at
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -14,6 +13,7 @@ from moothall.app.environment import resolve_home
 from moothall.app.protocols import find_plugin
 from moothall.app.resources import Resources
 from moothall.codec.chain import compute_root_hash, validate_chain
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.facts import Entry, Opened, SessionCancelled
 from moothall.domain.ids import SessionId, find_asked_seat, parse_session_id
 from moothall.engine.snapshot import Snapshot
@@ -149,8 +149,8 @@ class FoldedSessions:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._live: OrderedDict[SessionId, FoldedSession] = OrderedDict()
-        self._past: OrderedDict[SessionId, FoldedSession] = OrderedDict()
+        self._live: BoundedDict[SessionId, FoldedSession] = BoundedDict(MAX_LIVE)
+        self._past: BoundedDict[SessionId, FoldedSession] = BoundedDict(MAX_PAST)
         self._locks: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     async def load(self, session: SessionId) -> FoldedSession:
@@ -175,16 +175,12 @@ class FoldedSessions:
             past = self._past.pop(session, None)
             past = await self._read_on(session, None if past is None or past.seq > at else past, at)
             self._past[session] = past
-            if len(self._past) > MAX_PAST:
-                self._past.popitem(last=False)
             return past
 
     async def _load(self, session: SessionId) -> FoldedSession:
         folded = await self._read_on(session, self._live.pop(session, None), None)
         self._live[session] = folded
         self._resources.engine.offer_snapshot(folded.snapshot)
-        if len(self._live) > MAX_LIVE:
-            self._live.popitem(last=False)
         if folded.timeline.closed is not None:
             await add_memory(self._resources.memory, folded.plugin, folded.timeline)
         return folded

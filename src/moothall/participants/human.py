@@ -9,6 +9,7 @@ from typing import Final
 from moothall.codec import person_asks
 from moothall.codec.answers import Reading, WordedAnswer, read_answer
 from moothall.codec.non_answers import is_blank
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import USER, AskId, SeatId
@@ -70,7 +71,7 @@ class PersonInterview:
 
     def __init__(self) -> None:
         # Keyed by seat and seed: the seed tells sessions apart.
-        self._seen: dict[tuple[SeatId, int], int] = {}
+        self._seen: BoundedDict[tuple[SeatId, int], int] = BoundedDict(MAX_MEETINGS)
         self._unsaid: dict[tuple[SeatId, int], person_asks.UnsaidWords] = {}
 
     def find_unsaid_words(self, brief: Brief) -> person_asks.UnsaidWords | None:
@@ -104,12 +105,10 @@ class PersonInterview:
     def _introduce(self, person: PersonAsk, brief: Brief) -> PersonQuestion:
         """Return what comes before the first question: the question of the session, what is new, and what this is about."""
         words, key = INTERVIEW[brief.language], (brief.seat.id, brief.seed)
-        seen = self._seen.pop(key, None)
-        news = [each for each in person.news if each.id > (seen or 0) and each.speaker != brief.seat.id]
+        seen = self._seen.get(key, 0)
+        news = [each for each in person.news if each.id > seen and each.speaker != brief.seat.id]
         newest = max((each.id for each in person.news), default=0)
-        self._seen[key] = max(seen or 0, newest)
-        if len(self._seen) > MAX_MEETINGS:
-            del self._seen[next(iter(self._seen))]
+        self._seen[key] = max(seen, newest)
         lines = [
             f"{words.said.format(speaker=each.speaker, number=each.id)}\n{quote_lines(each.text)}"
             for each in news

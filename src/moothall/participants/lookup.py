@@ -13,6 +13,7 @@ from typing import Annotated, Final
 
 from annotated_types import MaxLen
 
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief, keep_answer, no_fault
 from moothall.domain.safe_text import one_line, quote_lines
@@ -65,7 +66,7 @@ class Lookup:
         self._search = search
         self._seconds = seconds
         self._cache_seconds = cache_seconds
-        self._cache: dict[str, tuple[str, float]] = {}
+        self._cache: BoundedDict[str, tuple[str, float]] = BoundedDict(MAX_CACHED)
         """The results by query, the oldest first, each with the time when it came."""
         self._busy: dict[str, asyncio.Lock] = {}
         self._at_once = asyncio.Semaphore(MAX_AT_ONCE)
@@ -102,10 +103,7 @@ class Lookup:
             used += usage
             if text.strip():
                 text = text[:MAX_RESULT_LENGTH]
-                self._cache.pop(query, None)
                 self._cache[query] = text, asyncio.get_running_loop().time()
-                if len(self._cache) > MAX_CACHED:
-                    del self._cache[next(iter(self._cache))]
                 return SearchResult(query=query, text=text, usage=used)
         return SearchResult(query=query, text=None, usage=used)
 

@@ -11,7 +11,6 @@ import logging
 import os
 import re
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urljoin, urlsplit
 
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.budget import Usage
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
@@ -88,7 +88,7 @@ class ToolBox:
         self._load = load
         self._environ = environ
         self._sources: dict[str, ToolServer | WebPages] = {}
-        self._answers: OrderedDict[tuple[str, str, Language], tuple[float, ToolResult]] = OrderedDict()
+        self._answers: BoundedDict[tuple[str, str, Language], tuple[float, ToolResult]] = BoundedDict(MAX_CACHED)
 
     def find(self, name: str) -> ToolSource | None:
         """Return the source of a name; None where the settings have none."""
@@ -107,8 +107,6 @@ class ToolBox:
             result = await self._open(name).call(tool, arguments, language)
             if result.outcome == "answered":
                 self._answers[key] = (time.monotonic(), result)
-            if len(self._answers) > MAX_CACHED:
-                self._answers.popitem(last=False)
             source = self.find(name)
             # What comes from the cache afterwards costs nothing.
             if source is not None and source.price:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moothall.domain.facts import CloseCalled, Closed, Entry, Fact, FamilyStated, InputGiven, Opened, SeatLost
 from moothall.domain.ids import USER, AskId, SeatId, ask_id
@@ -45,7 +46,7 @@ class CouncilRules:
         self.opening = opening
         self.variant = variant
         self.kinds: Mapping[str, type[Fact]] = {f"{name}.opened": opening, **facts.SHARED_KINDS}
-        self._decided: dict[int, tuple[Council, tuple[Effect, ...]]] = {}
+        self._decided: BoundedDict[int, tuple[Council, tuple[Effect, ...]]] = BoundedDict(DECIDED_STATES)
 
     def initial(self, opened: Opened) -> Council:
         assert isinstance(opened, facts.CouncilOpened)
@@ -91,8 +92,6 @@ class CouncilRules:
             return known[1]
         effects = self._decide(state)
         self._decided[id(state)] = (state, effects)
-        if len(self._decided) > DECIDED_STATES:
-            del self._decided[next(iter(self._decided))]
         return effects
 
     def _decide(self, state: Council) -> tuple[Effect, ...]:

@@ -1,7 +1,6 @@
 """A meeting for a chat client: resumed or opened by a request, described as it happens, answered by its decision."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -10,6 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from moothall.app.deliberations import derive_session_id
 from moothall.app.session_options import Options
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.budget import Spent
 from moothall.domain.facts import SessionCancelled
 from moothall.domain.grouping import group_pairs
@@ -74,14 +74,12 @@ class ReportedUsage:
     """What was reported to chat clients of each meeting's tokens: who asks again, or asks twice, is not billed twice."""
 
     def __init__(self, context: object = None) -> None:
-        self._reported: OrderedDict[SessionId, Spent] = OrderedDict()
+        self._reported: BoundedDict[SessionId, Spent] = BoundedDict(MAX_REPORTED)
 
     def take_new(self, session: SessionId, spent: Spent) -> Spent:
         """Return what was not reported yet, and count it as reported."""
-        before = self._reported.pop(session, Spent())
+        before = self._reported.get(session, Spent())
         self._reported[session] = spent
-        if len(self._reported) > MAX_REPORTED:
-            self._reported.popitem(last=False)
         tokens_in, tokens_out = spent.tokens_in - before.tokens_in, spent.tokens_out - before.tokens_out
         return replace(spent, tokens_in=max(0, tokens_in), tokens_out=max(0, tokens_out))
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-from collections import OrderedDict
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -13,6 +12,7 @@ from moothall.app.plugins import load_kinds
 from moothall.app.protocols import get_protocol, load_protocols
 from moothall.app.session_options import Options
 from moothall.codec.schemas import build_brief_schema
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import strip_control
@@ -372,7 +372,7 @@ class _Results:
 
     def __init__(self, context: ServerContext) -> None:
         self._folded = context.folded
-        self._built: OrderedDict[SessionId, tuple[object, shapes.ResultOut | None]] = OrderedDict()
+        self._built: BoundedDict[SessionId, tuple[object, shapes.ResultOut | None]] = BoundedDict(MAX_RESULTS)
 
     async def find(self, session: SessionId) -> shapes.ResultOut | None:
         folded = await self._folded.load(session)
@@ -381,6 +381,4 @@ class _Results:
         version = (folded.seq, dict(timeline.settled), timeline.track_record)
         if session not in self._built or self._built[session][0] != version:
             self._built[session] = (version, views.build_result(timeline))
-            if len(self._built) > MAX_RESULTS:
-                self._built.popitem(last=False)
         return self._built[session][1]

@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, Self,
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, create_model, model_validator
 from pydantic.alias_generators import to_pascal
 
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.facts import TOKEN_ORIGIN
 from moothall.domain.safe_text import name_field, one_line
 from moothall.errors import BadSetting, NotAllowed, UnknownSession
@@ -183,7 +183,7 @@ class RateLimiter:
 
     def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_second, self._burst, self._clock = per_second, burst, clock
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets: BoundedDict[str, tuple[float, float]] = BoundedDict(MAX_CALLERS)
 
     def count_wait(self, caller: str) -> float:
         """In how many seconds one more call will fit."""
@@ -193,11 +193,9 @@ class RateLimiter:
     def take(self, caller: str) -> bool:
         """Whether one more call fits."""
         now = self._clock()
-        left, since = self._buckets.pop(caller, (self._burst, now))
+        left, since = self._buckets.get(caller, (self._burst, now))
         left = min(self._burst, left + (now - since) * self._per_second)
         self._buckets[caller] = (left - 1 if left >= 1 else left, now)
-        if len(self._buckets) > MAX_CALLERS:
-            self._buckets.popitem(last=False)
         return left >= 1
 
 

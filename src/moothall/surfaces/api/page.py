@@ -5,7 +5,6 @@ page as one file that works from disk (W-11): with what it shows inside, and the
 import asyncio
 import json
 from base64 import b64encode
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -18,6 +17,7 @@ from pydantic import ConfigDict, Field
 from moothall.app.moot import Moot
 from moothall.app.session_list import describe_status
 from moothall.app.session_reader import FoldedSession, FoldedSessions
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.ids import SessionId, parse_session_id
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, NotAllowed
@@ -41,9 +41,9 @@ class ViewStore:
     def __init__(self, context: ServerContext) -> None:
         self._moot = context.moot
         self.folded = context.folded
-        self._views: OrderedDict[SessionId, SessionView] = OrderedDict()
-        self._past: OrderedDict[tuple[SessionId, int], SessionView] = OrderedDict()
-        self._imports: OrderedDict[SessionId, Json] = OrderedDict()
+        self._views: BoundedDict[SessionId, SessionView] = BoundedDict(MAX_VIEWS)
+        self._past: BoundedDict[tuple[SessionId, int], SessionView] = BoundedDict(MAX_PAST)
+        self._imports: BoundedDict[SessionId, Json] = BoundedDict(MAX_VIEWS)
 
     async def load(self, session: SessionId) -> SessionView:
         """Return the view of a session as it stands; one read of the ledger. Raises UnknownSession when there is none."""
@@ -56,11 +56,7 @@ class ViewStore:
             known = replace(known, fields={**known.fields, **shown})
         held = self._views.get(session)
         # Another caller may have built a later one while this one asked where the session stands.
-        if held is None or held.seq <= known.seq:
-            self._views[session] = known
-        self._views.move_to_end(session)
-        if len(self._views) > MAX_VIEWS:
-            self._views.popitem(last=False)
+        self._views[session] = known if held is None or held.seq <= known.seq else held
         return known
 
     async def load_at(self, session: SessionId, at: int) -> SessionView:
@@ -73,10 +69,7 @@ class ViewStore:
             standing = describe_status(view.fields["status"], is_decided=bool(view.fields["choice"]), is_running=True)
             shown = {**view.fields, "standing": standing, "may": may, **await self._find_import(session)}
             past = SessionView(shown, view.items)
-            self._past[session, at] = past
-        self._past.move_to_end((session, at))
-        if len(self._past) > MAX_PAST:
-            self._past.popitem(last=False)
+        self._past[session, at] = past
         return past
 
     def _find_held_up(self, folded: FoldedSession, known: SessionView) -> Json:
@@ -92,9 +85,6 @@ class ViewStore:
             note = await self._moot.memory.get_import(session)
             shown = {} if note is None else {"imported": {"at": note.at.isoformat(), "source": clean(note.source)}}
             self._imports[session] = shown
-            if len(self._imports) > MAX_VIEWS:
-                self._imports.popitem(last=False)
-            return shown
         return self._imports[session]
 
     async def _find_standing(self, folded: FoldedSession) -> Json:

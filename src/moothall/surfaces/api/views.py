@@ -1,7 +1,6 @@
 """A deliberation as it crosses the wire: where it stands, what was said, what came of it."""
 
 import dataclasses
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final, Literal, NamedTuple
@@ -9,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 from moothall.app.deliberations import DeliberationState, find_council_rules
 from moothall.app.moot import Moot
 from moothall.app.protocols import get_protocol
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.claims import cut_text
 from moothall.domain.facts import Opened
 from moothall.domain.grouping import group_pairs
@@ -178,7 +178,7 @@ class _SizedLine(NamedTuple):
     size: int
 
 
-_sized_lines: OrderedDict[int, _SizedLine] = OrderedDict()
+_sized_lines: BoundedDict[int, _SizedLine] = BoundedDict(MAX_CACHED_LINES)
 """The lines that were built last, by identity: everyone at a table of many reads the same ones."""
 
 
@@ -188,8 +188,6 @@ def _build_sized_line(line: CouncilLine) -> _SizedLine:
         return known
     out = build_contribution(line)
     built = _sized_lines[id(line)] = _SizedLine(line, out, len(out.model_dump_json()))
-    if len(_sized_lines) > MAX_CACHED_LINES:
-        _sized_lines.popitem(last=False)
     return built
 
 

@@ -5,7 +5,7 @@ import ipaddress
 import json
 import math
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.safe_text import dump_json, split_address
 from moothall.errors import NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied, TokenStore
@@ -77,7 +78,7 @@ class RefusalBrake:
     ) -> None:
         self._clock = clock
         self._on_refused = on_refused
-        self._refused: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._refused: BoundedDict[str, tuple[float, float]] = BoundedDict(MAX_PEERS)
         self._held: Counter[str] = Counter()
 
     @property
@@ -88,11 +89,9 @@ class RefusalBrake:
     def note(self, peer: str) -> float:
         """Count one more refusal of an address; for how many seconds it is to be held."""
         now = self._clock()
-        count, since = self._refused.pop(peer, (0.0, now))
+        count, since = self._refused.get(peer, (0.0, now))
         count = count * math.exp2((since - now) / HALF_LIFE_SECONDS) + 1
         self._refused[peer] = (count, now)
-        if len(self._refused) > MAX_PEERS:
-            self._refused.popitem(last=False)
         return min(MAX_SECONDS, FIRST_SECONDS * math.exp2(min(max(0.0, count - FREE), 16.0)))
 
     async def hold(self, host: str, denied: AccessDenied, *, has_room: bool = True) -> bool:
