@@ -105,10 +105,10 @@ class PersonInterview:
     def _introduce(self, person: PersonAsk, brief: Brief) -> PersonQuestion:
         """Return what comes before the first question: the question of the session, what is new, and what this is about."""
         words, key = INTERVIEW[brief.language], (brief.seat.id, brief.seed)
-        seen = self._seen.get(key, 0)
-        news = [each for each in person.news if each.id > seen and each.speaker != brief.seat.id]
+        seen = self._seen.get(key)
+        news = [each for each in person.news if each.id > (seen or 0) and each.speaker != brief.seat.id]
         newest = max((each.id for each in person.news), default=0)
-        self._seen[key] = max(seen, newest)
+        self._seen[key] = max(seen or 0, newest)
         lines = [
             f"{words.said.format(speaker=each.speaker, number=each.id)}\n{quote_lines(each.text)}"
             for each in news
