@@ -67,7 +67,7 @@ class TestSharedRunner(RunnerContract):
             PostgresLedger(self.address) as served,
             PostgresLedger(self.address, name=name) as ledger,
             self.build_queue(name) as queue,
-            SharedRunner(queue, build_engine(ledger), seating, ended, lease=5.0, delays=look_never_again) as runner,
+            SharedRunner(build_engine(ledger), seating, ended, queue=queue, lease=5.0, delays=look_never_again) as runner,
         ):
             yield RunnerStage(build_engine(served), runner)
 

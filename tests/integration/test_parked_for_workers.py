@@ -44,7 +44,7 @@ def test_each_look_at_a_parked_session_is_counted_and_the_next_one_is_later(tmp_
         queue = StoredRetry("postgresql://nowhere/moot")
         async with Moot(environ={"MOOT_HOME": str(tmp_path)}, participants={"away": Away()}) as moot:
             session = await moot.open("Should we?", seats={"ada": "away", "bob": "away"}, hosted=True, check=False)
-            runner = SharedRunner(queue, moot.engine, moot.seating, forget, delays=wait_longer)
+            runner = SharedRunner(moot.engine, moot.seating, forget, queue=queue, delays=wait_longer)
             first = await runner.advance(session)
             assert (first.status, first.due, first.tries) == ("parked", 10.0, 1)
             queue.retry = Settled(status="parked", tries=first.tries)

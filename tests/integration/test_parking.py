@@ -4,7 +4,6 @@ import asyncio
 import tempfile
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,13 +14,12 @@ from tests.support.outages import CAUSES, CONSULTING, DEADLINE, FAST, PIPELINE, 
 from tests.support.typing_person import TypingPerson
 
 from moothall.app.moot import Moot
-from moothall.app.outages import FIRST_SECONDS, JITTER, MAX_SECONDS, find_retry_delay, iterate_delays
+from moothall.app.outages import FIRST_SECONDS, JITTER, MAX_SECONDS, iterate_delays
 from moothall.domain.budget import Spent
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Fact, Reply, SeatLost, SeatsSwapped, SessionParked
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.errors import ProviderRefused, SessionClosed
-from moothall.ledgers.memory import MemoryLedger
 from moothall.participants.human import AskPerson, PersonQuestion
 from moothall.reports.decision import Decision
 from moothall_testkit.stub_server import Hang
@@ -524,17 +522,3 @@ def test_the_pauses_double_up_to_five_minutes_and_differ_between_sessions() -> N
     assert all(abs(delay - each) <= JITTER / 2 * each for delay, each in zip(found, plain, strict=True))
     assert found == [delay for delay, _ in zip(iterate_delays(1), range(9), strict=False)]
     assert found != [delay for delay, _ in zip(iterate_delays(2), range(9), strict=False)]
-
-
-def test_a_session_that_is_parked_for_a_week_by_the_clock_of_its_entries_is_not_tried_again() -> None:
-    """M-5: the clock of the entries decides, not the machine's."""
-
-    async def work() -> None:
-        async with Moot(environ={}, ledger=MemoryLedger()) as moot:
-            await moot.open("Which way?", protocol="debate", seats={"ada": "mailbox", "bob": "mailbox"}, session="s")
-            snapshot = await moot.engine.load_snapshot(S)
-            since = snapshot.session_state.at
-            assert find_retry_delay(snapshot, since + timedelta(days=6), 0, iterate_delays) is not None
-            assert find_retry_delay(snapshot, since + timedelta(days=8), 0, iterate_delays) is None
-
-    run(work())

@@ -299,7 +299,7 @@ def test_a_session_that_another_process_runs_is_looked_at_again(monkeypatch: pyt
             async with ledger.claim(session):
                 runner.wake(session)
                 await asyncio.sleep(0.1)
-                assert (runner.running, ada.calls, ends.sessions) == (1, 0, [])
+                assert (ada.calls, ends.sessions) == (0, [])
             await ends.seen()
         assert (ada.calls, ends.sessions) == (4, [session])
 
@@ -411,7 +411,7 @@ def test_a_nudge_for_no_session_does_nothing() -> None:
 
 
 def test_a_failure_to_remember_stops_nobody_else(caplog: pytest.LogCaptureFixture) -> None:
-    """D-13: it is logged; what the session said is in the ledger and can be remembered later."""
+    """D-13: it is logged, and tried again; what the session said is in the ledger."""
 
     async def work() -> None:
         house, ends = engine(), Ends()
@@ -431,9 +431,9 @@ def test_a_failure_to_remember_stops_nobody_else(caplog: pytest.LogCaptureFixtur
         assert ends.sessions == ["good"]
         assert (await house.load_snapshot(SessionId("bad"))).is_closed
 
-    with caplog.at_level(logging.ERROR, "moot"):
+    with caplog.at_level(logging.WARNING, "moot"):
         bounded(work())
-    assert [record.message for record in caplog.records] == ["session bad cannot be run: the disk is away"]
+    assert [record.message for record in caplog.records] == ["the disk is away; trying again"]
 
 
 def test_at_the_end_whoever_is_still_asked_is_let_go_and_nothing_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -579,3 +579,28 @@ def test_a_parked_session_that_is_resumed_by_hand_is_looked_at_at_once() -> None
             assert runner.parked == 0
 
     bounded(work())
+
+
+def test_a_session_that_is_parked_for_a_week_by_the_clock_of_its_entries_is_not_tried_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """M-5: the clock of the entries decides, not the machine's."""
+
+    async def work() -> None:
+        clock, looks = Steady(), [0]
+        house = engine(clock=clock)
+
+        def delays(seed: int) -> Iterator[float]:
+            looks[0] += 1
+            return repeat(3_600.0)
+
+        session = await house.open(debate("ada", "bob"))
+        async with LocalRunner(house, seating(ada=Out(), bob=Out()), Ends(), delays=delays) as runner:
+            for days, expected in ((0, 1), (6, 2), (2, 2)):
+                clock.ahead += timedelta(days=days)
+                runner.wake(session, at_once=True)
+                await idle(runner)
+                assert (looks[0], runner.parked) == (expected, 1)
+
+    bounded(work())
+    assert caplog.text.count("stays parked; resume it with") == 1

@@ -52,7 +52,7 @@ async def working(
         await stack.enter_async_context(ledger)
         queue = await stack.enter_async_context(TemporalQueue(address, settings, name=name, build=build))
         # Long: two of them share this process, and the first to go on after a pause would take the other for dead.
-        runner = SharedRunner(queue, build_engine(ledger), seating, ended, lease=30.0, delays=look_never_again)
+        runner = SharedRunner(build_engine(ledger), seating, ended, queue=queue, lease=30.0, delays=look_never_again)
         await stack.enter_async_context(runner)
         await stack.enter_async_context(running(runner))
         yield RunnerStage(build_engine(served), runner)

@@ -5,8 +5,6 @@ that serves or runs sessions can do its work now.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import datetime
-from itertools import islice
 from typing import Final
 
 from moothall.domain.ids import SeatId, SessionId
@@ -43,14 +41,6 @@ def iterate_delays(seed: int) -> Iterator[float]:
     while True:
         yield min(delay, MAX_SECONDS) * (1 + JITTER * (random_unit(seed, "parking", number) - 0.5))
         delay, number = min(2 * delay, MAX_SECONDS), number + 1
-
-
-def find_retry_delay(snapshot: Snapshot, now: datetime, tries: int, delays: Delays) -> float | None:
-    """In how many seconds a parked session is looked at again after so many looks; None once it has been parked too long."""
-    state = snapshot.session_state
-    if (now - state.at).total_seconds() > MAX_OUTAGE:
-        return None
-    return next(islice(delays(state.opened.seed), tries, None))
 
 
 async def explain_unready_seats(snapshot: Snapshot, seating: ParticipantFactory) -> dict[SeatId, str]:

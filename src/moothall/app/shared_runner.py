@@ -5,21 +5,20 @@ import hashlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from moothall import errors
 from moothall.app.environment import is_postgres, open_ledger, resolve_ledger_address
-from moothall.app.outages import Delays, OnClosed, ReadinessProbe, explain_unready_seats, find_retry_delay, iterate_delays
+from moothall.app.outages import ReadinessProbe
 from moothall.app.plugins import load_plugins
 from moothall.app.protocols import list_protocol_names, load_protocols
+from moothall.app.runner import AdvancingRunner
 from moothall.app.version import VERSION
 from moothall.domain.ids import SessionId
-from moothall.engine.engine import Engine
 from moothall.engine.outages import OutageLog
-from moothall.engine.session_loop import ParticipantFactory
 from moothall.engine.snapshot import Snapshot
 from moothall.ledgers.temporal_settings import read_temporal_settings
 from moothall.ports.runner import RunnerStats, Settled
@@ -32,32 +31,20 @@ if TYPE_CHECKING:
 
 CONCURRENCY: Final = 200
 LEASE_SECONDS: Final = 10.0
-BUSY_SECONDS: Final = 1.0
-FAILING_SECONDS: Final = 5.0
-BROKEN_SECONDS: Final = 300.0
-"""How soon a session is tried again that failed for a reason which does not pass by itself."""
 RECONNECT_SECONDS: Final = 1.0
 LEAVE_SECONDS: Final = 10.0
 """How long a worker that lost its database may take to let go of what it held."""
-SOON_TRIES: Final = (0.05, 0.2)
-"""How soon to look again for a claim that another process holds for a moment, as a look at a list of sessions does."""
 
 log = logging.getLogger("moot")
 
 
 @dataclass(eq=False)
-class SharedRunner:
+class SharedRunner(AdvancingRunner):
     """Wakes sessions for the workers of a ledger, and runs them where `run` is called. Use as an async context manager."""
 
-    queue: "PostgresQueue"
-    engine: Engine
-    seating: ParticipantFactory
-    closed: OnClosed
-    """Called for each session that ended here."""
+    queue: "PostgresQueue" = field(kw_only=True)
     concurrency: int = CONCURRENCY
     lease: float = LEASE_SECONDS
-    delays: Delays = iterate_delays
-    """How long to wait before each look at a parked session."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when `run` has lost the database, before what it held is let go."""
     _woken: dict[SessionId, bool] = field(default_factory=dict, init=False)
@@ -114,69 +101,15 @@ class SharedRunner:
             self._woken = {**woken, **self._woken}
             raise
 
-    async def advance(self, session: SessionId) -> Settled:
-        """Run a session as far as it goes, and say when it is due again; raises LedgerUnavailable."""
-        try:
-            return await self._advance(session)
-        except errors.UnknownSession:
-            return Settled(status="foreign")
-        except (errors.LedgerNewer, errors.UnknownProtocol, errors.UnknownPlatform, errors.MissingExtra) as error:
-            log.warning("session %s is left to a worker that can run it: %s", session, error)
-            return Settled(status="left")
-        except errors.LedgerDamaged as error:
-            log.error("session %s cannot be run: %s", session, error)
-            return Settled(status="damaged")
-        except errors.LedgerUnavailable:
-            raise
-        except errors.WorldError as error:
-            log.warning("session %s: %s; it is tried again", session, error)
-            return Settled(status="failing", due=FAILING_SECONDS)
-        except errors.MootError as error:
-            log.error("session %s cannot be run: %s", session, error)
-        except Exception:
-            log.exception("session %s cannot be run", session)
-        return Settled(status="failing", due=BROKEN_SECONDS)
-
-    async def _advance(self, session: SessionId) -> Settled:
-        snapshot = await self.engine.load_snapshot(session)
+    async def _advance(self, snapshot: Snapshot) -> Settled:
         if not snapshot.session_state.opened.hosted:
             return Settled(status="foreign", seen=snapshot.seq)
-        if snapshot.is_closed and await self.queue.has_ended(session):
+        if snapshot.is_closed and await self.queue.has_ended(snapshot.session):
             return Settled(status="closed", seen=snapshot.seq)
-        tries = 0
-        if not snapshot.is_closed and snapshot.session_state.parked is not None:
-            parked = await self.queue.find_parked(session)
-            if parked.due is not None and parked.due > 0:
-                return replace(parked, seen=snapshot.seq)
-            tries = parked.tries
-            if await explain_unready_seats(snapshot, self.seating):
-                return self._settle_parked(snapshot, tries)
-        if not snapshot.is_closed:
-            try:
-                snapshot = await self._run(snapshot)
-            except errors.SessionBusy:
-                return Settled(status="busy", due=BUSY_SECONDS)
-        if snapshot.is_closed:
-            await self.closed(session)
-            return Settled(status="closed", seen=snapshot.seq)
-        if snapshot.session_state.parked is not None:
-            return self._settle_parked(snapshot, tries)
-        asks = len(snapshot.session_state.pending)
-        return Settled(status="waiting", seen=snapshot.seq, due=self.engine.compute_wait(snapshot), asks=asks)
+        return await super()._advance(snapshot)
 
-    async def _run(self, snapshot: Snapshot) -> Snapshot:
-        loaded: Snapshot | None = snapshot
-        for pause in SOON_TRIES:
-            with suppress(errors.SessionBusy):
-                return await self.engine.run(snapshot.session, self.seating, loaded=loaded)
-            # Whoever held it may have written to it.
-            loaded = None
-            await asyncio.sleep(pause)
-        return await self.engine.run(snapshot.session, self.seating)
-
-    def _settle_parked(self, snapshot: Snapshot, tries: int) -> Settled:
-        delay = find_retry_delay(snapshot, self.engine.context.clock.now(), tries, self.delays)
-        return Settled(status="parked", seen=snapshot.seq, due=delay, tries=tries + 1)
+    async def _find_parked(self, session: SessionId) -> Settled:
+        return await self.queue.find_parked(session)
 
 
 def describe_build(participants: Iterable[str] = ()) -> str:
@@ -224,7 +157,7 @@ async def open_shared_runner(moot: "Moot") -> AsyncIterator[SharedRunner]:
 
     async with (
         PostgresQueue(address, build=describe_build()) as queue,
-        SharedRunner(queue, moot.engine, moot.seating, moot.remembering.remember_if_possible) as runner,
+        SharedRunner(moot.engine, moot.seating, moot.remembering.remember_if_possible, queue=queue) as runner,
     ):
         yield runner
 
@@ -334,10 +267,10 @@ class _WorkerLife:
                 telemetry=self.status.telemetry,
             ) as moot,
             SharedRunner(
-                queue,
                 moot.engine,
                 moot.seating,
                 partial(_remember, moot),
+                queue=queue,
                 concurrency=self.concurrency,
                 lease=self.lease,
                 over=self.is_over,
