@@ -145,8 +145,6 @@ def build_default_report(timeline: SessionTimeline, decision: Decision) -> Repor
             *build_claims(words.open_questions, decision.open_questions, words),
             *build_positions(decision, words),
             *build_section(words.timeline, [build_line_card(line) for line in timeline.lines]),
-            *build_losses(timeline, words),
-            *build_seats(timeline.session_state.seats, words),
         ),
     )
 
@@ -158,14 +156,16 @@ def build_report(
     *,
     decision_blocks: Iterable[Block],
     record: Iterable[Block],
+    seats: tuple[Block, ...] | None = None,
     subtitle: Iterable[blocks.Text] = (),
     undecided: blocks.Line | None = None,
     section: str = "timeline",
     title: str = "",
 ) -> Report:
-    """A report with the title, times, seats and costs of every session; `undecided` is its first line where nothing is decided.
+    """A report in the order of every session: the decision and what it cost, the record of the protocol, losses, seats, costs.
 
-    `section` is the name of the words that are the title of its timeline.
+    `seats` stands for the usual table of seats; `undecided` is the first line where nothing is decided; `section` is the name of
+    the words that are the title of the timeline.
     """
     times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
     opened = timeline.session_state.opened
@@ -173,16 +173,26 @@ def build_report(
     heads = (*recorded, summarize_given(timeline.language, opened.subject))
     citing = list_citing_entries(timeline, opened.subject)
     given = timeline.build_once("given", (citing, opened.subject), lambda: build_given(timeline.language, opened.subject, citing))
+    spent = (
+        f"{words.spent.format(calls=decision.spent.calls, tokens=decision.spent.tokens)} · {format_money(words, decision.spent)}"
+    )
+    content = (
+        *(*decision_blocks, blocks.Line(spent, "dim")),
+        *(*describe_evidence_base(timeline), *explain_refusals(timeline, words)),
+    )
+    shared = (
+        *build_losses(timeline, words),
+        *(build_seats(timeline.session_state.seats, words) if seats is None else seats),
+        *_build_costs(timeline, words),
+    )
     return Report(
         session=timeline.session,
         language=timeline.language,
         title=title or words.minutes,
         topic=decision.topic,
-        decision=put_answer_first(
-            decision, (*decision_blocks, *describe_evidence_base(timeline), *explain_refusals(timeline, words)), words, undecided
-        ),
+        decision=put_answer_first(decision, content, words, undecided),
         record=(
-            *add_origins(timeline, mark_faults(timeline, opened.subject, (*record, *_build_costs(timeline, words))), words),
+            *add_origins(timeline, mark_faults(timeline, opened.subject, (*record, *shared)), words),
             *build_tool_uses(timeline),
             *build_quotations(timeline, opened.subject),
             *given,
@@ -213,13 +223,12 @@ def put_answer_first(
 
 
 def build_decision_blocks(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
-    """What was decided, how sure it is, who dissents, who was lost, what it cost."""
+    """What was decided, how sure it is, who dissents, who was lost."""
     return (
         *build_section(words.decision, (build_outcome(timeline, decision, words),)),
         *build_obligations(decision, words),
         *build_dissent(decision, words),
         *build_lost_seats(decision, words),
-        build_spent(decision, words),
     )
 
 
@@ -390,11 +399,6 @@ def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str,
     return tuple(lines)
 
 
-def build_spent(decision: Decision, words: SharedReportText) -> Block:
-    spent = decision.spent
-    return blocks.Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}", "dim")
-
-
 def build_positions(
     decision: Decision, words: SharedReportText, *notes: Block, conditions: Mapping[SeatId, str] | None = None
 ) -> tuple[Block, ...]:
@@ -426,17 +430,17 @@ def build_line_card(line: TimelineLine, *marks: blocks.Text, content: Iterable[B
     return blocks.Card(blocks=(blocks.Quote(line.content), *content), head=head, entry=line.id, seat=line.speaker, kind="turn")
 
 
-def build_losses(
-    timeline: SessionTimeline, words: SharedReportText, *, phases: Mapping[str, str] | None = None
-) -> tuple[Block, ...]:
-    """Each single loss with its reason. `phases` name what was asked for."""
-    sealed = words.sealed if timeline.shared_state.is_sealed else ""
-    asked_for = {**words.asked_for, **(phases or {})}
+def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+    """Each single loss with its reason; nothing while nobody may know who failed."""
+    is_sealed = timeline.shared_state.is_sealed
+    if is_sealed and timeline.closed is None and timeline.seals_losses:
+        return ()
+    sealed = words.sealed if is_sealed else ""
     rows = [
         (
             each.seq,
             each.seat,
-            asked_for.get(each.asked_for, each.asked_for),
+            words.asked_for.get(each.asked_for, each.asked_for),
             words.losses[each.reason],
             # The fault of a malformed answer may quote it.
             (sealed if each.reason == "malformed" else "") or explain_detail(each.detail, each.reason, words.language) or "–",

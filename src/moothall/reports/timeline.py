@@ -86,6 +86,8 @@ class SessionTimeline:
     lines: Sequence[TimelineLine] = ()
     hides_sealed: bool = False
     """Whether its lines leave out what is sealed. If not, a live view waits until it may be read."""
+    seals_losses: bool = False
+    """Whether nobody may know who failed while answers are sealed."""
     checks_evidence: bool = False
     """Whether the protocol itself checks what is quoted of the given files, and says so."""
     director: EntryFilter | None = None

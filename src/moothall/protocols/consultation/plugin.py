@@ -113,8 +113,8 @@ def build_question_report(timeline: SessionTimeline) -> Report:
         timeline,
         decision,
         words,
-        decision_blocks=(*build_section(words.decision, (answer,)), sections.build_spent(decision, words)),
-        record=(*build_section(words.question, (question,)), *sections.build_losses(timeline, words)),
+        decision_blocks=build_section(words.decision, (answer,)),
+        record=build_section(words.question, (question,)),
         section="question",
         title=f"{words.minutes}: {opened.asker} → {to}",
     )

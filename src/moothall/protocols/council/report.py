@@ -52,7 +52,6 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
             *sections.build_obligations(decision, words),
             *_build_dissent(timeline, decision, words),
             *_build_missing(timeline, decision, words),
-            sections.build_spent(decision, words),
         ),
         record=(
             *_build_votes(timeline, words),
@@ -62,9 +61,8 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
                 words.passed, (blocks.Bullets(tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())),)
             ),
             *build_timeline(timeline, words),
-            *sections.build_losses(timeline, words, phases=words.phases),
-            *_build_seats(timeline, words),
         ),
+        seats=_build_seats(timeline, words),
     )
 
 

@@ -28,8 +28,6 @@ def build_persona_report(timeline: PersonaTimeline) -> Report:
             *sections.build_positions(decision, words),
             *_build_consensus(timeline, words),
             *build_section(words.timeline, _build_timeline(timeline, words)),
-            *sections.build_losses(timeline, words),
-            *sections.build_seats(timeline.state.seats, words),
         ),
     )
 

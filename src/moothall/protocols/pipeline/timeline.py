@@ -148,13 +148,10 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
             *build_section(words.decision, (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),)),
             *build_section(words.rejected, rejections),
             *build_section(words.lost, (blocks.Bullets(lost, "bad"),)),
-            sections.build_spent(decision, words),
         ),
         record=(
             *build_section(words.steps, (build_table(words.columns, steps),)),
             *build_section(words.timeline, lines),
-            *sections.build_losses(timeline, words),
-            *sections.build_seats(timeline.state.seats, words),
         ),
         title=words.pipeline,
     )

@@ -158,13 +158,10 @@ def build_review_report(timeline: ReviewTimeline) -> Report:
             *build_section(words.decision, (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),)),
             *build_section(words.findings, [_build_card(each, words) for each in shown]),
             *sections.build_lost_seats(decision, words),
-            sections.build_spent(decision, words),
         ),
         record=(
             *build_section(words.set_aside, [_build_card(each, words) for each in aside]),
             *build_section(words.timeline, lines),
-            *sections.build_losses(timeline, words),
-            *sections.build_seats(timeline.state.seats, words),
         ),
         title=words.review,
     )

@@ -131,15 +131,13 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
             *build_section(words.decision, (_build_outcome(timeline, decision, words),)),
             *_build_disputes(decision, words),
             *build_section(words.missing, (blocks.Bullets(tuple(_list_missing(timeline, words)), "bad"),)),
-            sections.build_spent(decision, words),
         ),
         record=(
             *_build_minutes(timeline, decision, words),
             *build_section(words.agenda, (_build_agenda(timeline, words),)),
             *build_section(words.speeches, _build_speeches(timeline, words)),
-            *sections.build_losses(timeline, words),
-            *build_section(words.roles, (build_table(words.role_heads, rows),)),
         ),
+        seats=build_section(words.roles, (build_table(words.role_heads, rows),)),
         section="speeches",
         title=words.conference,
     )

@@ -21,7 +21,7 @@ from moothall.protocols.swarm.state import Finding
 from moothall.reports import blocks
 from moothall.reports.decision import Decision
 from moothall.reports.plain_text import render_blocks
-from moothall.reports.sections import build_losses, build_report, build_spent, format_lost_seats
+from moothall.reports.sections import build_report, format_lost_seats
 from moothall.reports.wording import format_percent
 
 MAX_LINES: Final = 8
@@ -47,13 +47,9 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
             *answer.build_answer(standing, decision),
             *_build_sections(standing, *[*_SECTIONS][:FIRST]),
             *_build_lost_seats(timeline, decision),
-            build_spent(decision, words),
         ),
-        record=(
-            *_build_sections(standing, *[*_SECTIONS][FIRST:]),
-            # While a round is sealed, nobody may know who failed in it.
-            *(() if timeline.is_sealed else build_losses(timeline, words)),
-        ),
+        record=_build_sections(standing, *[*_SECTIONS][FIRST:]),
+        seats=(),
         subtitle=_build_subtitle(timeline),
         undecided=answer.build_headline(standing),
     )

@@ -226,6 +226,8 @@ class ReceivedReport:
 class SwarmTimeline(TimelineBase[Swarm]):
     """Every finding, operation, event and figure."""
 
+    seals_losses = True
+
     def __init__(self, session: SessionId) -> None:
         super().__init__(session, RULES)
         self.lines: list[TimelineLine] = []
