@@ -26,6 +26,7 @@ from moothall.protocols.review.facts import (
     StandsReport,
 )
 from moothall.protocols.review.plugin import REVIEW, expect_calls
+from moothall.protocols.review.prompts import read_typed_findings
 from moothall.protocols.review.rules import RULES
 from moothall.protocols.review.state import Review
 from moothall.protocols.review.timeline import ReviewTimeline, build_decision
@@ -160,6 +161,27 @@ def test_a_diff_is_read_line_by_line_with_the_numbers_of_the_new_file() -> None:
     assert (other.name, [line.text for line in other.lines]) == ("src/ä.py", ["--- not a head", "value = secret_key"])
 
 
+def test_all_that_a_diff_changes_is_read_also_what_has_no_lines() -> None:
+    """G-1: binary, renamed and merged files stand in a change as git says it of them; counts that are wrong lose no line."""
+    bare = {
+        "logo.png": "diff --git a/logo.png b/logo.png\nindex 1..2 100644\nBinary files a/logo.png and b/logo.png differ\n",
+        "new name.py": "diff --git a/old.py b/new name.py\nrename from old.py\nrename to new name.py\n",
+        "f.py": "diff --cc f.py\nindex 1,2..3\n--- a/f.py\n+++ b/f.py\n@@@ -1,1 -1,1 +1,2 @@@\n  a\n++b\n",
+        "d.bin": "diff --git a/d.bin b/d.bin\nGIT binary patch\nliteral 10\nRcmZQzU|?cB0000000000\n",
+    }
+    change = {each.name: [line.text for line in each.lines] for each in parse_diff("".join((*bare.values(), DIFF)))}
+    assert [*change] == [*bare, "src/app.py", "src/ä.py"]
+    assert change["f.py"] == ["index 1,2..3", "@@@ -1,1 -1,1 +1,2 @@@", "  a", "++b"]
+    assert change["d.bin"] == ["GIT binary patch"]
+    whole = [each.lines for each in parse_diff(DIFF)]
+    for counts in ("-10,2 +10,2", "-10,40 +10,40"):
+        assert [each.lines for each in parse_diff(DIFF.replace("-10,4 +10,6", counts))] == whole
+    assert [each.lines for each in parse_diff(f"{DIFF}-- \n2.40.0\n")] == whole
+    # A file that quotes a diff is no diff.
+    [notes] = read_change((ContextFile(name="notes.md", text=f"Look:\n{DIFF}Do not merge.", sha256="0", size=1),))
+    assert (notes.name, notes.lines[-1].text) == ("notes.md", "Do not merge.")
+
+
 def test_evidence_is_checked_by_code_and_gives_the_place() -> None:
     """G-1: quoted lines count where they stand in the change, whatever line the reviewer named; else they do not count."""
     change = parse_diff(DIFF)
@@ -252,6 +274,13 @@ def test_what_a_seat_found_is_read_whole_or_asked_for_again() -> None:
     good = {"file": "src/app.py", "line": 13, "severity": "minor", "concern": "logic", "claim": "Odd.", "evidence": ROWS.evidence}
     with pytest.raises(BadAnswer, match="severity: expected one of"):
         read_answer(RULES.brief(board.state, board.asks["a"]), {"findings": [good, {**good, "severity": "High"}]})
+    read = read_answer(RULES.brief(board.state, board.asks["a"]), {"findings": [{**good, "concern": "speed", "line": "12-14"}]})
+    assert read.said == FindingsReport(findings=(replace(ROWS, severity="minor", line=0, concern="other", claim="Odd."),))
+    [typed] = read_typed_findings(board.state, "src/app.py:13 minor Odd.")
+    assert "concern" not in typed
+    for wrong in ("app.py:13 minor Odd.", "src/app.py:99 minor Odd."):
+        with pytest.raises(BadAnswer, match="is no line with words of this part of the change"):
+            read_typed_findings(board.state, wrong)
     board.raises(a=(QUERY,), b=())
     said = {"stands": [{"finding": 1, "stand": "dispute"}, {"finding": 9, "stand": "confirm"}]}
     read = read_answer(RULES.brief(board.state, board.asks["b"]), said)

@@ -12,8 +12,11 @@ from moothall.domain.quotations import locate_quotation
 from moothall.domain.topic import ContextFile
 
 _HUNK: Final = re.compile(r"@@ -(?P<old>\d{1,9})(?:,(?P<olds>\d{1,9}))? \+(?P<new>\d{1,9})(?:,(?P<news>\d{1,9}))? @@")
+_PART: Final = re.compile(r'diff --(?:git|cc|combined) (?:.* (?="?b/))?(?P<name>.+)')
 _NAMED: Final = re.compile(r'(?:--- |\+\+\+ )(?P<name>"(?:[^"\\]|\\.)*"|[^\t]+)')
 _NOWHERE: Final = "/dev/null"
+_BINARY: Final = "GIT binary patch"
+_BEGINS: Final = re.compile(r"\s*(?:diff |--- |Index: |(?:From|commit) [0-9a-f]{40}\b)")
 _MARKS: Final = re.compile(r"^(?:\s{0,9}\d{1,9})?[ \t]?[+-](?=[ \t]|\S)", re.MULTILINE)
 """What a reviewer may copy along with a line: its number and the mark of the diff."""
 
@@ -67,7 +70,8 @@ def is_diff(text: str) -> bool:
 
 
 def _read_given(file: ContextFile) -> Iterable[ChangedFile]:
-    if is_diff(file.text):
+    # A file that quotes a diff somewhere is read as it is.
+    if is_diff(file.text) and (file.name.endswith((".diff", ".patch")) or _BEGINS.match(file.text)):
         return parse_diff(file.text)
     lines = split_lines(file.text) if file.text else ()
     return (ChangedFile(file.name, tuple(ChangedLine(number, " ", line) for number, line in enumerate(lines, 1))),)
@@ -75,12 +79,26 @@ def _read_given(file: ContextFile) -> Iterable[ChangedFile]:
 
 @lru_cache(maxsize=16)
 def parse_diff(text: str) -> tuple[ChangedFile, ...]:
-    """Parse a unified diff, as git and diff write it. What stands between the hunks is left out."""
+    """Parse a unified diff, as git and diff write it.
+
+    What stands between the hunks is left out; a file without hunks (binary, renamed, merged from several) is what git says of it.
+    """
     files: dict[str, list[ChangedLine]] = {}
-    names = ["", ""]
+    heads: dict[str, list[ChangedLine]] = {}
+    names, part = ["", ""], ""
     old = new = number = 0
+    is_hunk = False
     for line in split_lines(text):
-        if old > 0 or new > 0:
+        if begun := _PART.match(line):
+            part, old, new, is_hunk = _read_name(begun["name"]), 0, 0, False
+            heads[part] = []
+        elif hunk := _HUNK.match(line):
+            old, new, number, is_hunk = int(hunk["olds"] or 1), int(hunk["news"] or 1), int(hunk["new"]), True
+            heads.pop(part, None)
+        elif old <= 0 and new <= 0 and (named := _NAMED.match(line)):
+            names[line.startswith("+++")], is_hunk = _read_name(named["name"]), False
+        # Whoever writes a diff by hand counts its lines wrong: what goes on with marks belongs to the hunk.
+        elif is_hunk and (old > 0 or new > 0 or (line[:1] in {"+", "-", " "} and line != "-- ")):
             mark = line[:1] or " "
             if mark not in "+- ":
                 continue
@@ -88,11 +106,11 @@ def parse_diff(text: str) -> tuple[ChangedFile, ...]:
             name = (names[0] if names[1] in {"", _NOWHERE} else names[1]) or "?"
             files.setdefault(name, []).append(ChangedLine(max(1, number), mark, line[1:]))
             old, new, number = old - (mark != "+"), new - (mark != "-"), number + (mark != "-")
-        elif hunk := _HUNK.match(line):
-            old, new, number = int(hunk["olds"] or 1), int(hunk["news"] or 1), int(hunk["new"])
-        elif named := _NAMED.match(line):
-            names[line.startswith("+++")] = _read_name(named["name"])
-    return tuple(ChangedFile(name, tuple(lines)) for name, lines in files.items())
+        elif not line.startswith("\\"):
+            is_hunk, head = False, heads.get(part, [])
+            if line and not (head and head[-1].text == _BINARY):
+                head.append(ChangedLine(len(head) + 1, " ", line))
+    return tuple(ChangedFile(name, tuple(lines)) for name, lines in {**heads, **files}.items())
 
 
 def _read_name(word: str) -> str:

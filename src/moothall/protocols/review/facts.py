@@ -12,7 +12,7 @@ from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 
 Severity = Literal["critical", "major", "minor", "note"]
-Concern = Literal["logic", "security", "errors", "resources", "concurrency", "interface", "tests", "clarity"]
+Concern = Literal["logic", "security", "errors", "resources", "concurrency", "interface", "tests", "clarity", "other"]
 StandWord = Literal["confirm", "dispute", "unsure"]
 Verdict = Literal["approve", "request changes"]
 ReviewEnding = Literal["reviewed", "disputed", "incomplete", "called", "tokens", "money", "time"]
@@ -47,9 +47,9 @@ class ReviewSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaisedFinding:
     file: Annotated[str, MaxLen(1_000)]
-    line: Number
+    line: Number = 0
     severity: Severity
-    concern: Concern
+    concern: Concern = "other"
     claim: Sentence
     evidence: Annotated[str, MinLen(1), MaxLen(4_000)]
     settles: Remark = ""

@@ -112,8 +112,9 @@ def _show_around(state: Review, finding: facts.MergedFinding) -> str:
 def _build_schema(state: Review, ask: Ask) -> Schema:
     if ask.kind == facts.INSPECT:
         names = tuple(dict.fromkeys(file.name for file in _get_part(state)))
-        required = ("file", "line", "severity", "concern", "claim", "evidence")
-        item = narrow_schema(facts.RaisedFinding, required, ("settles",), file=allow_values(names))
+        # The evidence says where it stands, whatever the line; a concern in words of one's own is no reason to lose the claim.
+        required = ("file", "severity", "claim", "evidence")
+        item = narrow_schema(facts.RaisedFinding, required, ("line", "concern", "settles"), file=allow_values(names))
         return narrow_schema(facts.FindingsReport, ("findings",), findings=allow_list(item, 40))
     numbers = [each.number for each in state.list_questions(ask.seat)]
     item = narrow_schema(facts.FindingStand, ("finding", "stand"), ("reason",), finding=allow_values(numbers))
@@ -162,19 +163,21 @@ def read_typed_findings(state: Review, text: str) -> list[dict[str, Any]]:
     lines = {(file.name, line.number): line.text for file in _get_part(state) for line in file.lines if line.mark != "-"}
     written = [line for line in text.splitlines() if line.strip() and not _NOTHING.fullmatch(line)]
     typed = [match for match in map(_TYPED.match, written) if match is not None]
+    # An objection that is not understood, or of which nothing can be quoted, must not become an approval.
     if len(typed) < len(written):
-        # An objection that is not understood must not become an approval.
         raise BadAnswer(
             "expected on each line FILE:LINE, a severity and the fault, as in app.py:12 major it never ends; or: none"
         )
+    for match in typed:
+        if not lines.get((match["file"].strip(), int(match["line"])), "").strip():
+            raise BadAnswer(f"{match['file'].strip()}:{match['line']} is no line with words of this part of the change; name one")
     return [
         {
             "file": match["file"].strip(),
             "line": int(match["line"]),
             "severity": match["severity"].lower(),
-            "concern": "logic",
-            "claim": match["claim"].strip()[:2_000],
-            "evidence": lines.get((match["file"].strip(), int(match["line"])), "").strip() or "?",
+            "claim": match["claim"].strip(),
+            "evidence": lines[match["file"].strip(), int(match["line"])].strip(),
         }
-        for match in typed[:40]
+        for match in typed
     ]

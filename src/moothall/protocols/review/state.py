@@ -154,7 +154,8 @@ def _is_same(one: _PlacedFinding, other: _PlacedFinding) -> bool:
     is_near = here.first <= there.last + NEAR_LINES and there.first <= here.last + NEAR_LINES
     if here.file != there.file or not is_near or (one.place is None) != (other.place is None):
         return False
-    if one.raised.concern == other.raised.concern and max(here.first, there.first) <= min(here.last, there.last):
+    is_alike = one.raised.concern == other.raised.concern != "other"
+    if is_alike and max(here.first, there.first) <= min(here.last, there.last):
         return True
     return measure_by_words(one.raised.claim, [other.raised.claim])[0] >= ABOUT_ONE_SUBJECT
 
