@@ -300,6 +300,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "moot.conferenceMinutes": CONFERENCE,
     "cstp.openDeliberation": {
         **HSM,
+        **LIMITS,
+        **TOOLS,
+        **CONSULT,
+        "files": [{"name": "plan.md", "text": "# Plan"}],
+        "seed": 7,
+        "reading": "strict",
+        "check": True,
+        "order": "open",
         "tags": ["memory"],
         "options": ["HSM", "attention"],
         "thread": "hsm",
@@ -310,7 +318,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "rounds": 2,
         "patienceSeconds": 3600,
         "language": "en",
-        "consult": True,
         "rebuttal": True,
         "panel": "all",
         "panelOrder": "roster",
@@ -486,7 +493,7 @@ ORDER = (
 """What others rest on."""
 UNSEEN = {
     "cstp.contribute": {"position", "movedBy", "ballot", "due"},
-    "cstp.openDeliberation": {"threshold", "owner", "quorum"},
+    "cstp.openDeliberation": {"threshold", "owner", "quorum", "turns", "depth"},
     "cstp.listDecisions": {"before"},
     "moot.answerAsPerson": {"command"},
     "moot.openSession": {"turns", "depth"},

@@ -289,7 +289,7 @@ def test_a_remote_caller_may_seat_only_kinds_that_say_so(machine: Machine) -> No
         """
 from moothall.errors import BadRoster, UnknownPlatform
 from moothall import Moot
-from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.session_options import build_seat
 from moothall.surfaces.api.fields import ParticipantIn
 from moothall.surfaces.api.method import Call, Caller, ServerContext
 

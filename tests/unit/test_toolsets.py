@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from moothall.surfaces.api.deliberation import _spell_fields
+from moothall.surfaces.api.deliberation import OpenParams, _spell_fields
 from moothall.surfaces.api.fields import ParticipantIn
 from moothall.surfaces.api.method import Caller
 from moothall.surfaces.api.methods import TABLE, TOOLS
-from moothall.surfaces.api.shapes import ContributeParams, OpenParams
+from moothall.surfaces.api.shapes import ContributeParams
 from moothall.surfaces.api.toolsets import (
     ALL_TOOLS,
     MAX_TOKENS,

@@ -8,17 +8,15 @@ from pydantic import Field
 from pydantic.alias_generators import to_camel
 
 from moothall.app.deliberations import WaitResult, build_deliberation_state, find_council_rules
-from moothall.app.plugins import load_kinds
 from moothall.app.protocols import get_protocol, load_protocols
-from moothall.app.session_options import Options
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
-from moothall.domain.roster import Seat
+from moothall.domain.roster import MAX_PATIENCE, MAX_SEATS, WEEK_SECONDS
 from moothall.domain.safe_text import strip_control
-from moothall.errors import BadRoster, NotAllowed, SessionClosed, WorldError
+from moothall.domain.topic import MAX_TOPIC_LENGTH
+from moothall.errors import NotAllowed, SessionClosed, WorldError
 from moothall.memory.memory_state import KeyedCall
-from moothall.ports.plugin import AnyPlugin
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.council.motions import list_challenges
 from moothall.reports.timeline import format_time
@@ -26,6 +24,7 @@ from moothall.scoring.independence import is_same_family
 from moothall.surfaces.api import fields, shapes, views
 from moothall.surfaces.api.memory import find_decisions
 from moothall.surfaces.api.method import Call, Caller, Operations, ServerContext
+from moothall.surfaces.api.session_options import DeliberationParams, build_seat, collect_options, take_settings
 
 METHODS = Operations()
 
@@ -33,23 +32,32 @@ MAX_RESULTS: Final = 16
 CONSULTED = "You are being consulted: answer with answer_ask, not with contribute."
 
 
+@take_settings("advisory", "owner", label="advisory_panel: ")
+@take_settings("consensus", "threshold", "quorum", label="consensus: ")
+@take_settings("debate", "blind", "debate", "order", "rounds", "rebuttal", "panel", "panel_order", "carry_at", "choose")
+class OpenParams(DeliberationParams):
+    topic: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
+    participants: Annotated[list[str | fields.ParticipantIn], Field(min_length=2, max_length=MAX_SEATS)]
+    protocol: Annotated[
+        str, Field(max_length=100, description="structured_debate, advisory_panel, consensus, or any other installed protocol.")
+    ] = "structured_debate"
+    patience_seconds: Annotated[float, Field(gt=0, le=MAX_PATIENCE, description="How long outside participants may take.")] = (
+        WEEK_SECONDS
+    )
+    idempotency_key: fields.IdempotencyKey = ""
+
+
 @METHODS.add("cstp.openDeliberation", "run", tool="open_deliberation", unbound=True)
-async def open_deliberation(call: Call, params: shapes.OpenParams) -> shapes.OpenedOut:
+async def open_deliberation(call: Call, params: OpenParams) -> shapes.OpenedOut:
     """Open a deliberation: a question that several participants decide together. Participants given by name come from outside
     and contribute by their own calls; those with a platform are models that Moot asks. Next: each participant calls
     wait_for_turn.
     """
     plugin = get_protocol(params.protocol)
-    shared = params.model_dump(include={"language", "category", "stakes", "tags", "options", "thread", "built_on", "memory"})
-    options: Options = {
-        **shared,  # type: ignore[typeddict-item]  # the options of the same names
-        "seats": [build_seat(call, each) for each in params.participants],
-        "protocol": plugin.name,
-        "settings": _build_settings(plugin, params),
-        "patience": params.patience_seconds,
-        "hosted": True,
-        "consult": params.consult or None,
-    }
+    options = await collect_options(call, params)
+    options["protocol"], options["settings"] = plugin.name, params.collect_settings()
+    options["seats"] = [build_seat(call, each) for each in params.participants]
+    options["patience"] = params.patience_seconds
     earlier = await find_decisions(call, await call.moot.remembering.find_similar(params.topic))
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
     return shapes.OpenedOut.collect(await build_session_standing(call, session), earlier_decisions=earlier)
@@ -61,38 +69,6 @@ async def build_session_standing(call: Call, session: SessionId) -> shapes.Stand
     if find_council_rules(snapshot) is not None:
         return views.build_standing(await call.deliberations.load_state(session))
     return views.build_general_standing(snapshot, (await call.moot.load_plugin(session)).name)
-
-
-def build_seat(call: Call, given: str | fields.ParticipantIn) -> Seat:
-    """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
-    words = dict(zip(("id", "platform"), given.split("=", 1), strict=False)) if isinstance(given, str) else given
-    form = fields.ParticipantIn.model_validate(words)
-    if not form.platform.strip():
-        raise BadRoster(f"participant {form.id!r}: the platform is empty; omit it for a participant from outside")
-    is_listed = call.moot.seating.is_listed(form.platform)
-    if call.caller.role != "local" and not is_listed and not load_kinds().is_allowed_remotely(form.platform):
-        raise BadRoster(
-            f"participant {form.id!r}: the platform {form.platform!r} is allowed only on the server's own machine, "
-            "or where its server.toml lists it under `programs` or `providers`"
-        )
-    return Seat(
-        id=parse_seat_id(form.id),
-        platform=form.platform,
-        stance=form.stance,
-        instructions=form.instructions,
-        weight=form.weight,
-        family=form.family.strip(),
-    )
-
-
-def _build_settings(plugin: AnyPlugin, params: shapes.OpenParams) -> dict[str, Any]:
-    names = {"blind", "debate", "carry_at", "choose", "rounds", "threshold", "quorum", "rebuttal", "panel", "panel_order"}
-    settings = params.model_dump(include=names)
-    settings["owner"] = None if params.owner is None else parse_seat_id(params.owner)
-    # What a caller left out, a protocol need not have; what it gave and the protocol lacks is refused later, by name.
-    known = {field.name for field in dataclasses.fields(plugin.settings)}
-    given = {name for name in params.model_fields_set if name in settings}
-    return {name: value for name, value in settings.items() if value is not None and (name in known or name in given)}
 
 
 @METHODS.add("cstp.contribute", "speak", tool="contribute")

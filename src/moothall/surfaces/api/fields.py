@@ -129,7 +129,7 @@ def take_fields(shape: type, *, has_limits: bool = True, **more: Any) -> Callabl
     """
     fields: dict[str, Any] = {}
     for each in list_fields(shape):
-        kind = _convert(each.type, has_limits)
+        kind = convert_type(each.type, has_limits)
         default = ... if each.default is MISSING else [] if each.default == () else each.default
         fields[each.name] = (Annotated[kind, more[each.name]] if each.name in more else kind, default)
 
@@ -141,16 +141,16 @@ def take_fields(shape: type, *, has_limits: bool = True, **more: Any) -> Callabl
     return lambda model: create_model(model.__name__, __base__=model, __module__=model.__module__, **given)
 
 
-def _convert(kind: Any, has_limits: bool) -> Any:
+def convert_type(kind: Any, has_limits: bool = True) -> Any:
     """A type of the domain as the wire has it: lists for tuples, models for dataclasses."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        inner = _convert(arguments[0], has_limits)
+        inner = convert_type(arguments[0], has_limits)
         return Annotated[inner, *arguments[1:]] if has_limits else inner
     if origin in {Union, UnionType}:
-        return Union[tuple(_convert(each, has_limits) for each in arguments)]  # noqa: UP007 - made of a list
+        return Union[tuple(convert_type(each, has_limits) for each in arguments)]  # noqa: UP007 - made of a list
     if origin is tuple:
-        return GenericAlias(list, (_convert(arguments[0], has_limits),))
+        return GenericAlias(list, (convert_type(arguments[0], has_limits),))
     if isinstance(kind, type) and is_dataclass(kind):
         return take_fields(kind, has_limits=has_limits)(type(kind.__name__, (ApiModel,), {}))
     return kind

@@ -14,10 +14,9 @@ from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import BadSetting
 from moothall.protocols.consultation.timeline import get_consultations
 from moothall.protocols.pipeline.timeline import PipelineTimeline, StepLine, build_decision, list_step_lines
-from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
-from moothall.surfaces.api.session_options import PipelineParams, collect_options
+from moothall.surfaces.api.session_options import PipelineParams, build_seat, collect_options
 
 METHODS = Operations()
 

@@ -22,10 +22,9 @@ from moothall.protocols.roundtable.facts import MAX_ROUNDS, MODERATOR
 from moothall.protocols.roundtable.files import format_input_file_name
 from moothall.protocols.roundtable.sections import describe_role, find_missing_sections, name_minutes_sections
 from moothall.protocols.roundtable.state import SkippedTurn, Status
-from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn
 from moothall.surfaces.api.method import ApiModel, Call, Operations, Source
-from moothall.surfaces.api.session_options import RoundtableParams, collect_options
+from moothall.surfaces.api.session_options import RoundtableParams, build_seat, collect_options
 
 METHODS = Operations()
 

@@ -1,7 +1,9 @@
 """The parameters of the calls that open a session, made from the table of a session's options."""
 
 import asyncio
+import dataclasses
 from base64 import b64decode
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, assert_never, get_args
 
 from pydantic import Field, create_model, model_validator
@@ -10,13 +12,17 @@ from pydantic.alias_generators import to_camel, to_snake
 from moothall.app import session_options as kinds
 from moothall.app.given_files import build_given_file
 from moothall.app.panels import list_presets
-from moothall.app.session_options import Opener, Options, describe_option, find_refusal, list_public_options
+from moothall.app.plugins import load_kinds
+from moothall.app.protocols import get_protocol
+from moothall.app.session_options import SESSION_OPTIONS, Opener, Options, describe_option, find_refusal, list_public_options
 from moothall.domain.budget import GIVEN_TOOLS, ToolSwitch
-from moothall.domain.roster import HELPING_SEATS, MAX_SEATS
+from moothall.domain.ids import parse_seat_id
+from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat
 from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile
-from moothall.errors import BadSetting
-from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.fields import ParticipantIn, Short
+from moothall.errors import BadRoster, BadSetting
+from moothall.locale.catalogues import OPENING
+from moothall.locale.texts import DEFAULT_LANGUAGE
+from moothall.surfaces.api.fields import ParticipantIn, Short, convert_type
 from moothall.surfaces.api.method import ApiModel, Call
 
 MAX_SETTINGS: Final = 64
@@ -45,6 +51,12 @@ class OpenerParams(ApiModel):
     """The parameters of a call that opens a session: the options that its opener honours."""
 
     opener: ClassVar[Opener] = "run"
+    option_names: ClassVar[frozenset[str]] = frozenset()
+    setting_names: ClassVar[tuple[str, ...]] = ()
+    """The settings of its protocol that it takes as parameters of their own."""
+
+    def collect_settings(self) -> dict[str, Any]:
+        return {name: value for name in self.setting_names if (value := getattr(self, name)) is not None}
 
     @model_validator(mode="before")
     @classmethod
@@ -57,15 +69,29 @@ class OpenerParams(ApiModel):
         return given
 
 
-def _build_params(opener: Opener) -> type[OpenerParams]:
+def _build_params(opener: Opener, without: Collection[str] = ()) -> type[OpenerParams]:
     fields: dict[str, Any] = {
         name: (_choose_type(option.kind) | None, Field(default=None, description=describe_option(name)))
         for name, option in list_public_options().items()
-        if not find_refusal(name, opener, is_server=True)
+        if name not in without and not find_refusal(name, opener, is_server=True)
     }
     made = create_model(f"{opener.title()}Params", __base__=OpenerParams, **fields)
-    made.opener = opener
+    made.opener, made.option_names = opener, frozenset(fields)
     return made
+
+
+def take_settings(protocol: str, *names: str, label: str = "") -> Callable[[type[OpenerParams]], type[OpenerParams]]:
+    """Add settings of a protocol to the parameters of a call, each to be left out; described as in the page's form."""
+    words = OPENING[DEFAULT_LANGUAGE].settings
+    shapes = {each.name: convert_type(each.type) for each in dataclasses.fields(get_protocol(protocol).settings)}
+    fields: dict[str, Any] = {name: (shapes[name] | None, Field(default=None, description=label + words[name])) for name in names}
+
+    def add(model: type[OpenerParams]) -> type[OpenerParams]:
+        made = create_model(model.__name__, __base__=model, __module__=model.__module__, **fields)
+        made.setting_names = (*model.setting_names, *names)
+        return made
+
+    return add
 
 
 def _choose_type(kind: kinds.OptionKind) -> Any:
@@ -100,6 +126,7 @@ def _choose_type(kind: kinds.OptionKind) -> Any:
 
 if TYPE_CHECKING:
     RunParams = OpenerParams
+    DeliberationParams = OpenerParams
     SwarmParams = OpenerParams
     ConsultationParams = OpenerParams
     PipelineParams = OpenerParams
@@ -107,10 +134,34 @@ if TYPE_CHECKING:
 else:
     # Made, not written: what is added to the table is a parameter of every call that can honour it.
     RunParams = _build_params("run")
+    # Its participants are the seats; settings of its protocols are parameters, and two of them are called like options.
+    DeliberationParams = _build_params("run", {"seats", "panel", "models", "protocol", "settings", "patience"})
     SwarmParams = _build_params("swarm")
     ConsultationParams = _build_params("consult")
     PipelineParams = _build_params("pipeline")
     RoundtableParams = _build_params("roundtable")
+
+
+def build_seat(call: Call, given: str | ParticipantIn) -> Seat:
+    """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
+    words = dict(zip(("id", "platform"), given.split("=", 1), strict=False)) if isinstance(given, str) else given
+    form = ParticipantIn.model_validate(words)
+    if not form.platform.strip():
+        raise BadRoster(f"participant {form.id!r}: the platform is empty; omit it for a participant from outside")
+    is_listed = call.moot.seating.is_listed(form.platform)
+    if call.caller.role != "local" and not is_listed and not load_kinds().is_allowed_remotely(form.platform):
+        raise BadRoster(
+            f"participant {form.id!r}: the platform {form.platform!r} is allowed only on the server's own machine, "
+            "or where its server.toml lists it under `programs` or `providers`"
+        )
+    return Seat(
+        id=parse_seat_id(form.id),
+        platform=form.platform,
+        stance=form.stance,
+        instructions=form.instructions,
+        weight=form.weight,
+        family=form.family.strip(),
+    )
 
 
 async def collect_options(call: Call, params: OpenerParams) -> Options:
@@ -119,10 +170,11 @@ async def collect_options(call: Call, params: OpenerParams) -> Options:
     Raises BadSetting when there is no such panel or a file has no text, BadRoster when the caller may not seat such a participant.
     """
     options: Options = {"hosted": True}
-    for name, option in list_public_options().items():
-        value = getattr(params, name, None)
+    for name in params.option_names:
+        value = getattr(params, name)
         if value is not None:
-            options[name] = await _read_value(call, name, option.kind, value)  # type: ignore[literal-required]  # a key, as the table says
+            kind = SESSION_OPTIONS[name].kind
+            options[name] = await _read_value(call, name, kind, value)  # type: ignore[literal-required]  # a key, as the table says
     return options
 
 

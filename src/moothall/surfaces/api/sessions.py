@@ -17,11 +17,10 @@ from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api import fields
 from moothall.surfaces.api.asks import Wait, wait_until
-from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.entries import SaidSearch, SaidWords, build_entry_out, has_sealed_words, is_sealed
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.page import export_text
-from moothall.surfaces.api.session_options import RunParams, collect_options
+from moothall.surfaces.api.session_options import RunParams, build_seat, collect_options
 
 METHODS = Operations()
 

@@ -1,14 +1,11 @@
 """What the calls of a deliberation take and give."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import AliasChoices, Field
 
-from moothall.codec.settings import KnownLanguage
-from moothall.domain.roster import MAX_SEATS
-from moothall.domain.topic import MAX_LABELS, MAX_TOPIC_LENGTH, Stakes
 from moothall.memory.remembered_decision import RememberedObligation
-from moothall.protocols.council.facts import Chooser, Contribution, Debate, Panel, PanelOrder
+from moothall.protocols.council.facts import Contribution
 from moothall.reports.decision import Movement
 from moothall.scoring.depth import DepthTaken
 from moothall.scoring.posterior import Agreement
@@ -17,43 +14,6 @@ from moothall.scoring.strength import ConfidenceBasis, Strength
 from moothall.surfaces.api import fields
 from moothall.surfaces.api.memory import DecisionHitOut
 from moothall.surfaces.api.method import ApiModel
-
-
-class OpenParams(ApiModel):
-    topic: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
-    participants: Annotated[list[str | fields.ParticipantIn], Field(min_length=2, max_length=MAX_SEATS)]
-    protocol: Annotated[
-        str, Field(max_length=100, description="structured_debate, advisory_panel, consensus, or any other installed protocol.")
-    ] = "structured_debate"
-    category: fields.Short = ""
-    stakes: Stakes = "medium"
-    tags: Annotated[list[fields.Short], Field(max_length=MAX_LABELS)] = []
-    options: Annotated[list[fields.Short], Field(max_length=MAX_LABELS, description="The possible answers, if known.")] = []
-    thread: fields.Short = ""
-    built_on: Annotated[list[fields.Short], Field(max_length=32, description="Earlier decisions that this one builds on.")] = []
-    blind: Annotated[bool, Field(description="Everyone writes before anyone reads.")] = True
-    debate: Annotated[
-        Debate | None,
-        Field(description="auto: debate only where the blind choices are not clear. Default: depends on the stakes."),
-    ] = None
-    rounds: Annotated[int | None, Field(ge=1, le=20)] = None
-    threshold: Annotated[
-        fields.Score | None, Field(description="consensus: the confidence that everyone's support must have.")
-    ] = None
-    quorum: Annotated[int | None, Field(ge=1, le=64, description="consensus: how many must agree. Default: all.")] = None
-    owner: Annotated[str | None, Field(max_length=64, description="advisory_panel: who proposes and decides.")] = None
-    carry_at: Annotated[fields.Score | None, Field(description="What is less likely right than this does not carry.")] = None
-    choose: Annotated[Chooser, Field(description="both: blind choices decide together with the votes.")] = "votes"
-    rebuttal: Annotated[bool, Field(description="Those who were challenged answer before the synthesis.")] = True
-    panel: Annotated[Panel, Field(description="adaptive: ask one after another until the blind choices settle it.")] = "all"
-    panel_order: Annotated[PanelOrder, Field(description="Whom an adaptive panel asks first.")] = "roster"
-    patience_seconds: Annotated[float, Field(gt=0, le=315_360_000, description="How long outside participants may take.")] = (
-        604_800
-    )
-    language: KnownLanguage | None = None
-    consult: Annotated[bool, Field(description="Participants may consult each other before they contribute.")] = False
-    memory: Annotated[bool | None, Field(description="Tell every seat of similar decisions. Default: yes.")] = None
-    idempotency_key: fields.IdempotencyKey = ""
 
 
 class ParticipantOut(ApiModel):

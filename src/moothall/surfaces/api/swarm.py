@@ -10,31 +10,25 @@ from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
-from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode
+from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS
 from moothall.protocols.swarm.reports.files import build_board_json, build_convergence_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
-from moothall.scoring.stigmergy import QuorumOf
 from moothall.surfaces.api.asks import AskOut, WrittenOut, answer_ask, get_asks
 from moothall.surfaces.api.fields import AskRef, EntryNumber, IdempotencyKey, SeatRef, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
-from moothall.surfaces.api.session_options import SwarmParams, collect_options
+from moothall.surfaces.api.session_options import SwarmParams, collect_options, take_settings
 
 METHODS = Operations()
 
 NEWEST: Final = 20
 
 
+@take_settings("swarm", "mode", "directions", "max_rounds", "quorum")
 class OpenSwarmParams(SwarmParams):
     task: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
     agents: Annotated[
         int | None, Field(ge=MIN_AGENTS, le=MAX_AGENTS, description="Number of explorers. Default: the number of seats, or 5.")
     ] = None
-    mode: Mode | None = None
-    directions: Annotated[
-        list[Annotated[str, Field(max_length=200)]], Field(max_length=32, description="Your own directions, for the mode hybrid.")
-    ] = []
-    max_rounds: Annotated[int | None, Field(ge=1, le=100, description="Default: 10.")] = None
-    quorum: Annotated[QuorumOf | None, Field(description="Whose support counts.")] = None
     idempotency_key: IdempotencyKey = ""
 
 
@@ -75,8 +69,7 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     # An explorer without a platform is an agent from outside; a panel's are filled like those of every session.
     if "models" not in given and "panel" not in given:
         given["models"] = [MAILBOX]
-    settings = params.model_dump(include={"mode", "directions", "max_rounds", "quorum"})
-    options = build_swarm_options(given, params.agents, {**settings, "directions": tuple(params.directions)})
+    options = build_swarm_options(given, params.agents, params.collect_settings())
     session = await call.deliberations.open(params.task, key=params.idempotency_key, by=call.caller.name, **options)
     return await get_swarm_status(call, session)
 
