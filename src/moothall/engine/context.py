@@ -129,7 +129,6 @@ class EventHub:
 
     def __init__(self) -> None:
         self._bags: dict[SessionId, list[EventQueue]] = {}
-        self.heads = HeadWaiters()
         self._texts: dict[SessionId, dict[AskId, list[TextDelta]]] = {}
         self._waits: dict[SessionId, dict[AskId, SeatWaiting]] = {}
 
@@ -182,32 +181,6 @@ class EventHub:
         texts.pop(ask, None)
         if not texts:
             self._texts.pop(session, None)
-
-
-class HeadWaiters:
-    """The tasks of this process that wait for a session's next entry: an append of this process wakes them at once."""
-
-    def __init__(self) -> None:
-        self._waiters: dict[SessionId, set[asyncio.Future[int]]] = {}
-
-    def wake(self, session: SessionId, seq: int) -> None:
-        """The session has an entry of this number now."""
-        for waiter in self._waiters.pop(session, ()):
-            if not waiter.done():
-                waiter.set_result(seq)
-
-    @contextmanager
-    def wait(self, session: SessionId) -> Iterator["asyncio.Future[int]"]:
-        """A future of the number of the next entry."""
-        waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiters.setdefault(session, set()).add(waiter)
-        try:
-            yield waiter
-        finally:
-            waiters = self._waiters.get(session, set())
-            waiters.discard(waiter)
-            if not waiters:
-                self._waiters.pop(session, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,7 +219,6 @@ class SessionRun:
         self._is_taken_up = False
         # Answers that arrived during the append wait for the next step.
         del self._arrived[:taken]
-        self._context.hub.heads.wake(self.snapshot.session, self.snapshot.seq)
         if self._context.hub.is_watched(self.snapshot.session):
             for written in batch.written:
                 self._context.hub.publish(EntryAdded(self.snapshot.session, written.entry))

@@ -148,17 +148,10 @@ class Sessions:
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
         """Wait until the session's head is past `after`, whichever process appended; returns the head."""
-        with self.context.hub.heads.wait(session) as woken:
-            known = self._known.get(session)
-            if known is not None and known.seq > after:
-                return known.seq
-            # The ledger sees what other processes write; what is written here need not wait for its next look.
-            waits: list[asyncio.Future[int]] = [woken, asyncio.ensure_future(self.context.ledger.wait_for_change(session, after))]
-            try:
-                done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-                return next(iter(done)).result()
-            finally:
-                waits[1].cancel()
+        known = self._known.get(session)
+        if known is not None and known.seq > after:
+            return known.seq
+        return await self.context.ledger.wait_for_change(session, after)
 
     async def _append(self, session: SessionId, choose: Callable[[Snapshot], facts.Fact | None]) -> facts.Entry | None:
         """Append what `choose` returns for the newest snapshot, if anything; after each lost race it is called again."""
@@ -185,7 +178,6 @@ class Sessions:
             return False
         self.context.telemetry.counts.ended += after.is_closed
         self._cache_snapshot(after)
-        self.context.hub.heads.wake(after.session, after.seq)
         run = self._runs.get(after.session)
         if run is not None:
             # Wakes the loop at once; without this it would notice the entry at the next poll of the ledger.

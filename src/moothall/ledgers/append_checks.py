@@ -1,8 +1,9 @@
-"""What every ledger does on an append: checks the numbers, answers who waits, remembers which heads are not registered yet."""
+"""What every ledger does on an append: checks the numbers, wakes who waits, remembers which heads are not registered yet."""
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -36,6 +37,48 @@ def settle_appends(group: Sequence[QueuedAppend], results: Sequence[MootError | 
             each.future.set_result(None)
         else:
             each.future.set_exception(error)
+
+
+UNKNOWN: Final = -1
+"""Stands for a head that has moved, where nobody has said how far."""
+
+
+class ChangeWaiters:
+    """The tasks of this process that wait for the heads of sessions: an append of this process wakes them at once."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[SessionId, dict[asyncio.Future[int], int]] = {}
+        self.joined = 0
+        """How many have begun to wait so far."""
+
+    @property
+    def sessions(self) -> list[SessionId]:
+        return list(self._waiting)
+
+    def wake(self, session: SessionId, head: int = UNKNOWN) -> None:
+        """Give the head of a session to those for whom it is news."""
+        for waiter, after in self._waiting.get(session, {}).items():
+            if not waiter.done() and (head > after or head == UNKNOWN):
+                waiter.set_result(head)
+
+    def fail(self, error: MootError) -> None:
+        for waiter in [waiter for waiting in self._waiting.values() for waiter in waiting if not waiter.done()]:
+            waiter.set_exception(error)
+
+    @contextmanager
+    def wait(self, session: SessionId, after: int) -> Iterator["asyncio.Future[int]"]:
+        """Yield a future of the session's head once it is past `after`."""
+        waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(session, {})[waiter] = after
+        self.joined += 1
+        try:
+            yield waiter
+        finally:
+            # Retrieved, also where nobody awaited it: a failure that nobody asks for is reported by the event loop.
+            _ = waiter.done() and not waiter.cancelled() and waiter.exception()
+            del self._waiting[session][waiter]
+            if not self._waiting[session]:
+                del self._waiting[session]
 
 
 @dataclass(slots=True)

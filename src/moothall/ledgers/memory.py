@@ -1,6 +1,5 @@
 """A ledger in memory: for tests, benchmarks and sessions that nobody needs to keep."""
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,14 +8,14 @@ from moothall.codec.chain import EMPTY_REGISTER, HEADS, ChainEnd
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moothall.errors import SeqConflict, SessionBusy
-from moothall.ledgers.append_checks import PendingHeads, check_head, check_order, seal_now
+from moothall.ledgers.append_checks import ChangeWaiters, PendingHeads, check_head, check_order, seal_now
 
 
 class MemoryLedger:
     def __init__(self) -> None:
         self._records: dict[SessionId, list[StoredRecord]] = {}
         self._claimed: set[SessionId] = set()
-        self._waiting: dict[SessionId, asyncio.Event] = {}
+        self._waiters = ChangeWaiters()
         self._writes: list[SessionId] = []
         self._heads = PendingHeads()
         self._removed: dict[SessionId, tuple[int, bytes]] = {}
@@ -36,9 +35,7 @@ class MemoryLedger:
             register.extend(seal_now(end, self._heads.take()))
         if session != HEADS:
             self._writes.append(session)
-        waiting = self._waiting.pop(session, None)
-        if waiting is not None:
-            waiting.set()
+        self._waiters.wake(session, records[-1].seq)
 
     async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
         until = None if limit is None else after + limit
@@ -52,9 +49,11 @@ class MemoryLedger:
         ]
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
-        while len(self._records.get(session, [])) <= after:
-            await self._waiting.setdefault(session, asyncio.Event()).wait()
-        return len(self._records[session])
+        head = len(self._records.get(session, []))
+        if head > after:
+            return head
+        with self._waiters.wait(session, after) as woken:
+            return await woken
 
     async def list_written(self, after: int | None = None) -> WrittenSessions:
         now = len(self._writes)

@@ -1,7 +1,7 @@
 """A ledger in PostgreSQL: group commits, waiting by LISTEN/NOTIFY, claims by advisory locks."""
 
 import asyncio
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -15,7 +15,16 @@ from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StoredRecord, WrittenSessions
 from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import LedgerUnavailable, MootError, SeqConflict, SessionBusy
-from moothall.ledgers.append_checks import REGISTER_SECONDS, PendingHeads, QueuedAppend, check_order, seal_now, settle_appends
+from moothall.ledgers.append_checks import (
+    REGISTER_SECONDS,
+    UNKNOWN,
+    ChangeWaiters,
+    PendingHeads,
+    QueuedAppend,
+    check_order,
+    seal_now,
+    settle_appends,
+)
 from moothall.ledgers.migrations import load_queries, migrate
 from moothall.ledgers.postgres_upkeep import PostgresUpkeep, build_columns, translate_errors
 
@@ -53,8 +62,7 @@ class PostgresLedger(PostgresUpkeep):
         self._has_queued, self._is_settled = asyncio.Event(), asyncio.Event()
         self._is_settled.set()
         self._writer: asyncio.Task[None] | None = None
-        # Who waits for a session to change, with the head that each has seen. Woken with the new one, or None if it is not known.
-        self._waiting: defaultdict[SessionId, dict[asyncio.Future[int | None], int]] = defaultdict(dict)
+        self._waiters = ChangeWaiters()
         self._poller: asyncio.Task[None] | None = None
         self._head_queries = GroupedCalls(self._fetch_heads)
         self._claimed: set[SessionId] = set()
@@ -199,35 +207,24 @@ class PostgresLedger(PostgresUpkeep):
         if self._poller is None or self._poller.done():
             self._poller = asyncio.create_task(self._poll_heads())
         while True:
-            woken: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
             # Registered before the query: a notification between the query and the wait would otherwise be lost.
-            self._waiting[session][woken] = after
-            try:
+            with self._waiters.wait(session, after) as woken:
                 # What this process wrote itself is still the head: nobody has notified anything else.
-                head = None if self._own_heads.get(session) == after else await self._head_queries.call(session)
-                if head is None or head <= after:
-                    head = await woken
-            finally:
-                # Retrieved, also where the query itself has failed: a failure that nobody asks for is reported by the event loop.
-                _ = woken.done() and not woken.cancelled() and woken.exception()
-                self._waiting[session].pop(woken, None)
-                if not self._waiting[session]:
-                    del self._waiting[session]
-            if head is not None and head > after:
+                head = after if self._own_heads.get(session) == after else await self._head_queries.call(session)
+                head = head if head > after else await woken
+            if head > after:
                 return head
 
     async def _poll_heads(self) -> None:
-        while self._waiting:
+        while names := self._waiters.sessions:
             await asyncio.sleep(POLL_SECONDS)
-            names = list(self._waiting)
             try:
                 heads = await self._fetch_heads(names)
             except LedgerUnavailable as error:
-                for woken in [woken for name in names for woken in self._waiting.get(name, ()) if not woken.done()]:
-                    woken.set_exception(error)
+                self._waiters.fail(error)
             else:
                 for name, head in zip(names, heads, strict=True):
-                    self._wake_waiting(name, head)
+                    self._waiters.wake(name, head)
 
     async def _fetch_heads(self, names: list[SessionId]) -> list[int]:
         heads = dict(await self.fetch(_HEADS, names))
@@ -300,9 +297,9 @@ class PostgresLedger(PostgresUpkeep):
             return
         for name in str(payload).split("\n"):
             self._own_heads.pop(SessionId(name), None)
-            self._note_written(SessionId(name), None)
+            self._note_written(SessionId(name), UNKNOWN)
 
-    def _note_written(self, session: SessionId, head: int | None) -> None:
+    def _note_written(self, session: SessionId, head: int) -> None:
         if session == HEADS:
             return
         self._position += 1
@@ -310,12 +307,7 @@ class PostgresLedger(PostgresUpkeep):
         self._notified.move_to_end(session)
         if len(self._notified) > MAX_NOTIFIED:
             _, self._deaf_until = self._notified.popitem(last=False)
-        self._wake_waiting(session, head)
-
-    def _wake_waiting(self, session: SessionId, head: int | None) -> None:
-        for woken, after in self._waiting.get(session, {}).items():
-            if not woken.done() and (head is None or head > after):
-                woken.set_result(head)
+        self._waiters.wake(session, head)
 
     async def _write(self) -> None:
         while True:

@@ -90,7 +90,7 @@ class SqliteLedger:
         # To spare a query per append: an entry which was there is there, unless its session was archived.
         # Forgotten all at once when they are many.
         self._heads: dict[SessionId, _SessionHead] = {}
-        self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
+        self._waiters = append_checks.ChangeWaiters()
         self._poller: asyncio.Task[None] | None = None
         self._unregistered = append_checks.PendingHeads()
         self._register_timer: asyncio.TimerHandle | None = None
@@ -117,7 +117,7 @@ class SqliteLedger:
             self._queue_register()
             await self._idle.wait()
         self._is_closed = True
-        self._fail_waiters(LedgerUnavailable(f"the ledger {self._path} was closed"))
+        self._waiters.fail(LedgerUnavailable(f"the ledger {self._path} was closed"))
         await self._loop.run_in_executor(self._threads["reader"], self._reader.close)
         await self._loop.run_in_executor(self._threads["writer"], self._writer.close)
         self._turns.close()
@@ -145,6 +145,7 @@ class SqliteLedger:
                 self._schedule_register()
                 if error is not None:
                     raise error
+                self._waiters.wake(session, records[-1].seq)
                 return
         future: asyncio.Future[None] = self._loop.create_future()
         self._queue(append_checks.QueuedAppend(session, records, future))
@@ -226,14 +227,10 @@ class SqliteLedger:
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
         self._check_open()
-        waiter: asyncio.Future[int] = self._loop.create_future()
-        self._waiters[waiter] = (session, after)
-        if self._poller is None or self._poller.done():
-            self._poller = asyncio.create_task(self._poll())
-        try:
-            return await waiter
-        finally:
-            self._waiters.pop(waiter, None)
+        with self._waiters.wait(session, after) as woken:
+            if self._poller is None or self._poller.done():
+                self._poller = asyncio.create_task(self._poll())
+            return await woken
 
     async def list_written(self, after: int | None = None) -> WrittenSessions:
         return await self._run_query(partial(_select_written, after=after))
@@ -299,31 +296,23 @@ class SqliteLedger:
         except sqlite3.Error as cause:
             raise sqlite_file.translate_error(cause, self._path) from cause
 
-    def _fail_waiters(self, error: MootError) -> None:
-        for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_exception(error)
-
     async def _poll(self) -> None:
         try:
             await self._poll_heads()
         except MootError as error:
-            self._fail_waiters(error)
+            self._waiters.fail(error)
 
     async def _poll_heads(self) -> None:
         # The first query runs at once; later ones only when the file changes, whichever process changes it, or a waiter is new.
-        seen = -1
-        asked: set[asyncio.Future[int]] = set()
-        while self._waiters:
+        seen = (-1, 0)
+        while sessions := self._waiters.sessions:
+            joined = self._waiters.joined
             # data_version counts only the commits of other connections; this one never writes, so it sees every commit.
             (version,) = await self._run_query(lambda connection: connection.execute("PRAGMA data_version").fetchone())
-            if version != seen or self._waiters.keys() - asked:
-                seen, asked = version, set(self._waiters)
-                wanted = {session for session, _ in self._waiters.values()}
-                heads = await self._run_query(partial(_select_last_seqs, sessions=wanted))
-                for waiter, (session, after) in list(self._waiters.items()):
-                    if heads.get(session, 0) > after and not waiter.done():
-                        waiter.set_result(heads[session])
+            if (version, joined) != seen:
+                seen = (version, joined)
+                for session, head in (await self._run_query(partial(_select_last_seqs, sessions=sessions))).items():
+                    self._waiters.wake(session, head)
             await asyncio.sleep(POLL_SECONDS)
 
     def _flush(self) -> None:
@@ -347,6 +336,9 @@ class SqliteLedger:
     def _settle(self, group: list[append_checks.QueuedAppend], results: list[MootError | None]) -> None:
         self._is_handed_over = False
         append_checks.settle_appends(group, results)
+        for each, error in zip(group, results, strict=True):
+            if error is None and each.records:
+                self._waiters.wake(each.session, each.records[-1].seq)
         self._schedule_register()
         # `_idle` stays cleared until nothing is pending, so only one flush is under way at a time.
         if self._pending:
@@ -461,7 +453,7 @@ def _insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, 
             at += most
 
 
-def _select_last_seqs(connection: sqlite3.Connection, sessions: set[SessionId]) -> dict[SessionId, int]:
+def _select_last_seqs(connection: sqlite3.Connection, sessions: Sequence[SessionId]) -> dict[SessionId, int]:
     return {session: connection.execute(QUERIES["last_seq"], (session,)).fetchone()[0] or 0 for session in sessions}
 
 
