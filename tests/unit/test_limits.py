@@ -26,7 +26,7 @@ from moothall.surfaces.api import breakers
 from moothall.surfaces.api.methods import TABLE
 
 FILLED: list[tuple[type[BaseModel], type[Any], dict[str, str]]] = [
-    (breakers.RecordParams, facts.SoloDecided, {"agent": "source", "decision": "text", "idempotency_key": "key"}),
+    (breakers.RecordParams, facts.SoloDecided, {"agent": "source", "decision": "text"}),
     (TABLE["cstp.resetCircuit"].params, facts.CircuitReset, {}),
     (breakers.PolicyParams, facts.Policy, {}),
     (TABLE["cstp.reviewDecision"].params, facts.OutcomeReviewed, {"idempotency_key": "key"}),

@@ -221,7 +221,6 @@ class DecisionMemory:
             stakes=stakes,
             tags=_list_names("tags", tags),
             built_on=_list_names("built_on", built_on),
-            key=key,
             origin=via,
         )
         validate_limits(wanted)
@@ -231,10 +230,11 @@ class DecisionMemory:
         words = (topic, decided, wanted.confidence, category, stakes, wanted.tags, wanted.built_on, tuple(reviewers))
         call = memory_state.KeyedCall(call="decide_alone", by=source, key=key, words=words)
         done = await self._record_once(
-            call, lambda state: memory_state.build_solo_facts(state, wanted, deliberation, self._now(state), reviewers)
+            call,
+            lambda state: memory_state.build_solo_facts(state, wanted, deliberation, self._now(state), reviewers),
+            describe=lambda result: result.dump(),
         )
-        # A repeated call finds its first result in the memory.
-        return done.result or memory_state.build_solo_facts(done.state, wanted, deliberation, self._now(done.state))[0]
+        return done.result or memory_state.SoloResult.load(done.earlier)
 
     # Trust
 

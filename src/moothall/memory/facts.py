@@ -138,7 +138,6 @@ class SoloDecided(Fact):
     built_on: Labels = ()
     probes: tuple[str, ...] = ()
     """The circuits that this decision tests."""
-    key: Name = ""
     origin: Line = ""
     """The door through which it came in."""
 
@@ -156,7 +155,6 @@ class SoloBlocked(Fact):
     rules: tuple[str, ...] = ()
     session: str = ""
     """The deliberation that decides instead."""
-    key: str = ""
     text: str = ""
     """What the source wanted to decide."""
     confidence: float | None = None

@@ -13,6 +13,7 @@ from hashlib import sha256
 from sys import intern
 from typing import Final, NamedTuple
 
+from moothall.codec.schemas import get_adapter
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.limits import validate_limits
 from moothall.domain.replace import copy_fields
@@ -53,7 +54,6 @@ class MemoryState:
         self.children: dict[str, list[str]] = {}
         self.quoted: dict[str, tuple[int, int]] = {}
         self.obliged: dict[str, None] = {}
-        self.asked: dict[tuple[str, str], SoloDecided | SoloBlocked] = {}
         self.keys: dict[tuple[str, str, str], KeyUsed] = {}
         self.imports: dict[str, ImportNote] = {}
         self.alone = 0
@@ -77,9 +77,6 @@ def evolve(state: MemoryState, entry: Entry) -> MemoryState:
             _add_decision(state, entry, build_solo_record(fact, entry.at), is_alone=True)
             state.alone += 1
             state.breakers = breakers.start_probes(state.breakers, decision=fact.decision_id, scopes=fact.probes, at=entry.at)
-            _remember_ask(state, fact)
-        case SoloBlocked() as fact:
-            _remember_ask(state, fact)
         case OutcomeReviewed() as fact:
             _apply_review(state, entry, fact)
         case facts.ObligationSettled(decision_id=decision) as fact if decision in state.decisions:
@@ -135,11 +132,6 @@ def _share_member(member: facts.Member) -> facts.Member:
     return member
 
 
-def _remember_ask(state: MemoryState, fact: SoloDecided | SoloBlocked) -> None:
-    if fact.key:
-        state.asked.setdefault((fact.source, fact.key), fact)
-
-
 def _apply_review(state: MemoryState, entry: Entry, fact: OutcomeReviewed) -> None:
     reviewed = state.decisions.get(fact.decision_id)
     if reviewed is None:
@@ -179,6 +171,14 @@ class SoloResult:
     @property
     def is_allowed(self) -> bool:
         return self.decision != ""
+
+    def dump(self) -> str:
+        return get_adapter(SoloResult).dump_json(self).decode()
+
+    @classmethod
+    def load(cls, text: str) -> "SoloResult":
+        result: SoloResult = get_adapter(SoloResult).validate_json(text)
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,28 +265,27 @@ def _refuse_contradiction(remembered: RememberedDecision, fact: OutcomeReviewed)
 def build_solo_facts(
     state: MemoryState, wanted: SoloDecided, deliberation: str, now: datetime, reviewers: Sequence[str] = ()
 ) -> tuple[SoloResult, Sequence[Fact]]:
-    """Return the result and the fact that records it; for a key that was used before, its first result.
+    """Return the result and the fact that records it.
 
     Raises UnknownDecision, and BadRoster if one of the wanted reviewers failed itself.
     """
-    earlier = state.asked.get((wanted.source, wanted.key))
-    if earlier is not None:
-        return _build_result(earlier), ()
     for below in wanted.built_on:
         get_decision(state, below)
     verdict = breakers.judge_solo_request(state.breakers, copy_fields(SoloRequest, wanted), now)
-    # A session id contains no dot, so a solo decision can never have the name of a session.
-    fact: SoloDecided | SoloBlocked = replace(wanted, decision_id=f"alone.{state.alone + 1}", probes=verdict.probes)
-    if not verdict.is_allowed:
-        failing = breakers.find_failing_sources(state.breakers, verdict.scopes, now) - {normalize_label(wanted.source)}
-        for name in reviewers:
-            if normalize_label(name) in failing:
-                raise BadRoster(
-                    f"participants: {name[:100]!r} failed here lately and cannot review; leave it out, or name nobody: then "
-                    "those with the best record are asked"
-                )
-        fact = copy_fields(SoloBlocked, wanted, scopes=verdict.scopes, rules=verdict.rules, session=deliberation)
-    return _build_result(fact), (fact,)
+    if verdict.is_allowed:
+        # A session id contains no dot, so a solo decision can never have the name of a session.
+        name = f"alone.{state.alone + 1}"
+        decided = replace(wanted, decision_id=name, probes=verdict.probes)
+        return SoloResult(decision=name, probes=verdict.probes), (decided,)
+    failing = breakers.find_failing_sources(state.breakers, verdict.scopes, now) - {normalize_label(wanted.source)}
+    for name in reviewers:
+        if normalize_label(name) in failing:
+            raise BadRoster(
+                f"participants: {name[:100]!r} failed here lately and cannot review; leave it out, or name nobody: then "
+                "those with the best record are asked"
+            )
+    blocked = copy_fields(SoloBlocked, wanted, scopes=verdict.scopes, rules=verdict.rules, session=deliberation)
+    return SoloResult(scopes=verdict.scopes, rules=verdict.rules, deliberation=deliberation), (blocked,)
 
 
 def build_permission(state: MemoryState, ask: SoloRequest, now: datetime) -> Permission:
@@ -302,12 +301,6 @@ def build_permission(state: MemoryState, ask: SoloRequest, now: datetime) -> Per
     scores = {name: state.collect_scores(name) for name in state.reviewed if normalize_label(name) not in failing}
     trust = {name: track_records.compute_standing(listed, ask.category).trust for name, listed in scores.items() if listed}
     return Permission(verdict=verdict, reviewers=tuple(sorted(trust, key=lambda name: (-trust[name], name))))
-
-
-def _build_result(fact: SoloDecided | SoloBlocked) -> SoloResult:
-    if isinstance(fact, SoloDecided):
-        return SoloResult(decision=fact.decision_id, probes=fact.probes)
-    return SoloResult(scopes=fact.scopes, rules=fact.rules, deliberation=fact.session)
 
 
 def build_thread_facts(state: MemoryState, wanted: ThreadCreated) -> tuple[str, Sequence[Fact]]:
