@@ -30,6 +30,7 @@ def ask_for_ballot() -> Brief:
         '{"text": "I support #5, and I oppose #6."}',
         "I support #5 and oppose #6.",
         "我支持 #5，我反对 #6。",
+        '{"ballot": "#5: yes; #6: no"}',
     ],
 )
 def test_a_ballot_is_read_however_it_is_written(raw: str) -> None:
@@ -54,6 +55,13 @@ def test_a_position_on_one_of_them_is_a_ballot(raw: str) -> None:
     assert "missing ballot #5" in reading.mends
 
 
+@pytest.mark.parametrize("raw", ["#5 and #6: support", "I support #5 and #6.", "支持#5和#6"])
+def test_one_position_on_several_of_them_is_one_on_each(raw: str) -> None:
+    said = read_answer(ask_for_ballot(), raw).said
+    assert isinstance(said, Contribution)
+    assert {vote.candidate: vote.position for vote in said.ballot} == {5: "support", 6: "support"}
+
+
 @pytest.mark.parametrize("raw", ["1", "A", "option 1", '{"vote": "A"}', '{"position": "1"}'])
 def test_the_mark_of_a_line_is_no_abstention(raw: str) -> None:
     """M-14: it names a candidate that nobody knows, and passes on nothing."""
@@ -75,6 +83,7 @@ def test_a_condition_in_words_is_kept() -> None:
         '{"ballot": [{"candidate": 4, "position": "support"}]}',
         "I support #5. On second thoughts I oppose #5.",
         "Nobody can support #5.",
+        '{"ballot": [{"candidate": 5, "position": "support"}], "text": "I oppose #5."}',
     ],
 )
 def test_what_is_not_certain_is_asked_for_again(raw: str) -> None:

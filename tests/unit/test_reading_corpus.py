@@ -354,8 +354,6 @@ HOSTILE = tuple(
     Sample(text.replace("\\n", "\n"), meant, OFFERED[offered])
     for offered, meant, text in (line.split("\t") for line in (FOLDER / "reading_corpus.tsv").read_text("utf-8").splitlines())
 )
-ANSWERS = [json.loads(line) for line in (FOLDER / "reading_answers.jsonl").read_text("utf-8").splitlines()]
-"""Whole answers to a vote: what is meant, whether that is plain, and what was sent."""
 
 
 def read(sample: Sample) -> str:
@@ -378,7 +376,7 @@ def test_how_much_is_asked_again() -> None:
     assert len(again) <= len(plain) / 20
 
 
-async def collect_vote_brief() -> Brief:
+async def collect_vote_brief(*options: str) -> Brief:
     briefs: list[Brief] = []
 
     class Listening(CarelessModel):
@@ -387,24 +385,28 @@ async def collect_vote_brief() -> Brief:
             return await super().__call__(brief)
 
     async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
-        await moot.hold("Cache at the edge?", protocol="consensus", seats={name: Listening(1, rate=0) for name in "abc"}, seed=1)
+        seats = {name: Listening(1, rate=0) for name in "abc"}
+        await moot.hold("Cache at the edge?", protocol="consensus", seats=seats, options=options, seed=1)
     return briefs[0]
 
 
-def test_no_whole_answer_is_read_as_something_else() -> None:
+@pytest.mark.parametrize(("file", "options"), [("answers", ()), ("choices", ("Redis", "Memcached", "No cache"))])
+def test_no_whole_answer_is_read_as_something_else(file: str, options: tuple[str, ...]) -> None:
     """M-14: JSON of all shapes, thoughts, examples, drafts, tables, labels against their text; the plain ones are read."""
-    brief = asyncio.run(collect_vote_brief())
+    brief = asyncio.run(collect_vote_brief(*options))
+    answers = [json.loads(line) for line in (FOLDER / f"reading_{file}.jsonl").read_text("utf-8").splitlines()]
 
-    def read_position(raw: str) -> object:
+    def read_vote(raw: str) -> object:
         try:
             said: object = read_answer(brief, raw).said
         except BadAnswer:
             return ASKED
-        return getattr(said, "position", ASKED)
+        # An approval of the motion names none of the options.
+        return getattr(said, "choice", "") or getattr(said, "position", ASKED)
 
-    wrong = [(raw, meant, result) for meant, _, raw in ANSWERS if (result := read_position(raw)) not in {meant, ASKED}]
+    wrong = [(raw, meant, result) for meant, _, raw in answers if (result := read_vote(raw)) not in {meant, ASKED}]
     assert wrong == []
-    assert [raw for _, is_plain, raw in ANSWERS if is_plain and read_position(raw) == ASKED] == []
+    assert [raw for _, is_plain, raw in answers if is_plain and read_vote(raw) == ASKED] == []
 
 
 PARTS = st.sampled_from(

@@ -38,7 +38,7 @@ _THUMBS: Final = re.compile(r"([👍✅✔])|[👎❌✖✗✘]|[\U0001f3fb-\U00
 # Struck out, denied by a sign, or a box that is not ticked.
 _STRUCK: Final = re.compile(r"~|\[\s?\]|☐|^\s*[!¬]")
 _OWN: Final = re.compile(r"\b(?:i|we|my|our)\b|我|本席")
-_GOES_ON: Final = re.compile(r"(?:is|was|are|were|would|has|had|does|did)\b")
+_GOES_ON: Final = re.compile(r"(?:is|was|are|were|would|has|had|does|did|must|needs|requires)\b")
 _SENTENCE_END: Final = re.compile(r"[.!](?=\s|$)|[。！;；\n]")
 _REASON: Final = re.compile(r"\b(?:because|since)\b|因为|由于")
 _CLAUSE_END: Final = re.compile(rf"[,.;:!\n—–(){{}}，。；：！、]+|\s-+\s|{_REASON.pattern}")
@@ -302,7 +302,8 @@ _COMMA: Final = re.compile(r"[,，]|\bthen\b|就")
 @lru_cache(maxsize=256)
 def build_lexicon(choices: tuple[PersonChoice, ...]) -> Lexicon:
     """Build what words mean where these choices are offered."""
-    is_of_names = not any(list_synonyms(choice) for choice in choices)
+    # Who may abstain from a choice among names still chooses among names.
+    is_of_names = not has_meaning([choice for choice in choices if choice.value != "abstain"])
     offered = {choice.value for choice in choices}
     is_of_types = bool(offered & {"propose", "synthesize", "extend", "vote", "pass"})
     strong: dict[str, str] = {}
@@ -367,6 +368,7 @@ def _strip_marks(text: str) -> str:
 _LETTER = re.compile(r"(?:option\s+|answer\s+|选项\s*)?(?P<mark>[a-z]|\d{1,2})\s*(?:[.):、）：]|$)\s*(?P<rest>.*)", re.DOTALL)
 _LINE_NUMBER: Final = re.compile(r"#(\d{1,6})")
 _NUMBERED_CLAUSE: Final = re.compile(r"[.;；。\n]|\s(?:and|but|while)\s|[,，、](?=[^#]{0,40}#\d)|而|但")
+_JOINED: Final = re.compile(r"(?<=\d)\s*(?:[,，、&和与]|and\b)\s*(?=#\d)")
 MIN_PREFIX: Final = 4
 """How many letters of a word for a choice must be typed: "con" may be the beginning of a condition, or against it."""
 
@@ -378,7 +380,7 @@ def split_by_line_number(text: str) -> list[tuple[int | None, str]]:
     A clause that names no line has None: what it says may take back what another one says.
     """
     clauses: list[tuple[int | None, str]] = []
-    for clause in filter(str.strip, _NUMBERED_CLAUSE.split(text)):
+    for clause in filter(str.strip, _NUMBERED_CLAUSE.split(_JOINED.sub(" ", text))):
         words = " ".join(_LINE_NUMBER.sub(" it ", clause).split())
         clauses += [(int(number), words) for number in _LINE_NUMBER.findall(clause)] or [(None, words)]
     return clauses
@@ -441,15 +443,13 @@ def read_choice(text: str, choices: Sequence[PersonChoice]) -> str | None:
     if mark is not None:
         return _read_marked_choice(mark["mark"], _fold(mark["rest"]), choices)
     shortest = MIN_PREFIX if typed.isascii() and has_meaning(choices) else 2
-    begun = [choice.value for choice in choices if len(typed) >= shortest and _fold(choice.text).startswith(typed)]
-    if len(begun) == 1:
-        return begun[0]
-    if len(typed) < 3 or _DENIAL.search(fold_text(typed)):
-        return None
-    before = r"(?<![a-z0-9_])" if typed[0].isascii() else ""
-    name = re.compile(before + re.escape(typed) + (r"(?![a-z0-9_])" if typed[-1].isascii() else ""))
-    holding = [choice.value for choice in choices if name.search(_fold(choice.text))]
-    return holding[0] if len(holding) == 1 else None
+    begun = [choice for choice in choices if len(typed) >= shortest and _fold(choice.text).startswith(typed)]
+    before = r"(?<![a-z0-9_])" if typed[:1].isascii() else ""
+    name = re.compile(before + re.escape(typed) + (r"(?![a-z0-9_])" if typed[-1:].isascii() else ""))
+    holding = [choice for choice in choices if len(typed) >= 3 and name.search(_fold(choice.text))]
+    meant = begun if len(begun) == 1 else holding
+    # "Cache" is no part of "No cache", and "no" says nothing of it.
+    return meant[0].value if len(meant) == 1 and not _DENIAL.search(fold_text(f"{typed} {meant[0].text}")) else None
 
 
 def is_line_mark(text: str, choices: Sequence[PersonChoice]) -> bool:

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from moothall.codec import field_values as values
-from moothall.codec.choice_rule import PositionRead, build_choices, is_plain_name, is_sentence
+from moothall.codec.choice_rule import PositionRead, build_choices, fold_text, is_plain_name, is_sentence
 from moothall.codec.json_text import choose_object, find_object, find_wrapped, list_owners
 from moothall.codec.non_answers import check_beside
 from moothall.domain.effects import InferField, Schema
-from moothall.domain.topic import normalize_label
-from moothall.domain.vocabulary import NO_CONDITION
+from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadAnswer
 
 MAX_DEPTH: Final = 8
@@ -205,6 +204,7 @@ class LenientParser:
         fields: Mapping[str, Schema] = schema["properties"]
         required: Sequence[str] = schema.get("required", ())
         given, extra = self._match_names(fields, self._open_object(fields, required, value, path), path)
+        self._take_sureness(fields, given, path)
         read, faults = self._read_fields(schema, given, path, depth)
         for name in required:
             if name not in read:
@@ -227,6 +227,9 @@ class LenientParser:
         self._add_condition_to_reason(fields, {**given, **extra}, read, path)
         words = next((name for name in _WORDS if name not in read and values.is_free_text(fields.get(name, {}))), None)
         for name, left in extra.items():
+            if (flag := values.read_flag(left)) is not None:
+                # {"support": false} is a label, too.
+                check_beside(read, name, name.replace("_", " ") if flag else f"not {name}", self.options)
             if isinstance(left, str) and (is_plain_name(name) or name in _REASONS):
                 check_beside(read, name, left, self.options)
             if words is not None and words not in read and name in _REASONS and isinstance(left, str) and left.strip():
@@ -261,7 +264,8 @@ class LenientParser:
         given: dict[str, object] = {}
         extra: dict[str, object] = {}
         for key, each in value.items():
-            name = key if key in fields else spellings.get(values.fold_name(key))
+            folded = values.fold_name(key)
+            name = key if key in fields else spellings.get(folded) or spellings.get(folded.removesuffix("s"))
             if name is None or (name in given and name != key):
                 extra[key] = each
                 continue
@@ -269,6 +273,17 @@ class LenientParser:
                 self._notes.add("read", values.join_path(path, name), key)
             given[name] = each
         return given, extra
+
+    def _take_sureness(self, fields: Mapping[str, Schema], given: dict[str, object], path: str) -> None:
+        """Take the words behind a choice that say how sure its writer is for the confidence: "redis, 90% sure"."""
+        for name, value in [*given.items()]:
+            is_choice = isinstance(value, str) and (name == "choice" or _is_choice_of_words(fields[name]))
+            rest, share = values.split_sureness(str(value)) if is_choice else ("", None)
+            if rest and share is not None:
+                self._notes.add("read", values.join_path(path, name), value, rest)
+                given[name] = rest
+                if "confidence" in fields and values.is_empty(given.get("confidence")):
+                    given["confidence"] = share
 
     def _read_fields(
         self, schema: Schema, given: Mapping[str, object], path: str, depth: int
@@ -281,7 +296,7 @@ class LenientParser:
             if name not in given:
                 continue
             where = values.join_path(path, name)
-            is_none = values.is_empty(given[name]) or (name == _CONDITION and normalize_label(str(given[name])) in NO_CONDITION)
+            is_none = values.is_empty(given[name]) or (name == _CONDITION and _is_no_condition(str(given[name])))
             if is_none and name not in required and (name == _CONDITION or not _takes_empty(of_field, given[name])):
                 if given[name] not in ("", None):
                     self._notes.add("left_out", where, given[name])
@@ -391,12 +406,16 @@ class LenientParser:
             return
         choice = values.find_allowed(str(given.get(name)), fields[name]["enum"])
         condition = given.get(_CONDITION) or (choice.condition if choice else "")
-        if not isinstance(condition, str) or values.is_empty(condition) or normalize_label(condition) in NO_CONDITION:
+        if not isinstance(condition, str) or values.is_empty(condition) or _is_no_condition(condition):
             return
         reason = f"{condition} ({read['reason']})" if read.get("reason") else condition
         if read[name] == "support":
             self._notes.add("read", values.join_path(path, name), f"support, {_CONDITION}", "conditional_support")
         read |= {name: "conditional_support", "reason": values.read_text(fields["reason"], reason, path, self._notes)}
+
+
+def _is_no_condition(text: str) -> bool:
+    return PATTERNS["no_condition"].fullmatch(fold_text(text)) is not None
 
 
 def _is_choice_of_words(schema: Schema) -> bool:
@@ -427,6 +446,7 @@ def _name_items(item: Schema, value: object) -> list[object] | None:
         return None
     if isinstance(value, Mapping) and not values.fold_names(value) & values.fold_names(fields):
         return [{key: name, **each} if isinstance(each, Mapping) else {key: name, rest[0]: each} for name, each in value.items()]
+    value = re.split(r"\s*[;；\n]\s*", value.strip()) if isinstance(value, str) else value
     if not isinstance(value, list | tuple) or not any(isinstance(each, str) for each in value):
         return None
     marks = [_NUMBERED.match(each) if isinstance(each, str) else None for each in value]

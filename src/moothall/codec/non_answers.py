@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Final
 
-from moothall.codec.choice_rule import POSITIONS, apply_rule, build_choices, fold_text, names_choice, split_sentences
+from moothall.codec.choice_rule import POSITIONS, apply_rule, build_choices, fold_text, is_silent, names_choice, split_sentences
 from moothall.codec.field_values import fold_name, fold_names, is_free_text, show_value
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.person import PersonChoice
@@ -171,12 +171,27 @@ def check_beside(fields: Mapping[str, object], name: str, text: str, options: tu
 
 
 _DENIED: Final = PATTERNS["denied"]
+_FIRST_CLAUSE: Final = re.compile(r"([^,:，：]+)[,:，：]\s*(.+)", re.DOTALL)
+
+
+def _find_tail(sentence: str, choices: tuple[PersonChoice, ...]) -> str:
+    """Return what follows the first clause of a sentence, if that says nothing of the choice; else an empty text."""
+    match = _FIRST_CLAUSE.fullmatch(sentence)
+    is_led = match is not None and (is_silent(match[1], choices) or PATTERNS["taken_back"].fullmatch(match[1]))
+    return match[2] if match is not None and is_led else ""
 
 
 def _check_side(name: str, text: str, *, label: str, side: str, choices: tuple[PersonChoice, ...] = POSITIONS) -> None:
     # "Yes" in a text may answer something else than the motion, and no long sentence is a vote.
     short = [each for each in split_sentences(text) if len(each) <= MAX_VOTE_LENGTH]
+    plain = [_fold_line(each) for each in short]
+    if any(PATTERNS["taken_back"].fullmatch(each) for each in plain):
+        raise BadAnswer(f"{label}, but {name} takes it back (given: {show_value(text)}): which of the two is meant?")
+    if side == "support" and any(PATTERNS["only_if"].fullmatch(each) for each in plain):
+        raise BadAnswer(f"{label}, but {name} is a condition (given: {show_value(text)}): which of the two is meant?")
     sentences = {each for each in short if len(short) == 1 or names_choice(each, choices)}
+    # "On reflection: oppose" is read behind its first clause.
+    sentences |= {tail for each in sentences if (tail := _find_tail(each, choices))}
     sides = {read.value for each in sentences if (read := apply_rule(each, choices)) is not None}
     # "I support it" beside a condition is half of what was said, not its opposite; so is "Postgres" of "Postgres, later".
     own = {side, *(each.value for each in choices if each.value.casefold() in side.casefold())}

@@ -17,7 +17,6 @@ BARE_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["bare"])
 LONE_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["lone"])
 """Words that say something only as a whole answer, or before a mark: "for as long as it rains" supports nothing."""
 EMPTY_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["empty"])
-NO_CONDITION: Final[frozenset[str]] = frozenset(_TABLES["words"]["no_condition"])
 CLAUSE_WORDS: Final[dict[str, tuple[str, ...]]] = {name: tuple(text.split()) for name, text in _TABLES["clauses"].items()}
 """What else stands in a clause that makes a choice."""
 LABELS: Final[dict[str, dict[str, Any]]] = {

@@ -208,26 +208,24 @@ def infer_vote_field(name: str, fields: Mapping[str, object]) -> object | None:
     """Return the ballot that a vote lacks, from what else it says; None if nothing says it."""
     if name != "ballot":
         return None
-    by_line = {int(key.lstrip("#")): value for key, value in fields.items() if re.fullmatch(r"#?\d{1,6}", key)}
-    if by_line:
-        return [{"candidate": number, **_read(value)} for number, value in by_line.items() if _read(value)] or None
+    by_line = {int(key.lstrip("#")): _read(value) for key, value in fields.items() if re.fullmatch(r"#?\d{1,6}", key)}
     about = next((number for key in _REFERENCES if (number := read_integer(fields.get(key))) is not None), None)
     said = _read(fields.get("position") or fields.get("vote"))
-    if about is not None and said:
-        return [{"candidate": about, **said}]
-    return _find_in_words("\n".join(value for value in fields.values() if isinstance(value, str))) or None
+    by_line = by_line or ({about: said} if about is not None and said else {})
+    by_line = by_line or find_line_positions("\n".join(value for value in fields.values() if isinstance(value, str)))
+    return [{"candidate": number, **position} for number, position in by_line.items() if position] or None
 
 
-def _find_in_words(words: str) -> list[dict[str, object]]:
+def find_line_positions(words: str) -> dict[int, dict[str, object]]:
     """Return the position on each line that the words name; none if a clause says something that cannot be read."""
     positions: dict[int, dict[str, object]] = {}
     for number, clause in split_by_line_number(words):
         said = {} if number is None else _read(clause)
         if number is not None and said and positions.setdefault(number, said) != said:
-            return []
+            return {}
         if not said and not is_silent(clause, POSITIONS):
-            return []
-    return [{"candidate": number, **said} for number, said in positions.items()]
+            return {}
+    return positions
 
 
 def _read(value: object) -> dict[str, object]:

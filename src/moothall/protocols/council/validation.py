@@ -11,7 +11,7 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_PROMPT
-from moothall.protocols.council.ballots import find_candidate_ids, is_by_candidates, read_ballot
+from moothall.protocols.council.ballots import find_candidate_ids, find_line_positions, is_by_candidates, read_ballot
 from moothall.protocols.council.facts import CandidateVote, Contribution, ContributionType
 from moothall.protocols.council.motions import has_motion
 from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilVariant, list_own_challenges
@@ -71,6 +71,11 @@ class ContributionValidator:
             and _contradicts(said, _rate_candidates(self._variant, self._state, said))
         ):
             return f"the choice {said.choice!r} and the position beside it take two sides; which of the two is meant? Give one"
+        spoken = find_line_positions(said.text) if said.ballot else {}
+        for vote in said.ballot:
+            other = spoken.get(vote.candidate, {}).get("position")
+            if other not in {None, vote.position, "support" if vote.position == "conditional_support" else None}:
+                return f"the ballot says {vote.position} of #{vote.candidate}, but its text {other}; which of the two is meant?"
         named = [vote.candidate for vote in said.ballot]
         if unknown := [number for number in named if number not in candidates]:
             return f"line {unknown[0]} is no candidate; the candidates are: {self._list_lines(candidates)}"
