@@ -22,7 +22,7 @@ _FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
 _BARE_LINE: Final = re.compile(r'([:\[,]\s*)#(\d{1,6})(?=\s*(?:[,\]}]\s*["\]}]|[}\]]|,\s*#|\Z))')
 # Braces within braces hold nothing, and the repairer takes seconds over thousands of them.
 _TAG: Final = re.compile(r"<([A-Za-z_]\w{0,63})>([^<]*)</\1>")
-_FIELD_LINE: Final = re.compile(r"[\s*-]*+(\w{1,64})[*\s]*[:：=][*\s]*(.*)")
+_COLON: Final = re.compile(r"[:：=]")
 _OWNERS: Final = frozenset(
     {"nodeid", "seat", "seatid", "agent", "agentid", "speaker", "voter", "author", "participant", "member"}
 )
@@ -53,8 +53,8 @@ def find_object(text: str, names: Container[str] = (), seat: str = "") -> Parsed
     start = text.find("{")
     if start < 0:
         fields: dict[str, object] = {name: value for name, value in _list_marked_fields(text) if fold_name(name) in names}
-        lines = [_FIELD_LINE.fullmatch(line) for line in text.splitlines() if line.strip()]
-        named: dict[str, object] = {line[1]: line[2] for line in lines if line is not None and fold_name(line[1]) in names}
+        lines = [[part.strip(" *-") for part in _COLON.split(line, 1)] for line in text.splitlines() if line.strip()]
+        named: dict[str, object] = {name: value[0] for name, *value in lines if value and fold_name(name) in names}
         fields = fields or (named if len(named) == len(lines) > 1 else {})
         return ParsedObject(fields=fields, broken=text) if fields else None
     objects, doubled = _list_objects(text, start)

@@ -171,14 +171,14 @@ def check_beside(fields: Mapping[str, object], name: str, text: str, options: tu
 
 
 _DENIED: Final = PATTERNS["denied"]
-_FIRST_CLAUSE: Final = re.compile(r"([^,:，：]+)[,:，：]\s*(.+)", re.DOTALL)
+_CLAUSE_END: Final = re.compile(r"[,:，：]")
 
 
 def _find_tail(sentence: str, choices: tuple[PersonChoice, ...]) -> str:
     """Return what follows the first clause of a sentence, if that says nothing of the choice; else an empty text."""
-    match = _FIRST_CLAUSE.fullmatch(sentence)
-    is_led = match is not None and (is_silent(match[1], choices) or PATTERNS["taken_back"].fullmatch(match[1]))
-    return match[2] if match is not None and is_led else ""
+    head, *tail = _CLAUSE_END.split(sentence, 1)
+    is_led = bool(tail) and (is_silent(head, choices) or PATTERNS["taken_back"].fullmatch(head))
+    return tail[0].strip() if is_led else ""
 
 
 def _check_side(name: str, text: str, *, label: str, side: str, choices: tuple[PersonChoice, ...] = POSITIONS) -> None:
