@@ -31,6 +31,7 @@ AT_ONCE = 0.02
 """Seconds of CPU."""
 MATCHED = {
     "moothall.app.recurring._REPEATED",
+    "moothall.protocols.review.change._BEGINS",
     "moothall.protocols.review.prompts._NOTHING",
     "moothall.protocols.review.prompts._TYPED",
     "moothall.codec.choice_rule._AMOUNT",
