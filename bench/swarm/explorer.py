@@ -15,11 +15,11 @@ from typing import Any, Final
 from bench.swarm.world import Readings, World
 from moothall.domain.effects import Brief
 from moothall.protocols.swarm.answers import (
+    AnswerVote,
     Candidate,
     Collision,
     ConflictReview,
     DecisionReport,
-    IdeaVote,
     Operation,
     RoundReport,
     StatedIdea,
@@ -168,7 +168,7 @@ class Explorer:
         mine = self.held({})
         return SwarmBallot(
             votes=tuple(
-                IdeaVote(idea=int(number), position="support" if name == mine else "oppose", confidence=0.7)
+                AnswerVote(answer=int(number), position="support" if name == mine else "oppose", confidence=0.7)
                 for number, name in _VOTED.findall(brief.own)
             )
         )

@@ -8,6 +8,7 @@ from typing import Final
 from bench.swarm.explorer import read
 from moothall.domain.effects import Brief, CompareTexts
 from moothall.protocols.swarm.answers import (
+    AnswerVote,
     Candidate,
     Collision,
     ConflictReview,
@@ -74,7 +75,7 @@ class Load:
             case "collide":
                 return Collision(action="support", content="It holds where it was tried.", new_insights=("Try it elsewhere.",))
             case _:
-                return SwarmBallot()
+                return SwarmBallot(votes=(AnswerVote(answer=1, position="abstain"),))
 
     def _report(self, brief: Brief) -> RoundReport:
         told = read(brief)

@@ -16,11 +16,11 @@ from bench.swarm.speech import Meaning, Side, build_meanings, describe_reading, 
 from bench.swarm.world import World
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
+from moothall.locale.catalogues import SWARM_PROMPT
 from moothall.protocols.swarm.answers import (
-    AnswerRating,
+    AnswerVote,
     Collision,
     IdeaJudgements,
-    IdeaVote,
     Operation,
     PairJudgement,
     PairVerdict,
@@ -134,20 +134,22 @@ class Speaker(Explorer):
 
     def _vote(self, brief: Brief) -> SwarmBallot:
         mine = self._world.decoy if self._kind == "liar" else self.held({})
-        rated = brief.schema["properties"].get("ratings") if brief.schema is not None else None
-        allowed = rated["items"]["properties"]["answer"]["enum"] if rated is not None else []
-        ratings: dict[int, AnswerRating] = {}
-        votes: dict[int, IdeaVote] = {}
+        read = brief.own.partition(f"\n{SWARM_PROMPT[brief.language].ballot_ideas}\n")[0]
+        votes: dict[int, AnswerVote] = {}
         for number, text in _LISTED.findall(brief.own):
             meaning = self._meanings.get(text.split(" (")[0])
             if meaning is None:
                 continue
             agrees = (meaning.direction == mine) == (meaning.side == "for")
-            votes[int(number)] = IdeaVote(idea=int(number), position="support" if agrees else "oppose", confidence=0.7)
             # A denial answers nothing, and is not rated.
-            if int(number) in allowed and meaning.side == "for":
-                ratings[int(number)] = AnswerRating(answer=int(number), rating=self._rate(meaning.direction))
-        return SwarmBallot(ratings=tuple(ratings.values()), votes=tuple(votes.values()))
+            is_rated = f"| {number}. {text}" in read and meaning.side == "for"
+            votes[int(number)] = AnswerVote(
+                answer=int(number),
+                position="support" if agrees else "oppose",
+                confidence=0.7,
+                rating=self._rate(meaning.direction) if is_rated else None,
+            )
+        return SwarmBallot(votes=tuple(votes.values()))
 
     def _rate(self, direction: str) -> float:
         if self._kind == "liar":

@@ -65,7 +65,7 @@ def takes_part(client: Client, session: str, seat: str, idea: str) -> str:
         if found["ask"]["kind"] == "explore":
             said = report(client, session, seat, idea)
         if found["ask"]["kind"] == "ballot":
-            said = {"votes": [{"idea": 1, "position": "support", "confidence": 0.8, "reason": "It is so."}]}
+            said = {"votes": [{"answer": 1, "position": "support", "confidence": 0.8, "reason": "It is so."}]}
         if found["ask"]["kind"] == "synthesis":
             said = {"content": "A cache it is (finding-001), says finding-999."}
         client("moot.swarmReport", sessionId=session, seat=seat, ask=found["ask"]["ask"], report=said)

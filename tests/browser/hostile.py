@@ -93,9 +93,7 @@ _FREE: Final = frozenset(
         *("details", "description", "newInsights", "due", "choice"),
     }
 )
-_FREE_PATHS: Final = frozenset(
-    {"position.position", "stand.position", "intent.reason", "ratings.reason", "votes.reason", "verdicts.reason"}
-)
+_FREE_PATHS: Final = frozenset({"position.position", "stand.position", "intent.reason", "votes.reason", "verdicts.reason"})
 _LONGEST: Final = {
     **dict.fromkeys(("due", "choice", "perspective"), 90),
     **dict.fromkeys(("reason", "evidence", "why", "condition", "description"), 1_900),

@@ -145,7 +145,7 @@ def explorer(choices: list[object], direction: str = "PostgreSQL") -> Says:
                 }
             case "ballot":
                 rated = [{"answer": 1, "rating": 0.9}, {"answer": 2, "rating": 0.1}]
-                return {"ratings": rated, "votes": [{"idea": 1, "position": "support", "confidence": 0.9}]}
+                return {"votes": [*rated, {"answer": 1, "position": "support", "confidence": 0.9}]}
             case "synthesis":
                 return "They agree (finding-001).\n\n[CHOICE] PostgreSQL"
             case _:

@@ -78,7 +78,7 @@ SAID: Mapping[str, Any] = {
     "collide": {"action": "pass"},
     "synthesis": "综合：加缓存",
     "shutdown": {"acknowledged": True},
-    "ballot": {"votes": [{"idea": 1, "position": "support", "confidence": 0.8, "reason": "可行"}]},
+    "ballot": {"votes": [{"answer": 1, "position": "support", "confidence": 0.8, "reason": "可行"}]},
 }
 
 

@@ -27,13 +27,12 @@ def mind(request: Request) -> StubReply:
     """What a model that does as it is told would answer."""
     prompt = request.text
     if "validator of a swarm" in prompt:
-        return StubReply(
-            text=json.dumps({"verdicts": [{"finding": "finding-001", "verdict": "confirmed", "reason": "It is known."}]})
-        )
+        finding = re.findall(r"finding-\d+", prompt)[-1]
+        return StubReply(text=json.dumps({"verdicts": [{"finding": finding, "verdict": "confirmed", "reason": "It is known."}]}))
     if "collision_invitation" in prompt:
         return StubReply(text='{"targetFindingId": "finding-001", "action": "extend", "content": "And it is cheap."}')
-    if "Vote on each" in prompt:
-        return StubReply(text='{"votes": [{"idea": 1, "position": "support", "confidence": 0.9, "reason": "It is measured."}]}')
+    if "Say in `votes`" in prompt:
+        return StubReply(text='{"votes": [{"answer": 1, "position": "support", "confidence": 0.9, "reason": "It is measured."}]}')
     if "Write a synthesis" in prompt:
         return StubReply(text="A cache at the edge, all say (finding-001).")
     name = re.search(r"You are (\w+)", prompt.rpartition("# The blackboard")[2])

@@ -22,6 +22,7 @@ from moothall.engine.snapshot import RecordWriter
 from moothall.engine.step import StepResult, step
 from moothall.ports.plugin import Plan
 from moothall.protocols.swarm.answers import (
+    AnswerVote,
     Candidate,
     ConflictReview,
     DecisionReport,
@@ -29,6 +30,7 @@ from moothall.protocols.swarm.answers import (
     RoundReport,
     ShutdownReply,
     StatedIdea,
+    SwarmBallot,
     Validation,
 )
 from moothall.protocols.swarm.facts import SwarmSettings
@@ -100,6 +102,9 @@ def build_stop_signal(direction: str) -> Operation:
     """A stop signal against a direction."""
     params = {"targetDirection": direction, "reason": "contradictory_evidence", "evidence": "It was tried."}
     return Operation(operation="send_stop_signal", params=params)
+
+
+ABSTAINS: Final = SwarmBallot(votes=(AnswerVote(answer=1, position="abstain"),))
 
 
 class SwarmRun:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.support.play_swarm import (
+    ABSTAINS,
     Says,
     SwarmRun,
     build_deposit,
@@ -14,8 +15,8 @@ from tests.support.play_swarm import (
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId
 from moothall.protocols.swarm.answers import (
+    AnswerVote,
     Collision,
-    IdeaVote,
     SwarmBallot,
 )
 from moothall.protocols.swarm.json_fields import agent_name
@@ -27,7 +28,7 @@ ADA, BOB, EVE = SeatId("TanWei"), SeatId("SuYuan"), SeatId("DongCha")
 CACHE, BUY = "Put a cache at the edge.", "Buy faster machines."
 
 
-BALLOT = SwarmBallot(votes=(IdeaVote(idea=1, position="support", confidence=0.7),))
+BALLOT = SwarmBallot(votes=(AnswerVote(answer=1, position="support", confidence=0.7),))
 
 
 def explorer(*ideas: str, direction: str = "caching", vote: str = "support") -> Says:
@@ -45,8 +46,8 @@ def explorer(*ideas: str, direction: str = "caching", vote: str = "support") -> 
     return says
 
 
-def _vote(number: int, position: str) -> IdeaVote:
-    return IdeaVote(idea=number, position=position, confidence=0.8, reason="So it is.")  # type: ignore[arg-type]  # a position
+def _vote(number: int, position: str) -> AnswerVote:
+    return AnswerVote(answer=number, position=position, confidence=0.8, reason="So it is.")  # type: ignore[arg-type]  # a position
 
 
 def five(**chosen: Any) -> SwarmRun:
@@ -64,7 +65,7 @@ def exploring(report: Callable[[Ask, Swarm], object]) -> Says:
             return report(ask, state)
         if ask.kind == "collide":
             return Collision(action="pass")
-        return SwarmBallot() if ask.kind == "ballot" else NotImplemented
+        return ABSTAINS if ask.kind == "ballot" else NotImplemented
 
     return says
 

@@ -11,12 +11,12 @@ from tests.support.play_swarm import SwarmRun, build_deposit, build_swarm_plan, 
 from moothall.codec.answers import read_answer
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.topic import Topic
+from moothall.errors import BadAnswer
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.answers import (
-    AnswerRating,
+    AnswerVote,
     Collision,
     IdeaJudgements,
-    IdeaVote,
     PairJudgement,
     SwarmBallot,
 )
@@ -51,16 +51,16 @@ class Explorers:
             return build_valid_report(state, ask.seat, way, ANSWERS[label], operations=(build_deposit(way),))
         if ask.kind == "ballot":
             assert brief.schema is not None
-            numbers = brief.schema["properties"]["ratings"]["items"]["properties"]["answer"]["enum"]
-            return SwarmBallot(ratings=tuple(self._rate(ask.seat, number, state) for number in numbers))
+            numbers = brief.schema["properties"]["votes"]["items"]["properties"]["answer"]["enum"]
+            return SwarmBallot(votes=tuple(self._rate(ask.seat, number, state) for number in numbers))
         return Collision(action="pass") if ask.kind == "collide" else NotImplemented
 
-    def _rate(self, seat: str, number: int, state: Swarm) -> AnswerRating:
+    def _rate(self, seat: str, number: int, state: Swarm) -> AnswerVote:
         options = state.opened.subject.options
-        text = options[number - 1] if options else state.board.ideas[number].text
+        text = (*(idea.text for idea in state.board.ideas.values()), *options)[number - 1]
         label = next(each for each, answer in ANSWERS.items() if text in {each, answer})
         shift = 0.02 * (state.explorers.index(type(state.explorers[0])(seat)) % 3)
-        return AnswerRating(
+        return AnswerVote(
             answer=number, rating=self._own.get(seat, self._values)[label] + (shift if seat not in self._own else 0)
         )
 
@@ -91,6 +91,34 @@ def test_an_option_of_the_question_is_an_answer() -> None:
     assert done.choice.ranked[0].answer == "excellent"
     assert {each.readers for each in done.choice.ranked} == {7}
     assert build_decision(run.timeline).choice == "excellent"
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("They agree.\n\n[CHOICE] NORTH", "north"),
+        ("They agree.\n\n[CHOICE] I choose excellent.", "excellent"),
+        ("They agree on nothing.", ""),
+        ("They agree.\n\n[CHOICE] south", None),
+        ("I choose random.\n\n[CHOICE] north", None),
+    ],
+)
+def test_the_choice_of_a_classic_synthesis_is_one_of_the_options(text: str, choice: str | None) -> None:
+    """S-33, M-14: whatever stood behind the mark was the decision's choice; it is asked about once more."""
+    inner = Explorers(HONEST)
+
+    class Writing(Explorers):
+        def __call__(self, ask: Ask, brief: Brief, state: Swarm) -> object:
+            if ask.kind != "synthesis":
+                return inner(ask, brief, state)
+            try:
+                return read_answer(brief, text).said
+            except BadAnswer:
+                return "malformed"
+
+    run = play(Writing(HONEST), 3, options=("excellent", "north", "random"), mode="classic", settle=None)
+    assert (build_decision(run.timeline).choice or "") == (choice or "")
+    assert (run.state.author is None) == (choice is None)
 
 
 @pytest.mark.parametrize(("liars", "deposits"), [(1, 3), (1, 8), (2, 3)])
@@ -182,7 +210,7 @@ def test_the_best_backed_ideas_are_put_to_the_judge_beside_the_nearest() -> None
             )
             return IdeaJudgements(judgements=tuple(said))
         if ask.kind == "ballot":
-            return SwarmBallot(votes=(IdeaVote(idea=1, position="support", confidence=0.8),))
+            return SwarmBallot(votes=(AnswerVote(answer=1, position="support", confidence=0.8),))
         return Collision(action="pass") if ask.kind == "collide" else NotImplemented
 
     run = SwarmRun(build_swarm_plan(5, max_rounds=2, platform="openai:m")).play(says)
@@ -199,17 +227,19 @@ def test_unkind_crews_are_played_to_the_end_and_say_how_sure_they_are(name: str)
 
 
 @pytest.mark.parametrize(
-    ("vote", "position", "reason"),
+    ("vote", "position", "condition"),
     [
         ({"position": "support", "condition": "it is cheap"}, "conditional_support", "it is cheap"),
         ({"position": "support if it is cheap"}, "conditional_support", "it is cheap"),
-        ({"position": "support if it is cheap", "reason": "fast"}, "conditional_support", "it is cheap (fast)"),
+        ({"position": "support if it is cheap", "reason": "fast"}, "conditional_support", "it is cheap"),
         ({"position": "conditional_support", "condition": "it is cheap"}, "conditional_support", "it is cheap"),
         ({"position": "support", "condition": "none"}, "support", ""),
-        ({"position": "oppose", "condition": "it is cheap"}, "oppose", ""),
+        ({"position": "oppose", "condition": "it is cheap"}, "oppose", "it is cheap"),
     ],
 )
-def test_the_condition_of_a_vote_on_an_idea_is_kept(vote: Mapping[str, str], position: VotePosition, reason: str) -> None:
-    """M-2, S-29: its words are the reason; without them a conditional support was a plain one."""
-    read = read_answer(AnswerRules(form=FORMS["ballot"]), {"votes": [{"idea": 1, **vote}]})
-    assert read.said == SwarmBallot(votes=(IdeaVote(idea=1, position=position, reason=reason),))
+def test_the_condition_of_a_vote_on_an_idea_is_kept(vote: Mapping[str, str], position: VotePosition, condition: str) -> None:
+    """M-2, S-29: without it a conditional support was a plain one."""
+    read = read_answer(AnswerRules(form=FORMS["ballot"]), {"votes": [{"answer": 1, **vote}]})
+    assert isinstance(read.said, SwarmBallot)
+    (said,) = read.said.votes
+    assert (said.position, said.condition, said.reason) == (position, condition, vote.get("reason", ""))

@@ -1,7 +1,9 @@
 """Readings choose: the closing ballot, the choice from the log, what is covered first, when the leader is clear (S-30 … S-35)."""
 
 import asyncio
+import json
 import math
+import re
 from collections.abc import Callable
 from itertools import islice, permutations
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.play_swarm import (
+    ABSTAINS,
     Says,
     SwarmRun,
     build_deposit,
@@ -21,15 +24,18 @@ from tests.support.play_swarm import (
 from moothall.app.moot import Moot
 from moothall.codec.answers import read_answer
 from moothall.codec.schemas import describe_schema
-from moothall.domain.effects import Ask, Brief
+from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
+from moothall.errors import BadAnswer
 from moothall.protocols.swarm.answers import (
-    AnswerRating,
+    AnswerVote,
     Collision,
+    ComparedPair,
     FindingCheck,
-    IdeaVote,
+    IdeaJudgements,
     Operation,
+    PairJudgement,
     RoundReport,
     StatedIdea,
     SwarmBallot,
@@ -40,7 +46,8 @@ from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.files import build_board_json
 from moothall.protocols.swarm.reports.standing import replay_rounds
 from moothall.protocols.swarm.rules.evidence import is_clear
-from moothall.protocols.swarm.state import Swarm
+from moothall.protocols.swarm.rules.review import list_judgements
+from moothall.protocols.swarm.state import RoundReview, Swarm
 from moothall.scoring.evidence import CLEAR_Z, ORDINARY_READINGS, AnswerReading, judge_evidence, scale_deposits
 from moothall.scoring.independence import OTHER_FAMILY, SAME_FAMILY, presume_correlation
 from moothall_testkit.careless_model import CarelessModel
@@ -74,13 +81,13 @@ def reader(favourite: str, *, rates: Callable[[str], float] | None = None) -> Sa
             return Collision(action="pass")
         if ask.kind == "ballot":
             popular = next(idea.number for idea in state.board.ideas.values() if idea.text == favourite)
-            votes = (IdeaVote(idea=popular, position="support", confidence=0.9),)
+            vote = AnswerVote(answer=popular, position="support", confidence=0.9)
             if rates is None:
-                return SwarmBallot(votes=votes)
+                return SwarmBallot(votes=(vote,))
             texts = {at: state.board.ideas[at].text for at in list_rated(brief)}
             named = {at: next((name for name in DIRECTIONS if state_idea(name) == text), "") for at, text in texts.items()}
-            ratings = tuple(AnswerRating(answer=at, rating=rates(name)) for at, name in named.items() if name)
-            return SwarmBallot(votes=votes, ratings=ratings)
+            ratings = tuple(AnswerVote(answer=at, rating=rates(name)) for at, name in named.items() if name)
+            return SwarmBallot(votes=(vote, *ratings))
         return NotImplemented
 
     return says
@@ -88,9 +95,7 @@ def reader(favourite: str, *, rates: Callable[[str], float] | None = None) -> Sa
 
 def list_rated(brief: Brief) -> list[int]:
     """The answers that a ballot asks to rate."""
-    assert brief.schema is not None
-    numbers: list[int] = brief.schema["properties"]["ratings"]["items"]["properties"]["answer"]["enum"]
-    return numbers
+    return [int(number) for number in re.findall(r"^\| (\d+)\. ", brief.own.partition("\nIdeas:")[0], re.MULTILINE)]
 
 
 def play(says: Says, **chosen: Any) -> SwarmRun:
@@ -103,14 +108,77 @@ def test_two_votes_on_one_idea_take_no_side() -> None:
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "ballot" and brief.schema is not None:
-            idea = brief.schema["properties"]["votes"]["items"]["properties"]["idea"]["enum"][0]
-            read = read_answer(brief, {"votes": [{"idea": idea, "position": side} for side in ("oppose", "support")]})
-            assert read.said == SwarmBallot(votes=(IdeaVote(idea=idea, position="abstain"),) * 2)
+            idea = brief.schema["properties"]["votes"]["items"]["properties"]["answer"]["enum"][0]
+            read = read_answer(brief, {"votes": [{"answer": idea, "position": side} for side in ("oppose", "support")]})
+            assert read.said == SwarmBallot(votes=(AnswerVote(answer=idea, position="abstain"),) * 2)
             seen.extend(read.mends)
         return inner(ask, brief, state)
 
     play(says, settle="quorum")
     assert set(seen) == {f"read votes.{at}.position '{side}' → 'abstain'" for at, side in enumerate(("oppose", "support"))}
+
+
+def ask_for(kind: str, **chosen: Any) -> Brief:
+    """What the first seat is asked of this kind, in a swarm that holds two ideas."""
+    asked = list[Brief]()
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == kind:
+            asked.append(brief)
+        if ask.kind == "explore":
+            return build_valid_report(state, ask.seat, f"way of {ask.seat}", "Use a cache.", f"Buy {state.round}.")
+        return Collision(action="pass") if ask.kind == "collide" else NotImplemented
+
+    play(says, max_rounds=2, platform="openai:m", **chosen)
+    return asked[0]
+
+
+@pytest.mark.parametrize("settle", ["quorum", "evidence"])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {},
+        {"9": "support"},
+        {"votes": []},
+        {"votes": [{"answer": 9, "position": "support"}]},
+        {"votes": [{"answer": 1, "position": "who knows"}]},
+        {"votes": [{"answer": 1}]},
+    ],
+)
+def test_a_ballot_in_which_nothing_can_be_read_is_asked_for_again(settle: str, raw: object) -> None:
+    """M-14, S-29: it counted as an abstention that nobody had stated."""
+    brief = ask_for("ballot", settle=settle)
+    with pytest.raises(BadAnswer):
+        read_answer(brief, json.dumps(raw))
+    outside = AnswerRules(form=brief.form, fault=brief.fault)
+    with pytest.raises(BadAnswer):
+        read_answer(outside, raw, is_strict=True)
+
+
+def test_support_once_on_a_condition_and_once_without_is_conditional() -> None:
+    """M-2, M-14: both are on one side, and the condition stands."""
+    ballot = [{"answer": 1, "position": "support"}, {"answer": 1, "position": "conditional_support", "condition": "it is cheap"}]
+    read = read_answer(ask_for("ballot", settle="quorum"), {"votes": ballot})
+    assert read.said == SwarmBallot(votes=(AnswerVote(answer=1, position="conditional_support", condition="it is cheap"),) * 2)
+    assert read.mends == ("read votes.0.position 'support' → 'conditional_support'",)
+
+
+def test_two_ratings_of_one_answer_are_none() -> None:
+    """M-14, S-30: the last of them counted."""
+    ballot = [{"answer": 1, "rating": 0.9, "position": "support"}, {"answer": 1, "rating": 0.1}]
+    read = read_answer(ask_for("ballot"), {"votes": ballot})
+    assert read.said == SwarmBallot(votes=(AnswerVote(answer=1, position="support"), AnswerVote(answer=1)))
+    assert read.mends == ("read votes.0.rating 0.9 → None", "read votes.1.rating 0.1 → None")
+
+
+def test_two_verdicts_of_the_judge_on_one_pair_are_none() -> None:
+    """S-31, M-14: the first of them counted."""
+    words = [{"pair": 1, "verdict": "same"}, {"pair": 1, "verdict": "opposite"}]
+    read = read_answer(ask_for("judge"), {"judgements": words})
+    assert read.said == IdeaJudgements(judgements=(PairJudgement(pair=1, verdict=None),) * 2)
+    assert len(read.mends) == 2
+    review = RoundReview(pairs=(ComparedPair(one=1, other=0, likeness=0.9),), judgements=read.said)
+    assert list(list_judgements(review)) == []
 
 
 def completion(run: SwarmRun) -> SwarmCompleted:
@@ -157,8 +225,8 @@ def test_the_ballot_is_held_without_convergence_and_asks_for_what_each_has_read(
             asked[ask.seat] = list_rated(brief)
             assert brief.schema is not None
             # By its number, which the answer's description says, too.
-            assert f'"answer": {asked[ask.seat][0]}, "rating"' in describe_schema(brief.schema, brief.hints, brief.language)
-            return SwarmBallot(ratings=tuple(AnswerRating(answer=at, rating=0.9 if at == 2 else 0.2) for at in range(1, 9)))
+            assert '"rating": 0 … 1' in describe_schema(brief.schema, brief.hints, brief.language)
+            return SwarmBallot(votes=tuple(AnswerVote(answer=at, rating=0.9 if at == 2 else 0.2) for at in range(1, 9)))
         return Collision(action="pass") if ask.kind == "collide" else NotImplemented
 
     run = play(says, max_rounds=1)
@@ -202,7 +270,7 @@ def test_constant_amounts_are_compared_pair_by_pair() -> None:
             direction = order.recommended if order.cover else DIRECTIONS[at]
             stop = (build_stop_signal("rewrite"),) if direction == "rewrite" else ()
             return report(ask, state, direction, f"{direction} is the way", *stop, amount=0.1)
-        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
 
     choice = completion(play(says, max_rounds=5)).choice
     assert choice is not None
@@ -230,7 +298,7 @@ def test_a_clear_leader_ends_the_run_early_where_that_is_allowed() -> None:
             at = (state.explorers.index(ask.seat) + state.round) % len(DIRECTIONS)
             direction = state.orders[ask.seat].recommended if state.orders[ask.seat].cover else DIRECTIONS[at]
             return report(ask, state, direction, state_idea(direction), amount=max(0.01, QUALITY[direction] - varied[ask.seat]))
-        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
 
     early, late = play(says, clear_at=1.5, max_rounds=8), play(says, max_rounds=8)
     assert (completion(early).reason, completion(early).converged) == ("clear", False)
@@ -255,7 +323,7 @@ def test_leading_stability_asks_for_the_leading_ideas_alone() -> None:
         if ask.kind == "explore":
             idea = f"something else {state.round}" if ask.seat == "QiuSuo" else "cache it"
             return report(ask, state, f"way of {ask.seat}", idea)
-        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
 
     every, leading = play(says, max_rounds=6), play(says, max_rounds=6, stability="leading")
     assert [each.reason for each in every.facts(ConvergenceMeasured)][2:] == ["not_stable"] * 4
@@ -286,7 +354,7 @@ def test_a_challenged_reading_weighs_less_and_a_refuted_one_nothing() -> None:
                         for at in state.review.to_check
                     )
                 )
-            return SwarmBallot() if ask.kind == "ballot" else NotImplemented
+            return ABSTAINS if ask.kind == "ballot" else NotImplemented
 
         return answer
 
@@ -401,7 +469,7 @@ def test_the_history_says_what_was_deposited() -> None:
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "explore":
             return report(ask, state, "cache", "x", amount=0.3)
-        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
 
     history = build_board_json(play(says).timeline)["pheromones"]["cache"]["depositHistory"]
     assert {each["amount"] for each in history} == {0.3}

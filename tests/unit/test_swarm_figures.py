@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from tests.support.play_swarm import Says, SwarmRun, build_deposit, build_swarm_plan, build_valid_report
+from tests.support.play_swarm import ABSTAINS, Says, SwarmRun, build_deposit, build_swarm_plan, build_valid_report
 
 from moothall.domain.effects import Ask, Brief
 from moothall.errors import BadSetting
-from moothall.protocols.swarm.answers import Collision, IdeaJudgements, PairJudgement, SwarmBallot
+from moothall.protocols.swarm.answers import Collision, IdeaJudgements, PairJudgement
 from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured
 from moothall.protocols.swarm.json_fields import agent_name
 from moothall.protocols.swarm.reports.files import render_blackboard
@@ -100,7 +100,7 @@ def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataO
         if ask.kind == "collide":
             return Collision(action="pass")
         if ask.kind == "ballot":
-            return SwarmBallot()
+            return ABSTAINS
         if ask.kind != "explore":
             return NotImplemented
         if data.draw(st.integers(0, 11)) == 11:
@@ -141,7 +141,7 @@ def joined_run() -> SwarmRun:
                 return build_valid_report(
                     state, ask.seat, f"way {ask.seat}", mine, operations=(build_deposit(f"way {ask.seat}"),)
                 )
-            return SwarmBallot() if ask.kind == "ballot" else NotImplemented
+            return ABSTAINS if ask.kind == "ballot" else NotImplemented
 
         says[agent_name(at)] = report
 

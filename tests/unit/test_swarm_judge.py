@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.support.play_swarm import SwarmRun, build_swarm_plan, build_valid_report
+from tests.support.play_swarm import ABSTAINS, SwarmRun, build_swarm_plan, build_valid_report
 
 from moothall.app.moot import Moot
 from moothall.codec.schemas import get_own_schema
@@ -22,7 +22,6 @@ from moothall.protocols.swarm.answers import (
     IdeaJudgements,
     PairJudgement,
     PairVerdict,
-    SwarmBallot,
     Validation,
 )
 from moothall.protocols.swarm.facts import ConvergenceMeasured, IdeasSorted
@@ -81,7 +80,7 @@ class Judge:
                 for at, pair in enumerate(read_pairs(state), 1)
             ]
             return None if self._lost else IdeaJudgements() if self._left_out else IdeaJudgements(judgements=tuple(verdicts))
-        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
 
 
 def play(says: Judge, *, language: Language = "en", seats: tuple[Seat, ...] = (), **chosen: Any) -> SwarmRun:
@@ -211,7 +210,7 @@ def test_figures_of_a_run_with_an_erring_judge_follow_from_its_record(seed: int)
         if ask.kind == "validate":
             checks = (FindingCheck(finding=f"finding-{at:03d}", verdict="refuted") for at in state.review.to_check[:1])
             return Validation(verdicts=tuple(checks))
-        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
 
     plan = build_swarm_plan(5, platform="openai:m", max_rounds=8, seed=seed)
     run = SwarmRun(plan).play(says)
@@ -254,7 +253,7 @@ def play_texts(
             reviews.append(state.review)
             pairs = range(1, len(state.review.pairs) + 1)
             return IdeaJudgements(judgements=tuple(PairJudgement(pair=at, verdict=verdict) for at in pairs))
-        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
 
     plan = build_swarm_plan(agents, platform="openai:m", max_rounds=rounds)
     return SwarmRun(plan).play(says), reviews

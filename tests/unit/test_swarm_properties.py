@@ -11,6 +11,7 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.ports.plugin import Plan
 from moothall.protocols.swarm.answers import (
+    AnswerVote,
     Candidate,
     Collision,
     ComparedPair,
@@ -18,7 +19,6 @@ from moothall.protocols.swarm.answers import (
     DecisionReport,
     FindingCheck,
     IdeaJudgements,
-    IdeaVote,
     Operation,
     PairJudgement,
     RoundReport,
@@ -117,9 +117,10 @@ reports = st.builds(
     confirmed_operations=st.sampled_from(((), (), (), ("op-1",), ("op-999",))),
 )
 votes = st.builds(
-    IdeaVote,
-    idea=st.integers(1, 4),
-    position=st.sampled_from(("support", "support", "oppose", "conditional_support", "abstain")),
+    AnswerVote,
+    answer=st.integers(1, 4),
+    position=st.sampled_from(("support", "support", "oppose", "conditional_support", "abstain", None)),
+    rating=st.sampled_from((None, 0.2, 0.9)),
     confidence=st.sampled_from((0.0, 0.5, 1.0)),
     reason=st.sampled_from(("", "Because.")),
 )
@@ -135,7 +136,7 @@ SAID: dict[str, st.SearchStrategy[object]] = {
     "judge": st.builds(
         IdeaJudgements,
         judgements=st.lists(
-            st.builds(PairJudgement, pair=st.integers(1, 9), verdict=st.sampled_from(("same", "opposite", "different"))),
+            st.builds(PairJudgement, pair=st.integers(1, 9), verdict=st.sampled_from(("same", "opposite", "different", None))),
             max_size=9,
         ).map(tuple),
     ),
@@ -163,7 +164,7 @@ SAID: dict[str, st.SearchStrategy[object]] = {
             max_size=4,
         ).map(tuple),
     ),
-    "ballot": st.builds(SwarmBallot, votes=st.lists(votes, max_size=3).map(tuple)),
+    "ballot": st.builds(SwarmBallot, votes=st.lists(votes, min_size=1, max_size=3).map(tuple)),
     "synthesis": st.just(Synthesis(content="All in all.")),
     "shutdown": st.sampled_from((ShutdownReply(), ShutdownReply(acknowledged=False))),
 }

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.support.play_swarm import SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
+from tests.support.play_swarm import ABSTAINS, SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
 from tests.support.swarm_scenes import ADA, BOB, BUY, CACHE, EVE, explorer, exploring
 
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.domain.seeded_random import random_unit
-from moothall.protocols.swarm.answers import Action, Candidate, Collision, IdeaVote, Operation, RoundReport, SwarmBallot
+from moothall.protocols.swarm.answers import Action, AnswerVote, Candidate, Collision, Operation, RoundReport, SwarmBallot
 from moothall.protocols.swarm.facts import (
     BarrierPassed,
     ConvergenceMeasured,
@@ -575,7 +575,7 @@ def test_each_violation_has_the_severity_of_the_source(changes: dict[str, Any], 
 
 
 def build_ballot(position: Any, confidence: float = 0.8, idea: int = 1, reason: str = "So it is.") -> SwarmBallot:
-    return SwarmBallot(votes=(IdeaVote(idea=idea, position=position, confidence=confidence, reason=reason),))
+    return SwarmBallot(votes=(AnswerVote(answer=idea, position=position, confidence=confidence, reason=reason),))
 
 
 def voting(*ballots: SwarmBallot | None, ideas: tuple[str, ...] = (CACHE,), **chosen: Any) -> SwarmRun:
@@ -613,7 +613,7 @@ def _measured(state: Swarm) -> ConvergenceMeasured:
 def test_five_ideas_at_most_are_voted_on_the_best_backed_first() -> None:
     """S-29."""
     ideas = tuple(f"Matter {name} must be looked into." for name in ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot"))
-    run = voting(*[SwarmBallot()] * 3, ideas=ideas)
+    run = voting(*[ABSTAINS] * 3, ideas=ideas)
     (done,) = run.facts(SwarmCompleted)
     assert len(done.resolved) == min(5, len(run.state.board.ideas))
     assert [each.idea for each in done.resolved] == list(_measured(run.state).quorum_ideas[:5])
@@ -626,7 +626,7 @@ def test_five_ideas_at_most_are_voted_on_the_best_backed_first() -> None:
         (build_ballot("oppose", 0.0), ("oppose", None)),
         (build_ballot("abstain", 0.9), ("abstain", None)),
         (build_ballot("support", 0.9, idea=2), ("abstain", None)),
-        (SwarmBallot(), ("abstain", None)),
+        (SwarmBallot(votes=(AnswerVote(answer=1, rating=0.9),)), (None, None)),
         (None, (None, None)),
     ],
 )

@@ -18,10 +18,10 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.locale.catalogues import SWARM_REPORT
 from moothall.protocols.swarm.answers import (
+    AnswerVote,
     CheckVerdict,
     Collision,
     FindingCheck,
-    IdeaVote,
     Operation,
     StatedIdea,
     SwarmBallot,
@@ -60,7 +60,7 @@ def evil_run(language: Language = "en") -> SwarmRun:
         if ask.kind == "collide":
             return Collision(action="challenge", content=EVIL, new_insights=(EVIL,))
         if ask.kind == "ballot":
-            return SwarmBallot(votes=(IdeaVote(idea=1, position="oppose", confidence=0.9, reason=EVIL),))
+            return SwarmBallot(votes=(AnswerVote(answer=1, position="oppose", confidence=0.9, reason=EVIL),))
         return NotImplemented
 
     return SwarmRun(build_swarm_plan(3, max_rounds=3, language=language)).play(says)
@@ -129,7 +129,7 @@ def restless_run(
             return Collision(action="challenge", content="Who clears it when a price changes?")
         if ask.kind == "ballot":
             position: VotePosition = "oppose" if at > 3 else "support"
-            return SwarmBallot(votes=(IdeaVote(idea=1, position=position, confidence=0.8, reason=f"Word of {ask.seat}."),))
+            return SwarmBallot(votes=(AnswerVote(answer=1, position=position, confidence=0.8, reason=f"Word of {ask.seat}."),))
         if ask.kind == "synthesis":
             return Synthesis(content=synthesis) if synthesis is not None else None
         if ask.kind != "explore":
@@ -452,7 +452,7 @@ def played(language: Language) -> SwarmRun:
             return Collision(action="challenge", content="Why?", new_insights=("Measure first.",))
         if ask.kind == "ballot":
             position: VotePosition = "oppose" if ask.seat == "XiLi" else "support"
-            return SwarmBallot(votes=(IdeaVote(idea=1, position=position, confidence=0.8, reason="So it is."),))
+            return SwarmBallot(votes=(AnswerVote(answer=1, position=position, confidence=0.8, reason="So it is."),))
         if ask.kind != "explore":
             return NotImplemented
         if ask.seat == "QiuSuo" and state.round == 2:

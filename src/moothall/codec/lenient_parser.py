@@ -224,7 +224,6 @@ class LenientParser:
                     raise faults.get(name) or BadAnswer(f"{where}: it is needed, and missing")
                 read[name] = needed_value
         self._add_condition(fields, given, read, path)
-        self._add_condition_to_reason(fields, {**given, **extra}, read, path)
         words = next((name for name in _WORDS if name not in read and values.is_free_text(fields.get(name, {}))), None)
         for name, left in extra.items():
             if (flag := values.read_flag(left)) is not None:
@@ -235,7 +234,7 @@ class LenientParser:
             if words is not None and words not in read and name in _REASONS and isinstance(left, str) and left.strip():
                 self._notes.add("read", values.join_path(path, words), f"{name}: {left}")
                 read[words] = values.read_text(fields[words], left, words, self._notes)
-            elif name not in _OF_SCHEMA and not (name == _CONDITION and str(left) in str(read.get("reason"))):
+            elif name not in _OF_SCHEMA:
                 self._notes.add("left_out", values.join_path(path, name), left)
         return {name: read[name] for name in fields if name in read}
 
@@ -380,38 +379,22 @@ class LenientParser:
         """Add the condition of "support, if the tests pass"; a support beside a condition is the conditional one (M-2)."""
         if _CONDITION not in fields:
             return
+        allowed = {name: _list_values(fields[name]) for name in read}
         if read.get(_CONDITION):
             for name in [name for name, value in read.items() if value == "support"]:
-                allowed = [value for each in fields[name].get("anyOf", (fields[name],)) for value in each.get("enum", ())]
-                conditional = next((value for value in allowed if str(value).startswith(_CONDITION)), "support")
+                conditional = next((value for value in allowed[name] if str(value).startswith(_CONDITION)), "support")
                 if conditional != "support":
                     self._notes.add("read", values.join_path(path, name), f"support, {_CONDITION}", conditional)
                 read[name] = conditional
             return
         for name, value in read.items():
             word = given.get(name)
-            if isinstance(word, str) and isinstance(value, str) and value.startswith(_CONDITION) and "enum" in fields[name]:
-                choice = values.find_allowed(word, fields[name]["enum"])
+            if isinstance(word, str) and isinstance(value, str) and value.startswith(_CONDITION) and allowed[name]:
+                choice = values.find_allowed(word, allowed[name])
                 if choice is not None and choice.condition:
                     where = values.join_path(path, _CONDITION)
                     read[_CONDITION] = values.read_text(fields[_CONDITION], choice.condition, where, self._notes)
                     return
-
-    def _add_condition_to_reason(
-        self, fields: Mapping[str, Schema], given: Mapping[str, object], read: dict[str, object], path: str
-    ) -> None:
-        """Keep the condition of a vote whose only words are its reason: without it a conditional support is a plain one (M-2)."""
-        name = next((each for each, of in fields.items() if "conditional_support" in of.get("enum", ())), "")
-        if _CONDITION in fields or "reason" not in fields or read.get(name) not in {"support", "conditional_support"}:
-            return
-        choice = values.find_allowed(str(given.get(name)), fields[name]["enum"])
-        condition = given.get(_CONDITION) or (choice.condition if choice else "")
-        if not isinstance(condition, str) or values.is_empty(condition) or _is_no_condition(condition):
-            return
-        reason = f"{condition} ({read['reason']})" if read.get("reason") else condition
-        if read[name] == "support":
-            self._notes.add("read", values.join_path(path, name), f"support, {_CONDITION}", "conditional_support")
-        read |= {name: "conditional_support", "reason": values.read_text(fields["reason"], reason, path, self._notes)}
 
 
 def _is_no_condition(text: str) -> bool:
@@ -420,6 +403,11 @@ def _is_no_condition(text: str) -> bool:
 
 def _is_choice_of_words(schema: Schema) -> bool:
     return "enum" in schema and all(isinstance(each, str) for each in schema["enum"])
+
+
+def _list_values(schema: Schema) -> list[object]:
+    """Return the values that a field allows, in any form of it."""
+    return [value for each in schema.get("anyOf", (schema,)) for value in each.get("enum", ())]
 
 
 def _names_nothing(schema: Schema, value: object) -> bool:
@@ -441,7 +429,8 @@ def _name_items(item: Schema, value: object) -> list[object] | None:
     """Return items that were given by their number, as keys or on a line each; None if they were not."""
     fields, required = item.get("properties", {}), item.get("required", ())
     key = next((name for name in required if all(isinstance(each, int) for each in fields[name].get("enum", [""]))), None)
-    rest = [name for name in required if name != key]
+    choices = [name for name, schema in fields.items() if _is_choice_of_words(schema)]
+    rest = [name for name in required if name != key] or choices
     if key is None or len(rest) != 1:
         return None
     if isinstance(value, Mapping) and not values.fold_names(value) & values.fold_names(fields):

@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
 from moothall.domain.facts import Language
+from moothall.domain.grouping import group_pairs
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.replace import copy_fields
 from moothall.domain.session_state import ProtocolState
@@ -23,6 +24,7 @@ Asked = TypeVar("Asked")
 T = TypeVar("T")
 
 NOT_GIVEN: Final = object()
+CONDITIONAL: Final = "conditional_support"
 
 S = TypeVar("S", bound=ProtocolState)
 
@@ -54,19 +56,26 @@ def fill_brief(state: ProtocolState, ask: Ask, rules: AnswerRules, *, perception
     return Brief(ask=ask, seat=state.seat(ask.seat), language=opened.language, seed=opened.seed, perception=seen, **same)
 
 
-def read_two_sides(path: str, items: Sequence[T], number: str, side: str, neither: str) -> tuple[tuple[T, ...], tuple[str, ...]]:
+def read_two_sides(
+    path: str, items: Sequence[T], number: str, side: str, neither: str | None
+) -> tuple[tuple[T, ...], tuple[str, ...]]:
     """Take no side where a list gives one number two of them; with a note for each item that this changes.
 
-    A schema cannot forbid it, and which of the two is meant, only their author could say.
+    A schema cannot forbid it, and which of the two is meant, only their author could say. Support, once on a condition and once
+    without, is one side: the condition stands.
     """
     read, notes = list[Any](items), list[str]()
-    sides = dict[object, set[object]]()
-    for each in items:
-        sides.setdefault(getattr(each, number), set()).add(getattr(each, side))
+    groups = group_pairs((getattr(each, number), each) for each in items)
     for at, each in enumerate(read):
-        if len(sides[getattr(each, number)]) > 1 and (given := getattr(each, side)) != neither:
-            read[at] = replace(each, **{side: neither})
-            notes.append(f"read {path}.{at}.{side} {given!r} → {neither!r}")
+        sides = {getattr(other, side): other for other in groups[getattr(each, number)] if getattr(other, side) is not None}
+        given, changes = getattr(each, side), dict[str, object]()
+        if sides.keys() == {"support", CONDITIONAL} and given == "support":
+            changes = {side: CONDITIONAL, "condition": getattr(sides[CONDITIONAL], "condition", "")}
+        elif len(sides) > 1 and sides.keys() != {"support", CONDITIONAL} and given not in {neither, None}:
+            changes = {side: neither}
+        if changes:
+            read[at] = replace(each, **changes)
+            notes.append(f"read {path}.{at}.{side} {given!r} → {changes[side]!r}")
     return tuple(read), tuple(notes)
 
 

@@ -1067,7 +1067,7 @@ class SwarmPromptText(Texts):
     pairs: str
     judge: str
     ballot: str
-    ballot_evidence: str
+    ballot_rating: str
     own_answers: str
     ballot_ideas: str
     own_deposits: str

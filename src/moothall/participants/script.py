@@ -55,7 +55,7 @@ _SHOWN: Final = 24
 _ENTRY = re.compile(rf"^\[#(\d+) ([^\s,\]]+)[^\n]*\]\n((?:{re.escape(FENCE)}[^\n]*\n?)*)", re.MULTILINE)
 _INLINE = re.compile(r"\{@([\w-]+)\}")
 _FINDINGS: Final = frozenset({"finding", "targetFindingId"})
-_NUMBERED: Final = frozenset({"votes.idea", "ratings.direction"})
+_NUMBERED: Final = frozenset({"votes.answer"})
 
 
 class _Unshown:

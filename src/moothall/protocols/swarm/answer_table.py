@@ -19,11 +19,11 @@ from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.locale.catalogues import SWARM_PERSON, SwarmPersonText
 from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
-from moothall.protocols.swarm.rules.endings import list_ballot_ideas
+from moothall.protocols.swarm.rules.endings import list_ballot, list_ballot_ideas
 from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer
 from moothall.protocols.swarm.rules.operations import list_params
 from moothall.protocols.swarm.rules.review import find_invitation
-from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
+from moothall.protocols.swarm.state import Agent, Finding, Swarm
 from moothall.reports import person_steps
 from moothall.scoring.positions import VotePosition
 
@@ -85,13 +85,14 @@ class SwarmAsk(StateAsk[Swarm]):
         return self.list_findings(self.state.review.to_check)
 
     @property
-    def rated(self) -> Mapping[int, PossibleAnswer]:
-        """The answers that the seat rates: those that it has read itself."""
-        return AnswerIndex(self.state).list_read(self.ask.seat) if self.state.by_evidence else {}
+    def ballot(self) -> Mapping[int, PossibleAnswer]:
+        """The answers that the seat votes on."""
+        return list_ballot(self.state, self.ask.seat)
 
     @property
-    def ideas(self) -> list[Idea]:
-        return [idea for number in list_ballot_ideas(self.state) if (idea := self.state.board.idea(number)) is not None]
+    def rated(self) -> Mapping[int, PossibleAnswer]:
+        """Those that it rates: the ones that it has read itself."""
+        return AnswerIndex(self.state).list_read(self.ask.seat) if self.state.by_evidence else {}
 
     def list_findings(self, numbers: Sequence[int]) -> list[Finding]:
         return [self.state.board.findings[number - 1] for number in numbers]
@@ -105,17 +106,16 @@ def _define_list(
     *items: Row,
     shape: type,
     of: type,
-    when: Callable[[SwarmAsk], bool] | None = None,
     ask: Callable[[SwarmAsk], list[PersonStep]] | None = None,
     read: Callable[[SwarmAsk, Answers], object] | None = None,
 ) -> Row:
-    """Define a field that is a list of objects, at most as many as its shape has; it is needed, and without it, it is empty."""
+    """Define a field that is a list of objects, at most as many as its shape has; without any that can be read it is missing."""
 
     def allow(asked: SwarmAsk) -> Schema:
         most = schemas.build_schema(of)["properties"][name]["maxItems"]
-        return schemas.allow_list(schemas.build_table_schema(shape, items, asked), most)
+        return {**schemas.allow_list(schemas.build_table_schema(shape, items, asked), most), "minItems": 1}
 
-    return Row(name, is_needed=True, when=when, allow=allow, fill=lambda _: (), ask=ask, read=read)
+    return Row(name, is_needed=True, allow=allow, ask=ask, read=read)
 
 
 def _allow_operations(asked: SwarmAsk) -> Schema:
@@ -201,45 +201,34 @@ def _read_verdicts(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, objec
     ]
 
 
-def _ask_ratings(asked: SwarmAsk) -> list[PersonStep]:
-    rates = tuple(PersonChoice(value=value, text=text) for value, text in asked.text.rates.items())
-    questions = {number: asked.text.rate.format(text=one_line(answer.text)) for number, answer in asked.rated.items()}
-    return [
-        PersonStep(name=RATING, text=question, choices=rates, kind="option", group=str(number))
-        for number, question in questions.items()
-    ]
-
-
-def _read_ratings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
-    rated = {number: answers.get(build_key(RATING, str(number))) for number in asked.rated}
-    return [{"answer": number, "rating": float(value)} for number, value in rated.items() if value]
-
-
 def _ask_votes(asked: SwarmAsk) -> list[PersonStep]:
-    steps = [
-        step
-        for idea in asked.ideas
-        for step in person_steps.ask_position(
-            asked.language,
-            get_args(VotePosition),
-            text=asked.text.vote.format(number=idea.number, text=one_line(idea.text)),
-            group=str(idea.number),
-        )
-    ]
-    return [*steps, person_steps.ask_confidence(asked.language)] if steps else []
+    rates = tuple(PersonChoice(value=value, text=text) for value, text in asked.text.rates.items())
+    rated, ideas, steps = asked.rated, list_ballot_ideas(asked.state), list[PersonStep]()
+    for number, answer in asked.ballot.items():
+        group, text = str(number), one_line(answer.text)
+        if number in rated:
+            steps.append(
+                PersonStep(name=RATING, text=asked.text.rate.format(text=text), choices=rates, kind="option", group=group)
+            )
+        if number in ideas:
+            question = asked.text.vote.format(number=number, text=text)
+            steps += person_steps.ask_position(asked.language, get_args(VotePosition), text=question, group=group)
+    return [*steps, person_steps.ask_confidence(asked.language)] if ideas else steps
 
 
 def _read_votes(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
     votes = list[Mapping[str, object]]()
-    for idea in asked.ideas:
-        group = str(idea.number)
-        reasons = [answers.get(build_key(name, group), "") for name in (CONDITION, WHY)]
+    for number in asked.ballot:
+        said = {name: answers.get(build_key(name, str(number)), "") for name in (person_steps.POSITION, CONDITION, RATING, WHY)}
         votes.append(
             {
-                "idea": idea.number,
-                "position": answers[build_key(person_steps.POSITION, group)],
+                "answer": number,
+                # Whoever rates nothing that it is not asked to vote on abstains.
+                "position": said[person_steps.POSITION] or (None if said[RATING] else "abstain"),
+                "condition": said[CONDITION],
                 "confidence": person_steps.compute_confidence(answers),
-                "reason": "\n".join(part for part in reasons if part),
+                "rating": float(said[RATING]) if said[RATING] else None,
+                "reason": said[WHY],
             }
         )
     return votes
@@ -340,27 +329,15 @@ FORMS: Final = index_by_kind(
         ),
     ),
     define_answer(
-        AnswerForm(kind="ballot", reply=facts.Voted, shape=shapes.SwarmBallot, form="json", max_tokens=600),
-        _define_list(
-            "ratings",
-            Row("answer", is_needed=True, allow=lambda asked: schemas.allow_values(asked.rated)),
-            Row("rating", is_needed=True),
-            REASON,
-            shape=shapes.AnswerRating,
-            of=shapes.SwarmBallot,
-            when=lambda asked: bool(asked.rated),
-            ask=_ask_ratings,
-            read=_read_ratings,
-        ),
+        AnswerForm(kind="ballot", reply=facts.Voted, shape=shapes.SwarmBallot, form="json", max_tokens=600, is_whole=True),
         _define_list(
             "votes",
-            Row("idea", is_needed=True, allow=lambda asked: schemas.allow_values(list_ballot_ideas(asked.state))),
-            Row("position", is_needed=True),
-            Row("confidence"),
-            Row("reason"),
-            shape=shapes.IdeaVote,
+            Row("answer", is_needed=True, allow=lambda asked: schemas.allow_values(asked.ballot)),
+            Row("rating", when=lambda asked: bool(asked.rated)),
+            Row("position", is_needed=lambda asked: not asked.rated),
+            *map(Row, ("condition", "confidence", "reason")),
+            shape=shapes.AnswerVote,
             of=shapes.SwarmBallot,
-            when=lambda asked: not asked.state.by_evidence or bool(list_ballot_ideas(asked.state)),
             ask=_ask_votes,
             read=_read_votes,
         ),

@@ -17,6 +17,7 @@ from moothall.scoring.positions import VotePosition
 MAX_OPERATIONS: Final = 20
 MAX_FINDINGS: Final = 10
 MAX_DIRECTION_LENGTH: Final = 500
+MAX_VOTES: Final = 40
 
 Number = Annotated[float, Predicate(math.isfinite)]
 Share = Annotated[float, Ge(0), Le(1)]
@@ -194,7 +195,8 @@ class PairJudgement:
     """Whether two ideas are the same, by somebody who understands them."""
 
     pair: Annotated[int, Ge(1)]
-    verdict: PairVerdict
+    verdict: PairVerdict | None
+    """None where one answer gives two of them."""
     reason: Line = ""
 
 
@@ -206,30 +208,26 @@ class IdeaJudgements:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdeaVote:
-    """A vote on one of the consensus ideas."""
-
-    idea: Annotated[int, Ge(1)]
-    position: VotePosition
-    confidence: Share = 0.0
-    reason: Text = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerRating:
-    """How good an answer is, from 0 to 1, by what its explorer read itself."""
+class AnswerVote:
+    """What an agent says of one answer: its position on it, and how good it is by what the agent read itself."""
 
     answer: Annotated[int, Ge(1)]
-    rating: Share
+    position: VotePosition | None = None
+    condition: Text = ""
+    confidence: Share = 0.0
+    rating: Share | None = None
     reason: Text = ""
+
+    @property
+    def words(self) -> str:
+        return f"{self.condition} ({self.reason})" if self.condition and self.reason else self.condition or self.reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmBallot:
-    """The votes of one agent; an idea without one is abstained on. `ratings` are of answers that it has read itself."""
+    """The votes of one agent; an idea without one is abstained on."""
 
-    votes: Annotated[tuple[IdeaVote, ...], MaxLen(20)] = ()
-    ratings: Annotated[tuple[AnswerRating, ...], MaxLen(20)] = ()
+    votes: Annotated[tuple[AnswerVote, ...], MinLen(1), MaxLen(MAX_VOTES)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ bounded, however large the blackboard grows.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from operator import is_
@@ -18,10 +18,11 @@ from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.answer_table import FORMS, SwarmAsk, build_answer_schema, build_person_ask
-from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, ConflictReview, RoundReport, SwarmBallot
+from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, ConflictReview, RoundReport, SwarmBallot, Synthesis
 from moothall.protocols.swarm.facts import VALIDATOR, OperationResult, RoundOrder
 from moothall.protocols.swarm.json_fields import DISPLAY_NAMES, format_agent_name, take_fields
 from moothall.protocols.swarm.rules import evidence
+from moothall.protocols.swarm.rules.endings import find_ballot_fault, read_synthesis_choice
 from moothall.protocols.swarm.rules.review import LOOKED_AT, build_comparison, find_invitation
 from moothall.protocols.swarm.rules.round_start import is_ping
 from moothall.protocols.swarm.state import Agent, Finding, Swarm
@@ -38,6 +39,12 @@ MAX_RESULTS: Final = 20
 MAX_INSIGHTS: Final = 8
 MAX_OWN_FINDINGS: Final = 3
 MAX_INPUT_LENGTH: Final = 2_000
+_SIDES: Final[Mapping[str, tuple[tuple[str, str, str, str | None], ...]]] = {
+    "ballot": (("votes", "answer", "position", "abstain"), ("votes", "answer", "rating", None)),
+    "validate": (("verdicts", "finding", "verdict", "unclear"),),
+    "judge": (("judgements", "pair", "verdict", None),),
+}
+"""Where an answer can take two sides: its list, what an item is about, the side, and what stands for none."""
 
 
 def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
@@ -50,7 +57,8 @@ def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
     return AnswerRules(
         form=form,
         fills=form.find_fills(SwarmAsk(state=state, ask=ask)),
-        normalize=partial(_fill_report, state, ask),
+        normalize=partial(_normalize_answer, state, ask),
+        fault=partial(_find_fault, state, ask),
         options=state.opened.subject.options,
         person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
     )
@@ -85,14 +93,25 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
     )
 
 
-def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
-    """Fill in what a report leaves out and code knows (M-3), and take no side where a ballot takes two.
+def _find_fault(state: Swarm, ask: Ask, said: object) -> str | None:
+    options = state.opened.subject.options
+    if isinstance(said, Synthesis) and state.settings.mode == "classic" and read_synthesis_choice(state, said.content) is None:
+        return f"behind [CHOICE] what the synthesis says was expected, one of: {', '.join(options)}; or no such line"
+    return find_ballot_fault(state, ask.seat, said) if isinstance(said, SwarmBallot) else None
 
-    What an agent from outside sent stands, and is checked (S-21).
-    """
-    if isinstance(said, SwarmBallot):
-        votes, notes = read_two_sides("votes", said.votes, "idea", "position", "abstain")
-        return replace(said, votes=votes), notes
+
+def _normalize_answer(state: Swarm, ask: Ask, said: object) -> Normalized:
+    """Fill in what a report leaves out and code knows (M-3), and take no side where an answer takes two."""
+    notes = list[str]()
+    for name, number, side, neither in _SIDES.get(ask.kind, ()):
+        items, changes = read_two_sides(name, getattr(said, name), number, side, neither)
+        said = replace(said, **{name: items})  # type: ignore[type-var]  # the shape of the kind
+        notes += changes
+    return (said, tuple(notes)) if ask.kind in _SIDES else _fill_report(state, ask, said)
+
+
+def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
+    """Fill in what a report leaves out. What an agent from outside sent stands, and is checked (S-21)."""
     agent = state.agents.get(ask.seat)
     if not isinstance(said, RoundReport) or agent is None or state.settings.mode == "classic":
         return said, ()
@@ -236,11 +255,10 @@ def _build_own_prompt(asked: SwarmAsk, words: SwarmPromptText, agent: Agent | No
         case "shutdown":
             return words.shutdown
         case "ballot":
-            listed = [quote_lines(f"{idea.number}. {idea.text}") for idea in asked.ideas]
-            if not state.by_evidence:
-                return "\n".join([*listed, words.ballot])
-            own = _format_own_readings(state, words, asked)
-            return "\n".join([*own, *([words.ballot_ideas] if listed else []), *listed, words.ballot_evidence])
+            own, rated = _format_own_readings(state, words, asked), asked.rated
+            others = [quote_lines(f"{number}. {answer.text}") for number, answer in asked.ballot.items() if number not in rated]
+            head = [words.ballot_ideas] if own and others else []
+            return "\n".join([*own, *head, *others, f"{words.ballot}{words.ballot_rating if own else ''}"])
         case "collide":
             invitation = find_invitation(state, asked.ask.seat)
             mode = invitation.mode if invitation is not None else "review_challenge"
@@ -256,7 +274,7 @@ def _format_own_readings(state: Swarm, words: SwarmPromptText, asked: SwarmAsk) 
     index, seat, lines = evidence.AnswerIndex(state), asked.ask.seat, list[str]()
     amounts = index.sum_deposits()
     mine = sorted((each for each in state.board.findings if each.seat == seat), key=lambda each: len(each.reviews))
-    for number, answer in index.list_read(seat).items():
+    for number, answer in asked.rated.items():
         ways = {key for key, at in index.by_direction.items() if at == number}
         count, total = amounts.get((number, seat), (0, 0.0))
         deposits = f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""

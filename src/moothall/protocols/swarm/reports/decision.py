@@ -8,12 +8,12 @@ from typing import Final
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line
 from moothall.domain.session_state import list_lost_seats
-from moothall.domain.topic import drop_choice, extract_choice
+from moothall.domain.topic import drop_choice
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts
-from moothall.protocols.swarm.answers import IdeaVote
+from moothall.protocols.swarm.answers import AnswerVote
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.rules.endings import find_vote, list_ballot_ideas
+from moothall.protocols.swarm.rules.endings import find_stated_vote, find_vote, list_ballot_ideas, read_synthesis_choice
 from moothall.protocols.swarm.state import Finding
 from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim, number_obligations
 from moothall.reports.sections import start_decision
@@ -59,7 +59,7 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     backing = [vote for _, vote in (list_votes(timeline, first.idea) if first else ()) if vote.position == "support"]
     # Who reported nothing has no voice in the outcome, nor has one whose ballot was lost.
     voices = {seat for seat, agent in swarm.agents.items() if agent.findings and swarm.ballots.get(seat, agent) is not None}
-    conditions = [(seat, vote.reason, "", ()) for seat, vote in votes if vote.position == "conditional_support"]
+    conditions = [(seat, vote.condition or vote.reason, "", ()) for seat, vote in votes if vote.position == "conditional_support"]
     if is_synthesis:
         text = drop_choice(swarm.synthesis) or swarm.synthesis
         claim = SourcedClaim(text=check_citations(text, swarm.board.findings, timeline.words).text)
@@ -74,12 +74,12 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         turnout=first.turnout if first else None,
         reasons=tuple(SourcedClaim(text=vote.reason) for vote in backing if claim is not None and vote.reason),
         positions=_build_positions(timeline, first),
-        dissent=tuple(Dissent(seat=seat, kind="oppose", text=vote.reason) for seat, vote in votes if vote.position == "oppose"),
+        dissent=tuple(Dissent(seat=seat, kind="oppose", text=vote.words) for seat, vote in votes if vote.position == "oppose"),
         # The conditions of those who support what was decided (D-22).
         obligations=number_obligations(conditions, timeline.settled) if claim is not None else (),
         lost=list_lost_seats(swarm, swarm.helpers | voices),
         outcome_uncertain=_could_differ(timeline, choice) if choice is not None else bool(first and first.outcome_uncertain),
-        choice=extract_choice(swarm.synthesis) if is_synthesis else _find_label(timeline, choice) if choice is not None else "",
+        choice=read_synthesis_choice(swarm, swarm.synthesis) or "" if is_synthesis else _find_label(timeline, choice),
         turns=len(timeline.reports),
         consensus_type=first.consensus_type if first else None,
         voters=first.voters if first else 0,
@@ -88,11 +88,13 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     )
 
 
-def _find_label(timeline: SwarmTimeline, choice: facts.EvidenceChoice) -> str:
+def _find_label(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> str:
     """The answer in a few words: an option, a direction of the user's, or what an explorer called the idea in the first round.
 
     The label of any other direction is none: it says where explorers looked.
     """
+    if choice is None:
+        return ""
     if not choice.idea:
         return choice.answer
     labels = (one_line(each.report.choice) for each in timeline.reports if each.round == 1)
@@ -116,12 +118,11 @@ def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
     return SourcedClaim(text=text, entries=tuple(rests))
 
 
-def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, IdeaVote]]:
+def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, AnswerVote]]:
     """The vote of each agent on an idea; none while they are sealed."""
     if timeline.is_sealed:
         return []
-    ballots = [(seat, ballot) for seat in timeline.state.explorers if (ballot := timeline.state.ballots.get(seat)) is not None]
-    votes = [(seat, next((vote for vote in ballot.votes if vote.idea == idea), None)) for seat, ballot in ballots]
+    votes = [(seat, find_stated_vote(timeline.state, seat, idea)) for seat in timeline.state.explorers]
     return [(seat, vote) for seat, vote in votes if vote is not None]
 
 
@@ -141,7 +142,7 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
             SeatPosition(
                 seat=name,
                 before=before or None,
-                after=vote.reason or None if vote is not None else None,
+                after=vote.words or None if vote is not None else None,
                 verdict=position,
                 confidence_after=confidence,
                 weight=weights.get(name, 0.0),

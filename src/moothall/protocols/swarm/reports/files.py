@@ -207,19 +207,18 @@ def _build_agent(agent: Agent) -> dict[str, Any]:
 
 
 def _build_ballots(swarm: Swarm) -> dict[str, Any]:
-    """Return the votes and, where readings decide, the ratings of each seat."""
+    """Return the votes of each seat: the answer by its name, and the fields that it filled."""
     # While all vote, nobody may read the votes of others, not even from the files.
     seats = () if swarm.is_sealed else swarm.explorers
     ballots = {seat: ballot for seat in seats if (ballot := swarm.ballots.get(seat)) is not None}
-    names = {number: answer.name for number, answer in AnswerIndex(swarm).answers.items()}
-    ratings = {
-        seat: [take_fields(each, "answer rating reason", answer=names.get(each.answer)) for each in ballot.ratings]
-        for seat, ballot in ballots.items()
+    given = {number: answer.name for number, answer in AnswerIndex(swarm).answers.items() if not answer.idea}
+    fields = "answer position condition confidence rating reason"
+    return {
+        "votes": {
+            seat: [take_fields(each, fields, answer=given.get(each.answer, f"idea-{each.answer}")) for each in ballot.votes]
+            for seat, ballot in ballots.items()
+        }
     }
-    votes = {
-        seat: [take_fields(vote, "idea# position confidence reason") for vote in ballot.votes] for seat, ballot in ballots.items()
-    }
-    return {"votes": votes, **({"ratings": ratings} if swarm.by_evidence else {})}
 
 
 def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:

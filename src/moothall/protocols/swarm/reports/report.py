@@ -263,9 +263,9 @@ def _build_votes(standing: SwarmStanding) -> Iterable[blocks.Block]:
         (
             words.idea_name.format(number=idea),
             format_agent_name(seat),
-            blocks.Mark(translate_term(words, vote.position), _VOTE_TONES.get(vote.position, "plain")),
+            blocks.Mark(translate_term(words, vote.position or ""), _VOTE_TONES.get(vote.position or "", "plain")),
             f"{vote.confidence:.2f}" if vote.confidence else words.not_stated,
-            vote.reason,
+            vote.words,
         )
         for idea in list_ballot_ideas(standing.swarm)
         for seat, vote in list_votes(standing.timeline, idea)

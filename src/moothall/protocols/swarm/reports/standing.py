@@ -211,7 +211,7 @@ def list_objections(standing: SwarmStanding) -> list[Remark]:
     if idea is None:
         return []
     objections = [
-        Remark(seat=seat, kind=vote.position, text=vote.reason)
+        Remark(seat=seat, kind=vote.position, text=vote.words)
         for seat, vote in list_votes(timeline, idea.number)
         if vote.position in {"oppose", "conditional_support"}
     ]

@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Final
 
+from moothall.codec.choice_rule import build_choices, read_option
+from moothall.codec.non_answers import check_beside
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.seeded_random import random_unit
+from moothall.domain.topic import drop_choice, extract_choice
+from moothall.errors import BadAnswer
 from moothall.protocols.swarm import facts
+from moothall.protocols.swarm.answers import AnswerVote, SwarmBallot
 from moothall.protocols.swarm.facts import MIN_AGENTS, EndReason, IdeaResolution, SwarmCompleted, Termination
-from moothall.protocols.swarm.rules.evidence import AnswerIndex, build_choice, is_clear
+from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer, build_choice, is_clear
 from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
 from moothall.scoring import stigmergy
 from moothall.scoring.independence import build_seat_correlations
@@ -281,6 +286,26 @@ def _is_ballot_held(state: Swarm) -> bool:
     return state.settings.vote and left >= MIN_AGENTS
 
 
+def list_ballot(state: Swarm, seat: SeatId) -> dict[int, PossibleAnswer]:
+    """Return what a seat votes on: the answers that it has read itself, where readings decide, and the ideas."""
+    read = AnswerIndex(state).list_read(seat) if state.by_evidence else {}
+    ideas = (idea for number in list_ballot_ideas(state) if (idea := state.board.idea(number)) is not None)
+    voted = {each.number: PossibleAnswer(number=each.number, name=each.id, text=each.text, idea=each.number) for each in ideas}
+    return {**read, **voted}
+
+
+def find_ballot_fault(state: Swarm, seat: SeatId, ballot: SwarmBallot) -> str | None:
+    """Return what is wrong with a ballot: it is about no answer of this ballot, or says nothing of one."""
+    known = list_ballot(state, seat)
+    said = {vote.answer for vote in ballot.votes if vote.position is not None or vote.rating is not None}
+    for vote in ballot.votes:
+        if vote.answer not in known:
+            return f"votes: there is no answer {vote.answer}; known: {', '.join(map(str, known))}"
+        if vote.answer not in said:
+            return f"votes: a position on answer {vote.answer} was expected, or its rating from 0 to 1"
+    return None
+
+
 def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
     """Return who still has to vote. A stopped run spends nothing more."""
     if state.stop is not None or not _is_ballot_held(state):
@@ -304,17 +329,35 @@ def find_synthesis_writer(state: Swarm) -> SeatId | None:
     return next(iter(left), None)
 
 
+def read_synthesis_choice(state: Swarm, text: str) -> str | None:
+    """Return what a synthesis chooses, empty if nothing; None if that is no option, or not what the synthesis says."""
+    chosen, options = extract_choice(text), state.opened.subject.options
+    if not options or not chosen:
+        return chosen
+    choice = read_option(chosen, build_choices(options))
+    try:
+        check_beside({"choice": choice}, "synthesis", drop_choice(text), options)
+    except BadAnswer:
+        return None
+    return choice
+
+
 def find_vote(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | None, float | None]:
     """Return a seat's vote on an idea, and its stated confidence; an idea that its ballot leaves out counts as abstained."""
+    ballot, vote = state.ballots.get(seat), find_stated_vote(state, seat, idea)
+    if vote is not None and vote.position != "abstain":
+        # A vote that takes a side with no confidence at all did not state one (M-2).
+        return vote.position, vote.confidence or None
+    # No ballot, or one that names the idea without a position, is a missing vote: it counts for `outcome_uncertain`.
+    is_missing = vote is None and (ballot is None or any(each.answer == idea for each in ballot.votes))
+    return None if is_missing else "abstain", None
+
+
+def find_stated_vote(state: Swarm, seat: SeatId, idea: int) -> AnswerVote | None:
+    """Return the vote of a seat that takes a position on an idea; None without one."""
     ballot = state.ballots.get(seat)
-    if ballot is None:
-        # No ballot at all is a missing vote, not an abstention: it counts for `outcome_uncertain`.
-        return None, None
-    vote = next((vote for vote in ballot.votes if vote.idea == idea), None)
-    if vote is None or vote.position == "abstain":
-        return "abstain", None
-    # A vote that takes a side with no confidence at all did not state one (M-2).
-    return vote.position, vote.confidence or None
+    votes = ballot.votes if ballot is not None else ()
+    return next((each for each in votes if each.answer == idea and each.position is not None), None)
 
 
 def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:

@@ -8,6 +8,7 @@ A direction is also what an agent responds to, under stop signals, and reports (
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -110,15 +111,17 @@ class AnswerIndex:
     def _list_answers(self) -> dict[int, PossibleAnswer]:
         options = self._state.opened.subject.options
         if options:
-            return {number: PossibleAnswer(number=number, name=text, text=text) for number, text in enumerate(options, 1)}
+            return self._number_given(options)
         stated = {finding.idea for finding in self._state.board.findings if finding.verdict != "refuted"}
         ideas = {number: idea for number, idea in self._state.board.ideas.items() if number in stated}
         answers = {at: PossibleAnswer(number=at, name=idea.id, text=idea.text, idea=at) for at, idea in ideas.items()}
         # The user's own directions may be answers, too; other labels never are.
-        free = len(self._state.board.ideas) + 1
-        for number, text in enumerate(self._state.settings.directions, free):
-            answers[number] = PossibleAnswer(number=number, name=text, text=text)
-        return answers
+        return {**answers, **self._number_given(self._state.settings.directions)}
+
+    def _number_given(self, texts: Sequence[str]) -> dict[int, PossibleAnswer]:
+        """Number what the user gave after all ideas: an idea has the same number wherever it stands."""
+        numbered = enumerate(texts, len(self._state.board.ideas) + 1)
+        return {number: PossibleAnswer(number=number, name=text, text=text) for number, text in numbered}
 
     def _index_directions(self) -> dict[str, int]:
         """Return the answer that each direction stands for: the one of its name, else what most explorers first reported there.
@@ -164,14 +167,14 @@ class AnswerIndex:
 def build_choice(state: Swarm) -> EvidenceChoice | None:
     """Return the answer that the readings favour; None if nobody read any."""
     index = AnswerIndex(state)
-    ballots = {seat: ballot for seat, ballot in state.ballots.items() if ballot is not None and ballot.ratings}
     # What it says of an answer that it did not read does not count.
     ratings = {
         (each.answer, seat): each.rating
-        for seat, ballot in ballots.items()
+        for seat, ballot in state.ballots.items()
+        if ballot is not None
         for read in [index.list_read(seat)]
-        for each in ballot.ratings
-        if each.answer in read
+        for each in ballot.votes
+        if each.answer in read and each.rating is not None
     }
     amounts = index.sum_deposits()
     factor = scale_deposits(amounts, ratings, state.settings.max_deposit)

@@ -181,7 +181,7 @@ MAX_JUDGED: Final = 60
 MAX_SECOND_LOOKS: Final = 12
 MAX_VERDICTS: Final = 4_000
 """How many verdicts on pairs are stored, the newest."""
-VERDICT_WEIGHTS: Final[Mapping[PairVerdict, float]] = {"same": 1.0, "different": -1.0, "opposite": -2.0}
+VERDICT_WEIGHTS: Final[Mapping[PairVerdict | None, float]] = {"same": 1.0, "different": -1.0, "opposite": -2.0}
 AGREED: Final = 2.0
 """The weight of an author's own word that two texts are one."""
 
@@ -300,10 +300,9 @@ def _is_denial(pair: ComparedPair, review: RoundReview) -> bool:
 
 
 def list_judgements(review: RoundReview) -> Iterator[tuple[ComparedPair, PairJudgement]]:
-    """Yield what the judge said of each pair, its first word on it; pairs that it left out are missing."""
-    said: dict[int, PairJudgement] = {}
-    for each in review.judgements.judgements if review.judgements is not None else ():
-        said.setdefault(each.pair, each)
+    """Yield what the judge said of each pair, its first word on it; pairs without a verdict are missing."""
+    judged = review.judgements.judgements if review.judgements is not None else ()
+    said = {each.pair: each for each in reversed(judged) if each.verdict is not None}
     yield from ((pair, said[at]) for at, pair in enumerate(review.pairs, 1) if at in said)
 
 
