@@ -223,7 +223,7 @@ def _read_votes(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]
         votes.append(
             {
                 "answer": number,
-                # Whoever rates nothing that it is not asked to vote on abstains.
+                # A person that leaves a rating out abstains.
                 "position": said[person_steps.POSITION] or (None if said[RATING] else "abstain"),
                 "condition": said[CONDITION],
                 "confidence": person_steps.compute_confidence(answers),

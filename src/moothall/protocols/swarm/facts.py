@@ -49,7 +49,7 @@ class SwarmSettings:
     """The settings of a swarm; the defaults are those of version 2.4.
 
     `directions` are the user's own, for the mode `hybrid`. `quorum` says whose support counts. `apart` are ideas that are only
-    joined with an equal text. The seconds of the last three phases apply to outside agents. `synthesis` says which modes end with
+    joined with an equal text. The seconds of the last two phases apply to outside agents. `synthesis` says which modes end with
     one.
 
     `settle` says what makes the decision: the readings of answers, or the vote on ideas with a quorum; None leaves it to the
@@ -86,7 +86,6 @@ class SwarmSettings:
     silent_seconds: Seconds = 120.0
     notice_seconds: Seconds = 5.0
     graceful_seconds: Seconds = 15.0
-    forced_seconds: Seconds = 10.0
     apart: Annotated[tuple[answers.Line, ...], MaxLen(100)] = ()
     settle: Settle | None = None
     stability: Stability = "all"
