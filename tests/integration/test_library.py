@@ -245,8 +245,8 @@ def test_a_moot_refuses_what_it_cannot_work_with(name: str) -> None:
             Moot(**{name: value})  # type: ignore[arg-type]
 
 
-def test_a_lost_seat_says_why() -> None:
-    """L-2: what went wrong, in the words of the record; also as JSON."""
+def test_a_lost_seat_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    """L-2: what went wrong, in the words of the record; also as JSON. Where in the caller's function it was, says the log."""
 
     def broken(brief: Brief) -> object:
         if brief.ask.kind == "stand":
@@ -258,6 +258,8 @@ def test_a_lost_seat_says_why() -> None:
     assert (lost.seat, lost.last) == ("cy", "error")
     assert "my bug" in lost.why
     assert decision.to_json()["lost"][0]["why"] == lost.why
+    assert "the function of seat 'cy' failed" in caplog.text
+    assert 'raise ValueError("my bug")' in caplog.text
 
 
 @pytest.mark.parametrize("words", WRONG_CALLS)

@@ -13,7 +13,7 @@ from moothall.domain.roster import parse_kind
 from moothall.domain.safe_text import fix_surrogates
 from moothall.engine.context import EngineContext, SeatWaiting, TextDelta
 from moothall.engine.snapshot import RecordWriter, Snapshot
-from moothall.errors import BadAnswer
+from moothall.errors import BadAnswer, MootError
 from moothall.ports.participant import ASKED_IN, ON_RETRY, ON_TOOL, ON_WAITING, Answer, NoAnswer, Participant
 
 Response = Answer | NoAnswer
@@ -129,6 +129,8 @@ class Questions:
             if task is None or task.cancelling():
                 raise
             return NoAnswer(reason="error", detail="it cancelled itself")
+        except MootError as error:
+            return NoAnswer(reason=error.loss if isinstance(error, BadAnswer) else "error", detail=str(error))
         except Exception as error:  # noqa: BLE001 - a participant is other people's code: whatever it raises is its own loss
             return NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
         finally:

@@ -19,7 +19,6 @@ from moothall.domain.budget import FREE, Usage
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.seeded_random import model_seed, random_unit
-from moothall.errors import BadAnswer, MootError
 from moothall.participants.agent_answers import AgentReply, ask_with_correction
 from moothall.participants.local_model import NAME, Completion, LocalModel
 from moothall.participants.semantic_similarity import compute_relevance
@@ -74,16 +73,11 @@ class EmbeddedParticipant:
         small = self._model.path.name == NAME
         if small and brief.language == "zh":
             return NoAnswer(reason="refused", detail="the embedded model speaks no Chinese; give this seat another platform")
-        try:
-            if not small:
-                return await self._answer_in_full(brief, on_text)
-            is_speech = brief.form.form == "text" and not any("enum" in field for field in _list_required(get_own_schema(brief)))
-            said, usage = await (self._generate_speech(brief, on_text) if is_speech else self._fill_form(brief))
-            read = read_answer(brief, said)
-        except BadAnswer as error:
-            return NoAnswer(reason=error.loss, detail=str(error))
-        except MootError as error:
-            return NoAnswer(reason="error", detail=str(error))
+        if not small:
+            return await self._answer_in_full(brief, on_text)
+        is_speech = brief.form.form == "text" and not any("enum" in field for field in _list_required(get_own_schema(brief)))
+        said, usage = await (self._generate_speech(brief, on_text) if is_speech else self._fill_form(brief))
+        read = read_answer(brief, said)
         return Answer(said=read.said, corrections=read.mends, usage=usage, model=self._model.path.name)
 
     async def _answer_in_full(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:

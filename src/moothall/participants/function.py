@@ -8,12 +8,14 @@ A function may block, so it runs in a thread; a coroutine function runs on the e
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable
 
 from moothall.codec.answers import read_answer
 from moothall.domain.effects import Brief
-from moothall.errors import BadAnswer
 from moothall.ports.participant import Answer, NoAnswer, OnText
+
+log = logging.getLogger("moot")
 
 AnswerFunction = Callable[[Brief], object | Awaitable[object]]
 
@@ -28,15 +30,17 @@ class FunctionParticipant:
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        said = await self._call(brief)
+        try:
+            said = await self._call(brief)
+        except Exception:
+            # The record has one line of it; who wrote the function needs the place.
+            log.warning("the function of seat %r failed", brief.seat.id, exc_info=True)
+            raise
         if said is None:
             return NoAnswer(reason="refused", detail="the function returned None; return text, or the fields of the answer")
         if isinstance(said, Answer | NoAnswer):
             return said
-        try:
-            read = read_answer(brief, said)
-        except BadAnswer as error:
-            return NoAnswer(reason=error.loss, detail=str(error))
+        read = read_answer(brief, said)
         if brief.form.form == "text" and isinstance(said, str):
             on_text(said)
         return Answer(said=read.said, corrections=read.mends)

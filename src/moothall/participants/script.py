@@ -216,11 +216,8 @@ class ScriptParticipant:
         for at in range(0, len(text), PIECE):
             on_text(text[at : at + PIECE])
 
-    async def _read(self, brief: Brief, raw: object, on_text: OnText) -> Answer | NoAnswer:
-        try:
-            read = read_answer(brief, raw)
-        except BadAnswer as error:
-            return NoAnswer(reason=error.loss, detail=str(error))
+    async def _read(self, brief: Brief, raw: object, on_text: OnText) -> Answer:
+        read = read_answer(brief, raw)
         text = getattr(read.said, "content", "") if brief.form.form == "text" else ""
         await self._stream(brief, text, on_text)
         return Answer(said=read.said, corrections=read.mends)

@@ -87,7 +87,10 @@ class Participant(Protocol):
     """Something that answers briefs. The caller sets the deadline and cancels."""
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        """Return an answer in `brief.form.shape`; `on_text` receives plain text while it is produced."""
+        """Return an answer in `brief.form.shape`; `on_text` receives plain text while it is produced.
+
+        May raise BadAnswer for one that cannot be read: its seat is lost with that reason. Whatever else is raised is an `error`.
+        """
 
     async def ready(self) -> str | None:
         """Return what prevents this participant from working, in one sentence with the remedy; None if nothing does."""
