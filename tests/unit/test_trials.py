@@ -1,5 +1,10 @@
 """Ways of deciding, compared: facts in, figures out (G-3)."""
 
+from moothall.app.bench_questions import BenchQuestion
+from moothall.app.bench_runs import count_votes
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.topic import Topic
 from moothall.scoring.trials import Trial, compare_pairs, recommend, sum_up
 
 
@@ -41,3 +46,13 @@ def test_one_model_is_enough_unless_something_is_clearly_better() -> None:
     assert (worse.way, worse.is_enough) == ("a", True)
     few = recommend({"a": build_way("++-"), "vote": build_way("+++")}, ["a"])
     assert not few.is_measured
+
+
+def test_a_vote_is_as_dear_as_all_its_answers_and_not_what_is_known_of_them() -> None:
+    """G-3: where the price of one answer is not known, that of the vote is not."""
+    seats = [Seat(id=SeatId(name), platform=f"script:{name}") for name in "ab"]
+    answers = {
+        seat.id: Trial(said="4", right=True, calls=1, tokens=10, cost=cost) for seat, cost in zip(seats, (5, None), strict=True)
+    }
+    vote = count_votes(BenchQuestion(question="2 + 2?", answer="4"), answers, seats, Topic())
+    assert (vote.said, vote.right, vote.calls, vote.tokens, vote.cost) == ("4", True, 2, 20, None)

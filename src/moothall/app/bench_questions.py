@@ -11,7 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from moothall.domain.topic import MAX_LABEL_LENGTH, MAX_LABELS, MAX_TOPIC_LENGTH, normalize_label
+from moothall.domain.topic import build_topic, normalize_label, validate_topic
+from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadSetting
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ class BenchQuestion:
         return not self.options and _parse_number(self.answer, is_whole=True) is None
 
     def is_right(self, said: str) -> bool:
-        """Whether an answer is the right one: by label, else by its last number, where the answer is a number."""
+        """Whether an answer is the right one: by label, else by its last number where nothing is denied."""
         if normalize_label(said) == normalize_label(self.answer):
             return True
+        if PATTERNS["denial"].search(said):
+            return False
         wanted = None if self.options else _parse_number(self.answer, is_whole=True)
         given = _parse_number(said)
         return wanted is not None and given is not None and math.isclose(given, wanted, rel_tol=self.tolerance, abs_tol=1e-12)
@@ -132,18 +135,19 @@ def _build_question(row: Mapping[str, Any], where: str) -> BenchQuestion:
     unknown = sorted(set(row) - _KEYS)
     if unknown:
         raise BadSetting(f"{where}: unknown field {str(unknown[0])[:60]!r}; known are: {', '.join(sorted(_KEYS))}")
-    texts = {name: _read_text(row, name, where) for name in ("question", "answer", "category")}
+    texts = {name: _read_text(row.get(name, ""), name, where) for name in ("question", "answer", "category")}
     for name in ("question", "answer"):
         if not texts[name]:
             raise BadSetting(f"{where}: {name} is missing")
-    if len(texts["question"]) > MAX_TOPIC_LENGTH:
-        raise BadSetting(f"{where}: the question is longer than {MAX_TOPIC_LENGTH} characters")
     given = row.get("options", ())
-    if not isinstance(given, str | list | tuple):
-        raise BadSetting(f"{where}: options: expected a list, or text with | between them")
-    options = tuple(part.strip() for part in given.split("|")) if isinstance(given, str) else tuple(map(str, given))
-    if options and (not 2 <= len(options) <= MAX_LABELS or max(map(len, options)) > MAX_LABEL_LENGTH):
-        raise BadSetting(f"{where}: expected 2 to {MAX_LABELS} options of at most {MAX_LABEL_LENGTH} characters")
+    listed = given.split("|") if isinstance(given, str) else given
+    if not isinstance(listed, list | tuple) or len(listed) == 1:
+        raise BadSetting(f"{where}: options: expected a list of two or more, or text with | between them")
+    try:
+        validate_topic(texts["question"])
+        options = build_topic(category=texts["category"], options=[_read_text(each, "options", where) for each in listed]).options
+    except BadSetting as cause:
+        raise BadSetting(f"{where}: {str(cause).removeprefix(f'{where}: ')}") from cause
     if options and normalize_label(texts["answer"]) not in map(normalize_label, options):
         raise BadSetting(f"{where}: the answer {texts['answer'][:60]!r} is not one of the options: {', '.join(options)}")
     try:
@@ -155,8 +159,8 @@ def _build_question(row: Mapping[str, Any], where: str) -> BenchQuestion:
     return BenchQuestion(**texts, options=options, tolerance=tolerance)
 
 
-def _read_text(row: Mapping[str, Any], name: str, where: str) -> str:
-    value = row.get(name, "")
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+def _read_text(value: object, name: str, where: str) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not (is_number or isinstance(value, str)):
         raise BadSetting(f"{where}: {name}: expected text or a number")
     return str(value).strip()

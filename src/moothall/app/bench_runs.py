@@ -14,7 +14,6 @@ from typing import Final
 from moothall.app.bench_questions import BenchQuestion
 from moothall.app.moot import Moot
 from moothall.app.session_options import Options
-from moothall.domain.budget import Usage
 from moothall.domain.facts import AsksSent, Entry, Language, Reply, SeatLost
 from moothall.domain.ids import SeatId, SessionId, parse_session_id
 from moothall.domain.roster import Seat
@@ -26,7 +25,7 @@ from moothall.protocols.council.facts import Contribution
 from moothall.reports.decision import Decision
 from moothall.scoring.independence import detect_family
 from moothall.scoring.posterior import weigh_blind_answers
-from moothall.scoring.trials import JudgeFigures, Trial
+from moothall.scoring.trials import JudgeFigures, Trial, sum_up
 
 VOTE: Final = "vote"
 """The blind vote of the models."""
@@ -118,19 +117,24 @@ class BenchRun:
     async def _record(self, way: str, question: BenchQuestion, session: SessionId, decision: Decision) -> None:
         ways = self._result.ways
         if way != VOTE:
-            spent, choice = decision.spent, decision.short_choice
-            cost = None if spent.unpriced else spent.cost
-            usage = Usage(tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, cost=cost, calls=spent.calls)
-            answer = _CountedAnswer(choice=choice, confidence=decision.confidence, usage=usage, seconds=spent.seconds)
-            ways[way][question.key] = answer.judge(question)
+            spent = decision.spent
+            ways[way][question.key] = Trial(
+                said=decision.short_choice,
+                right=question.is_right(decision.short_choice),
+                confidence=decision.confidence,
+                calls=spent.calls,
+                tokens=spent.tokens,
+                cost=None if spent.unpriced else spent.cost,
+                seconds=spent.seconds,
+            )
             return
         state = (await self._moot.engine.load_snapshot(session)).session_state
-        answers = list_blind_answers(await self._moot.engine.entries(session))
+        answers = list_blind_answers(await self._moot.engine.entries(session), question)
         for seat in reversed(state.seats):
             # The first seat of a model stands for the model alone.
             if seat.id in answers:
-                ways[self._plan.seats[seat.id]][question.key] = answers[seat.id].judge(question)
-        ways[VOTE][question.key] = _count_votes(question, answers, state.seats, state.opened.subject)
+                ways[self._plan.seats[seat.id]][question.key] = answers[seat.id]
+        ways[VOTE][question.key] = count_votes(question, answers, state.seats, state.opened.subject)
 
 
 async def run_jobs(at_once: int, jobs: Sequence[Coroutine[None, None, None]]) -> None:
@@ -185,58 +189,45 @@ def build_bench_options(plan: BenchPlan, way: str, question: BenchQuestion) -> O
     return options
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CountedAnswer:
-    """What a seat answered before it read anyone, or what several came to; and what that took."""
-
-    choice: str
-    confidence: float | None
-    usage: Usage
-    seconds: float
-
-    def judge(self, question: BenchQuestion) -> Trial:
-        return Trial(
-            said=self.choice,
-            right=question.is_right(self.choice),
-            confidence=self.confidence,
-            calls=self.usage.calls,
-            tokens=self.usage.tokens_in + self.usage.tokens_out,
-            cost=self.usage.cost if self.usage.calls else 0,
-            seconds=self.seconds,
-        )
-
-
-def list_blind_answers(entries: Iterable[Entry]) -> dict[SeatId, _CountedAnswer]:
-    """Return what each seat answered before it read anyone."""
-    answers: dict[SeatId, _CountedAnswer] = {}
+def list_blind_answers(entries: Iterable[Entry], question: BenchQuestion) -> dict[SeatId, Trial]:
+    """Return what each seat answered before it read anyone, and what that took."""
+    answers: dict[SeatId, Trial] = {}
     sent_at = None
     for entry in entries:
         match entry.fact:
             case AsksSent() if sent_at is None:
                 sent_at = entry.at
-            case Reply(ask=ask, seat=seat, said=said, usage=usage) if ask.startswith(FIRST_ASK):
+            case Reply(ask=ask, seat=seat, usage=usage) | SeatLost(ask=ask, seat=seat, usage=usage) if ask.startswith(FIRST_ASK):
+                said = entry.fact.said if isinstance(entry.fact, Reply) else None
                 choice, sure = (said.choice, said.confidence) if isinstance(said, Contribution) else ("", None)
-                seconds = (entry.at - sent_at).total_seconds() if sent_at is not None else 0.0
-                answers[seat] = _CountedAnswer(choice=choice, confidence=sure, usage=usage, seconds=seconds)
-            case SeatLost(ask=ask, seat=seat, usage=usage) if ask.startswith(FIRST_ASK):
-                answers[seat] = _CountedAnswer(choice="", confidence=None, usage=usage, seconds=0.0)
+                answers[seat] = Trial(
+                    said=choice,
+                    right=question.is_right(choice),
+                    confidence=sure,
+                    calls=usage.calls,
+                    tokens=usage.tokens_in + usage.tokens_out,
+                    cost=usage.cost if usage.calls else 0,
+                    seconds=0.0 if sent_at is None or said is None else (entry.at - sent_at).total_seconds(),
+                )
     return answers
 
 
-def _count_votes(
-    question: BenchQuestion, answers: Mapping[SeatId, _CountedAnswer], seats: Sequence[Seat], subject: Topic
-) -> Trial:
+def count_votes(question: BenchQuestion, answers: Mapping[SeatId, Trial], seats: Sequence[Seat], subject: Topic) -> Trial:
     """The choice of most, else the likeliest, and how likely the blind answers make it; no answer where two are equal."""
-    given = {seat: (each.choice, each.confidence) for seat, each in answers.items() if each.choice}
+    given = {seat: (each.said, each.confidence) for seat, each in answers.items() if each.said}
     evidence = weigh_blind_answers(seats, given, subject) if given else None
     winner = None if evidence is None else evidence.majority or evidence.leader
-    together = _CountedAnswer(
-        choice=next((choice for choice, _ in given.values() if winner and normalize_label(choice) == winner), ""),
+    said = next((choice for choice, _ in given.values() if winner and normalize_label(choice) == winner), "")
+    figures = sum_up(list(answers.values()))
+    return Trial(
+        said=said,
+        right=question.is_right(said),
         confidence=None if evidence is None or winner is None else evidence.find_confidence(winner),
-        usage=sum((each.usage for each in answers.values()), Usage()),
+        calls=figures.calls,
+        tokens=figures.tokens,
+        cost=figures.cost,
         seconds=max((each.seconds for each in answers.values()), default=0.0),
     )
-    return together.judge(question)
 
 
 def _name_session(plan: BenchPlan, way: str, question: BenchQuestion) -> SessionId:
@@ -340,8 +331,8 @@ class BenchJudge:
         decision, status = await decide_once(self._moot, self._plan, result, topic, options | {"session": session})
         verdict: tuple[str, ...] | None = None
         if decision is not None:
-            answers = list_blind_answers(await self._moot.engine.entries(session))
-            verdict = tuple(answers[seat].choice if seat in answers else "" for seat in _SEATS)
+            answers = list_blind_answers(await self._moot.engine.entries(session), question)
+            verdict = tuple(answers[seat].said if seat in answers else "" for seat in _SEATS)
         self._verdicts[question.key, normalize_label(said)] = verdict
         is_right = None if verdict is None else verdict == (SAME, SAME)
         self._progress.add(self._judge, status if verdict is None else said, is_right=is_right)

@@ -107,14 +107,18 @@ def compare_pairs(one: Mapping[str, Trial], other: Mapping[str, Trial]) -> Paire
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendation:
-    """The way to use, the best single model, and how they compare; `is_enough`: nothing is clearly better than that model."""
+    """The way to use, the best single model, and how they compare."""
 
     way: str
     single: str
     difference: PairedDifference
-    is_enough: bool
     is_measured: bool
     """False where there are too few questions to tell."""
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether nothing is clearly better than that model."""
+        return self.way == self.single
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +158,5 @@ def recommend(ways: Mapping[str, Mapping[str, Trial]], singles: Sequence[str]) -
         way=best if is_better else single,
         single=single,
         difference=difference,
-        is_enough=not is_better,
         is_measured=figures[single].asked >= MIN_QUESTIONS,
     )
