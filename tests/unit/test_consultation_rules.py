@@ -393,6 +393,7 @@ def test_a_chinese_record_has_chinese_punctuation() -> None:
     ("text", "question"),
     [
         ("Director, I need to consult @bob: What does it cost?", "What does it cost?"),
+        ("Director, I need to consult bob: What does it cost?", "What does it cost?"),
         ("**Director，我要咨询 @bob**：多少钱？", "多少钱？"),
         ("director I want to consult @bob\nWhat does it cost?", "What does it cost?"),
         ('{"consult": {"to": "bob", "question": "Why?"}}', "Why?"),
@@ -418,6 +419,7 @@ def test_a_request_in_words_or_json_is_read(text: str, question: str) -> None:
         "> Director, I need to consult @bob: why?\nSo said ada.",
         "I would ask @bob: why?",
         "Director, I need no one.",
+        "Director, I need to consult my notes before I say more.",
         "It is said too often. " * 20 + "Director, I need to consult @bob: why?",
         'Ask with {"to": "bob"}, I would say.',
     ],
@@ -431,6 +433,9 @@ def test_a_request_without_a_question_is_told_so() -> None:
         parse_answer(RULES.forms["speech"], "Director，我需要咨询 @bob：\n**背景**：x")
     with pytest.raises(BadAnswer, match="consult: question is missing"):
         parse_answer(RULES.forms["speech"], {"consult": {"to": "bob"}})
+    for text in ("Director, I need to consult @bob and @cy: why?", "Director，我需要咨询 @：为什么？"):
+        with pytest.raises(BadAnswer, match="a request names one seat"):
+            parse_answer(RULES.forms["speech"], text)
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,8 @@ def test_hints_stand_outside_the_quotes() -> None:
         ("intent", {"reaction_score": 0.5, "intent_to_speak": True, "reason": "one short sentence"}),
         ("speech", "You take part in a meeting of minds. Give just what you are asked for."),
         ("speech", "..."),
+        ("speech", "{}"),
+        ("speech", "null"),
         ("draft", {"decision": {"text": "string"}, "confidence": 0.5}),
         ("draft", "The talk is over: write the conclusion."),
         ("stand", {"verdict": "conditional", "condition": "only with conditional"}),

@@ -28,7 +28,9 @@ _APOLOGY: Final = PATTERNS["apology"]
 _BARE: Final = PATTERNS["bare"]
 _FORM: Final = re.compile(r'"\s*\|\s*"|:\s*\[?(?:string|字符串)\s*[(（,}\]]|:\s*\d+ … \d|: true \| false')
 """What only the description of an answer's form has."""
-_BLANKS: Final = frozenset({"", "string", "字符串", "your answer", "your text", "placeholder", "{...}", "[...]"})
+_BLANKS: Final = frozenset(
+    {"", "string", "字符串", "your answer", "your text", "placeholder", "{...}", "[...]", "{}", "[]", "null"}
+)
 MAX_VOTE_LENGTH: Final = 120
 """A longer sentence holds more words than a vote has."""
 MIN_ECHO_LENGTH: Final = 12

@@ -26,7 +26,7 @@ MAX_PREFACE_LENGTH: Final = 300
 # Both languages and full-width punctuation: models mix them freely.
 _REQUEST = re.compile(
     r"Director\s*[,，]?\s*(?:我需要咨询|我要咨询|I need to consult|I want to consult)"
-    r"\s*[@＠](?P<to>[\w-]+)\**\s*(?:[:：]|\n)",
+    r"\s*(?:[@＠]?(?P<to>[\w-]+)\**\s*(?:[:：]|\n)|[@＠])",
     re.IGNORECASE,
 )
 
@@ -59,10 +59,15 @@ class ConsultRequest:
 
     @classmethod
     def from_text(cls, text: str) -> Self | None:
-        """Parse a request from plain text; None if it is not one. Raises ValueError for a request without a question."""
+        """Parse a request from plain text; None if it is not one.
+
+        Raises ValueError for one without a question, or to nobody in particular.
+        """
         match = _REQUEST.search(text)
         if match is None or match.start() > MAX_PREFACE_LENGTH or not _is_preface(text[: match.start()]):
             return None
+        if match["to"] is None:
+            raise ValueError("a request names one seat, then a colon and the question: Director, I need to consult @bob: …")
         # Imported here: only few sessions read such a text, and every command would pay for the words.
         from moothall.domain.vocabulary import LABELS
 

@@ -16,7 +16,7 @@ _PART: Final = re.compile(r'diff --(?:git|cc|combined) (?:.* (?="?b/))?(?P<name>
 _NAMED: Final = re.compile(r'(?:--- |\+\+\+ )(?P<name>"(?:[^"\\]|\\.)*"|[^\t]+)')
 _NOWHERE: Final = "/dev/null"
 _BINARY: Final = "GIT binary patch"
-_BEGINS: Final = re.compile(r"\s*(?:diff |--- |Index: |(?:From|commit) [0-9a-f]{40}\b)")
+_BEGINS: Final = re.compile(r"(?:diff |--- |Index: |(?:From|commit) [0-9a-f]{40}\b)")
 _MARKS: Final = re.compile(r"^(?:\s{0,9}\d{1,9})?[ \t]?[+-](?=[ \t]|\S)", re.MULTILINE)
 """What a reviewer may copy along with a line: its number and the mark of the diff."""
 
@@ -71,7 +71,7 @@ def is_diff(text: str) -> bool:
 
 def _read_given(file: ContextFile) -> Iterable[ChangedFile]:
     # A file that quotes a diff somewhere is read as it is.
-    if is_diff(file.text) and (file.name.endswith((".diff", ".patch")) or _BEGINS.match(file.text)):
+    if is_diff(file.text) and (file.name.endswith((".diff", ".patch")) or _BEGINS.match(file.text.lstrip())):
         return parse_diff(file.text)
     lines = split_lines(file.text) if file.text else ()
     return (ChangedFile(file.name, tuple(ChangedLine(number, " ", line) for number, line in enumerate(lines, 1))),)
