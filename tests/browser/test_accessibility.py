@@ -144,7 +144,7 @@ def test_no_view_has_a_serious_fault(shown: Shown, visit: Visit, axe: str, langu
     page.keyboard.press("Escape")
     assert page.evaluate("document.documentElement.lang") == {"en": "en-GB", "zh": "zh-CN"}[language]
     sessions = [f"{name}_{language}" for name in PROTOCOLS[list(LOCALES).index(language) :: len(LOCALES)]]
-    # The verdict of a review is an English word in every language.
+    # Beside the word for the verdict of a review stands what gates name, in English.
     for session in (*sessions, *([hold_review(server.local)] if language == "en" else [])):
         check_session(checker, f"/s/{session}")
 

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from moothall.codec.answers import read_answer
 from moothall.domain.effects import Ask, Record
-from moothall.domain.facts import CloseCalled, Closed, Entry, Fact, SeatLost
+from moothall.domain.facts import CloseCalled, Closed, Entry, Fact, Language, SeatLost
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import ContextFile, Topic
 from moothall.errors import BadAnswer
+from moothall.locale.catalogues import SHARED_REPORT
 from moothall.protocols.review.change import locate_evidence, parse_diff, read_change, split_parts
 from moothall.protocols.review.facts import (
     FindingsMerged,
@@ -31,6 +32,7 @@ from moothall.protocols.review.rules import RULES
 from moothall.protocols.review.state import Review
 from moothall.protocols.review.timeline import ReviewTimeline, build_decision
 from moothall.reports.decision import Decision
+from moothall.reports.sections import describe_door
 from moothall_testkit.rulebook_contract import RulebookContract, build_fact_source, check_session
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -72,10 +74,10 @@ ROWS = RaisedFinding(
 INVENTED = replace(ROWS, severity="critical", claim="It deletes the disk.", evidence="os.system('rm -rf /')")
 
 
-def build_opening(*seats: str, text: str = DIFF, **changes: object) -> ReviewOpened:
+def build_opening(*seats: str, text: str = DIFF, language: Language = "en", **changes: object) -> ReviewOpened:
     return ReviewOpened(
         topic="Is it ready?",
-        language="en",
+        language=language,
         seed=1,
         seats=tuple(Seat(id=SeatId(name), platform="script:x") for name in seats),
         subject=Topic(context=(ContextFile(name="change.diff", text=text, sha256="0", size=len(text)),)),
@@ -374,3 +376,24 @@ def test_every_review_keeps_the_contract(data: st.DataObject) -> None:
             shown = REVIEW.export(timeline, "minutes").partition("\n## Seats")[0]
             assert not any(each.claim in shown for each in (QUERY, ROWS, INVENTED))
     REVIEW.export(timeline, "html")
+
+
+def test_a_person_types_a_severity_in_any_language_and_is_told_which_line_was_not_understood() -> None:
+    """G-1: an objection in Chinese words counts as one."""
+    board = Board("a", "b")
+    typed = read_typed_findings(
+        board.state, "src/app.py:12 严重 名字里的引号会改变查询。\nsrc/app.py：11：提示：未关闭\n- src/app.py:12, Major: it"
+    )
+    assert [(each["line"], each["severity"]) for each in typed] == [(12, "major"), (11, "note"), (12, "major")]
+    with pytest.raises(BadAnswer, match=r"'src/app.py:12 majority of it': Which faults do you see\?"):
+        read_typed_findings(board.state, "none\nsrc/app.py:12 majority of it")
+
+
+def test_a_chinese_reader_sees_the_severity_and_a_nameless_door_in_its_own_words() -> None:
+    """W-10: in the timeline, too."""
+    board = Board("a", "b", language="zh").raises(a=(ROWS,))
+    assert "· 严重 ·" in board.tell().lines[-1].content
+    assert (describe_door("local", SHARED_REPORT["zh"]), describe_door("local:ada", SHARED_REPORT["zh"])) == (
+        "在本机输入",
+        "在本机输入，ada",
+    )

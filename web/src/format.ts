@@ -87,6 +87,12 @@ export function nameTerm(table: Table, code: string | null | undefined): string 
   return findTerm(table, word) ?? word.replaceAll("_", " ");
 }
 
+/** What was decided; a verdict, which is a code that gates name, with its word. */
+export function nameChoice(protocol: string, choice: string): string {
+  if (protocol !== "review" || !choice) return choice;
+  return say(choice === "approve" ? "verdict_approve" : "verdict_request_changes");
+}
+
 /** How many of something: "1 call", "2 calls". */
 export function countThings(things: Counted, count: number): string {
   return fill(findCounted(things, count === 1), { count: formatCount(count) });

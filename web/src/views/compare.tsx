@@ -1,7 +1,7 @@
 // Two sessions side by side: what each decided, how surely and at what cost, and what was said where they differ.
 import { useState } from "preact/hooks";
 import { Blocks } from "../blocks";
-import { formatCount, formatMoney, nameTerm } from "../format";
+import { formatCount, formatMoney, nameChoice, nameTerm } from "../format";
 import { say } from "../language";
 import { Loading, Notice, Strength, useLoad } from "../parts";
 import { PlaceContext } from "../place";
@@ -82,7 +82,7 @@ function Side({ view, said }: { view: View; said: Item[] }) {
         <p class="soft">
           {view.sessionId} · {nameTerm("protocols", view.protocol)} · {view.seats.map((seat) => seat.id).join(", ")}
         </p>
-        <p class="choice">{view.choice || say("no_decision")}</p>
+        <p class="choice">{nameChoice(view.protocol, view.choice) || say("no_decision")}</p>
         <p>
           <Strength strength={view.strength} />
         </p>

@@ -1,6 +1,6 @@
 // What was decided: search, and the whole trace of one decision from its question to its outcome.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { formatShare, nameTerm, shortenText, countThings } from "../format";
+import { formatShare, nameChoice, nameTerm, shortenText, countThings } from "../format";
 import { useKeys } from "../keys";
 import { say } from "../language";
 import { Action, Ago, CopyId, Loading, Notice, Strength, Table, useLoad } from "../parts";
@@ -130,7 +130,7 @@ function DecisionList({ outcome }: { outcome: string }) {
             <a class="session-line" data-in href={buildPath("decisions", each.decisionId)}>
               <span class="line-topic">{each.topic}</span>
               <span class="line-facts">
-                <Strength strength={each.strength} /> <span class="cut">{each.choice || (each.decision ?? say("no_decision"))}</span>
+                <Strength strength={each.strength} /> <span class="cut">{nameChoice(each.protocol, each.choice) || (each.decision ?? say("no_decision"))}</span>
                 <OutcomeMark outcome={each.outcome} />
                 {each.obligations.some((one) => one.state === "open") && <span class="tag warn">◆ {say("obligations_open")}</span>}
                 <span class="soft">
@@ -202,7 +202,7 @@ export function DecisionView({ id }: { id: string }) {
                 <li>
                   <h2>{say("the_decision")}</h2>
                   <p class="choice">
-                    {value.choice || value.decision || say("there_was_no_decision")} <Strength strength={value.strength} />
+                    {nameChoice(value.protocol, value.choice) || value.decision || say("there_was_no_decision")} <Strength strength={value.strength} />
                   </p>
                   {value.choice && value.decision && value.decision !== value.choice && <p dir="auto" class="decision-text">{value.decision}</p>}
                   <p class="soft">

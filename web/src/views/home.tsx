@@ -1,7 +1,7 @@
 // Home: what runs, what waits (for me first), what is parked, what was decided.
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { nameTerm } from "../format";
+import { nameChoice, nameTerm } from "../format";
 import { useKeys } from "../keys";
 import { language, say } from "../language";
 import { Ago, Loading, Notice, Strength, Action, useLoad } from "../parts";
@@ -353,7 +353,7 @@ function LineView({ line }: { line: SessionLine }) {
       <span class="line-facts">
         {line.choice ? (
           <span class="line-choice">
-            <Strength strength={line.strength} /> <span class="cut">{line.choice}</span>
+            <Strength strength={line.strength} /> <span class="cut">{nameChoice(line.protocol, line.choice)}</span>
           </span>
         ) : line.standing === "parked" && line.parked ? (
           <span class="cut">{line.parked}</span>

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Blocks, collectBars, collectReferences, plainText, Reference } from "../blocks";
 import { Chart } from "../chart";
-import { formatCount, formatExact, formatMoney, formatRange, formatSeconds, nameTerm } from "../format";
+import { formatCount, formatExact, formatMoney, formatRange, formatSeconds, nameChoice, nameTerm } from "../format";
 import { language, say } from "../language";
 import type { Meeting } from "../meeting";
 import { Action, Ago, CopyId, copyText, Strength, useLoad } from "../parts";
@@ -102,7 +102,7 @@ export function DecisionLens({ view }: { view: View }) {
       <h2>{title}</h2>
       {view.choice && (
         <>
-          <p class="choice">{view.choice}</p>
+          <p class="choice">{nameChoice(view.protocol, view.choice)}</p>
           <p>
             <Strength strength={view.strength} /> {words && <span class="soft">{words.replace(/^\S+\s*(?=[(（])/, "")}</span>}
           </p>

@@ -1,6 +1,6 @@
 // A session: the timeline, one panel beside it, a scrubber below.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { formatExact, formatMoney, shortenText, countThings } from "../format";
+import { formatExact, formatMoney, nameChoice, shortenText, countThings } from "../format";
 import { isInput, submitByKey, useKeys } from "../keys";
 import { followLanguage, say } from "../language";
 import { Meeting } from "../meeting";
@@ -129,7 +129,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
           {view.choice && (
             <span class="top-choice">
               <Strength strength={view.strength} />
-              <span class="cut">{view.choice}</span>
+              <span class="cut">{nameChoice(view.protocol, view.choice)}</span>
             </span>
           )}
           <LiveState view={view} isPast={meeting.at.value !== null} />

@@ -2,7 +2,7 @@
 
 import re
 from functools import partial
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from moothall.codec.schemas import allow_list, allow_values, narrow_schema
 from moothall.domain.answer_table import fill_brief, read_two_sides
@@ -10,7 +10,8 @@ from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Normali
 from moothall.domain.person import WHY, Answers, PersonAsk, PersonStep, build_key
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.errors import BadAnswer
-from moothall.locale.catalogues import REVIEW_PROMPT, ReviewPromptText
+from moothall.locale.catalogues import REVIEW_PROMPT, REVIEW_REPORT, ReviewPromptText
+from moothall.locale.texts import list_languages
 from moothall.protocols.review import facts
 from moothall.protocols.review.change import ChangedFile
 from moothall.protocols.review.state import Review
@@ -19,9 +20,13 @@ from moothall.reports.person_steps import POSITION, WORDS, ask_which_and_why, as
 MAX_SHOWN_LENGTH: Final = 800
 """How much of one claim, quotation or reason a prompt shows."""
 MAX_INPUTS: Final = 3
+_SEVERITIES: Final = {
+    word.lower(): code for language in list_languages() for code, word in REVIEW_REPORT[language].severities.items()
+}
+"""The severities by their words in every language."""
 _TYPED: Final = re.compile(
-    r"[\s*-]*+(?P<file>[^\s:][^\n:]{0,400}+):(?P<line>\d{1,7})[\s:,(]*+"
-    rf"(?P<severity>{'|'.join(get_args(facts.Severity))})\b[\s:,)–—-]*+(?P<claim>\S.*)",
+    r"[\s*-]*+(?P<file>[^\s:：][^\n:：]{0,400}+)[:：]\s?(?P<line>\d{1,7})[\s:：,，、(（]*+"
+    rf"(?P<severity>{'|'.join(_SEVERITIES)})(?![a-z])[\s:：,，、)）。.–—-]*+(?P<claim>\S.*)",
     re.IGNORECASE,
 )
 """How a person writes a finding: `src/app.py:12 major the loop never ends`."""
@@ -165,9 +170,8 @@ def read_typed_findings(state: Review, text: str) -> list[dict[str, Any]]:
     typed = [match for match in map(_TYPED.match, written) if match is not None]
     # An objection that is not understood, or of which nothing can be quoted, must not become an approval.
     if len(typed) < len(written):
-        raise BadAnswer(
-            "expected on each line FILE:LINE, a severity and the fault, as in app.py:12 major it never ends; or: none"
-        )
+        unread = next(line for line in written if _TYPED.match(line) is None)
+        raise BadAnswer(f"{shorten_text(one_line(unread), 80)!r}: {REVIEW_PROMPT[state.opened.language].person_inspect}")
     for match in typed:
         if not lines.get((match["file"].strip(), int(match["line"])), "").strip():
             raise BadAnswer(f"{match['file'].strip()}:{match['line']} is no line with words of this part of the change; name one")
@@ -175,7 +179,7 @@ def read_typed_findings(state: Review, text: str) -> list[dict[str, Any]]:
         {
             "file": match["file"].strip(),
             "line": int(match["line"]),
-            "severity": match["severity"].lower(),
+            "severity": _SEVERITIES[match["severity"].lower()],
             "claim": match["claim"].strip(),
             "evidence": lines[match["file"].strip(), int(match["line"])].strip(),
         }

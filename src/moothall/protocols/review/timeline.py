@@ -40,7 +40,8 @@ class ReviewTimeline(SpokenTimeline[Review]):
         match entry.fact:
             # An answer that changed nothing came too late and is not shown.
             case ChangeInspected(seat=seat, said=said) if self.state != before:
-                raised = [f"- {each.file}:{each.line} · {each.severity} · {each.claim}" for each in said.findings]
+                rated = self.words.severities
+                raised = [f"- {each.file}:{each.line} · {rated[each.severity]} · {each.claim}" for each in said.findings]
                 self.say(entry, seat, "\n".join(raised) or self.words.nothing_raised)
             case FindingsWeighed(seat=seat, said=said) if self.state != before:
                 stands = ((f"- F{each.finding}", self.words.stands[each.stand], each.reason) for each in said.stands)
