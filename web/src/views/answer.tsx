@@ -223,7 +223,7 @@ function AskForm({ person, view, items, title, onWrite, onSent }: AskFormProps) 
     <form class="form ask" data-test="ask" data-ask={ask.ask} onSubmit={(event) => event.preventDefault()} onKeyDown={submitByKey}>
       <Notice tone="turn">
         <b>{say("it_is_your_turn")}</b>
-        {person.intro ? `. ${adaptText(person.intro)}` : asked ? `: ${asked}` : ""}
+        {person.intro ? `${say("full_stop")}${adaptText(person.intro)}` : asked ? `${say("colon")}${asked}` : ""}
         {ask.deadline && (
           <span class="soft">
             {" "}

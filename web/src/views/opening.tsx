@@ -456,7 +456,7 @@ function Estimate({ params, files, isAsked }: { params: Record<string, unknown>;
           <ul class="plan-seats">
             {plan.seats.map((seat) => (
               <li key={seat.id}>
-                <b>{seat.id}</b> <span class="soft">{[seat.stance, seat.platform].filter(Boolean).join(" · ")}</span>
+                <b>{seat.id}</b> <span class="soft">{[seat.stance, seat.platform === MAILBOX ? say("a_person_or_agent_from_outside") : seat.platform].filter(Boolean).join(" · ")}</span>
               </li>
             ))}
           </ul>

@@ -247,7 +247,8 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
           }
         >
           {say("the_session_is_parked")}
-          {view.parked || say("a_participant_cannot_be_reached")}.{" "}
+          {view.parked || say("a_participant_cannot_be_reached")}
+          {say("full_stop")}
           {say("it_goes_on_when_everybody_can")}
         </Notice>
       )}
@@ -297,7 +298,8 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
               {formatExact(others[0].deadline)}
             </>
           )}
-          . {say("nothing_is_lost_meanwhile_the_session")}
+          {say("full_stop")}
+          {say("nothing_is_lost_meanwhile_the_session")}
         </Notice>
       )}
       {view.sealed && !isPast && view.status === "thinking" && meeting.items.value.length > 0 && (
