@@ -1,10 +1,9 @@
-"""Who is let in: hosts and origins, tokens, sizes, rates. And how the others are refused: repeated failed logins ever later."""
+"""Who is let in: hosts and origins, tokens, sizes, rates. And how the others are refused."""
 
 import asyncio
 import ipaddress
 import json
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,7 +14,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.safe_text import dump_json, split_address
 from moothall.errors import NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied, TokenStore
@@ -51,64 +49,14 @@ DENIED: Final = {
     "expired": "the token has expired; ask whoever runs the server for a new one (`moot invite`)",
     "revoked": "the token was revoked",
 }
-FIRST_SECONDS: Final = 0.05
-MAX_SECONDS: Final = 3.0
-FREE: Final = 4
-"""So many refusals are answered after the first delay: a person may have pasted an old token."""
-HALF_LIFE_SECONDS: Final = 30.0
-MAX_PEERS: Final = 10_000
-MAX_HELD: Final = 32
-"""How many refusals of one address are held at once; what comes beyond that is answered at once, and costs nothing."""
+REFUSALS_PER_SECOND: Final = 1.0
+MAX_REFUSALS: Final = 30.0
+"""So many refused secrets of an address are looked up at once, then one a second. Who has a valid one is never held up: all users
+of a machine, and all behind one proxy, share an address."""
 CHAT_PATHS: Final = "/v1/"
 """What the paths of chat clients begin with."""
 _TYPES: Final = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _CODES: Final = {401: "invalid_api_key", 403: "permission_denied", 429: "rate_limit_exceeded"}
-
-
-class RefusalBrake:
-    """Remembers how often each address was refused lately, of a bounded number of addresses.
-
-    Who has a valid secret is never held up: all users of a machine, and all behind one proxy, share an address.
-    """
-
-    def __init__(
-        self,
-        clock: Callable[[], float] = time.monotonic,
-        on_refused: Callable[[str, AccessDenied], None] = lambda peer, denied: None,
-    ) -> None:
-        self._clock = clock
-        self._on_refused = on_refused
-        self._refused: BoundedDict[str, tuple[float, float]] = BoundedDict(MAX_PEERS)
-        self._held: Counter[str] = Counter()
-
-    @property
-    def size(self) -> int:
-        """How many addresses are remembered."""
-        return len(self._refused)
-
-    def note(self, peer: str) -> float:
-        """Count one more refusal of an address; for how many seconds it is to be held."""
-        now = self._clock()
-        count, since = self._refused.get(peer, (0.0, now))
-        count = count * math.exp2((since - now) / HALF_LIFE_SECONDS) + 1
-        self._refused[peer] = (count, now)
-        return min(MAX_SECONDS, FIRST_SECONDS * math.exp2(min(max(0.0, count - FREE), 16.0)))
-
-    async def hold(self, host: str, denied: AccessDenied, *, has_room: bool = True) -> bool:
-        """Count a refusal, and hold it; False at once without room, and if too many of this address are held already."""
-        peer = name_peer(host)
-        self._on_refused(peer, denied)
-        seconds = self.note(peer)
-        if not has_room or self._held[peer] >= MAX_HELD:
-            return False
-        self._held[peer] += 1
-        try:
-            await asyncio.sleep(seconds)
-        finally:
-            self._held[peer] -= 1
-            if not self._held[peer]:
-                del self._held[peer]
-        return True
 
 
 def name_peer(host: str) -> str:
@@ -147,8 +95,8 @@ class AccessControl:
         owner: Callable[[], str],
         is_local: bool,
         settings: ServerSettings,
-        brake: RefusalBrake,
         rates: RateLimiter | None = None,
+        on_denied: Callable[[str, AccessDenied], None] = lambda peer, denied: None,
         on_refused: Callable[[int], None] = lambda status: None,
         build_page: Callable[[Request, int], Response] | None = None,
     ) -> None:
@@ -157,8 +105,9 @@ class AccessControl:
         self._owner = owner
         self._is_local = is_local
         self._settings = settings
-        self._brake = brake
+        self._on_denied = on_denied
         self._on_refused = on_refused
+        self._denials = RateLimiter(REFUSALS_PER_SECOND, MAX_REFUSALS)
         self._build_page = build_page
         self._underway: Counter[str] = Counter()
         """How many requests of each token are being answered, streams and long polls among them."""
@@ -246,17 +195,18 @@ class AccessControl:
             return _build_unauthorized("expected Authorization: Bearer TOKEN")
         identity = await self._access().identify(secret)
         if isinstance(identity, AccessDenied):
-            return await self._deny(request, identity)
+            return self._deny(request, identity)
         if not given and request.method not in {"GET", "HEAD"} and not _is_same_origin(request):
             # A browser sends its cookie by itself: only what says that a page of this server asked may change anything.
             return PlainTextResponse("a request with a cookie needs the Origin of this server\n", 403)
         is_owner = self._is_local and identity.id == self._owner()
         return Known(Caller() if is_owner else Caller.from_identity(identity), identity.id, secret)
 
-    async def _deny(self, request: Request, denied: AccessDenied) -> Response:
-        host = request.client.host if request.client else ""
-        if not await self._brake.hold(host, denied):
-            return _build_too_many(MAX_SECONDS)
+    def _deny(self, request: Request, denied: AccessDenied) -> Response:
+        peer = name_peer(request.client.host if request.client else "")
+        self._on_denied(peer, denied)
+        if not self._denials.take(peer):
+            return _build_too_many(self._denials.count_wait(peer), "too many refused tokens from your address")
         refusal = _build_unauthorized(DENIED[denied.reason])
         if not request.headers.get("authorization"):
             set_cookie(request, refusal)

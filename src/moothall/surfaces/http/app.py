@@ -30,7 +30,6 @@ from moothall.surfaces.api.views import build_token_prompt
 from moothall.surfaces.http.a2a import A2A_ROUTES
 from moothall.surfaces.http.access_control import (
     AccessControl,
-    RefusalBrake,
     build_call,
     build_too_large,
     build_unavailable,
@@ -188,15 +187,15 @@ def build_app(
     `app.state.site.stop` makes it answer all who wait, before it ends.
     """
     site = ServerState(moot, is_local, settings or ServerSettings())
-    brake, page = RefusalBrake(on_refused=site.refusals.note), PageFiles()
+    page = PageFiles()
     doors = Middleware(
         AccessControl,
         access=site.get_access,
         owner=lambda: site.owner,
         is_local=is_local,
         settings=site.settings,
-        brake=brake,
         rates=rates,
+        on_denied=site.refusals.note,
         on_refused=site.metrics.count_refusal,
         build_page=page.build_index,
     )
@@ -210,7 +209,7 @@ def build_app(
             *(Route(path, site.handle_ready) for path in (READY, HEALTH)),
             Route("/metrics", site.handle_metrics),
             Route("/openrpc.json", site.handle_description),
-            *Login(site.get_access, brake, lambda token: build_token_prompt(site.moot, token)).build_routes(),
+            *Login(site.get_access, site.refusals, lambda token: build_token_prompt(site.moot, token)).build_routes(),
             *CHAT_ROUTES,
             *A2A_ROUTES,
             *page.build_routes(),

@@ -16,7 +16,7 @@ from moothall.errors import WorldError
 from moothall.memory.facts import Refusal
 from moothall.memory.tokens import MAX_LOGIN, TICKET, AccessDenied, IssuedToken, Token, TokenStore, parse_code
 from moothall.surfaces.api.method import MAX_TRIES, MAY, TRIES_PER_SECOND, Caller, RateLimiter
-from moothall.surfaces.http.access_control import RefusalBrake, find_cookie, read_body, set_cookie
+from moothall.surfaces.http.access_control import find_cookie, name_peer, read_body, set_cookie
 
 MAX_LOGIN_BODY_LENGTH: Final = 4_096
 LOGINS_PER_SECOND: Final = 0.2
@@ -40,11 +40,11 @@ class Login:
     """The requests `/login`, `/join`, `/logout` and `/me`."""
 
     def __init__(
-        self, access: Callable[[], TokenStore], brake: RefusalBrake, build_prompt: Callable[[Token], Awaitable[str]]
+        self, access: Callable[[], TokenStore], log: "RefusalLog", build_prompt: Callable[[Token], Awaitable[str]]
     ) -> None:
         self._access = access
         self._build_prompt = build_prompt
-        self._brake = brake
+        self._log = log
         self._refusals = RateLimiter(TRIES_PER_SECOND, MAX_TRIES)
         self._logins = RateLimiter(LOGINS_PER_SECOND, MAX_LOGINS_AT_ONCE)
 
@@ -79,9 +79,10 @@ class Login:
         if secret is None:
             return JSONResponse({"error": 'expected {"ticket": "…"}, {"token": "…"} or {"code": "…"}'}, 400)
         address = request.client.host if request.client else ""
+        peer = name_peer(address)
         is_code = bool(parse_code(secret.removeprefix(f"{TICKET}_").replace("_", "")))
         # A code is short enough to be guessed: where too many were tried, not even a right one is looked up.
-        has_room = not is_code or self._refusals.take(address)
+        has_room = not is_code or self._refusals.take(peer)
         try:
             # A long secret is looked up before anything is counted: who has a right one shares its address with those who guess.
             token = await self._access().find_token(secret) if has_room else AccessDenied(reason="unknown")
@@ -92,8 +93,8 @@ class Login:
         except WorldError as error:
             return JSONResponse({"error": f"{error}; try again"}, 503, {"Retry-After": "2"})
         if isinstance(login, AccessDenied):
-            has_room = has_room and (is_code or self._refusals.take(address))
-            if not await self._brake.hold(address, login, has_room=has_room):
+            self._log.note(peer, login)
+            if not has_room or (not is_code and not self._refusals.take(peer)):
                 message = "too many refused logins from your address; wait a moment"
                 return JSONResponse({"error": message}, 429, {"Retry-After": "5"})
             return JSONResponse({"error": _DENIED[login.reason]}, 401)

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from moothall.app.shared_runner import WorkerStatus
 from moothall.errors import LedgerUnavailable
 from moothall.memory.tokens import TokenStore
-from moothall.surfaces.http.access_control import AccessControl, RefusalBrake
+from moothall.surfaces.http.access_control import AccessControl
 from moothall.surfaces.http.metrics import HEALTH, LIVE, READY, Metrics, answer_live, build_ready
 from moothall.surfaces.http.server_settings import ServerSettings
 
@@ -35,7 +35,6 @@ def build_worker_app(status: WorkerStatus, settings: ServerSettings, *, is_local
         owner=lambda: "",
         is_local=is_local,
         settings=settings,
-        brake=RefusalBrake(),
         on_refused=metrics.count_refusal,
     )
     return Starlette(
