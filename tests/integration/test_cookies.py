@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from moothall.ledgers.memory import MemoryLedger
 from moothall.memory.tokens import TokenStore
-from moothall.surfaces.http.access_control import COOKIE, AccessControl, RefusalBrake
+from moothall.surfaces.http.access_control import COOKIE, AccessControl
 from moothall.surfaces.http.server_settings import ServerSettings
 from moothall_testkit.ledger_scenes import run_with_deadline
 
@@ -36,7 +36,6 @@ async def send(method: str, headers: dict[str, str], *, is_token: bool) -> int:
         owner=lambda: "",
         is_local=False,
         settings=ServerSettings(),
-        brake=RefusalBrake(),
     )
     known = {"authorization": f"Bearer {secret}"} if is_token else {"cookie": f"{COOKIE}={secret}"}
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url=f"http://{HOST}") as client:

@@ -9,7 +9,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from moothall.errors import BadSetting
 from moothall.surfaces.api.method import ServerContext
-from moothall.surfaces.http.access_control import AccessControl, RefusalBrake
+from moothall.surfaces.http.access_control import AccessControl
 from moothall.surfaces.http.metrics import LIVE
 from moothall.surfaces.http.server_settings import ServerSettings
 
@@ -52,7 +52,7 @@ def test_who_still_waits_when_the_server_ends_is_told_so() -> None:
 
     async def end() -> None:
         access = cast("Any", None)
-        app = AccessControl(hang, access=access, owner=str, is_local=True, settings=ServerSettings(), brake=RefusalBrake())
+        app = AccessControl(hang, access=access, owner=str, is_local=True, settings=ServerSettings())
         headers = [(b"host", b"127.0.0.1")]
         scope = {"type": "http", "method": "GET", "path": LIVE, "query_string": b"", "headers": headers}
         caller = asyncio.create_task(app(scope, receive, send))

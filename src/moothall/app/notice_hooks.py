@@ -5,14 +5,13 @@ import asyncio
 import base64
 import hmac
 import json
-import ssl
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from moothall.app.chat_messages import check_chat_address, send_chat_message
@@ -21,7 +20,7 @@ from moothall.disk.private import hold_lock, make_private_folder, read_private, 
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import is_web_address
 from moothall.errors import BadSetting, FolderUnwritable
-from moothall.participants.local_machine import is_private_host, resolve_host
+from moothall.participants.checked_requests import send_request
 
 FILE: Final = "notices.json"
 EventKind = Literal[
@@ -156,47 +155,21 @@ async def deliver(hook: Hook, notice: Notice) -> str:
             status = await _post(hook, notice)
     except TimeoutError:
         return f"no answer within {SEND_SECONDS:g} s"
-    except (OSError, ValueError, BadSetting) as error:
+    except OSError as error:
         return str(error) or type(error).__name__
+    except ValueError as error:
+        return f"{error}; add it with --private if that is meant"
     # A redirect is not followed: it could lead to a place that the owner did not name.
     return "" if 200 <= status < 300 else f"the answer was {status}"
 
 
 async def _post(hook: Hook, notice: Notice) -> int:
-    parts, now = urlsplit(hook.url), int(time.time())
-    body = json.dumps(asdict(notice), ensure_ascii=False, default=datetime.isoformat).encode()
-    lines = [
-        f"POST {parts.path or '/'}{'?' if parts.query else ''}{parts.query} HTTP/1.1",
-        f"Host: {parts.netloc}\r\nUser-Agent: moot\r\nConnection: close",
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}",
-        f"webhook-id: {notice.id}\r\nwebhook-timestamp: {now}",
-        f"webhook-signature: {sign_notice(hook.secret, notice.id, now, body)}\r\n\r\n",
-    ]
-    reader, writer = await _connect(hook)
-    try:
-        writer.write("\r\n".join(lines).encode("ascii") + body)
-        await writer.drain()
-        version, _, rest = (await reader.readline()).decode("latin-1").partition(" ")
-        if not version.startswith("HTTP/1.") or not rest[:3].isdecimal():
-            raise ValueError("the answer is not HTTP")
-        return int(rest[:3])
-    finally:
-        writer.close()
-
-
-async def _connect(hook: Hook) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect to an address that was checked: a name may lead elsewhere by the next moment."""
-    parts = urlsplit(hook.url)
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    addresses = await resolve_host(host, port)
-    if not hook.is_private and any(map(is_private_host, addresses)):
-        raise BadSetting(f"{host} is on this machine or in a private network; add it with --private if that is meant")
-    secure: dict[str, Any] = {}
-    if parts.scheme == "https":
-        secure = {"ssl": ssl.create_default_context(), "server_hostname": host}
-    for address in addresses[:-1]:
-        try:
-            return await asyncio.open_connection(address, port, **secure)
-        except OSError:
-            continue
-    return await asyncio.open_connection(addresses[-1], port, **secure)
+    now, body = int(time.time()), json.dumps(asdict(notice), ensure_ascii=False, default=datetime.isoformat).encode()
+    headers = {
+        "Content-Type": "application/json",
+        "webhook-id": notice.id,
+        "webhook-timestamp": str(now),
+        "webhook-signature": sign_notice(hook.secret, notice.id, now, body),
+    }
+    async with send_request("POST", hook.url, headers, content=body, is_private=hook.is_private) as response:
+        return response.status_code

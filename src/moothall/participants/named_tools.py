@@ -26,7 +26,7 @@ from moothall.domain.facts import Language
 from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
 from moothall.domain.topic import ContextFile
 from moothall.locale.catalogues import CONTEXT_FILES
-from moothall.participants.local_machine import is_private_host, resolve_host
+from moothall.participants.checked_requests import send_request
 from moothall.participants.provider_limits import bound_answers
 from moothall.reports.given_tools import READ, SEARCH, OfferedTool, ToolResult, quote_returned, run_tool
 
@@ -284,40 +284,25 @@ class WebPages:
     async def aclose(self) -> None: ...
 
     async def _fetch(self, url: str) -> ContextFile:
-        import httpx2
-
-        # No proxy of the environment: it would connect to places that were not checked here.
-        async with httpx2.AsyncClient(timeout=self._source.seconds, trust_env=False) as client:
-            for _ in range(MAX_REDIRECTS + 1):
-                address, target = await self._check_address(url), httpx2.URL(url)
-                # Not compressed: a small answer could become one that fills the memory. The certificate is that of the name.
-                headers = {"Host": target.netloc.decode(), "Accept-Encoding": "identity", "User-Agent": "moot"}
-                pinned, sni = target.copy_with(host=address), {"sni_hostname": target.host}
-                try:
-                    async with client.stream("GET", pinned, headers=headers, extensions=sni) as response:
-                        if not response.has_redirect_location:
-                            return ContextFile(name=url, text=await _read_text(response))
-                        url = urljoin(url, response.headers["location"])
-                except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as cause:
-                    raise ToolFailure(f"{url[:200]} cannot be fetched: {cause or type(cause).__name__}") from cause
+        for _ in range(MAX_REDIRECTS + 1):
+            self._check_host(url)
+            try:
+                async with send_request("GET", url, {}, is_private=self._source.private) as response:
+                    if not response.has_redirect_location:
+                        return ContextFile(name=url, text=await _read_text(response))
+                    url = urljoin(url, response.headers["location"])
+            except (OSError, ValueError) as cause:
+                raise ToolFailure(f"{url[:200]} cannot be fetched: {cause}") from cause
         raise ToolFailure(f"it was redirected more than {MAX_REDIRECTS} times")
 
-    async def _check_address(self, url: str) -> str:
-        """Return the address that a page's host has now; raises ToolFailure for what the owner has not listed."""
+    def _check_host(self, url: str) -> None:
+        """Raise ToolFailure for an address that the owner has not listed."""
         source = self._source
         if not is_web_address(url):
             raise ToolFailure(f"{url[:200]!r} is not an address; expected https://HOST/PATH")
-        parts = urlsplit(url)
-        host, hosts = (parts.hostname or "").rstrip("."), source.hosts or (urlsplit(source.engine).hostname or "",)
+        host, hosts = (urlsplit(url).hostname or "").rstrip("."), source.hosts or (urlsplit(source.engine).hostname or "",)
         if not any(fnmatchcase(host, each) for each in hosts):
             raise ToolFailure(f"{host[:200]} is not among the hosts that may be fetched: {', '.join(hosts[:20])}")
-        try:
-            addresses = await resolve_host(host, parts.port or (443 if parts.scheme == "https" else 80))
-        except OSError as cause:
-            raise ToolFailure(f"{host} has no address") from cause
-        if not source.private and any(map(is_private_host, addresses)):
-            raise ToolFailure(f"{host} is on this machine or in a private network")
-        return addresses[0]
 
 
 async def read_bounded(chunks: AsyncIterable[bytes], most: int) -> bytes:
