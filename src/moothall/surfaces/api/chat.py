@@ -34,7 +34,8 @@ RESUMABLE_FOR: Final = timedelta(days=7)
 """How long after its opening an ended meeting answers the same request."""
 QUIET_SECONDS: Final = 15.0
 """After this long without a word, the answer says for whom the meeting waits."""
-ASKED_SECONDS: Final = 0.5  # after this long without a word: is the reader asked something?
+ASKED_SECONDS: Final = 0.5
+"""This long after the last event, it is looked whether the reader is asked something."""
 PARKED_SECONDS: Final = 5.0
 """How long a parked meeting that is asked about again may take to find out that its outage is over."""
 MAX_KEY_LENGTH: Final = 255
@@ -48,8 +49,7 @@ class ChatMeeting:
     """The meeting that answers a request."""
 
     session: SessionId
-    opened_at: datetime
-    had_ended: bool
+    had_ended: bool = False
     """Whether it had ended before the request came."""
 
 
@@ -103,17 +103,17 @@ async def find_or_open_meeting(
             snapshot = await call.moot.engine.load_snapshot(session)
         except UnknownSession:
             await call.context.run_shielded(_open_meeting(call, chat, model, question, attempt, seats=seats))
-            return ChatMeeting(session=session, opened_at=await _load_opening_time(call, session), had_ended=False)
-        opened_at = await _load_opening_time(call, session)
+            return ChatMeeting(session=session)
+        (first,) = await call.moot.engine.entries(session, 0, 1)
         opened = snapshot.session_state.opened
         if key and (opened.topic, opened.subject.given) != (question.text, _build_context(question)):
             raise KeyReused(f"the Idempotency-Key {key[:100]!r} was used for another question; use a new key")
-        is_old = snapshot.is_closed and datetime.now(UTC) - opened_at > RESUMABLE_FOR
+        is_old = snapshot.is_closed and datetime.now(UTC) - first.at > RESUMABLE_FOR
         if not is_old and not isinstance(snapshot.session_state.closed, SessionCancelled):
             if not snapshot.is_closed:
                 # Whoever asks again wants to know at once whether a parked meeting can go on.
                 call.context.runner.wake(session, at_once=True)
-            return ChatMeeting(session=session, opened_at=opened_at, had_ended=snapshot.is_closed)
+            return ChatMeeting(session=session, had_ended=snapshot.is_closed)
     raise AssertionError("unreachable")
 
 
@@ -144,11 +144,6 @@ def _build_context(question: Question) -> tuple[ContextFile, ...]:
     return (*build_context(given), *build_pictures(given))
 
 
-async def _load_opening_time(call: Call, session: SessionId) -> datetime:
-    (first,) = await call.moot.engine.entries(session, 0, 1)
-    return first.at
-
-
 async def follow_meeting(
     call: Call,
     meeting: ChatMeeting,
@@ -170,15 +165,17 @@ async def follow_meeting(
     if not after:
         yield Reasoning(teller.introduce(link))
     spoke_at = loop.time()
-    events = EventReader(engine.watch(session), call.deliberations.stopping.wait())
+    events, asks = EventReader(engine.watch(session), call.deliberations.stopping.wait()), is_asked
     try:
         while not events.has_ended and loop.time() < ends:
-            quiet = PARKED_SECONDS if teller.is_parked else ASKED_SECONDS if is_asked is not None else QUIET_SECONDS
+            quiet = ASKED_SECONDS if asks is not None else PARKED_SECONDS if teller.is_parked else QUIET_SECONDS
             event = await events.read(min(quiet, ends - loop.time()))
-            if event is None and is_asked is not None and await is_asked():
+            if event is None and asks is not None and await asks():
                 return
-            if event is None and teller.is_parked:
+            if event is None and asks is None and teller.is_parked:
                 break
+            # Only what happens changes the answer: it is asked for once all that has happened is read.
+            asks = None if event is None else is_asked
             text = "" if event is None else teller.describe(event)
             if isinstance(event, EntryAdded) and event.entry.seq <= after:
                 continue
@@ -301,7 +298,7 @@ async def _render_decision(call: Call, meeting: ChatMeeting, link: str) -> str:
     begin = _find_heading(report.record, title=SHARED_REPORT[timeline.language].reasons)
     reasons = report.record[begin : _find_heading(report.record, begin + 1)]
     text = render_blocks((*blocks[:end], *reasons, *blocks[end:]))
-    before = f"{words.held_before.format(date=f'{meeting.opened_at:%Y-%m-%d}')}\n\n" if meeting.had_ended else ""
+    before = f"{words.held_before.format(date=f'{timeline.opened_at:%Y-%m-%d}')}\n\n" if meeting.had_ended else ""
     return f"{text}\n---\n\n{before}{words.link.format(link=link)}\n"
 
 

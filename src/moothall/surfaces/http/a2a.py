@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ from moothall.errors import MissingExtra, MootError, NotAllowed, SessionClosed, 
 from moothall.participants.a2a import CARD_PATH
 from moothall.surfaces.api import errors
 from moothall.surfaces.api.asks import AsksOut
-from moothall.surfaces.api.chat import EventReader, MeetingTeller
+from moothall.surfaces.api.chat import ChatMeeting, Reasoning, follow_meeting
 from moothall.surfaces.api.chat_request import DEFAULT_PANEL, list_models
 from moothall.surfaces.api.method import Call, encode_json
 from moothall.surfaces.api.methods import TABLE
@@ -49,7 +49,6 @@ NOT_SUPPORTED: Final = -32004
 WRONG_CONTENT: Final = -32005
 STATES: Final = {"thinking": "working", "parked": "input-required", "concluded": "completed", "cancelled": "canceled"}
 MAX_ASKS: Final = 20
-SETTLED_SECONDS: Final = 0.2
 
 
 def _load_library() -> tuple[Any, Any]:
@@ -276,21 +275,12 @@ class _Tasks:
 
     async def _follow(self, session: SessionId, ends: float) -> AsyncGenerator[str, None]:
         """What is said in a session, until it ends, is parked, needs an answer from outside, or the time is over."""
-        loop, engine = asyncio.get_running_loop(), self._call.moot.engine
-        teller = MeetingTeller(await self._call.moot.load_plugin(session), await engine.load_snapshot(session))
-        events = EventReader(engine.watch(session), self._call.deliberations.stopping.wait())
-        try:
-            quiet = SETTLED_SECONDS
-            while not events.has_ended and loop.time() < ends:
-                event = await events.read(min(quiet, ends - loop.time()))
-                if event is not None and (text := teller.describe(event)):
-                    yield text
-                # Only what happens changes the state: it is looked at once all that has happened is read.
-                if event is None and quiet == SETTLED_SECONDS and await self._is_interrupted(session):
-                    return
-                quiet = PING_SECONDS if event is None else SETTLED_SECONDS
-        finally:
-            await events.close()
+        is_asked = partial(self._is_interrupted, session)
+        meeting, link = ChatMeeting(session=session), f"{self._link}{session}"
+        async with aclosing(follow_meeting(self._call, meeting, link, ends, is_asked=is_asked)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Reasoning):
+                    yield piece.text
 
     async def _is_interrupted(self, session: SessionId) -> bool:
         """Whether a session waits for what only a message brings."""

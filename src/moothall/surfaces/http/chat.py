@@ -84,12 +84,12 @@ async def _hold_meeting(request: Request, body: bytes, build_shape: "type[Comple
     model = chat_request.find_model(chat.model)
     aside = chat_request.answer_side_question(chat)
     if aside is not None:
-        shape = build_shape(secrets.token_hex(12), int(time.time()), chat, model)
+        shape = build_shape(secrets.token_hex(12), chat, model)
         return await _answer(request, chat, shape, _say_aside(aside), {})
     question = chat_request.read_question(chat)
     key = request.headers.get("idempotency-key", "").strip()
     meeting = await find_or_open_meeting(call, chat, model, question, key)
-    shape = build_shape(meeting.session, int(meeting.opened_at.timestamp()), chat, model)
+    shape = build_shape(meeting.session, chat, model)
     link = f"{request.url.scheme}://{request.url.netloc}/s/{meeting.session}"
     # Counted from when the request came: the opening, which tries every seat, takes its time.
     ends = came + (STREAM_SECONDS if chat.stream else _read_patience(request.headers))
@@ -152,11 +152,11 @@ async def _stream(request: Request, shape: "CompletionShape | ResponseShape", pi
 class CompletionShape:
     """The shapes of one answer of chat completions, as `ResponseShape` has those of the newer API."""
 
-    def __init__(self, name: str, created: int, chat: ChatRequest, model: ChatModel) -> None:
+    def __init__(self, name: str, chat: ChatRequest, model: ChatModel) -> None:
         self._name = name
         self._has_usage = chat.stream_options is not None and bool(chat.stream_options.include_usage)
         self._tool = chat.answer_tool
-        self._head = {"id": f"chatcmpl-{name}", "created": created, "model": model.id}
+        self._head = {"id": f"chatcmpl-{name}", "created": int(time.time()), "model": model.id}
 
     def build_whole(self, reasoning: str, answer: ChatAnswer) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
@@ -241,12 +241,12 @@ def _rewrite_shape(given: Mapping[str, Any]) -> dict[str, Any]:
 class ResponseShape:
     """The shapes of one answer: as a whole, and as the events of a stream."""
 
-    def __init__(self, name: str, created: int, chat: ChatRequest, model: ChatModel) -> None:
+    def __init__(self, name: str, chat: ChatRequest, model: ChatModel) -> None:
         self._name = name
         self._tool = chat.answer_tool
         self._spoken: list[str] = []
         self._number = 0
-        self._head = {"id": f"resp_{name}", "object": "response", "created_at": created, "model": model.id}
+        self._head = {"id": f"resp_{name}", "object": "response", "created_at": int(time.time()), "model": model.id}
 
     def build_whole(self, reasoning: str, answer: ChatAnswer) -> dict[str, Any]:
         output = [*([self._build_reasoning(reasoning)] if reasoning else []), self._build_item(answer)]
