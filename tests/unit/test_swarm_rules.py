@@ -12,11 +12,23 @@ import pytest
 from tests.support.play_swarm import ABSTAINS, SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
 from tests.support.swarm_scenes import ADA, BOB, BUY, CACHE, EVE, explorer, exploring
 
+from moothall.codec.answers import read_answer
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.domain.seeded_random import random_unit
-from moothall.protocols.swarm.answers import Action, AnswerVote, Candidate, Collision, Operation, RoundReport, SwarmBallot
+from moothall.protocols.swarm.answers import (
+    Action,
+    AnswerVote,
+    Candidate,
+    Collision,
+    ConflictReview,
+    DecisionReport,
+    Operation,
+    RoundReport,
+    StatedIdea,
+    SwarmBallot,
+)
 from moothall.protocols.swarm.facts import (
     BarrierPassed,
     ConvergenceMeasured,
@@ -196,9 +208,16 @@ def test_the_report_has_every_part_that_the_protocol_asks_for() -> None:
     """S-10: direction, findings, operations, decision report, conflict review, random exploration."""
     state = exploring_run(platform="mailbox").state
     ask = next(each for each in RULES.decide(state) if isinstance(each, Ask))
-    brief = RULES.brief(state, ask)
-    for name in ("direction", "findings", "operations", "decisionReport", "conflictReview", "randomExploreForced"):
-        assert name in brief.own
+    sent = {"findings": [{"coreIdea": CACHE}], "decisionReport": {"threshold": 0.4}}
+    read = read_answer(RULES.answer_rules(state, ask), sent, is_strict=True).said
+    assert isinstance(read, RoundReport)
+    assert (read.direction, read.findings, read.operations) == (CACHE, (StatedIdea(core_idea=CACHE),), ())
+    assert (read.conflict_review, read.random_explore_forced) == (ConflictReview(), state.orders[ask.seat].random)
+    # What is sent stands, and is checked; what is not sent is filled in.
+    assert read.decision_report == DecisionReport(threshold=0.4)
+    filled = read_answer(RULES.answer_rules(state, ask), {"findings": [{"coreIdea": CACHE}]}, is_strict=True).said
+    assert isinstance(filled, RoundReport)
+    assert find_violations(state, state.agents[ask.seat], filled) == []
 
 
 # S-13

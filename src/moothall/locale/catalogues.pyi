@@ -1056,8 +1056,6 @@ class SwarmPromptText(Texts):
     normal: str
     perspective: str
     explore: str
-    explore_outside: str
-    first_choice: str
     final_choice: str
     choice_options: str
     explore_classic: str

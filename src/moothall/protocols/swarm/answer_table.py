@@ -6,7 +6,6 @@ A person brings ideas, a word on a finding of another seat, checks and votes; fi
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any, Final, get_args
 
 from moothall.codec import schemas
@@ -32,10 +31,7 @@ DIRECTION: Final = "direction"
 TARGET: Final = "target"
 RATING: Final = "rating"
 MAX_LINE: Final = 500
-MAX_TEXT: Final = 4_000
 MAX_PERSPECTIVE: Final = 100
-MAX_CLASSIC_FINDINGS: Final = 5
-MAX_CANDIDATES: Final = 20
 MAX_NEWS: Final = 16
 MAX_IDEAS: Final = 24
 OFFERED: Final = ("deposit_pheromone", "send_stop_signal", "claim_subtask", "transition_role")
@@ -152,7 +148,7 @@ def _read_findings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, objec
     named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))] or list(asked.agent.holds)
     held = [idea.text for number in named if (idea := asked.state.board.idea(number)) is not None]
     perspective = asked.order.perspective[:MAX_PERSPECTIVE]
-    most = max(len(new), MAX_CLASSIC_FINDINGS if asked.is_classic else shapes.MAX_FINDINGS)
+    most = max(len(new), shapes.MAX_FINDINGS)
     return [_build_finding(text, perspective) for text in dict.fromkeys((*new, *held))][:most]
 
 
@@ -258,8 +254,7 @@ FORMS: Final = index_by_kind(
             "findings",
             is_needed=True,
             allow=lambda asked: schemas.allow_list(
-                schemas.build_table_schema(shapes.StatedIdea, FINDING, asked),
-                MAX_CLASSIC_FINDINGS if asked.is_classic else shapes.MAX_FINDINGS,
+                schemas.build_table_schema(shapes.StatedIdea, FINDING, asked), shapes.MAX_FINDINGS
             ),
             fill=lambda _: (),
             ask=_ask_findings,
@@ -356,27 +351,10 @@ FORMS: Final = index_by_kind(
 
 def build_answer_schema(asked: SwarmAsk) -> Schema | None:
     """Return the schema of an ask in this state; None for the one of its shape."""
-    if asked.ask.kind == "explore" and asked.state.seat(asked.ask.seat).is_outside:
-        return None if asked.is_classic else _build_outside_report_schema()
     if asked.ask.kind in {"synthesis", "shutdown"}:
         return None
     form = FORMS[asked.ask.kind]
     return schemas.build_table_schema(form.shape, form.fields, asked)
-
-
-@cache
-def _build_outside_report_schema() -> Schema:
-    """Every field of a report, none of them needed; but a decision report that is sent must be whole, because it is checked."""
-    candidate = schemas.narrow_schema(shapes.Candidate, ("direction", "responseProb"), ("concentration",))
-    decision = schemas.narrow_schema(
-        shapes.DecisionReport,
-        ("threshold", "candidates", "selectedDirection", "selectionReason"),
-        candidates=schemas.allow_list(candidate, MAX_CANDIDATES),
-        selectedDirection=schemas.allow_text(MAX_LINE),
-        selectionReason=schemas.allow_text(MAX_TEXT),
-    )
-    fields = schemas.build_schema(shapes.RoundReport)["properties"]
-    return schemas.narrow_schema(shapes.RoundReport, (), fields, decisionReport=decision)
 
 
 def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
@@ -39,8 +39,9 @@ def open_session(plan: Plan) -> SwarmOpened:
     helping = _build_helper_seats(plan.seats, explorers, settings.judge)
     seats = validate_seats((*explorers, *helping), fewest=2, most=MAX_SEATS + HELPING_SEATS)
     if settings.mode == "classic":
-        # One parallel exploration: nobody reads anybody, so that there is nothing to collide with or to vote on.
-        settings = replace(settings, settle=settings.settle or "quorum", max_rounds=1, collisions=0, vote=False)
+        # One parallel exploration: nobody reads anybody, so that there is nothing to collide with, to vote on, or to converge.
+        alone: dict[str, Any] = {"max_rounds": 1, "min_rounds": max(2, settings.min_rounds), "collisions": 0, "vote": False}
+        settings = replace(settings, settle=settings.settle or "quorum", synthesis="always", **alone)
     settings = replace(settings, settle=settings.settle or "evidence")
     return plan.opening(SwarmOpened, seats=seats, settings=settings)
 

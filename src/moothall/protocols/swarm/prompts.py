@@ -111,25 +111,23 @@ def _normalize_answer(state: Swarm, ask: Ask, said: object) -> Normalized:
 
 
 def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
-    """Fill in what a report leaves out. What an agent from outside sent stands, and is checked (S-21)."""
+    """Fill in what a report leaves out; what an agent sent stands, and is checked (S-21)."""
     agent = state.agents.get(ask.seat)
-    if not isinstance(said, RoundReport) or agent is None or state.settings.mode == "classic":
+    if not isinstance(said, RoundReport) or agent is None:
         return said, ()
     order = state.orders[agent.seat]
     first = said.findings[0].core_idea if said.findings else ""
-    direction = said.direction.strip() or agent.direction or order.recommended or cut_text(first, MAX_DIRECTION_LENGTH)
+    given = said.direction.strip() or agent.direction or order.recommended or order.perspective
+    direction = given or cut_text(first, MAX_DIRECTION_LENGTH)
     reasons = SWARM_PROMPT[state.opened.language].reasons
     reason = reasons["random" if order.random else "switch" if order.must_switch else "own"]
     report = evidence.build_decision_report(state, agent, direction or "—", reason)
-    is_sent = state.seat(agent.seat).is_outside
-    is_forced = said.random_explore_forced if is_sent and said.random_explore_forced is not None else order.random
     filled = replace(
         said,
         direction=direction,
         decision_report=said.decision_report or report,
         conflict_review=said.conflict_review or ConflictReview(),
-        random_explore_forced=is_forced,
-        confirmed_operations=said.confirmed_operations if is_sent else (),
+        random_explore_forced=order.random if said.random_explore_forced is None else said.random_explore_forced,
     )
     return filled, () if said.direction.strip() or not direction else (f"filled direction {direction!r}",)
 
@@ -250,7 +248,9 @@ def _build_own_prompt(asked: SwarmAsk, words: SwarmPromptText, agent: Agent | No
         case "synthesis":
             findings = [_format_finding(each) for each in state.board.findings[-100:]]
             # Only in the classic mode is the synthesis what was decided.
-            choice = _format_choice(state, words, words.final_choice) if state.settings.mode == "classic" else ""
+            options = " | ".join(map(one_line, state.opened.subject.options))
+            named = words.choice_options.format(options=options) if options else ""
+            choice = words.final_choice.format(options=named) if state.settings.mode == "classic" else ""
             return "\n".join([*findings, f"{words.synthesis}{choice}"])
         case "shutdown":
             return words.shutdown
@@ -308,20 +308,9 @@ def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> s
         return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
     message = [quote_lines(json.dumps(each, ensure_ascii=False)) for each in _build_message(state, agent, order)]
     news = [*_format_news(state, words, agent), *_format_orders(state, words, order)]
-    is_outside = state.seat(agent.seat).is_outside
-    ask = words.explore_outside if is_outside else words.explore
-    if state.by_evidence:
-        # Deposits are readings: what an amount means must be the same for all.
-        amounts = words.amounts.format(most=state.settings.max_deposit)
-        ask = f"{ask}\n{amounts}"
-    if is_outside and state.round == 1:
-        ask = f"{ask}\n{_format_choice(state, words, words.first_choice)}"
-    return "\n".join([you, *message, *news, ask])
-
-
-def _format_choice(state: Swarm, words: SwarmPromptText, text: str) -> str:
-    options = " | ".join(one_line(option) for option in state.opened.subject.options)
-    return text.format(options=words.choice_options.format(options=options) if options else "")
+    # Deposits are readings: what an amount means must be the same for all.
+    amounts = [words.amounts.format(most=state.settings.max_deposit)] if state.by_evidence else []
+    return "\n".join([you, *message, *news, words.explore, *amounts])
 
 
 def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[str, object]]:

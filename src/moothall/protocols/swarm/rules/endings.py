@@ -38,7 +38,7 @@ def build_settlement(state: Swarm) -> facts.RoundSettled:
     changes, active = _evaporate(state), state.active
     # Roles are decided on the concentrations after evaporation, as the order of the settlement demands.
     board, agents = with_changes(state.board, changes), [state.agents[seat] for seat in active]
-    roles = [_find_role_change(state, board, agent) for agent in agents] if state.settings.mode != "classic" else ()
+    roles = [_find_role_change(state, board, agent) for agent in agents]
     changed = {role.seat: role for role in roles if role is not None}
     return facts.RoundSettled(
         round=state.round,
@@ -175,8 +175,6 @@ def compute_figures(
     return copy_fields(
         facts.ConvergenceMeasured,
         verdict,
-        # The classic mode has one round only and ends with a synthesis: it never converges.
-        converged=verdict.converged and settings.mode != "classic",
         ideas=tuple(sorted(state.history[-1])) if state.history else (),
         before=tuple(sorted(state.history[-2])) if len(state.history) > 1 else (),
         active=len(voices),
@@ -320,13 +318,12 @@ def find_synthesis_writer(state: Swarm) -> SeatId | None:
     """Return who writes the synthesis, once all have voted: a synthesizer first, else the first who reported."""
     if state.synthesis or state.stop is not None or list_missing_voters(state):
         return None
-    left = [seat for seat in state.explorers if seat in state.answered and seat not in state.writers_lost]
-    if state.settings.mode != "classic":
-        if state.settings.synthesis != "always" or len(state.writers_lost) >= MAX_WRITERS:
-            return None
-        left = [seat for seat in left if state.agents[seat].is_asked and state.agents[seat].findings]
-        left.sort(key=lambda seat: state.agents[seat].role != "SYNTHESIZER")
-    return next(iter(left), None)
+    most = len(state.explorers) if state.settings.mode == "classic" else MAX_WRITERS
+    if state.settings.synthesis != "always" or len(state.writers_lost) >= most:
+        return None
+    left = (agent for seat, agent in state.agents.items() if seat in state.answered and seat not in state.writers_lost)
+    writers = [agent for agent in left if agent.is_asked and agent.findings]
+    return min(writers, key=lambda agent: agent.role != "SYNTHESIZER").seat if writers else None
 
 
 def read_synthesis_choice(state: Swarm, text: str) -> str | None:

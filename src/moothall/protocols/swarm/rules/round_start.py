@@ -163,9 +163,7 @@ def is_ping(state: Swarm, seat: SeatId) -> bool:
 
 
 def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[facts.Violation]:
-    """Return the violations of a report, at most one per check. The classic mode has no such rules."""
-    if state.settings.mode == "classic":
-        return []
+    """Return the violations of a report, at most one per check."""
     order = state.orders.get(agent.seat)
     is_random_missed = order is not None and order.random and not report.random_explore_forced
     # C1: every operation that it reports as carried out must be in the log under its name.
