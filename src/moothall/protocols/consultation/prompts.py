@@ -223,7 +223,7 @@ def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, 
 def _build_own_prompt(state: ConsultingState, words: ConsultationPromptText, ask: Ask, *, is_gate: bool) -> str:
     seat = ask.seat
     lines: list[str] = []
-    learned = state.learned.get(seat, ())
+    learned = state.list_learned(seat)
     if learned:
         lines.append(words.learned)
         for each in learned:
@@ -234,7 +234,7 @@ def _build_own_prompt(state: ConsultingState, words: ConsultationPromptText, ask
     elif is_gate:
         lines.append(words.gate)
     elif learned:
-        left = min(state.rules.per_seat - state.counts.get(seat, 0), state.rules.per_session - state.begun)
+        left = min(state.rules.per_seat - state.count_own(seat), state.rules.per_session - len(state.consultations))
         lines.append(words.left.format(count=left) if left > 0 else words.none_left)
     return "\n".join(lines)
 

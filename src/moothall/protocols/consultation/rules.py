@@ -14,13 +14,12 @@ from typing import Any, Final
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record, Rulebook
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
-from moothall.domain.ids import AskId, SeatId, ask_id, parse_ask_kind
+from moothall.domain.ids import AskId, SeatId, ask_id, find_asked_seat, parse_ask_kind
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.session_state import ProtocolState, evolve_shared
 from moothall.protocols.consultation import facts, prompts
 from moothall.protocols.consultation.state import (
-    MAX_LEARNED,
     Consultation,
     ConsultingState,
     PendingRequest,
@@ -52,14 +51,12 @@ class ConsultingRulebook:
         self.forms: Mapping[str, AnswerForm] = {**within_forms, **facts.FORMS}
 
     def initial(self, opened: Opened) -> ConsultingState:
-        rules = opened.consult or _NOBODY
-        inner = self.inner.initial(opened)
-        return ConsultingState(inner=inner, opened=opened, rules=rules, seats=opened.seats, token=rules.token)
+        return start_director(opened, self.inner.initial(opened))
 
     def evolve(self, state: ConsultingState, entry: Entry) -> ConsultingState:
         if state.is_closed:
             return state
-        after = self._apply_entry(evolve_shared(state, entry), entry)
+        after = apply_director(evolve_shared(state, entry), entry)
         inner = to_inner_entry(entry)
         if inner is not None:
             after = _with_last_words(fast_replace(after, inner=self.inner.evolve(after.inner, inner)), inner.fact)
@@ -143,7 +140,7 @@ class ConsultingRulebook:
             return facts.ConsultationRefused(
                 ask=head.ask, seat=head.seat, to=head.request.to, reason=reason or "unknown", request=request
             )
-        return facts.ConsultationBegun(consultation=state.begun + 1, ask=head.ask, seat=head.seat, to=to, request=request)
+        return facts.ConsultationBegun(consultation=len(state.ended) + 1, ask=head.ask, seat=head.seat, to=to, request=request)
 
     def _find_refusal(
         self, state: ConsultingState, head: PendingRequest, to: SeatId | None, asks: Mapping[AskId, Ask]
@@ -162,68 +159,13 @@ class ConsultingRulebook:
             return "gate"
         if state.exhausted is not None:
             return "budget"
-        if _hash_request(head.seat, to, head.request) in state.asked:
+        # What nobody answered may be asked again; the limits count it all the same.
+        answered = [each for each in state.ended if each.is_own and each.advice is not None and not each.failure]
+        if _fold_request(head.seat, to, head.request) in {_fold_request(each.seat, each.to, each.request) for each in answered}:
             return "repeated"
-        if state.counts.get(head.seat, 0) >= state.rules.per_seat:
+        if state.count_own(head.seat) >= state.rules.per_seat:
             return "seat_limit"
-        return "session_limit" if state.begun >= state.rules.per_session else None
-
-    # Evolve: the state that follows from an entry.
-
-    def _apply_entry(self, state: ConsultingState, entry: Entry) -> ConsultingState:
-        """Return the director's state after an entry; the wrapped state is not touched here."""
-        fact = entry.fact
-        after = fast_replace(state, put=_update_open_asks(state.put, fact)) if isinstance(fact, _ASK_FACTS) else state
-        current = state.current
-        match fact:
-            case facts.ConsultationRequested(said=ConsultRequest()):
-                return self._apply_request(after, fact)
-            case facts.ConsultationRefused():
-                return _apply_refusal(after, fact)
-            case facts.ConsultationBegun():
-                return _apply_begin(after, fact)
-            case facts.ConsultationAnswered(ask=ask, said=facts.Advice() as advice):
-                if current is None or current.is_settled or ask != current.consult_ask:
-                    return after
-                return fast_replace(after, current=replace(current, advice=advice, at=entry.at))
-            case facts.ConsultationFiled(ask=ask, said=facts.RecordLocation() as filed):
-                if current is None or not current.is_settled or ask != current.record_ask:
-                    return after
-                return _apply_end(after, current, filed)
-            case facts.ConsultationFailed(consultation=number, reason=reason):
-                if current is None or number != current.number:
-                    return after
-                # Advice that could not be recorded does not count: everything that a seat was told must be on file.
-                if reason == "unrecorded":
-                    return _apply_end(after, replace(current, advice=None, failure=reason), None)
-                return fast_replace(after, current=replace(current, failure=reason, at=entry.at))
-            case SeatLost(ask=ask) if current is not None and ask in {current.consult_ask, current.record_ask}:
-                return _apply_loss(after, current, fact, entry)
-            case SessionForked():
-                # A fork needs a token of its own: its consultations must not overwrite the records of its source.
-                origin = f"{state.token}\x1f{fact.source}\x1f{fact.entry}\x1f{entry.at.isoformat()}"
-                token = sha256(origin.encode()).hexdigest()[:16]
-                return fast_replace(after, token=token)
-            case Reply(ask=ask) | SeatLost(ask=ask):
-                return _apply_settled_ask(after, ask)
-            case _:
-                return after
-
-    def _apply_request(self, state: ConsultingState, fact: facts.ConsultationRequested) -> ConsultingState:
-        current = state.current
-        # The consulted seat itself asks for a consultation: nesting is refused once, then it must answer directly.
-        if current is not None and not current.is_settled and (fact.ask, fact.seat) == (current.consult_ask, current.to):
-            # Scripted participants answer by count: the request used up one of their answers.
-            extra = _increment_count(state.extra, f"{facts.CONSULT}.{fact.seat}")
-            return fast_replace(state, current=replace(current, nested_to=fact.said.to), extra=extra)
-        asks = [effect for effect in self.decide_inner(state) if isinstance(effect, Ask)]
-        settled = next((ask for ask in asks if _to_outer_ask(state, ask).id == fact.ask and ask.seat == fact.seat), None)
-        if settled is None or settled.id in {current.ask if current else None, *(each.ask for each in state.waiting)}:
-            return state
-        waiting = PendingRequest(ask=settled.id, seat=settled.seat, request=fact.said)
-        return fast_replace(
-            state, waiting=(*state.waiting, waiting), extra=_increment_count(state.extra, f"{settled.kind}.{settled.seat}")
-        )
+        return "session_limit" if len(state.ended) >= state.rules.per_session else None
 
 
 class QuestionRules:
@@ -264,12 +206,69 @@ def _find_outcome(state: ConsultingState, ask: AskId, asker: SeatId) -> facts.Ou
     """Return what became of the question of an opening; None as long as its record is not written."""
     if state.stop is not None or ask in state.refused:
         return state.stop or "refused"
-    for ended in state.learned.get(asker, ()):
+    for ended in state.list_learned(asker):
         return "failed" if ended.advice is None else "unknown" if ended.advice.is_unknown else "answered"
     return None
 
 
 _ASK_FACTS = (Reply, SeatLost, AsksSent, AsksWithdrawn, SessionForked)
+
+
+def start_director(opened: Opened, inner: Any = None) -> ConsultingState:
+    rules = opened.consult or _NOBODY
+    return ConsultingState(inner=inner, opened=opened, rules=rules, seats=opened.seats, token=rules.token)
+
+
+def apply_director(state: ConsultingState, entry: Entry) -> ConsultingState:
+    """Return the director's state after an entry; the wrapped state is not touched here, nor looked at."""
+    fact = entry.fact
+    after = fast_replace(state, put=_update_open_asks(state.put, fact)) if isinstance(fact, _ASK_FACTS) else state
+    current = state.current
+    match fact:
+        case facts.ConsultationRequested(ask=ask, said=ConsultRequest()):
+            return _apply_request(after, fact) if ask in state.put else after
+        case facts.ConsultationRefused():
+            return _apply_refusal(after, fact, entry.seq)
+        case facts.ConsultationBegun():
+            return _apply_begin(after, fact, entry.seq)
+        case facts.ConsultationAnswered(ask=ask, said=facts.Advice() as advice):
+            if current is None or current.is_settled or ask != current.consult_ask:
+                return after
+            return fast_replace(after, current=replace(current, advice=advice, at=entry.at))
+        case facts.ConsultationFiled(ask=ask, said=facts.RecordLocation() as filed):
+            if current is None or not current.is_settled or ask != current.record_ask:
+                return after
+            return _apply_end(after, replace(current, filed=filed))
+        case facts.ConsultationFailed(consultation=number, reason=reason):
+            if current is None or number != current.number:
+                return after
+            # Advice that could not be recorded does not count: everything that a seat was told must be on file.
+            if reason == "unrecorded":
+                return _apply_end(after, replace(current, advice=None, failure=reason))
+            return fast_replace(after, current=replace(current, failure=reason, at=entry.at))
+        case SeatLost(ask=ask) if current is not None and ask in {current.consult_ask, current.record_ask}:
+            return _apply_loss(after, current, fact, entry)
+        case SessionForked():
+            # A fork needs a token of its own: its consultations must not overwrite the records of its source.
+            origin = f"{state.token}\x1f{fact.source}\x1f{fact.entry}\x1f{entry.at.isoformat()}"
+            token = sha256(origin.encode()).hexdigest()[:16]
+            return fast_replace(after, token=token)
+        case Reply(ask=ask) | SeatLost(ask=ask):
+            return _apply_settled_ask(after, ask)
+        case _:
+            return after
+
+
+def _apply_request(state: ConsultingState, fact: facts.ConsultationRequested) -> ConsultingState:
+    current, ask = state.current, strip_repeat_id(fact.ask)
+    # Scripted participants answer by count: the request used up one of their answers.
+    extra = _increment_count(state.extra, f"{parse_ask_kind(ask)}.{fact.seat}")
+    # The consulted seat itself asks for a consultation: nesting is refused once, then it must answer directly.
+    if current is not None and not current.is_settled and (fact.ask, fact.seat) == (current.consult_ask, current.to):
+        return fast_replace(state, current=replace(current, nested=fact.said), extra=extra)
+    if is_director_ask(ask) or fact.seat != find_asked_seat(ask):
+        return state
+    return fast_replace(state, waiting=(*state.waiting, PendingRequest(ask=ask, seat=fact.seat, request=fact.said)), extra=extra)
 
 
 def _update_open_asks(put: tuple[AskId, ...], fact: Fact) -> tuple[AskId, ...]:
@@ -308,8 +307,8 @@ def _find_next_request(state: ConsultingState, asks: tuple[Ask, ...]) -> Pending
 
 def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping[AskId, Ask]) -> Fact | None:
     """Return the next fact that the running consultation leads to by itself."""
-    if current.nested_to:
-        return facts.ConsultationRefused(ask=current.consult_ask, seat=current.to, to=current.nested_to, reason="nested")
+    if current.nested is not None:
+        return facts.ConsultationRefused(ask=current.consult_ask, seat=current.to, to=current.nested.to, reason="nested")
     if current.is_settled:
         is_over = current.filings >= MAX_FILINGS
         return facts.ConsultationFailed(consultation=current.number, reason="unrecorded") if is_over else None
@@ -317,65 +316,54 @@ def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping
     return None if current.ask in asks else facts.ConsultationFailed(consultation=current.number, reason="withdrawn")
 
 
-def _hash_request(seat: SeatId, to: SeatId, request: ConsultRequest) -> str:
+def _fold_request(seat: SeatId, to: SeatId, request: ConsultRequest) -> tuple[SeatId, SeatId, str]:
     # Without case, width and punctuation: the same question with other punctuation is a repetition.
-    words = "".join(char for char in unicodedata.normalize("NFKC", request.question).casefold() if char.isalnum())
-    return sha256(f"{seat}\x1f{to}\x1f{words}".encode("utf-8", "replace")).hexdigest()[:16]
+    return seat, to, "".join(char for char in unicodedata.normalize("NFKC", request.question).casefold() if char.isalnum())
 
 
 def _increment_count(counts: Mapping[Any, int], key: Any) -> dict[Any, int]:
     return {**counts, key: counts.get(key, 0) + 1}
 
 
-def _apply_refusal(state: ConsultingState, fact: facts.ConsultationRefused) -> ConsultingState:
-    current = state.current
-    if current is not None and current.nested_to and fact.ask == current.consult_ask:
-        return fast_replace(state, current=replace(current, nested_to="", tries=current.tries + 1, is_direct=True))
-    waiting = state.waiting
-    if waiting and waiting[0].ask == fact.ask:
+def _apply_refusal(state: ConsultingState, fact: facts.ConsultationRefused, seq: int) -> ConsultingState:
+    current, waiting, request = state.current, state.waiting, fact.request
+    is_nested = current is not None and fact.ask == current.consult_ask
+    if current is not None and is_nested:
+        request = current.nested
+        state = fast_replace(state, current=replace(current, nested=None, tries=current.tries + 1, is_direct=True))
+    elif waiting and waiting[0].ask == fact.ask:
+        request = waiting[0].request
         state = fast_replace(state, waiting=waiting[1:])
-    elif fact.request is None:
+    if request is None:
         return state
-    # The ask is gone, so there is nothing to ask again.
-    if fact.reason == "withdrawn":
+    refused = Consultation(
+        number=0, ask=fact.ask, seat=fact.seat, to=SeatId(fact.to), request=request, seq=seq, refusal=fact.reason
+    )
+    state = fast_replace(state, rejected=(*state.rejected, refused))
+    # A withdrawn ask is gone, so there is nothing to ask again.
+    if is_nested or fact.reason == "withdrawn":
         return state
     return fast_replace(state, again=_increment_count(state.again, fact.ask), refused={**state.refused, fact.ask: fact.reason})
 
 
-def _apply_begin(state: ConsultingState, fact: facts.ConsultationBegun) -> ConsultingState:
+def _apply_begin(state: ConsultingState, fact: facts.ConsultationBegun, seq: int) -> ConsultingState:
     waiting = state.waiting
     is_own = bool(waiting) and waiting[0].ask == fact.ask
     request = waiting[0].request if is_own else fact.request
     # Guards against a forged or repeated fact: numbers are consecutive, and only one consultation runs at a time.
-    if state.current is not None or request is None or fact.consultation != state.begun + 1:
+    if state.current is not None or request is None or fact.consultation != len(state.ended) + 1:
         return state
-    current = Consultation(number=fact.consultation, ask=fact.ask, seat=fact.seat, to=fact.to, request=request)
-    after = fast_replace(
-        state, current=current, begun=fact.consultation, extra=_increment_count(state.extra, f"{facts.CONSULT}.{fact.to}")
+    current = Consultation(
+        number=fact.consultation, ask=fact.ask, seat=fact.seat, to=fact.to, request=request, seq=seq, is_own=is_own
     )
-    if not is_own:
-        return after
-    return fast_replace(
-        after,
-        waiting=waiting[1:],
-        counts=_increment_count(state.counts, fact.seat),
-        asked=(*state.asked, _hash_request(fact.seat, fact.to, request)),
-    )
+    extra = _increment_count(state.extra, f"{facts.CONSULT}.{fact.to}")
+    return fast_replace(state, current=current, waiting=waiting[is_own:], extra=extra)
 
 
-def _apply_end(state: ConsultingState, current: Consultation, filed: facts.RecordLocation | None) -> ConsultingState:
+def _apply_end(state: ConsultingState, ended: Consultation) -> ConsultingState:
     """End the consultation and hand its outcome to the asker."""
-    before = state.learned.get(current.seat, ())
-    # What nobody answered may be asked again; the limits count it all the same.
-    is_open = current.advice is None or bool(current.failure)
-    own = _hash_request(current.seat, current.to, current.request)
-    return fast_replace(
-        state,
-        current=None,
-        asked=tuple(each for each in state.asked if each != own) if is_open else state.asked,
-        again=_increment_count(state.again, current.ask),
-        learned={**state.learned, current.seat: (*before, replace(current, filed=filed))[-MAX_LEARNED:]},
-    )
+    again = _increment_count(state.again, ended.ask)
+    return fast_replace(state, current=None, again=again, ended=(*state.ended, ended))
 
 
 def _apply_loss(state: ConsultingState, current: Consultation, fact: SeatLost, entry: Entry) -> ConsultingState:

@@ -73,8 +73,9 @@ class PendingRequest:
 class Consultation:
     """A consultation: first the other seat is asked, then the record is written and `filed`, and the asker reads its outcome.
 
-    `tries` and `filings` count failed attempts; `nested_to` is whom the consulted seat itself would ask, until that is refused;
-    `is_direct`: it was asked to answer without asking further.
+    `seq` is the entry that began or refused it; `is_own`: the seat asked for it itself. `tries` and `filings` count failed
+    attempts; `nested` is what the consulted seat itself would ask, until that is refused; `is_direct`: it was asked to answer
+    without asking further. A request that was refused has no number, and names `to` as it was written.
     """
 
     number: int
@@ -82,14 +83,27 @@ class Consultation:
     seat: SeatId
     to: SeatId
     request: ConsultRequest
+    seq: int = 0
+    is_own: bool = True
     tries: int = 0
     filings: int = 0
-    nested_to: str = ""
+    nested: ConsultRequest | None = None
     is_direct: bool = False
     advice: Advice | None = None
     failure: str = ""
+    refusal: str = ""
     at: datetime | None = None
     filed: RecordLocation | None = None
+
+    @property
+    def status(self) -> str:
+        if self.refusal:
+            return "refused"
+        if self.failure:
+            return "failed"
+        if self.advice is None:
+            return "open"
+        return "unknown" if self.advice.is_unknown else "answered"
 
     @property
     def is_settled(self) -> bool:
@@ -110,7 +124,8 @@ class ConsultingState(ProtocolState):
     """The state. It has no slots, for `fast_replace`. `inner` is the state of the wrapped protocol.
 
     `put` are the open asks; `again` counts how often an ask of the protocol was repeated; `extra` how many answers of a kind a
-    seat has given beside those that the protocol counts. `words` holds the last text of each seat.
+    seat has given beside those that the protocol counts. `ended` are the consultations before the current one, `rejected` the
+    requests that were refused, and `refused` why, as long as the ask is open. `words` holds the last text of each seat.
     """
 
     inner: Any
@@ -121,12 +136,22 @@ class ConsultingState(ProtocolState):
     extra: Mapping[str, int] = field(default_factory=dict)
     waiting: tuple[PendingRequest, ...] = ()
     current: Consultation | None = None
-    begun: int = 0
-    counts: Mapping[SeatId, int] = field(default_factory=dict)
-    asked: tuple[str, ...] = ()
-    learned: Mapping[SeatId, tuple[Consultation, ...]] = field(default_factory=dict)
+    ended: tuple[Consultation, ...] = ()
+    rejected: tuple[Consultation, ...] = ()
     refused: Mapping[AskId, Refusal] = field(default_factory=dict)
     words: Mapping[SeatId, str] = field(default_factory=dict)
+
+    @property
+    def consultations(self) -> tuple[Consultation, ...]:
+        return self.ended if self.current is None else (*self.ended, self.current)
+
+    def list_learned(self, seat: SeatId) -> tuple[Consultation, ...]:
+        """Return the consultations that a seat is reminded of."""
+        return tuple(each for each in self.ended if each.seat == seat)[-MAX_LEARNED:]
+
+    def count_own(self, seat: SeatId) -> int:
+        """Return how many consultations a seat has asked for itself."""
+        return sum(each.seat == seat and each.is_own for each in self.consultations)
 
     @property
     def is_sealed(self) -> bool:

@@ -1,53 +1,42 @@
 """The consultations of a session for people, beside what its own protocol says: what became of each, and their report."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from moothall.domain.consult import DEMO_FOLDER, ConsultRequest
 from moothall.domain.facts import Entry, Fact, Opened, SeatLost
-from moothall.domain.ids import SeatId, parse_ask_kind
+from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import CONSULTATION_PROMPT, ConsultationPromptText
 from moothall.protocols.consultation import facts
-from moothall.protocols.consultation.state import is_director_ask, to_inner_entry
+from moothall.protocols.consultation.rules import apply_director, start_director
+from moothall.protocols.consultation.state import Consultation, ConsultingState, is_director_ask, to_inner_entry
 from moothall.reports.blocks import Block, Card, Cell, Line, Mark, Muted, Quote, Report, Strong, Tone, build_section, build_table
 from moothall.reports.timeline import SessionTimeline
 from moothall.reports.wording import explain_detail
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsultationSummary:
-    """One consultation in its current state, or one refused request."""
-
-    seq: int
-    seat: SeatId
-    to: str
-    request: ConsultRequest | None
-    advice: facts.Advice | None = None
-    failure: str = ""
-    refusal: str = ""
-    filed: facts.RecordLocation | None = None
-
-    @property
-    def status(self) -> str:
-        if self.refusal:
-            return "refused"
-        if self.failure:
-            return "failed"
-        if self.advice is None:
-            return "open"
-        return "unknown" if self.advice.is_unknown else "answered"
 
 
 class ConsultationLog:
     """The consultations of a session and its refused requests: the `director` of its timeline."""
 
     def __init__(self) -> None:
-        self.consultations: list[ConsultationSummary] = []
-        self.refusals: list[ConsultationSummary] = []
-        self._requests: list[facts.ConsultationRequested] = []
-        self._home = ""
+        self._state: ConsultingState | None = None
+
+    @property
+    def consultations(self) -> tuple[Consultation, ...]:
+        state = self._state
+        if state is None or not state.opened.demo:
+            return () if state is None else state.consultations
+        # The records of a demo are in Moot's own folder: nobody must look for them in the current one.
+        return tuple(
+            replace(each, filed=each.filed and replace(each.filed, path=f"MOOT_HOME/{DEMO_FOLDER}/{each.filed.path}"))
+            for each in state.consultations
+        )
+
+    @property
+    def refusals(self) -> tuple[Consultation, ...]:
+        return () if self._state is None else self._state.rejected
 
     @property
     def advice(self) -> facts.Advice | None:
@@ -56,43 +45,11 @@ class ConsultationLog:
         return None if last is None or last.failure else last.advice
 
     def take(self, entry: Entry) -> Entry | None:
-        match entry.fact:
-            case Opened(demo=demo) if demo:
-                # The records of a demo are in Moot's own folder: nobody must look for them in the current one.
-                self._home = f"MOOT_HOME/{DEMO_FOLDER}/"
-            case facts.ConsultationRequested() as fact:
-                self._requests.append(fact)
-            case facts.ConsultationRefused() as fact:
-                request = self._take_request(fact.seat, fact.request)
-                self.refusals.append(
-                    ConsultationSummary(seq=entry.seq, seat=fact.seat, to=fact.to, request=request, refusal=fact.reason)
-                )
-            case facts.ConsultationBegun() as fact:
-                request = self._take_request(fact.seat, fact.request)
-                self.consultations.append(ConsultationSummary(seq=entry.seq, seat=fact.seat, to=fact.to, request=request))
-            case facts.ConsultationAnswered(said=advice):
-                self._update_last(advice=advice)
-            case facts.ConsultationFiled(said=filed):
-                self._update_last(filed=replace(filed, path=self._home + filed.path))
-            case facts.ConsultationFailed(reason=reason):
-                self._update_last(failure=reason)
-            case SeatLost(ask=ask, reason=reason) if parse_ask_kind(ask) == facts.CONSULT:
-                self._update_last(failure=reason)
+        if isinstance(entry.fact, Opened):
+            self._state = start_director(entry.fact)
+        elif self._state is not None:
+            self._state = apply_director(self._state, entry)
         return to_inner_entry(entry)
-
-    def _take_request(self, seat: SeatId, given: ConsultRequest | None) -> ConsultRequest | None:
-        if given is not None:
-            return given
-        # The oldest request of this seat: requests are handled in the order in which they arrive.
-        requested = next((each for each in self._requests if each.seat == seat), None)
-        if requested is None:
-            return None
-        self._requests.remove(requested)
-        return requested.said
-
-    def _update_last(self, **changes: Any) -> None:
-        if self.consultations:
-            self.consultations[-1] = replace(self.consultations[-1], **changes)
 
 
 def get_consultations(timeline: SessionTimeline) -> ConsultationLog:
@@ -136,7 +93,7 @@ def describe_consultation(timeline: SessionTimeline, fact: Fact) -> list[str]:
 _TONES: Final[dict[str, Tone]] = {"answered": "good", "unknown": "warn", "failed": "bad", "refused": "bad"}
 
 
-def add_consultations(report: Report, log: ConsultationLog, shown: Iterable[ConsultationSummary]) -> Report:
+def add_consultations(report: Report, log: ConsultationLog, shown: Iterable[Consultation]) -> Report:
     """The report of a session, with the consultations that its seats had, and a card for each that is `shown`."""
     entries = (*log.consultations, *log.refusals)
     if not entries:
@@ -164,13 +121,13 @@ def _summarize(log: ConsultationLog, words: ConsultationPromptText) -> str:
     return f"{text} · {one_line(', '.join(paths))}" if paths else text
 
 
-def _build_row(line: ConsultationSummary, words: ConsultationPromptText) -> tuple[Cell, ...]:
+def _build_row(line: Consultation, words: ConsultationPromptText) -> tuple[Cell, ...]:
     number, path = ("–", "") if line.filed is None else (line.filed.number, line.filed.path)
     reason, status = _explain(line, words), words.statuses[line.status]
     return (number, line.seat, line.to, f"{status}: {reason}" if reason else status, path)
 
 
-def _explain(line: ConsultationSummary, words: ConsultationPromptText) -> str:
+def _explain(line: Consultation, words: ConsultationPromptText) -> str:
     """Why a consultation failed or was refused; empty where it was not."""
     return (
         words.refusals.get(line.refusal, line.refusal)
@@ -179,7 +136,7 @@ def _explain(line: ConsultationSummary, words: ConsultationPromptText) -> str:
     )
 
 
-def _build_card(line: ConsultationSummary, words: ConsultationPromptText) -> Card:
+def _build_card(line: Consultation, words: ConsultationPromptText) -> Card:
     asked = build_request(line.seat, line.to, line.request, words)
     outcome: tuple[Block, ...] = (Line(_explain(line, words), "bad"),)
     if line.advice is not None and not line.failure:
@@ -188,10 +145,8 @@ def _build_card(line: ConsultationSummary, words: ConsultationPromptText) -> Car
     return replace(asked, blocks=(*asked.blocks, *outcome), head=(*asked.head, status))
 
 
-def build_request(seat: SeatId, to: str, request: ConsultRequest | None, words: ConsultationPromptText) -> Card:
+def build_request(seat: SeatId, to: str, request: ConsultRequest, words: ConsultationPromptText) -> Card:
     head = (Strong(f"{seat} → {to}"),)
-    if request is None:
-        return Card(blocks=(), head=head, seat=seat, kind="turn")
     blocks = (
         Quote(request.question),
         *_build_part(words.labels["background"], request.background),

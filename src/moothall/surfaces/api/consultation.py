@@ -11,7 +11,8 @@ from moothall.domain.ids import MAX_SEAT_LENGTH, SeatId, SessionId, parse_seat_i
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
-from moothall.protocols.consultation.timeline import ConsultationSummary, get_consultations
+from moothall.protocols.consultation.state import Consultation
+from moothall.protocols.consultation.timeline import get_consultations
 from moothall.surfaces.api.asks import Wait, wait_until
 from moothall.surfaces.api.fields import IdempotencyKey, SeatRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
@@ -67,7 +68,7 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
     session, seat, after = await call.context.run_shielded(work)
     left = max(0.0, params.timeout_seconds - (time.monotonic() - began))
 
-    async def find_reply() -> Wait[ConsultationSummary | None]:
+    async def find_reply() -> Wait[Consultation | None]:
         snapshot = await call.moot.engine.load_snapshot(session)
         line = await _find_line(call, session, seat, after)
         is_settled = line is not None and bool(line.refusal or line.filed is not None or line.failure == "unrecorded")
@@ -125,13 +126,13 @@ async def load_consultation(call: Call, session: SessionId) -> ConsultOut:
     return ConsultOut(session_id=session, status="failed", reason=strip_control(parked.reason), note=note)
 
 
-async def _find_line(call: Call, session: SessionId, seat: SeatId | None, after: int) -> ConsultationSummary | None:
+async def _find_line(call: Call, session: SessionId, seat: SeatId | None, after: int) -> Consultation | None:
     log = get_consultations(await call.moot.load_timeline(session))
     lines = sorted((*log.consultations, *log.refusals), key=lambda line: line.seq)
     return next((line for line in lines if seat in {None, line.seat} and line.seq > after), None)
 
 
-def _build_consult_out(session: str, line: ConsultationSummary | None, *, is_over: bool, is_in_session: bool) -> ConsultOut:
+def _build_consult_out(session: str, line: Consultation | None, *, is_over: bool, is_in_session: bool) -> ConsultOut:
     on = "You are asked again: get_asks, then answer_ask." if is_in_session else "The question is settled."
     if line is None or line.status == "open" or not (line.refusal or line.failure or line.filed):
         lost = "The session has ended; there will be no reply." if is_over else None
