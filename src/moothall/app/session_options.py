@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 MAX_TURNS: Final = 100_000
 MAX_TOKENS: Final = 10**12
 MAX_DOLLARS: Final = 1e6
-MAX_SECONDS: Final = 1e9
+MAX_SECONDS: Final = 864e6
+"""10,000 days."""
 MAX_SEED: Final = 2**31 - 1
 MAX_MODELS: Final = 64
 MAX_PLATFORM: Final = 500
