@@ -84,16 +84,13 @@ def read_private(path: Path) -> str | None:
 
 def write_private(path: Path, text: str, *, over: bool) -> bool:
     """Write a private file as a whole; False if there is one already and it may not be written `over`. Raises OSError."""
-    draft = path.with_name(f".moot-{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+    if over:
+        with replace_atomically(path, mode=0o600) as file:
             file.write(f"{text}\n")
-            file.flush()
-            os.fsync(descriptor)
-        if over:
-            draft.replace(path)
-            return True
+        return True
+    draft = path.with_name(f".moot-{secrets.token_hex(8)}")
+    try:
+        write_private(draft, text, over=True)
         # A rename would replace the file of another process in silence; a hard link fails if the name is taken.
         os.link(draft, path)
     except FileExistsError:
@@ -118,7 +115,7 @@ def open_output(path: Path) -> AbstractContextManager[TextIO]:
 
 
 @contextmanager
-def replace_atomically(path: Path, *, sole: bool = False) -> Iterator[TextIO]:
+def replace_atomically(path: Path, *, sole: bool = False, mode: int = 0o666) -> Iterator[TextIO]:
     """Open a draft that replaces the file when it is written, durable on return; if writing fails, the old file stays.
 
     A symbolic link at `path` is replaced, not followed. Raises OSError.
@@ -130,7 +127,7 @@ def replace_atomically(path: Path, *, sole: bool = False) -> Iterator[TextIO]:
     if sole:
         draft.unlink(missing_ok=True)
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode)
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             yield file
             file.flush()

@@ -6,7 +6,6 @@ that match, their entries alone are read.
 
 import asyncio
 import json
-import os
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from moothall.codec.chain import decode_entry
 from moothall.codec.stored import FactCodec, read_texts
+from moothall.disk.private import make_private_folder, replace_atomically
 from moothall.domain.facts import Entry
 from moothall.domain.ids import SessionId
 from moothall.domain.topic import normalize_label
@@ -29,7 +29,7 @@ from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.participant import MeaningIndex
 
 # The number changes with what splits texts into terms and weighs them. Postings are kept as the machine holds them.
-MAGIC: Final = f"moot search index 1 {sys.byteorder}\n".encode()
+MAGIC: Final = f"moot search index 2 {sys.byteorder}\n".encode()
 DIGEST_BYTES: Final = 32
 LENGTH_BYTES: Final = 8
 NAME: Final = SessionId("_memory")
@@ -53,13 +53,12 @@ class IndexedDecision(NamedTuple):
 
 
 class DecisionIndex:
-    """The decisions in the order of their recording, and their indexes: `full`, and `headlines` without what was argued."""
+    """The decisions in the order of their recording, and the index of their texts."""
 
     def __init__(self) -> None:
         self.decisions: list[IndexedDecision] = []
         self.names: set[str] = set()
-        self.full = SearchIndex()
-        self.headlines = SearchIndex()
+        self.texts = SearchIndex()
         # Read, and not yet indexed.
         self.waiting: list[DecisionRecorded] = []
 
@@ -67,31 +66,22 @@ class DecisionIndex:
         """Index what was read, one batch per step."""
         while self.waiting:
             for record in self.waiting[:BATCH]:
-                document = build_document(record)
-                self.full.add_document(document)
-                self.headlines.add_document(replace(document, text=""))
+                self.texts.add_document(build_document(record))
             del self.waiting[:BATCH]
             yield
 
 
 def write_index(path: Path, index: DecisionIndex, position: RegisterPosition) -> None:
     """Replace the file by an index and where it stands in the register; if that fails, the old one stays."""
-    dumps = {"full": index.full.dump(), "headlines": index.headlines.dump()}
-    parts = {name: {"lengths": each.lengths, "terms": each.terms, "counts": each.counts} for name, each in dumps.items()}
+    dump = index.texts.dump()
     place = [position.seq, position.at, position.hash.hex()]
+    parts = {"lengths": dump.lengths, "terms": dump.terms, "counts": dump.counts}
     head = json.dumps({"position": place, "decisions": index.decisions, **parts}).encode()
-    body = len(head).to_bytes(LENGTH_BYTES, "big") + head + b"".join(each.postings.tobytes() for each in dumps.values())
-    # Two processes may write at once: each has a file of its own until it takes the place of the old one.
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    body = len(head).to_bytes(LENGTH_BYTES, "big") + head + dump.postings.tobytes()
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(MAGIC + sha256(body).digest() + body)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        make_private_folder(path.parent)
+        with replace_atomically(path, mode=0o600) as file:
+            file.buffer.write(MAGIC + sha256(body).digest() + body)
 
 
 def read_index(path: Path) -> tuple[DecisionIndex, RegisterPosition] | None:
@@ -106,16 +96,11 @@ def read_index(path: Path) -> tuple[DecisionIndex, RegisterPosition] | None:
         return None
     end = LENGTH_BYTES + int.from_bytes(body[:LENGTH_BYTES], "big")
     head: dict[str, Any] = json.loads(body[LENGTH_BYTES:end])
-    postings = array("Q", body[end:])
-    middle = sum(head["full"]["counts"])
-    seq, at, digest = head["position"]
+    seq, at, digest = head.pop("position")
     index = DecisionIndex()
-    index.decisions = [IndexedDecision(*each) for each in head["decisions"]]
+    index.decisions = [IndexedDecision(*each) for each in head.pop("decisions")]
     index.names = {each.decision for each in index.decisions}
-    index.full, index.headlines = (
-        SearchIndex.restore(IndexDump(**head[name], postings=part), len(index.decisions))
-        for name, part in (("full", postings[:middle]), ("headlines", postings[middle:]))
-    )
+    index.texts = SearchIndex.restore(IndexDump(**head, postings=array("Q", body[end:])), len(index.decisions))
     return index, RegisterPosition(seq, at, bytes.fromhex(digest))
 
 
@@ -136,14 +121,14 @@ class DecisionSearch:
         """Return the decisions that match the query by words or by meaning, best first."""
         index = await self._load()
         likeness = await self._measure_likeness(index, query, MAX_ENCODED)
-        ranking = index.full.rank_by_query(query, limit, _build_filter(index, category), likeness)
+        ranking = index.texts.rank_by_query(query, limit, _build_filter(index, category), likeness)
         return await self._build_hits(index, ranking)
 
     async def find_similar(self, topic: str, limit: int, category: str | None) -> list[SearchHit]:
         """Return earlier decisions on a similar topic, best first."""
         index = await self._load()
         likeness = await self._measure_likeness(index, topic, MAX_ENCODED_AT_OPENING)
-        ranking = index.headlines.rank_by_topic(topic, limit, _build_filter(index, category), likeness)
+        ranking = index.texts.rank_by_topic(topic, limit, _build_filter(index, category), likeness)
         return await self._build_hits(index, ranking, is_short=True)
 
     async def read_record(self, seq: int) -> DecisionRecorded:
