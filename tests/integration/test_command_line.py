@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from rich.cells import cell_len
 from rich.console import Console
 
+from moothall.app.environment import save_server_url
 from moothall.app.session_list import SessionLine
 from moothall.app.user_settings import write_settings
 from moothall.domain.ids import SessionId
@@ -281,6 +282,44 @@ def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(width: int,
     for piece in ("think_20261116_000", "think_20261116_001", "Which queue?", "redis", "订单服务", "双十一", "(demo)"):
         assert piece in shown
     assert len(shown.splitlines()) == (4 if width < 100 else 3)
+
+
+def test_a_list_in_a_terminal_speaks_the_language_of_its_reader(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hold("one")
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert "\tdecided\t" in call("list").output, "what reads a pipe gets the same words everywhere"
+    for width, words in ((80, ["已决定"]), (160, ["已决定", "状态", "问题"])):
+        file = io.StringIO()
+        console = Console(file=file, width=width, force_terminal=True, color_system=None)
+        with monkeypatch.context() as patched:
+            patched.setattr("moothall.surfaces.cli.output.build_console", lambda console=console: console)
+            assert call("list").exit_code == 0
+        assert [word for word in words if word in file.getvalue()] == words
+        assert "decided" not in file.getvalue()
+
+
+def test_asks_without_a_session_lists_those_of_all(home: Path) -> None:
+    assert call("asks").output.strip() == "no ask is open"
+    for name in ("one", "two"):
+        call("run", f"Which {name}?", "--protocol", "debate", "--seat", "ada=mailbox", "--seat", "bob=mailbox", "--session", name)
+    hold("three")
+    shown = [line.split()[:2] for line in call("asks").output.splitlines()]
+    assert shown == [["one", "ada"], ["one", "bob"], ["two", "ada"], ["two", "bob"]]
+    asked = json.loads(call("asks", "--seat", "bob", "--json").output)
+    assert [(each["sessionId"], [ask["seat"] for ask in each["asks"]]) for each in asked["sessions"]] == [
+        ("one", ["bob"]),
+        ("two", ["bob"]),
+    ]
+
+
+def test_an_invitation_links_to_where_the_server_of_this_home_listened_last(home: Path) -> None:
+    assert "http://127.0.0.1:8760/" in call("invite", "--owner").output
+    save_server_url(os.environ, "http://127.0.0.1:9123")
+    assert json.loads(call("invite", "--owner", "--json").output)["link"].startswith("http://127.0.0.1:9123/")
+    assert (
+        json.loads(call("invite", "--owner", "--json", "--url", "https://moot.example").output)["url"] == "https://moot.example"
+    )
+    assert "http://127.0.0.1:9123 is not ready" in call("ready").stderr
 
 
 def test_a_file_that_is_named_says_the_form(home: Path) -> None:

@@ -8,13 +8,13 @@ MOOT_HEADS    signed heads that are stored elsewhere, a file or a folder: `moot 
 
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from moothall.app.user_settings import read_settings
-from moothall.disk.private import tighten_folder
+from moothall.disk.private import make_private_folder, tighten_folder, write_private
 from moothall.errors import BadSetting, MissingExtra, describe_install
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
@@ -24,6 +24,7 @@ OWN_NAMES: Final = (
     "ledger.db",
     "owner.key",
     "server.toml",
+    "server.url",
     "agents",
     "connections",
     "demos",
@@ -41,6 +42,10 @@ INDEX: Final = "index-{}.bin"
 LIST: Final = "list-{}.json"
 """The file of the list of a ledger's sessions."""
 
+LOCAL_URL: Final = "http://127.0.0.1:8760"
+"""Where a server listens unless it is asked to listen elsewhere."""
+_SERVER_URL: Final = "server.url"
+
 log = logging.getLogger("moot")
 
 
@@ -48,6 +53,22 @@ def resolve_home(environ: Mapping[str, str]) -> Path:
     """Return the folder that Moot owns."""
     home = environ.get("MOOT_HOME") or read_settings(environ).get("home") or Path.home() / ".moot"
     return Path(home).expanduser().absolute()
+
+
+def save_server_url(environ: Mapping[str, str], url: str) -> None:
+    """Note where the server of this home listens, for the links of invitations; a home that is read-only notes nothing."""
+    home = resolve_home(environ)
+    with suppress(OSError):
+        make_private_folder(home)
+        write_private(home / _SERVER_URL, url, over=True)
+
+
+def load_server_url(environ: Mapping[str, str]) -> str:
+    """Return where the server of this home listened last; the usual address where none did."""
+    try:
+        return (resolve_home(environ) / _SERVER_URL).read_text("utf-8").strip() or LOCAL_URL
+    except (OSError, UnicodeDecodeError):
+        return LOCAL_URL
 
 
 def tighten_home(environ: Mapping[str, str]) -> None:

@@ -965,6 +965,9 @@ class SessionCommandText(Texts):
     cancelled: str
     answer_changed: str
     no_answer: str
+    list_heads: Mapping[str, str]
+    list_marks: Mapping[str, str]
+    standings: Mapping[str, str]
 
 SESSION_COMMAND: Catalogue[SessionCommandText]
 

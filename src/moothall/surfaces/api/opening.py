@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from moothall.app import session_options as kinds
 from moothall.app.demos import build_demo_options, list_demos, load_demo
+from moothall.app.environment import LOCAL_URL, load_server_url
 from moothall.app.estimates import Range, SessionEstimate, estimate_session
 from moothall.app.opening import check_invitation
 from moothall.app.panels import list_presets, load_preset
@@ -36,10 +37,11 @@ from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, INVITE_TICK
 
 METHODS = Operations()
 
-LOCAL_URL: Final = "http://127.0.0.1:8760"
 INVITE_HOURS: Final = 168.0
 Hours = Annotated[float, Field(gt=0, le=87_840, description="How long the token is valid.")]
-UrlRef = Annotated[str, Field(max_length=500, description="The address of this server as the invited one reaches it.")]
+UrlRef = Annotated[
+    str, Field(max_length=500, description="The address of this server as the invited one reaches it. Default: where it listens.")
+]
 _FIELD_TYPES: Final[Mapping[type, str]] = {
     kinds.SwitchKind: "boolean",
     kinds.CountKind: "integer",
@@ -264,10 +266,10 @@ async def invite_seat(
     seat: Annotated[str, Field(max_length=MAX_SEAT_LENGTH)],
     family: FamilyRef = "",
     lasts_hours: Hours = INVITE_HOURS,
-    url: UrlRef = LOCAL_URL,
+    url: UrlRef = "",
 ) -> InviteOut:
     """A token for a seat from outside, a link that opens it in a browser, and what to paste into each coding agent."""
-    address = _parse_url(url)
+    address = _parse_url(url or load_server_url(call.moot.environ))
     snapshot = await call.moot.engine.load_snapshot(session_id)
     check_invitation(snapshot, seat)
     lasts = timedelta(hours=lasts_hours)
@@ -335,11 +337,9 @@ class ShareOut(ApiModel):
 
 
 @METHODS.add("moot.shareSession", "own")
-async def share_session(
-    call: Call, session_id: SessionRef, *, lasts_hours: Hours = INVITE_HOURS, url: UrlRef = LOCAL_URL
-) -> ShareOut:
+async def share_session(call: Call, session_id: SessionRef, *, lasts_hours: Hours = INVITE_HOURS, url: UrlRef = "") -> ShareOut:
     """A link with which everybody who has it reads this session and nothing else, until it expires or moot.revokeToken."""
-    address, note = _parse_url(url), f"link by {call.caller.name}"
+    address, note = _parse_url(url or load_server_url(call.moot.environ)), f"link by {call.caller.name}"
     await call.moot.engine.load_snapshot(session_id)
     issued = await call.moot.access.issue("observer", session=session_id, lasts=timedelta(hours=lasts_hours), note=note)
     return ShareOut(token_id=issued.id, link=build_login_link(address, issued.secret, f"/s/{session_id}"))

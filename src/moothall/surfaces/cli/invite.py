@@ -22,11 +22,10 @@ from moothall.memory.facts import Role
 from moothall.memory.tokens import MAX_CODE_LIFE, TICKET_LIFE, Token, format_code, load_owner_key, parse_code, parse_token_id
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import CommandResult, Note, format_local, json_command, moot_command
-from moothall.surfaces.cli.ready import describe_server, read_refusal
+from moothall.surfaces.cli.ready import describe_server, read_refusal, url_option
 from moothall.surfaces.invitations import agent_clients as agents
 from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, Door
 
-URL: Final = "http://127.0.0.1:8760"
 WEEK: Final = 604_800.0
 MAX_SECONDS: Final = 1e10
 """Seconds beyond every life that a token may have; what is longer is refused there."""
@@ -108,7 +107,7 @@ def _describe_access(entry: Entry, tokens: Mapping[str, Token]) -> Iterator[dict
 @click.option("--recorder", is_flag=True, help="A token that may record decisions, for any agent, and read.")
 @click.option("--observer", is_flag=True, help="A token that may read (all sessions, or only SESSION).")
 @click.option("--lasts", type=Duration(), default=WEEK, help="How long the token is valid. Default: 7d.")
-@click.option("--url", default=URL, show_default=True, help="The address of the server.")
+@url_option
 @click.option("--for", "agent", type=click.Choice(sorted(ALL_CLIENTS)), help="Print only the configuration of this coding agent.")
 @click.option("--stdio", is_flag=True, help="For an agent on this machine that starts `moot mcp` itself, without a server.")
 @click.option(
@@ -252,7 +251,7 @@ def _list_tokens(tokens: list[Token]) -> Iterator[str]:
 
 @click.command()
 @click.argument("code")
-@click.option("--url", default=URL, show_default=True, help="The address of the server that made the code.")
+@url_option
 @click.option("--for", "agent", type=click.Choice(sorted(ALL_CLIENTS)), help="Print only the configuration of this coding agent.")
 @json_command
 async def join(code: str, url: str, agent: str | None) -> CommandResult:

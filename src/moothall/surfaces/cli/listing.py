@@ -1,5 +1,6 @@
 """The commands that list and label sessions. A module of its own: a list is called most often, and imports little."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -9,6 +10,7 @@ from moothall.app.session_list import SessionLine
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.output import CommandResult, Note
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from moothall.locale.catalogues import SessionCommandText
 
 NARROW, WIDE = 100, 140
 """Below the one, question and decision need a line each; from the other on, there is room for the rest."""
@@ -100,57 +104,69 @@ def _describe_sessions(lines: list[SessionLine], notes: list[Note], is_filtered:
         yield Note("no session matches" if is_filtered else 'No sessions yet. Hold one: moot run "Should we …?"')
         return
     console = output.build_console()
-    if console.is_terminal and console.width < NARROW:
-        _print_pairs(console, lines)
-    elif console.is_terminal:
-        console.print(_build_table(lines, console.width))
+    if console.is_terminal:
+        # Imported here: a pipe gets the same words in every language.
+        from moothall.locale.catalogues import SESSION_COMMAND
+
+        words = SESSION_COMMAND[guess_language()]
+        if console.width < NARROW:
+            _print_pairs(console, lines, words)
+        else:
+            console.print(_build_table(lines, console.width, words))
     for line in lines if not console.is_terminal else ():
         decided = f"{line.strength or '–'}\t{one_line(line.choice) or '–'}"
         opened = output.format_local(line.opened_at)
-        yield f"{line.session}\t{_name_protocol(line)}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}"
+        yield f"{line.session}\t{_name_protocol(line, {})}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}"
     for line in lines:
         if line.parked:
             yield Note(f"{line.session} is parked: {one_line(line.parked)}; moot resume {line.session}")
 
 
-def _name_protocol(line: SessionLine) -> str:
-    return f"{line.protocol} {_list_marks(line)}".rstrip()
+def _name_protocol(line: SessionLine, names: Mapping[str, str]) -> str:
+    return f"{line.protocol} {_list_marks(line, names)}".rstrip()
 
 
-def _list_marks(line: SessionLine) -> str:
+def _list_marks(line: SessionLine, names: Mapping[str, str]) -> str:
     marks = {"demo": line.is_demo, "imported": line.is_imported, "fork": bool(line.forked_from)}
-    return " ".join(f"({name})" for name, is_so in marks.items() if is_so)
+    return " ".join(f"({names.get(mark, mark)})" for mark, is_so in marks.items() if is_so)
 
 
-def _print_pairs(console: "Console", lines: list[SessionLine]) -> None:
+def _print_pairs(console: "Console", lines: list[SessionLine], words: "SessionCommandText") -> None:
     """Two lines for each session: what was decided beside its id, and below it the question."""
     from rich.text import Text
 
     for line in lines:
-        head = Text.assemble(f"{line.session}  ", _style_standing(line), "  ", one_line(line.choice) or "–")
+        head = Text.assemble(f"{line.session}  ", _style_standing(line, words), "  ", one_line(line.choice) or "–")
         console.print(head, no_wrap=True, overflow="ellipsis")
-        console.print(Text(f"    {f'{_list_marks(line)} {one_line(line.topic)}'.lstrip()}"), no_wrap=True, overflow="ellipsis")
+        question = f"{_list_marks(line, words.list_marks)} {one_line(line.topic)}".lstrip()
+        console.print(Text(f"    {question}"), no_wrap=True, overflow="ellipsis")
 
 
-def _build_table(lines: list[SessionLine], width: int) -> "Table":
+def _build_table(lines: list[SessionLine], width: int, words: "SessionCommandText") -> "Table":
     # Imported here: a reader from a pipe needs no table.
     from rich.table import Table
     from rich.text import Text
 
+    from moothall.locale.catalogues import SHARED_REPORT
+
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
-    more = ("worth", "protocol", "opened") if width >= WIDE else ()
-    for head in ("session", "status", *more, "question", "decided"):
-        table.add_column(head, no_wrap=True, overflow="ellipsis", ratio={"question": 3, "decided": 2}.get(head))
+    more, strengths = ("strength", "protocol", "opened") if width >= WIDE else (), SHARED_REPORT[guess_language()].strengths
+    for name in ("session", "standing", *more, "topic", "choice"):
+        ratio = {"topic": 3, "choice": 2}.get(name)
+        table.add_column(words.list_heads[name], no_wrap=True, overflow="ellipsis", ratio=ratio)
     for line in lines:
-        added = (line.strength or "–", _name_protocol(line), f"{line.opened_at.astimezone():%Y-%m-%d %H:%M}") if more else ()
-        marks = "" if more else _list_marks(line)
+        opened, protocol = f"{line.opened_at.astimezone():%Y-%m-%d %H:%M}", _name_protocol(line, words.list_marks)
+        added = (strengths.get(line.strength, "–"), protocol, opened) if more else ()
+        marks = "" if more else _list_marks(line, words.list_marks)
         question, decided = Text(f"{marks} {one_line(line.topic)}".lstrip()), Text(one_line(line.choice) or "–")
-        table.add_row(line.session, _style_standing(line), *added, question, decided)
+        table.add_row(line.session, _style_standing(line, words), *added, question, decided)
     return table
 
 
-def _style_standing(line: SessionLine) -> "Text":
+def _style_standing(line: SessionLine, words: "SessionCommandText") -> "Text":
+    from rich.cells import cell_len
     from rich.text import Text
 
     # As wide as the longest: in two lines for each session, what was decided stands below what was decided.
-    return Text(f"{line.standing:9}", style=_STANDING_STYLES.get(line.standing, ""))
+    word = words.standings[line.standing]
+    return Text(word + " " * (9 - cell_len(word)), style=_STANDING_STYLES.get(line.standing, ""))

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import click
 
-from moothall.app.environment import resolve_home
+from moothall.app.environment import load_server_url, resolve_home
 from moothall.app.moot import Moot
 from moothall.app.notice_hooks import (
     KEY_PREFIX,
@@ -31,7 +31,6 @@ from moothall.errors import BadSetting, ProviderRefused
 from moothall.locale.catalogues import NOTICES
 from moothall.locale.texts import list_languages
 from moothall.memory.register import open_notice_register
-from moothall.surfaces.cli.invite import URL
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 
 
@@ -55,7 +54,7 @@ def notify() -> None:
 @click.option("--seat", default="", help="Only turns of this seat, and what becomes of the sessions that it sits in.")
 @click.option("--owner", is_flag=True, help="Not the turns of seats: ends, outages, obligations and breakers.")
 @click.option("--event", "events", multiple=True, type=click.Choice(get_args(EventKind)), help="Only this; repeatable.")
-@click.option("--page", default=URL, show_default=True, help="The address of your server, for the links.")
+@click.option("--page", default=lambda: load_server_url(os.environ), help="The address of your server, for the links.")
 @click.option("--language", type=click.Choice(list_languages()), default="en", help="Of what belongs to no session. Default: en.")
 @click.option("--private", "is_private", is_flag=True, help="It may be on this machine or in a private network.")
 @json_command

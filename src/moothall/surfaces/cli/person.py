@@ -37,11 +37,18 @@ def _build_path(folder: str, session: str, seat: str, ending: str) -> Path:
 
 
 class TypedDraft(NamedTuple):
-    """What was typed in answer to one question."""
+    """What was typed in answer to one ask: the questions that were answered, and the text of the one that is open."""
 
     ask: str
     step: str
     text: str
+    answered: dict[str, str]
+
+    def find_text(self, ask: str, step: str) -> str:
+        """What was typed for a question, answered or not; empty where nothing was."""
+        if self.ask != ask:
+            return ""
+        return self.text if self.step == step and self.text.strip() else self.answered.get(step, "")
 
 
 class DraftFile:
@@ -54,20 +61,26 @@ class DraftFile:
         """Return what was typed and not sent; None if nothing was, or if it cannot be read."""
         try:
             stored = json.loads(self._path.read_text(encoding="utf-8"))
-            return TypedDraft(str(stored["ask"]), str(stored["step"]), str(stored["text"]))
+            return TypedDraft(str(stored["ask"]), str(stored["step"]), str(stored["text"]), dict(stored["answered"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def save(self, ask: str, step: str, text: str) -> None:
+    def save(self, ask: str, step: str, text: str, *, is_answered: bool = False) -> None:
         """Keep what was typed so far. Typing goes on if the disk does not take it."""
-        if not text:
+        stored = self.load()
+        stored = stored if stored is not None and stored.ask == ask else TypedDraft(ask, step, "", {})
+        answered = stored.answered
+        if is_answered:
+            # What stands open at another question stays.
+            answered, step, text = {**answered, step: text}, stored.step, "" if stored.step == step else stored.text
+        if not text and not answered:
             self.clear()
             return
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             new = self._path.with_suffix(".new")
             # Called for every key: a rename keeps the file whole, and waiting for the disk would be felt.
-            new.write_text(json.dumps({"ask": ask, "step": step, "text": text}), encoding="utf-8")
+            new.write_text(json.dumps({"ask": ask, "step": step, "text": text, "answered": answered}), encoding="utf-8")
             new.chmod(0o600)
             new.replace(self._path)
 
@@ -165,21 +178,25 @@ class TerminalPrompt:
             signal.raise_signal(signal.SIGINT)
             await asyncio.Event().wait()
             raise
-        if question.is_words:
-            draft.clear()
-            if typed.strip() and typed.strip() != LEAVE:
-                HistoryFile(self._screen.session, question.seat).append(typed)
-        return None if typed.strip() == LEAVE else typed
+        if typed.strip() == LEAVE:
+            draft.save(question.ask, question.step, "")
+            return None
+        # Who stops at a later question of this ask finds this answer in its prompt. An empty line confirms what stands there.
+        if typed.strip() or not question.complaint:
+            draft.save(question.ask, question.step, typed, is_answered=True)
+        if question.is_words and typed.strip():
+            HistoryFile(self._screen.session, question.seat).append(typed)
+        return typed
 
     def _take_up(self, question: PersonQuestion, draft: DraftFile) -> str:
         """Return what stands in the prompt. A draft for another question comes back with the key for earlier lines."""
         stored, words = draft.load(), TERMINAL_PROMPT[question.language]
-        if stored is None or not stored.text.strip():
+        if stored is None or question.complaint:
             return question.default
-        if (stored.ask, stored.step) == (question.ask, question.step):
+        if text := stored.find_text(question.ask, question.step):
             self._console.print(Text(f"  {words.draft}", style="dim"))
-            return stored.text
-        if question.is_words:
+            return text
+        if question.is_words and stored.text.strip():
             self._open_prompt(question.seat).history.append_string(stored.text)
             self._console.print(Text(f"  {words.earlier.format(text=one_line(stored.text)[:60])}", style="dim"))
         return question.default

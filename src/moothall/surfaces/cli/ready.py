@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import time
 import urllib.error
 import urllib.request
@@ -9,6 +10,7 @@ from typing import Final
 
 import click
 
+from moothall.app.environment import load_server_url
 from moothall.domain.budget import parse_duration
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting, LedgerUnavailable
@@ -21,7 +23,7 @@ MAX_ANSWER_LENGTH: Final = 1_000_000
 
 
 @click.command()
-@click.argument("url", default="http://127.0.0.1:8760")
+@click.argument("url", default=lambda: load_server_url(os.environ))
 @click.option("--wait", metavar="DURATION", help="Wait so long for it to become ready, as 30s.")
 @json_command
 async def ready(url: str, wait: str | None) -> CommandResult:
@@ -41,6 +43,11 @@ async def ready(url: str, wait: str | None) -> CommandResult:
             raise LedgerUnavailable(f"{url} is not ready: {reason}")
         await asyncio.sleep(AGAIN_SECONDS)
     return CommandResult(json={"ready": True, "url": url}, lines=[f"{url} is ready"])
+
+
+url_option = click.option(
+    "--url", default=lambda: load_server_url(os.environ), help="The address of the server. Default: where yours listened last."
+)
 
 
 async def describe_server(url: str) -> tuple[bool, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from moothall.app.environment import resolve_home
+from moothall.app.environment import resolve_home, save_server_url
 from moothall.app.moot import Moot
 from moothall.app.runner import RUNNER, is_run_by_workers
 from moothall.app.shared_runner import CONCURRENCY, LEASE_SECONDS, WorkerStatus, resolve_shared_ledger, run_worker
@@ -99,7 +99,9 @@ def serve(
     where = f"{scheme}://{address}" if unix is None else address
     out.print_line(f"Moot serves on {where}  ·  /rpc  /mcp  /v1  /events/SESSION  /readyz  /metrics  ·  Ctrl-C stops")
     if unix is None:
-        _show_login(build_login_link(f"{scheme}://{_name_for_browser(address)}", ticket), opens=opens)
+        here = f"{scheme}://{_name_for_browser(address)}"
+        save_server_url(os.environ, here)
+        _show_login(build_login_link(here, ticket), opens=opens)
     app = build_app(Moot(telemetry=telemetry), is_local=is_local, settings=settings)
     _run_server(app, listening, settings, traces, log_level=log_level, **tls)
 

@@ -11,13 +11,14 @@ from moothall.app.moot import Moot
 from moothall.codec.person_asks import UnsaidWords, build_person_ask, find_unsaid_words
 from moothall.domain.effects import Ask
 from moothall.domain.ids import parse_seat_id, parse_session_id
-from moothall.domain.safe_text import strip_control
+from moothall.domain.safe_text import one_line, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import MootError, SessionClosed, UnknownAsk
 from moothall.locale.catalogues import SESSION_COMMAND, SessionCommandText
 from moothall.surfaces.api.asks import METHODS, AnswerPreviewOut, AskOut, AsksOut, WrittenOut
 from moothall.surfaces.api.method import Call
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.operations import Command, call_command, perform, read_dash
 from moothall.surfaces.cli.output import CommandResult, Note
 
@@ -47,19 +48,42 @@ async def describe_asks(call: Call, result: AsksOut) -> Iterable[str]:
     return lines or [Note(words.no_ask)]
 
 
-asks = Command(
-    method=METHODS["moot.getAsks"],
-    describe=describe_asks,
-    help="Show the open asks of mailbox seats, with everything that the seat may see.",
-    examples="moot asks think_20261115_001\nmoot asks think_20261115_001 --seat eve",
-    arguments=["session_id"],
-    hidden=["timeout_seconds"],
-).build("asks")
+@click.command()
+@click.argument("session", required=False)
+@click.option("--seat", help="Only what this seat is asked.")
+@call_command
+async def asks(call: Call, session: str | None, seat: str | None) -> CommandResult:
+    """Show the open asks of mailbox seats, with everything that the seat may see.
+
+    Without SESSION it prints a line for each open ask of all sessions.
+
+    \b
+    moot asks
+    moot asks think_20261115_001
+    moot asks think_20261115_001 --seat eve
+    """
+    if session is not None:
+        one: AsksOut = await perform(METHODS["moot.getAsks"], call, {"sessionId": session, "seat": seat})
+        return CommandResult(json=one, lines=await describe_asks(call, one))
+    waiting: list[AsksOut] = []
+    lines: list[str] = []
+    for line in await call.moot.sessions():
+        if line.status != "thinking":
+            continue
+        asked: AsksOut = await perform(METHODS["moot.getAsks"], call, {"sessionId": line.session})
+        chosen = [each for each in asked.asks if seat in {None, each.seat}]
+        waiting += [asked.model_copy(update={"asks": chosen})] if chosen else []
+        words = await _load_words(call.moot, line.session)
+        lines += [f"{line.session}  {each.seat}{_format_deadline(each, words)}  {one_line(line.topic)}" for each in chosen]
+    return CommandResult(json={"sessions": waiting}, lines=lines or [Note(SESSION_COMMAND[guess_language()].no_ask)])
+
+
+def _format_deadline(each: AskOut, words: SessionCommandText) -> str:
+    return words.ask_until.format(time=output.format_local(each.deadline)) if each.deadline else ""
 
 
 def _describe_ask(each: AskOut, session: str, words: SessionCommandText) -> Iterator[str]:
-    until = words.ask_until.format(time=output.format_local(each.deadline)) if each.deadline else ""
-    yield f"── {each.ask}{until}\n{each.briefing}\n\n{each.instructions}\n"
+    yield f"── {each.ask}{_format_deadline(each, words)}\n{each.briefing}\n\n{each.instructions}\n"
     steps = build_person_ask(each.brief).steps
     if steps:
         needed = [step for step in steps[1:] if step.is_needed and step.choices and step.only_after is None]
