@@ -1,4 +1,4 @@
-"""The folders of swarm runs: `swarm-runs/YYYY-MM-DD-task-slug/`, written after every round; the final reports at the end.
+"""The folders of swarm runs: `swarm-runs/YYYY-MM-DD-task-slug/`, written after every round and at the end.
 
 A folder belongs to the run in its run-config.json; another run never writes into it. Files are replaced atomically, so that a
 reader sees the old one or the new one.
@@ -8,7 +8,7 @@ import asyncio
 import logging
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from threading import Lock
@@ -24,12 +24,10 @@ from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.swarm.facts import ConvergenceMeasured
 from moothall.protocols.swarm.reports.files import (
     CONFIG,
-    RunFile,
     folder_name,
     list_template_files,
     render_run_config,
     render_standing,
-    round_files,
     run_files,
 )
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
@@ -69,18 +67,7 @@ class RunFolder:
         self.path: Path | None = None
         self._written: dict[tuple[str, ...], str] = {}
         self._seq = 0
-        self._known = 0
         self._lock = Lock()
-
-    def write(self, timeline: SwarmTimeline) -> None:
-        """Write what has changed since the last call; an older timeline changes nothing. Raises FolderUnwritable."""
-        self._write_files(timeline, run_files)
-
-    def write_round(self, timeline: SwarmTimeline) -> None:
-        """Write the files of a round, without the reports on the whole run. Raises FolderUnwritable."""
-        self._write_files(timeline, round_files)
-        # A measured round is complete: its reports do not change any more.
-        self._known = max(self._known, len(timeline.reports))
 
     def write_template(self, language: Language) -> None:
         """Write `.template`, which says what the folders hold, once: a person's change to it stays. Raises FolderUnwritable."""
@@ -89,13 +76,14 @@ class RunFolder:
             for parts, text in list_template_files(language) if not path.exists() else ():
                 _replace_file(path.joinpath(*parts), text)
 
-    def _write_files(self, timeline: SwarmTimeline, files: Callable[[SwarmTimeline, int], Iterable[RunFile]]) -> None:
+    def write(self, timeline: SwarmTimeline) -> None:
+        """Write what has changed since the last call; an older timeline changes nothing. Raises FolderUnwritable."""
         with self._lock:
             if timeline.seq < self._seq:
                 return
             with _explain_unwritable(self.base):
                 self.path = self.path or _find_own_folder(self.base, timeline)
-                for path, text in files(timeline, self._known):
+                for path, text in run_files(timeline):
                     if self._written.get(path) != text:
                         _replace_file(self.path.joinpath(*path), text)
                         self._written[path] = text
@@ -200,6 +188,6 @@ async def _write_rounds(moot: Moot, plugin: AnyPlugin, session: str, folder: Run
             return
         if isinstance(event.entry.fact, ConvergenceMeasured):
             try:
-                await asyncio.to_thread(folder.write_round, timeline)
+                await asyncio.to_thread(folder.write, timeline)
             except FolderUnwritable as error:
                 log.warning("%s", error)

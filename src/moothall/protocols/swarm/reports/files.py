@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 
 from moothall.domain.facts import Language
 from moothall.domain.grouping import group_pairs
-from moothall.domain.safe_text import dump_json
-from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE, SwarmReportText
-from moothall.protocols.swarm.answers import Operation, StatedIdea
+from moothall.domain.safe_text import dump_json, one_line
+from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE
+from moothall.protocols.swarm.answers import ConflictReview, DecisionReport, Operation, StatedIdea
 from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationResult
 from moothall.protocols.swarm.json_fields import format_agent_name, name_ideas, take_fields, to_camel_case, to_plain_json
 from moothall.protocols.swarm.prompts import build_agent_state
@@ -26,8 +26,9 @@ from moothall.protocols.swarm.reports.timeline import IdeaJoin, ReceivedReport, 
 from moothall.protocols.swarm.rules.evidence import AnswerIndex
 from moothall.protocols.swarm.rules.operations import read_params
 from moothall.protocols.swarm.state import Agent, Finding, Swarm
+from moothall.reports import blocks
 from moothall.reports.page import render_page
-from moothall.reports.plain_text import format_cell, format_table, quote_markdown, render_markdown
+from moothall.reports.plain_text import render_blocks, render_markdown
 from moothall.reports.timeline import format_time
 from moothall.scoring.likeness import JOIN_AT
 
@@ -256,37 +257,32 @@ def _build_log_entry(received: ReceivedReport, wanted: Operation, result: Operat
 def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> str:
     """Render `agent-reports/round-N/NAME.md`: one report for people."""
     words, report = timeline.words, received.report
-    title = f"# {format_agent_name(received.seat)} · {words.round.format(number=received.round)}"
-    parts = [[title], [_format_field(words.direction, format_cell(report.direction) or "–", words)], [f"## {words.findings}"]]
-    parts += [_render_finding(finding) for finding in report.findings]
+    decision, review = report.decision_report or DecisionReport(), report.conflict_review or ConflictReview()
     results = [result for _, result in received.operations]
     rows = [(f"op-{each.number}", each.operation, words.yes if each.success else each.error, each.target) for each in results]
-    if rows:
-        parts.append([f"## {words.operations}", "", *format_table(("#", words.operations, "✓", ""), rows)])
-    decision = report.decision_report
-    if decision is not None:
-        candidates = [(each.direction, each.concentration, each.response_prob) for each in decision.candidates or ()]
-        head = f"θ = {decision.threshold} · {format_cell(decision.selected_direction)}"
-        table = format_table((words.direction, "S", "P(S,θ)"), candidates) if candidates else []
-        parts.append([f"## {words.decision}", "", head, "", *quote_markdown(decision.selection_reason), "", *table])
-    review = report.conflict_review
-    if review is not None:
-        details = ["", *quote_markdown(review.details)] if review.details else []
-        parts.append([f"## {words.conflicts}{words.colon}{review.conflicts_found}", *details])
-    parts.append([_format_field(words.random, words.yes if report.random_explore_forced else words.no, words)])
-    return "\n\n".join("\n".join(part).rstrip() for part in parts) + "\n"
+    candidates = [(each.direction, each.concentration, each.response_prob) for each in decision.candidates or ()]
+    chosen = blocks.Line(f"θ = {decision.threshold} · {one_line(decision.selected_direction)}")
+    table = blocks.build_table((words.direction, "S", "P(S,θ)"), candidates)
+    return render_blocks(
+        (
+            blocks.Heading(f"{format_agent_name(received.seat)} · {words.round.format(number=received.round)}", 1),
+            blocks.Fields(((words.direction, report.direction or "–"),)),
+            *blocks.build_section(words.findings, [part for each in report.findings for part in _describe_finding(each)]),
+            *blocks.build_section(words.operations, [blocks.build_table(("#", words.operations, "✓", ""), rows)]),
+            *blocks.build_section(words.decision, [chosen, blocks.Quote(decision.selection_reason), table]),
+            blocks.Heading(f"{words.conflicts}{words.colon}{review.conflicts_found}"),
+            blocks.Quote(review.details),
+            blocks.Fields(((words.random, words.yes if report.random_explore_forced else words.no),)),
+        )
+    )
 
 
-def _format_field(name: str, value: str, words: SwarmReportText) -> str:
-    return f"**{name}**{words.colon}{value}"
-
-
-def _render_finding(finding: StatedIdea) -> list[str]:
-    view = f" ({format_cell(finding.perspective)})" if finding.perspective else ""
+def _describe_finding(finding: StatedIdea) -> tuple[blocks.Block, ...]:
+    view = f" ({finding.perspective})" if finding.perspective else ""
     flags = {"needsValidation": finding.needs_validation, "searchAttempted": finding.search_attempted}
-    marks = ", ".join(each for each in (finding.confidence or "", *(name for name in flags if flags[name])) if each)
-    head = f"- **{format_cell(finding.core_idea)}**{view}" + (f" [{marks}]" if marks else "")
-    return [head, *(["", *quote_markdown(finding.details)] if finding.details else [])]
+    marks = ", ".join((*((finding.confidence,) if finding.confidence else ()), *(name for name in flags if flags[name])))
+    head = (blocks.Strong(finding.core_idea), f"{view}{f' [{marks}]' if marks else ''}")
+    return blocks.Bullets((head,)), blocks.Quote(finding.details)
 
 
 CONFIG: Final = "run-config.json"
@@ -337,21 +333,16 @@ def render_standing(timeline: SwarmTimeline, apart: Iterable[str] = ()) -> str:
     return _dump_json_text(build_standing_json(timeline, apart))
 
 
-def run_files(timeline: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:
-    """Yield every file of the run in its current state, without the first `known` agent reports."""
-    yield from round_files(timeline, known)
+def run_files(timeline: SwarmTimeline) -> Iterator[RunFile]:
+    """Yield every file of the run in its current state."""
+    yield RunFile((CONFIG,), render_run_config(timeline))
+    yield RunFile(("blackboard.json",), render_blackboard(timeline))
+    yield RunFile(("operation-log.json",), render_operation_log(timeline))
+    for received in timeline.reports:
+        yield RunFile(
+            ("agent-reports", f"round-{received.round}", file_name(received.seat)), render_agent_report(timeline, received)
+        )
     report = build_swarm_report(timeline)
     yield RunFile(("convergence-report.md",), render_convergence_report(timeline))
     yield RunFile(("final-research-report.md",), render_markdown(report))
     yield RunFile(("final-research-report.html",), render_page(report))
-
-
-def round_files(timeline: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:
-    """Yield the files that grow from round to round, without the first `known` agent reports."""
-    yield RunFile((CONFIG,), render_run_config(timeline))
-    yield RunFile(("blackboard.json",), render_blackboard(timeline))
-    yield RunFile(("operation-log.json",), render_operation_log(timeline))
-    for received in timeline.reports[known:]:
-        yield RunFile(
-            ("agent-reports", f"round-{received.round}", file_name(received.seat)), render_agent_report(timeline, received)
-        )
