@@ -308,8 +308,8 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
     assert all(agent["terminationReason"] for agent in agents.values())
     happened = [(event["type"], event.get("agentId"), event.get("reason")) for event in board["events"]]
     for name in ("late", "wrong"):
-        assert ("agent_degraded", name, "timeout (2)") in happened
-        assert ("agent_removed", name, "timeout (3)") in happened
+        assert ("agent_degraded", name, "timeout") in happened
+        assert ("agent_removed", name, "timeout") in happened
     assert ("agent_degraded", "broken", "interrupted for too long") in happened
     assert [kind for kind, agent, _ in happened if agent == "broken" and kind == "response_lost"] == ["response_lost"] * 5
     assert agents["liar"]["violations"] == []
@@ -317,5 +317,5 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
     assert b"op-999" not in files["operation-log.json"]
     assert board["operations"]["requested"] == board["operations"]["processed"] + board["operations"]["failed"]
     text = files["final-research-report.md"].decode()
-    for told in ("PARTIAL REPORT", "✗ late: degraded → removed (timeout (3))", "✗ wrong: degraded → removed"):
+    for told in ("PARTIAL REPORT", "✗ late: degraded → removed (timeout)", "✗ wrong: degraded → removed"):
         assert told in text, told

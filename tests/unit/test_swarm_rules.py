@@ -443,7 +443,7 @@ def test_a_concentration_is_dominant_above_seven_tenths_and_loses_three(strength
 @pytest.mark.parametrize(("unchanged", "warned"), [(2, False), (3, True), (9, True)])
 def test_three_rounds_without_change_are_warned_of(unchanged: int, warned: bool) -> None:
     """S-19: stagnation_warning."""
-    measured = measure_convergence(build_measured_state(unchanged=unchanged))
+    measured = measure_convergence(build_measured_state(history=(frozenset({9}), *[frozenset({1})] * (unchanged + 1))))
     assert ("stagnation_warning" in measured.warnings) == warned
 
 

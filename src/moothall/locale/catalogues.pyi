@@ -1179,7 +1179,6 @@ class SwarmReportText(SharedReportText):
     unvalidated: str
     validated: str
     insights: str
-    strikes: str
     modes: Mapping[str, str]
     convergence_reasons: Mapping[str, str]
     endings: Mapping[str, str]

@@ -55,7 +55,9 @@ class StatedIdea:
     search_attempted: bool = False
 
     def mark_unverified(self) -> Self:
-        return replace(self, confidence=_lower_confidence(self.confidence), needs_validation=True, search_attempted=True)
+        # Never "high" without a search, and never raised from "low".
+        confidence: Confidence = "low" if self.confidence == "low" else "medium"
+        return replace(self, confidence=confidence, needs_validation=True, search_attempted=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,24 +67,6 @@ class Operation:
     operation: Annotated[str, MaxLen(100)]
     params: Annotated[Mapping[str, Param], MaxLen(32)] | None = None
     summary: Line = ""
-
-    def mark_unverified(self) -> Self:
-        if self.operation != "update_finding" or self.params is None:
-            return self
-        # The protocol's source wraps a finding in another object; both forms are accepted.
-        inner = self.params.get("finding")
-        if isinstance(inner, Mapping):
-            return replace(self, params={**self.params, "finding": {**inner, **_build_unverified_marks(inner.get("confidence"))}})
-        return replace(self, params={**self.params, **_build_unverified_marks(self.params.get("confidence"))})
-
-
-def _build_unverified_marks(confidence: object) -> dict[str, Scalar]:
-    return {"confidence": _lower_confidence(confidence), "needsValidation": True, "searchAttempted": True}
-
-
-def _lower_confidence(confidence: object) -> Confidence:
-    # Never "high" without a search, and never raised from "low".
-    return "low" if confidence == "low" else "medium"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,11 +123,7 @@ class RoundReport:
 
     def mark_unverified(self) -> Self:
         """Return the report with every finding marked as unverified, because the search of its author failed (S-27)."""
-        return replace(
-            self,
-            findings=tuple(finding.mark_unverified() for finding in self.findings),
-            operations=tuple(operation.mark_unverified() for operation in self.operations),
-        )
+        return replace(self, findings=tuple(finding.mark_unverified() for finding in self.findings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

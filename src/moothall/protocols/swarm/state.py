@@ -310,12 +310,11 @@ class ExecutionProgress:
 class Swarm(ProtocolState):
     """The state of a run.
 
-    `clock` counts the seconds in which a process ran the session, last seen at `at`; `pending` are the open asks. `wanted` counts
-    the operations of all reports as they arrive, so that no operation is lost or executed twice unnoticed. `answered` and `lost`
-    belong to the current round: the reports, and the losses of each agent in order. `history` is the set of ideas that active
-    agents held at the end of each round, `unchanged` the number of rounds for which it has been the same, `leading` the set of
-    ideas with a quorum after each round. `ballots` and `synthesis` belong to the end. Entries after `sealed_after` are hidden
-    from other seats while `is_sealed`.
+    `clock` counts the seconds in which a process ran the session, last seen at `at`; `pending` are the open asks. `wanted`
+    counts the operations of all reports as they arrive, so that no operation is lost or executed twice unnoticed. `answered`
+    and `lost` belong to the current round: the reports, and the losses of each agent in order. `history` is the set of ideas
+    that active agents held at the end of each round, `leading` the set of ideas with a quorum after each round. `ballots` and
+    `synthesis` belong to the end. Entries after `sealed_after` are hidden from other seats while `is_sealed`.
     """
 
     opened: facts.SwarmOpened
@@ -333,7 +332,6 @@ class Swarm(ProtocolState):
     wanted: int = 0
     review: RoundReview = RoundReview()
     history: tuple[frozenset[int], ...] = ()
-    unchanged: int = 0
     leading: tuple[frozenset[int], ...] = ()
     all_random: bool = False
     warnings: tuple[str, ...] = ()

@@ -29,14 +29,10 @@ from moothall.reports.wording import describe_shared_event, format_percent
 _CHANGE: Final = "direction before after"
 _ROLE: Final = "agentId=seat fromRole=old toRole=new reason probability drawn"
 _LATIN_WORDS: Final = re.compile(r"[A-Za-z]{3,}[^\u3400-\u9fff]*$")
-_STRIKES: Final = re.compile(r"([a-z_]{1,40}) \((\d{1,4})\)")
 
 
 def translate_term(words: SwarmReportText, term: str) -> str:
     """A role, a state, an event or an operation; what is none stays as it is."""
-    strikes = _STRIKES.fullmatch(term)
-    if strikes is not None and strikes[1] in words.terms:
-        return words.strikes.format(term=words.terms[strikes[1]], count=strikes[2])
     return next((each[term] for each in (words.terms, words.verdicts, words.consensus_types) if term in each), term)
 
 

@@ -55,11 +55,7 @@ def apply_settlement(state: Swarm, fact: facts.RoundSettled) -> Swarm:
     board = with_changes(state.board, fact.evaporated)
     board = fast_replace(board, signals=tuple(signal for signal in board.signals if signal.id not in fact.expired))
     ideas = frozenset(idea for ideas in fact.opinions.values() for idea in ideas)
-    # Counts rounds with the same set of ideas, for the stagnation warning.
-    unchanged = state.unchanged + 1 if state.history and state.history[-1] == ideas else 0
-    return fast_replace(
-        state, agents=_apply_to_agents(state, fact), board=board, history=(*state.history, ideas), unchanged=unchanged
-    )
+    return fast_replace(state, agents=_apply_to_agents(state, fact), board=board, history=(*state.history, ideas))
 
 
 def _evaporate(state: Swarm) -> tuple[facts.ConcentrationChange, ...]:
@@ -197,7 +193,9 @@ def _list_backing(state: Swarm, voices: Sequence[SeatId]) -> tuple[facts.Backing
 
 def _with_protection(state: Swarm, measured: facts.ConvergenceMeasured) -> facts.ConvergenceMeasured:
     """Add warnings, and the measures against too little diversity before the next round."""
-    stagnation = ("stagnation_warning",) if state.unchanged >= STAGNANT_ROUNDS else ()
+    # As many rounds after the one that first held these ideas.
+    is_stagnant = len(state.history) > STAGNANT_ROUNDS and len(set(state.history[-STAGNANT_ROUNDS - 1 :])) == 1
+    stagnation = ("stagnation_warning",) if is_stagnant else ()
     if measured.is_diverse and not measured.too_fast:
         return replace(measured, warnings=stagnation)
     # First in the list: it is the warning that changes the next round.

@@ -255,10 +255,10 @@ def _list_consequences(state: Swarm, before: Agent, after: Agent) -> Iterator[tu
     # Without a loss the run was stopped before it could answer: nobody's fault.
     elif state.lost.get(after.seat):
         if after.strikes >= REMOVED_AT:
-            yield ASKED, "removed", f"timeout ({after.strikes})"
+            yield ASKED, "removed", "timeout"
         elif after.strikes >= DEGRADED_AT:
             yield ("interrupted",), "degraded", "interrupted for too long"
-            yield ("active",), "degraded", f"timeout ({after.strikes})"
+            yield ("active",), "degraded", "timeout"
         else:
             yield ("interrupted",), "active", "the round ended before it was back"
     if after.wakes >= MAX_WAKES:
