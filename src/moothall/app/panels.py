@@ -64,7 +64,7 @@ class PanelForm(BaseModel):
     seat: list[SeatForm] = Field(min_length=1)
 
 
-_TABLES: Final[Mapping[str, type[BaseModel]]] = {"": PanelForm, "seat": SeatForm}
+_TABLES: Final[Mapping[str, type]] = {"": PanelForm, "seat": SeatForm}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

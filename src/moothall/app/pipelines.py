@@ -29,7 +29,7 @@ max_rejections = 2
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
 from itertools import cycle
 from pathlib import Path
@@ -48,6 +48,7 @@ from moothall.errors import BadSetting, FolderUnwritable, MootError
 from moothall.locale.catalogues import PIPELINE_PROMPT
 from moothall.locale.texts import DEFAULT_LANGUAGE, find_translation
 from moothall.participants.record_writer import ensure_folder
+from moothall.protocols.pipeline.facts import Step
 
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
@@ -79,32 +80,19 @@ class PairForm(_Form):
     about: str = ""
 
 
-class StepForm(_Form):
-    """`[[step]]`; the protocol itself validates its content."""
-
-    name: str
-    agent: str
-    task: str
-    uses: list[str] = []
-    gate: bool = False
-    on_reject: str = "back"
-    back_to: str = ""
-    max_rejections: int = 2
-
-
 class PipelineForm(_Form):
     pipeline: HeadForm = HeadForm()
     agent: Annotated[list[SeatForm], Field(min_length=1)]
     pair: list[PairForm] = []
-    step: Annotated[list[StepForm], Field(min_length=1)]
+    step: Annotated[list[Step], Field(min_length=1)]
 
 
-_TABLES: Final[Mapping[str, type[BaseModel]]] = {
+_TABLES: Final[Mapping[str, type]] = {
     "": PipelineForm,
     "pipeline": HeadForm,
     "agent": SeatForm,
     "pair": PairForm,
-    "step": StepForm,
+    "step": Step,
 }
 
 
@@ -164,7 +152,7 @@ def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
         language=form.pipeline.language,
         agents=agents,
         platform=resolve_platform_path(form.pipeline.platform, place),
-        settings={"steps": [step.model_dump() for step in form.step], "patience": form.pipeline.patience},
+        settings={"steps": [asdict(step) for step in form.step], "patience": form.pipeline.patience},
         consult_limit=form.pipeline.consult_limit,
         consult_total=form.pipeline.consult_total,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, TypeAdapter, ValidationError, WithJsonSchema
 
 from moothall.domain.facts import Language
 from moothall.domain.language import validate_language
@@ -12,7 +12,7 @@ from moothall.locale.texts import list_languages
 
 
 def explain_validation_error(
-    cause: ValidationError, whole: str = "the parameters", tables: Mapping[str, type[BaseModel]] | None = None
+    cause: ValidationError, whole: str = "the parameters", tables: Mapping[str, type] | None = None
 ) -> str:
     """Say what is wrong with what was given, in one sentence: where, and what is expected.
 
@@ -25,9 +25,9 @@ def explain_validation_error(
             return f"{where} is missing"
         case "extra_forbidden" | "unexpected_keyword_argument" if tables is None:
             return f"{where} does not belong to {whole}"
-        case "extra_forbidden" if tables is not None:
-            form = tables[str(first["loc"][0]) if len(first["loc"]) > 1 else ""]
-            known = ", ".join(field.alias or name for name, field in form.model_fields.items())
+        case "extra_forbidden" | "unexpected_keyword_argument" if tables is not None:
+            form = TypeAdapter(tables[str(first["loc"][0]) if len(first["loc"]) > 1 else ""])
+            known = ", ".join(form.json_schema()["properties"])
             return f"{where} is not a known key; known: {known}"
         case "value_error" if not first["loc"]:
             return first["msg"].removeprefix("Value error, ")
