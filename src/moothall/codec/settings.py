@@ -26,7 +26,7 @@ def explain_validation_error(
         case "extra_forbidden" | "unexpected_keyword_argument" if tables is None:
             return f"{where} does not belong to {whole}"
         case "extra_forbidden" | "unexpected_keyword_argument" if tables is not None:
-            form = TypeAdapter(tables[str(first["loc"][0]) if len(first["loc"]) > 1 else ""])
+            form: TypeAdapter[object] = TypeAdapter(tables[str(first["loc"][0]) if len(first["loc"]) > 1 else ""])
             known = ", ".join(form.json_schema()["properties"])
             return f"{where} is not a known key; known: {known}"
         case "value_error" if not first["loc"]:

@@ -1,4 +1,4 @@
-"""A dictionary of limited size, for what is kept in memory only as long as there is room."""
+"""A dictionary of limited size, for what stays in memory only as long as there is room."""
 
 from collections import OrderedDict
 from typing import TypeVar

@@ -167,41 +167,37 @@ def build_report(
     `seats` stands for the usual table of seats; `undecided` is the first line where nothing is decided; `section` is the name of
     the words that are the title of the timeline.
     """
+    opened, spent = timeline.session_state.opened, decision.spent
     times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
-    opened = timeline.session_state.opened
     recorded = [text.format(one_line(str(value))) for name, text in words.opened_with.items() if (value := getattr(opened, name))]
     heads = (*recorded, summarize_given(timeline.language, opened.subject))
-    citing = list_citing_entries(timeline, opened.subject)
-    given = timeline.build_once("given", (citing, opened.subject), lambda: build_given(timeline.language, opened.subject, citing))
-    spent = (
-        f"{words.spent.format(calls=decision.spent.calls, tokens=decision.spent.tokens)} · {format_money(words, decision.spent)}"
-    )
-    content = (
-        *(*decision_blocks, blocks.Line(spent, "dim")),
-        *(*describe_evidence_base(timeline), *explain_refusals(timeline, words)),
-    )
-    shared = (
-        *build_losses(timeline, words),
-        *(build_seats(timeline.session_state.seats, words) if seats is None else seats),
-        *_build_costs(timeline, words),
-    )
+    cost = f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}"
+    below = (blocks.Line(cost, "dim"), *describe_evidence_base(timeline), *explain_refusals(timeline, words))
+    seats = build_seats(timeline.session_state.seats, words) if seats is None else seats
     return Report(
         session=timeline.session,
         language=timeline.language,
         title=title or words.minutes,
         topic=decision.topic,
-        decision=put_answer_first(decision, content, words, undecided),
-        record=(
-            *add_origins(timeline, mark_faults(timeline, opened.subject, (*record, *shared)), words),
-            *build_tool_uses(timeline),
-            *build_quotations(timeline, opened.subject),
-            *given,
-        ),
+        decision=put_answer_first(decision, (*decision_blocks, *below), words, undecided),
+        record=_build_record(timeline, (*record, *build_losses(timeline, words), *seats, *_build_costs(timeline, words)), words),
         subtitle=(timeline.session, times, *filter(None, heads), *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),
         names=map_names(words),
         timeline=section,
+    )
+
+
+def _build_record(timeline: SessionTimeline, record: Iterable[Block], words: SharedReportText) -> tuple[Block, ...]:
+    """The record with marks and notes under its lines, then the tools, quotations and given files of the session."""
+    subject = timeline.session_state.opened.subject
+    citing = list_citing_entries(timeline, subject)
+    return (
+        *add_origins(timeline, mark_faults(timeline, subject, record), words),
+        *build_tool_uses(timeline),
+        *build_quotations(timeline, subject),
+        *timeline.build_once("given", (citing, subject), lambda: build_given(timeline.language, subject, citing)),
     )
 
 

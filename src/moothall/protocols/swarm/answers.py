@@ -92,7 +92,7 @@ class DecisionReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictReview:
-    """What an agent found that contradicts; 0 where it found nothing."""
+    """What contradicts, as an agent sees it; 0 where nothing does."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
     conflicts_found: Annotated[int, Ge(0), Le(1_000)] = 0
@@ -128,7 +128,7 @@ class RoundReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collision:
-    """What an idle agent says to a finding of somebody else's."""
+    """What an idle agent says to a finding of another."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
     action: Action
@@ -164,7 +164,7 @@ class ComparedPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarityReport:
-    """What a measure found: the pairs that are like at all."""
+    """The result of a measure: the pairs that are like at all."""
 
     by: Measure
     pairs: Annotated[tuple[ComparedPair, ...], MaxLen(20_000)] = ()
@@ -172,7 +172,7 @@ class SimilarityReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairJudgement:
-    """Whether two ideas are the same, by somebody who understands them."""
+    """Whether two ideas are the same, by one who understands them."""
 
     pair: Annotated[int, Ge(1)]
     verdict: PairVerdict | None

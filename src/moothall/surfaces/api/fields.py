@@ -111,7 +111,7 @@ SwapsRef = Annotated[
 
 
 class ParticipantIn(ApiModel):
-    """A seat. Without a platform somebody comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
+    """A seat. Without a platform a participant comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
 
     id: Annotated[str, Field(max_length=MAX_SEAT_LENGTH)]
     platform: Annotated[str, Field(max_length=500)] = MAILBOX

@@ -37,7 +37,7 @@ RoleRef = Annotated[str | None, Field(max_length=MAX_SEAT_LENGTH, description="W
 
 
 class RoleIn(ParticipantIn):
-    """A speaker. Without a platform somebody comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
+    """A speaker. Without a platform a participant comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
 
     description: Annotated[str, Field(max_length=8_000, description="What the role is for; the agenda shows it.")] = ""
 
@@ -250,7 +250,7 @@ async def say_in_conference(
     idempotency_key: IdempotencyKey = "",
 ) -> SaidOut:
     """Give a role's speech (Markdown with the sections stance, analysis, response and questions), or the moderator's minutes.
-    Out of turn it is refused and kept.
+    Out of turn it is refused and quarantined.
     """
     project, speaker = await _authorize_reader(call, conference), call.caller.resolve_speaker(role, "role")
     given = await project.say(conference, speaker, text, idempotency_key, via=call.caller.door)
@@ -274,7 +274,7 @@ async def give_conference_input(
     text: Annotated[RequiredInput, Field(description="What everyone in the conference should hear.")],
     idempotency_key: IdempotencyKey = "",
 ) -> ConferenceInputOut:
-    """Say something to everyone in a conference: it becomes a file of the conference, which the next speakers are told to read."""
+    """Say something to everyone in a conference: it becomes a file of the conference, which the next speakers are asked to read."""
     project = await _authorize_reader(call, conference)
     file = await project.give_input(conference, text, idempotency_key)
     return ConferenceInputOut(conference=conference, file=file or None, is_repeated=not file)

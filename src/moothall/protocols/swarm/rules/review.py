@@ -4,7 +4,7 @@
 An agent is idle if it has delivered its report and holds no subtask.
 
 Ideas are joined by equal text, explicit `agreesWith` (S-8), and the verdicts of a judge on pairs of texts (S-31). A measure only
-finds the pairs that are put to the judge: what nobody understood is never joined (S-36). A judge errs, so its verdicts are kept,
+finds the pairs that are put to the judge: what nobody understood is never joined (S-36). A judge errs: its verdicts are stored,
 and what they leave in doubt is put to it again in the next round: then texts move, and ideas that turn out to be one become one.
 `sort_ideas` computes the partition of the texts and records what changed in it. All else follows from the partition and the
 findings: what ideas are called, who holds them, and who held them before reading them (S-28).
