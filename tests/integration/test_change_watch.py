@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from moothall.app.deliberations import ChangeWatch, Deliberations
+from moothall.app.deliberations import Deliberations
 from moothall.app.moot import Moot
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
@@ -80,18 +80,18 @@ def test_all_who_wait_for_their_turn_share_one_read_of_what_another_process_wrot
 def test_who_gives_up_waiting_takes_nothing_from_the_others_and_leaves_nothing_behind() -> None:
     async def work(moot: Moot, ledger: DistantLedger, session: str) -> None:
         name, before = SessionId(session), len(asyncio.all_tasks())
-        watch = ChangeWatch(moot.engine, asyncio.Event())
+        watch = Deliberations(moot)
         head = (await moot.engine.load_snapshot(name)).seq
-        one, other = (asyncio.create_task(watch.wait(name, head, DEADLINE)) for _ in range(2))
-        assert not await watch.wait(name, head, 0.01)
+        one, other = (asyncio.create_task(watch.wait_for_change(name, head, DEADLINE)) for _ in range(2))
+        assert not await watch.wait_for_change(name, head, 0.01)
         one.cancel()
         await settle()
         assert not other.done()
         # Whoever knows less than those who wait is told at once.
-        assert await watch.wait(name, head - 1, DEADLINE)
+        assert await watch.wait_for_change(name, head - 1, DEADLINE)
         await Deliberations(moot).contribute(session, NAMES[0], propose(0))
         assert await other
-        assert not await watch.wait(name, (await moot.engine.load_snapshot(name)).seq, 0.01)
+        assert not await watch.wait_for_change(name, (await moot.engine.load_snapshot(name)).seq, 0.01)
         await settle()
         assert len(asyncio.all_tasks()) == before
 
@@ -100,18 +100,19 @@ def test_who_gives_up_waiting_takes_nothing_from_the_others_and_leaves_nothing_b
 
 def test_the_end_of_the_process_and_an_outage_reach_all_who_wait() -> None:
     async def work(moot: Moot, ledger: DistantLedger, session: str) -> None:
-        name, stopping = SessionId(session), asyncio.Event()
-        watch = ChangeWatch(moot.engine, stopping)
+        name, watch = SessionId(session), Deliberations(moot)
         head = (await moot.engine.load_snapshot(name)).seq
         ledger.is_away = True
-        for failed in await asyncio.gather(*(watch.wait(name, head, DEADLINE) for _ in range(3)), return_exceptions=True):
+        for failed in await asyncio.gather(
+            *(watch.wait_for_change(name, head, DEADLINE) for _ in range(3)), return_exceptions=True
+        ):
             assert isinstance(failed, LedgerUnavailable)
         ledger.is_away = False
-        waits = [asyncio.create_task(watch.wait(name, head, DEADLINE)) for _ in range(3)]
+        tasks = [asyncio.create_task(watch.wait_for_change(name, head, DEADLINE)) for _ in range(3)]
         await settle()
-        stopping.set()
-        assert await asyncio.gather(*waits) == [False, False, False]
-        assert not await watch.wait(name, head, DEADLINE)
+        watch.stopping.set()
+        assert await asyncio.gather(*tasks) == [False, False, False]
+        assert not await watch.wait_for_change(name, head, DEADLINE)
 
     hold(work)
 
@@ -125,7 +126,7 @@ def test_a_wait_that_is_broken_off_while_the_ledger_fails_is_no_fault_in_the_log
         name, head = SessionId(session), (await moot.engine.load_snapshot(SessionId(session))).seq
         ledger.is_away = True
         for steps in range(9):
-            for wait in (ChangeWatch(moot.engine, asyncio.Event()).wait(name, head, 9), moot.engine.wait_for_change(name, head)):
+            for wait in (Deliberations(moot).wait_for_change(name, head, 9), moot.engine.wait_for_change(name, head)):
                 waiting = asyncio.ensure_future(wait)
                 for _ in range(steps):
                     await asyncio.sleep(0)

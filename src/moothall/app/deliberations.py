@@ -18,7 +18,6 @@ from moothall.domain.effects import Ask
 from moothall.domain.facts import Entry, Opened
 from moothall.domain.ids import USER, SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
-from moothall.engine.engine import Engine
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadRoster, KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
@@ -37,61 +36,6 @@ ANSWER_SECONDS: Final = 0.1
 _OTHER_TOOLS: Final = {"swarm": "swarm_round and swarm_report"}
 Progress = Callable[[float, float], Awaitable[None]]
 Nudge = Callable[[SessionId], None]
-
-
-@dataclass(slots=True)
-class _SharedWait:
-    """The one wait for a session's next change after an entry, and how many share it."""
-
-    after: int
-    task: "asyncio.Task[int]"
-    sharers: int = 0
-
-
-class ChangeWatch:
-    """The waits of one process. All who wait are released at once when `stopping` is set."""
-
-    def __init__(self, engine: Engine, stopping: asyncio.Event) -> None:
-        self._engine = engine
-        self._stopping = stopping
-        self._waits: dict[SessionId, _SharedWait] = {}
-
-    async def wait(self, session: SessionId, after: int, timeout: float) -> bool:
-        """Whether a session changed after an entry, within a time.
-
-        It may have changed only for a caller that shares the wait and knew less: look again after a change.
-        """
-        if self._stopping.is_set():
-            return False
-        shared = self._waits.get(session)
-        if shared is None or shared.task.done():
-            shared = _SharedWait(after, asyncio.create_task(self._wait_for_any(session, after)))
-            self._waits[session] = shared
-        elif after < shared.after:
-            # Whoever began the wait knows a later entry than this.
-            return True
-        shared.sharers += 1
-        try:
-            done, _ = await asyncio.wait([shared.task], timeout=timeout)
-            return bool(done) and not self._stopping.is_set() and shared.task.result() > 0
-        finally:
-            shared.sharers -= 1
-            if not shared.sharers:
-                # Also one that has failed: its failure then counts as seen, and the event loop does not report it.
-                shared.task.cancel()
-                if self._waits.get(session) is shared:
-                    del self._waits[session]
-
-    async def _wait_for_any(self, session: SessionId, after: int) -> int:
-        """Wait for a change, or for the end of this process: 0."""
-        changed = asyncio.create_task(self._engine.wait_for_change(session, after))
-        stopped = asyncio.create_task(self._stopping.wait())
-        try:
-            await asyncio.wait([changed, stopped], return_when=asyncio.FIRST_COMPLETED)
-            return changed.result() if changed.done() else 0
-        finally:
-            changed.cancel()
-            stopped.cancel()
 
 
 @dataclass(frozen=True)
@@ -161,10 +105,6 @@ class Deliberations:
         self._moot = moot
         self._nudge = nudge or (lambda session: None)
         self.stopping = asyncio.Event()
-
-    @cached_property
-    def _changes(self) -> ChangeWatch:
-        return ChangeWatch(self._moot.engine, self.stopping)
 
     async def open(self, topic: str, *, key: str = "", by: str = "", **options: Unpack[Options]) -> SessionId:
         """Open a deliberation; the same `key` of the same caller returns the existing one. Raises as `Moot.open`."""
@@ -323,7 +263,16 @@ class Deliberations:
 
     async def wait_for_change(self, session: SessionId, after: int, timeout: float) -> bool:
         """Whether a session changed within a time; returns at once when this process is `stopping`."""
-        return await self._changes.wait(session, after, timeout)
+        changed = asyncio.create_task(self._moot.engine.wait_for_change(session, after))
+        stopped = asyncio.create_task(self.stopping.wait())
+        try:
+            done, _ = await asyncio.wait([changed, stopped], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            # The result raises what went wrong.
+            return changed in done and changed.result() > after and not self.stopping.is_set()
+        finally:
+            # Also one that has failed: its failure then counts as seen, and the event loop does not report it.
+            changed.cancel()
+            stopped.cancel()
 
     async def _follow_up(self, session: SessionId) -> Snapshot:
         """Let the session continue after a change, have it remembered when it has ended, and return its snapshot."""
