@@ -67,8 +67,8 @@ def test_a_lost_bid_is_silence_for_this_turn(cli: Cli, tmp_path: Path, failing: 
     decided = cli.json("run", "Late?", *seat_words(platform, "ab"), "--session", "s")
     assert lost(cli) == [("1.intent.b", reason)]
     assert [line["speaker"] for line in timeline(cli("export", "s", "context").out)] == ["USER", "a", "b"]
-    floors = [(fact["turn"], fact["seat"], fact.get("lost", [])) for fact in record(cli) if fact["fact"] == "persona.floor_given"]
-    assert floors == [(1, "a", ["b"]), (2, "b", [])]
+    floors = [(fact["turn"], fact["seat"]) for fact in record(cli) if fact["fact"] == "persona.floor_given"]
+    assert floors == [(1, "a"), (2, "b")]
     assert decided["lost"] == [
         {"seat": "b", "times": 1, "last": reason, "weightShare": 0.5, "didNotVote": False, "why": decided["lost"][0]["why"]}
     ]

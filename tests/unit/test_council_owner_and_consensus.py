@@ -70,11 +70,7 @@ def test_the_sources_flow_converges_in_whatever_order_they_vote(order: tuple[str
     ]
     assert decision.dissent == ()
     assert [(each.seat, each.text) for each in decision.obligations] == [("code-reviewer", PILOT)]
-    assert [(begun.phase, set(begun.passed)) for begun in table.phases] == [
-        ("argue", {"minski", "code-reviewer"}),
-        ("synthesize", {"emerson"}),
-        ("vote", {"minski", "code-reviewer"}),
-    ]
+    assert [begun.phase for begun in table.phases] == ["argue", "synthesize", "vote"]
 
 
 def test_a_challenge_that_the_sources_synthesis_does_not_name_stays_open() -> None:
@@ -286,7 +282,6 @@ def test_a_synthesizer_that_passes_or_is_lost_hands_on_to_the_next(
     assert table.say(bob=second).asked == ["3.synthesize.cy"]
     table.says("cy", synthesize("no"))
     assert table.asked == ["4.vote.ada", "4.vote.bob", "4.vote.cy"]
-    assert {seat for begun in table.phases[-1:] for seat in (*begun.passed, *begun.lost)} == {"ada", "bob"}
 
 
 def test_where_all_synthesizers_pass_every_proposal_is_voted_on() -> None:
@@ -299,7 +294,7 @@ def test_where_one_synthesis_is_enough_a_seat_elsewhere_waits_for_its_turn_to_wr
     table = at("synthesize", consensus, *AWAY)
     assert table.fault("cy", synthesize("no")) == "type 'synthesize' has no place in the phase 'synthesize'; expected: pass, vote"
     table.says("ada", PASS).says("bob", PASS).says("cy", synthesize("no"))
-    assert (table.phase, table.state.motion) == ((1, "vote"), 5)
+    assert (table.phase, table.state.candidates) == ((1, "vote"), (5,))
 
 
 @pytest.mark.parametrize("third", [vote("abstain"), None])

@@ -382,7 +382,7 @@ def test_who_has_answered_is_not_asked_again() -> None:
 def test_a_lost_bid_is_silence_and_is_recorded() -> None:
     """P-9"""
     table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=None)
-    assert table.last == FloorGiven(turn=1, seat=SeatId("ada"), score=0.9, reason="only_one", lost=(SeatId("bob"),))
+    assert table.last == FloorGiven(turn=1, seat=SeatId("ada"), score=0.9, reason="only_one")
     assert table.timeline.turns[0].bids[1] == SeatBid(seat=SeatId("bob"), intent=None, lost="timeout")
     assert [(loss.seat, loss.asked_for, loss.reason) for loss in table.timeline.losses] == [("bob", "intent", "timeout")]
 
@@ -449,7 +449,7 @@ def test_the_last_speaker_waits_while_anyone_else_wants_to_speak() -> None:
 def test_the_last_speaker_may_speak_again_if_no_one_else_wants_to() -> None:
     """P-10"""
     floor = _floor("ada", ada=bid_to_speak(0.6), bob=bid_silence(0.9), cy=None)
-    assert floor == FloorGiven(turn=2, seat=SeatId("ada"), score=0.6, reason="nobody_else", lost=(SeatId("cy"),))
+    assert floor == FloorGiven(turn=2, seat=SeatId("ada"), score=0.6, reason="nobody_else")
 
 
 def test_an_input_between_does_not_make_the_last_speaker_another() -> None:

@@ -161,17 +161,10 @@ class Contributed(Reply):
 
 @add_kind(SHARED_KINDS, "council.phase_begun")
 class PhaseBegun(Fact):
-    """A phase ended and the next one began. Blind contributions can be read from here on.
-
-    `passed` and `lost` had nothing to say in the previous phase; `candidates` are the lines that are voted on, `motion` the only
-    one if there is just one.
-    """
+    """A phase ended and the next one began. Blind contributions can be read from here on; `candidates` are voted on."""
 
     round: int
     phase: Phase
-    passed: tuple[SeatId, ...] = ()
-    lost: tuple[SeatId, ...] = ()
-    motion: int | None = None
     candidates: tuple[int, ...] = ()
 
 

@@ -177,7 +177,7 @@ def _find_shown_motion(timeline: CouncilTimeline) -> CouncilLine | None:
     closed, council = timeline.resolution, timeline.state
     if closed is not None:
         return None if closed.carried else council.line(closed.motion)
-    return council.line(council.motion) if council.phase == "vote" else None
+    return council.line(council.candidates[0]) if council.phase == "vote" and len(council.candidates) == 1 else None
 
 
 def _build_candidates(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:

@@ -30,13 +30,11 @@ def build_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> tuple
     """Build the question, then every line phase by phase."""
     phases = _group_lines_by_phase(timeline)
     notes = _collect_line_notes(timeline, words, phases)
-    motions: dict[tuple[int, Phase], tuple[int | None, ...]] = {
-        (begun.round, begun.phase): begun.candidates or (begun.motion,) for begun in timeline.phases if begun.phase == "vote"
-    }
+    candidates = {(begun.round, begun.phase): begun.candidates for begun in timeline.phases}
     blocks: list[Block] = [build_line_card(timeline.lines[0], words.question)]
     for (number, phase), lines in phases.items():
         blocks.append(Heading(format_phase(phase, number, words), 3, timeline.phase_entries.get((number, phase), 1)))
-        if voted_on := tuple(line for line in motions.get((number, phase), ()) if line is not None):
+        if voted_on := candidates.get((number, phase)):
             name = words.motion if len(voted_on) == 1 else words.candidates
             blocks.append(Line((f"{name}: ", References(voted_on)), "dim"))
         blocks += [
@@ -128,7 +126,7 @@ def _describe_vote_status(timeline: CouncilTimeline, votes: list[CouncilLine], w
     begun = next((each for each in timeline.phases if each.phase == "vote" and each.round == last.round), None)
     if begun is None:
         return [References((), words.cast_ahead)]
-    newest = max((number for number in (begun.motion, *begun.candidates) if number is not None), default=0)
+    newest = max(begun.candidates, default=0)
     if last.id < newest:
         return [References((newest,), words.cast_early)]
     if timeline.state.votes.get(last.seat) != last.id:

@@ -163,7 +163,7 @@ class CouncilRules:
         is_over = is_last or compute_outcome(self.variant, state).carried
         if is_over or state.stop is not None:
             return build_closing(self.variant, state, (state.cut_by if is_over else state.stop) or "voted")
-        return _build_phase(state, state.round + 1, self.variant.again[0])
+        return facts.PhaseBegun(round=state.round + 1, phase=self.variant.again[0])
 
     def _begin_next_phase(self, state: Council) -> Fact:
         following = self.variant.find_next_phase(state)
@@ -176,7 +176,7 @@ class CouncilRules:
         if not candidates:
             return None
         # Fixed when the vote begins, so that later contributions cannot change what the votes are about.
-        return _build_phase(state, number, phase, candidates if phase == "vote" else ())
+        return facts.PhaseBegun(round=number, phase=phase, candidates=candidates if phase == "vote" else ())
 
     def _build_asks(self, state: Council) -> tuple[Ask, ...]:
         return tuple([_build_ask(state, seat) for seat in self._list_asked(state)])
@@ -279,14 +279,7 @@ def _repeat_phase(state: Council) -> facts.PhaseBegun | None:
     assert state.phase != "closed"
     if state.repeated or state.stop is not None:
         return None
-    return _build_phase(state, state.round, state.phase)
-
-
-def _build_phase(state: Council, number: int, phase: facts.Phase, candidates: tuple[int, ...] = ()) -> facts.PhaseBegun:
-    passed = tuple(seat for seat, line in state.had.items() if line == PASSED)
-    lost = tuple(seat for seat, line in state.had.items() if line is None)
-    motion = candidates[0] if len(candidates) == 1 else None
-    return facts.PhaseBegun(round=number, phase=phase, passed=passed, lost=lost, motion=motion, candidates=candidates)
+    return facts.PhaseBegun(round=state.round, phase=state.phase)
 
 
 def _reveal_lines(state: Council, entry: int, phase: facts.Phase | Literal["closed"]) -> Council:
@@ -326,11 +319,11 @@ def _apply_phase(state: Council, fact: facts.PhaseBegun, entry: int) -> Council:
     if fact.phase != "vote":
         return after
     votes = find_early_votes(state, fact.candidates)
-    return fast_replace(after, had=dict(votes), votes=votes, motion=fact.motion, candidates=fact.candidates)
+    return fast_replace(after, had=dict(votes), votes=votes, candidates=fact.candidates)
 
 
 def _with_early_votes(variant: CouncilVariant, state: Council) -> Council:
     """Count the votes that were cast before the vote began, in case it never begins."""
     candidates = tuple(line.id for line in list_candidates(variant, state))
     votes = find_early_votes(state, candidates)
-    return fast_replace(state, votes=votes, motion=None, candidates=candidates) if votes else state
+    return fast_replace(state, votes=votes, candidates=candidates) if votes else state

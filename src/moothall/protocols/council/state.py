@@ -40,10 +40,10 @@ class Council(ProtocolState):
 
     `had` holds who has had a turn in this phase: the number of the line, `PASSED`, or None for a seat that was lost. `ahead` are
     lines that already belong to the next phase; `argued` is `had` of the last argue phase that ended. `votes` are those of the
-    last vote that began, on `candidates`; `motion` is the only one of these if there is just one. `revealed_at` is the ledger
-    entry from which on blind contributions can be read, `reveals` those that ended a vote, `sealed` the lines that only their
-    authors may read now. With `repeated` the phase began a second time, for those who gave nothing. `challenged` are those who
-    answer in the phase `answer`. `cut_by` is the stop for which this phase began before its time.
+    last vote that began, on `candidates`. `revealed_at` is the ledger entry from which on blind contributions can be read,
+    `reveals` those that ended a vote, `sealed` the lines that only their authors may read now. With `repeated` the phase began a
+    second time, for those who gave nothing. `challenged` are those who answer in the phase `answer`. `cut_by` is the stop for
+    which this phase began before its time.
     """
 
     opened: CouncilOpened
@@ -55,7 +55,6 @@ class Council(ProtocolState):
     ahead: Mapping[SeatId, int] = field(default_factory=dict)
     argued: Mapping[SeatId, int | None] = field(default_factory=dict)
     votes: Mapping[SeatId, int] = field(default_factory=dict)
-    motion: int | None = None
     revealed_at: int = 0
     counts: Mapping[SeatId, int] = field(default_factory=dict)
     repeated: bool = False

@@ -207,7 +207,6 @@ class FloorGiven(Fact):
     seat: SeatId
     score: float
     reason: FloorReason
-    lost: tuple[SeatId, ...] = ()
     waited: int = 0
 
 
@@ -216,7 +215,6 @@ class TurnPassed(Fact):
     """A turn in which nobody took the floor."""
 
     turn: int
-    lost: tuple[SeatId, ...] = ()
 
 
 @add_kind(KINDS, "persona.turn_taken")
@@ -228,7 +226,6 @@ class TurnTaken(Reply):
 class TalkEnded(Fact):
     turn: int
     reason: EndReason
-    lost: tuple[SeatId, ...] = ()
 
 
 @add_kind(KINDS, "persona.conclusion_drafted")

@@ -307,26 +307,25 @@ def _apply_input(state: Meeting, text: str) -> Meeting:
 
 def _settle_bids(state: Meeting) -> facts.FloorGiven | facts.TurnPassed | facts.TalkEnded:
     """Return the result of a complete set of bids."""
-    lost = tuple(seat.id for seat in state.seats if state.intents.get(seat.id) is None)
     bids = {seat: intent for seat, intent in state.intents.items() if intent is not None}
     # Bids that somebody already failed to use, or that came before an input, say nothing about whether the talk is over.
     if not state.fallen and not _is_overtaken(state):
         judge = state.decider
         # The decider cannot end a talk in which nobody has spoken yet.
         if judge in bids and bids[judge].sufficient and state.last_speaker is not None:
-            return facts.TalkEnded(turn=state.turn, reason="sufficient", lost=lost)
+            return facts.TalkEnded(turn=state.turn, reason="sufficient")
         # Quiet at the start with seats lost is not agreement: the lost seats may be those that wanted to speak.
         is_quiet = all(bid.reaction_score < state.opened.settings.threshold for bid in bids.values())
         # Nor do lost seats agree: at least half must have bid.
-        if is_quiet and _is_majority_present(state, bids) and not (lost and state.last_speaker is None):
-            return facts.TalkEnded(turn=state.turn, reason=_name_silence(state, "quiet"), lost=lost)
+        if is_quiet and _is_majority_present(state, bids) and (len(bids) == len(state.seats) or state.last_speaker is not None):
+            return facts.TalkEnded(turn=state.turn, reason=_name_silence(state, "quiet"))
     wanting = {seat: bid.reaction_score for seat, bid in bids.items() if bid.intent_to_speak and seat not in state.fallen}
     if wanting:
-        return _give_floor(state, wanting, lost)
+        return _give_floor(state, wanting)
     if state.idle_turns + 1 < IDLE_TURNS or _is_overtaken(state):
-        return facts.TurnPassed(turn=state.turn, lost=lost)
+        return facts.TurnPassed(turn=state.turn)
     is_lost = bool(state.fallen) or not _is_majority_present(state, bids)
-    return facts.TalkEnded(turn=state.turn, reason="seats_lost" if is_lost else _name_silence(state, "nobody_speaks"), lost=lost)
+    return facts.TalkEnded(turn=state.turn, reason="seats_lost" if is_lost else _name_silence(state, "nobody_speaks"))
 
 
 def _name_silence(state: Meeting, reason: facts.EndReason) -> facts.EndReason:
@@ -343,7 +342,7 @@ def _is_majority_present(state: Meeting, bids: Mapping[SeatId, facts.Intent]) ->
     return bool(bids) and len(bids) * 2 >= len(state.seats)
 
 
-def _give_floor(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[SeatId, ...]) -> facts.FloorGiven:
+def _give_floor(state: Meeting, wanting: Mapping[SeatId, float]) -> facts.FloorGiven:
     ageing = state.opened.settings.ageing
     # Beyond 1, on purpose: where all react as strongly as they can, the one that has waited longest goes first.
     aged = {seat: score + ageing * state.waited.get(seat, 0) for seat, score in wanting.items()}
@@ -369,4 +368,4 @@ def _give_floor(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[Sea
     elif wanting[winner] < max(wanting[seat] for seat in field):
         reason = "waited"
     waited = state.waited.get(winner, 0) if ageing else 0
-    return facts.FloorGiven(turn=state.turn, seat=winner, score=best, reason=reason, lost=lost, waited=waited)
+    return facts.FloorGiven(turn=state.turn, seat=winner, score=best, reason=reason, waited=waited)

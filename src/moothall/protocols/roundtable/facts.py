@@ -149,5 +149,4 @@ class ConferenceClosed(Closed):
 
     reason: EndReason
     author: SeatId | None
-    skipped: tuple[SeatId, ...] = ()
     missing: tuple[MinutesSection, ...] = ()

@@ -89,7 +89,7 @@ class RoundtableRules:
         if state.minutes is not None and state.missing and state.author is not None and state.returned is None:
             return (Record(fact=facts.MinutesReturned(seat=state.author, missing=state.missing)),)
         reason, missing = state.ended_by or "rounds", state.missing if state.minutes is not None else ()
-        return (Record(fact=facts.ConferenceClosed(reason=reason, author=state.author, skipped=state.skipped, missing=missing)),)
+        return (Record(fact=facts.ConferenceClosed(reason=reason, author=state.author, missing=missing)),)
 
 
 RULES: Final = RoundtableRules()

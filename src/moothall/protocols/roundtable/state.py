@@ -84,10 +84,6 @@ class Conference(ProtocolState):
     missing: tuple[MinutesSection, ...] = ()
 
     @property
-    def skipped(self) -> tuple[SeatId, ...]:
-        return tuple(absent.seat for absent in self.absences)
-
-    @property
     def decided_choice(self) -> str | None:
         """What the minutes choose; empty if nothing was agreed, None if they do not name exactly one of the options."""
         content, options = self.minutes.content if self.minutes else "", self.opened.subject.options
