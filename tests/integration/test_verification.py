@@ -389,3 +389,18 @@ def test_what_a_ledger_registers_is_what_the_codec_makes_of_it() -> None:
     (record,) = seal_heads(EMPTY_REGISTER, 1, heads)
     assert record.body == FactCodec(HEAD_KINDS).encode(fact)
     assert FactCodec(HEAD_KINDS).decode(record.body) == fact
+
+
+def test_a_ledger_is_backed_up_unsigned_where_no_key_can_be_made(tmp_path: Path, written: bytes) -> None:
+    """N-7: as from a read-only disk; the file is whole and verified all the same."""
+    (tmp_path / "disk").touch()
+    source, backup = tmp_path / "ledger.db", tmp_path / "backup.db"
+    source.write_bytes(written)
+
+    async def work() -> None:
+        async with SqliteLedger(source, read_only=True) as ledger:
+            report = await back_up(ledger, tmp_path / "disk" / "home", str(backup))
+            assert (report.sessions, report.key) == (6, "")
+        assert (await restore(str(backup), {"MOOT_HOME": str(tmp_path / "restored")})).sessions == 6
+
+    run_with_deadline(work())

@@ -156,7 +156,8 @@ async def back_up(ledger: Ledger, home: Path, word: str) -> BackupReport:
         async with SqliteLedger(draft) as copy:
             await reserve_archived(copy)
             signed = sign_heads(home, datetime.now(UTC), await collect_heads(copy, clock))
-            await open_head_register(copy, clock).append(lambda book: [HeadsSigned(document=signed.dump())])
+            if signed.signature:
+                await open_head_register(copy, clock).append(lambda book: [HeadsSigned(document=signed.dump())])
             await check_ledger(copy, "the ledger", frozenset(load_trusted(home)))
             heads = await copy.heads()
     return BackupReport.describe(path, heads, signed.key)

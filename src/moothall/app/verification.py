@@ -317,19 +317,20 @@ def _parse_head(line: Any) -> RegisteredHead:
 
 
 def sign_heads(folder: Path, at: datetime, heads: Iterable[RegisteredHead]) -> SignedHeads:
-    """Sign heads with the key of a folder, which is made if there is none; raises OSError or BadSetting."""
-    key = _load_key(folder / _KEY_FILE)
-    draft = SignedHeads(at=at.isoformat(), heads=tuple(heads), key=key.public_key().public_bytes_raw().hex())
+    """Sign heads with the key of a folder, which is made if there is none; unsigned where none can be made. Raises BadSetting."""
+    draft = SignedHeads(at=at.isoformat(), heads=tuple(heads))
+    try:
+        key = _load_key(folder / _KEY_FILE)
+    except OSError:
+        return draft
+    draft = replace(draft, key=key.public_key().public_bytes_raw().hex())
     return replace(draft, signature=key.sign(draft.build_signed_bytes()).hex())
 
 
 def sign_export(folder: Path, session: SessionId, end: StoredRecord) -> ExportHead:
-    """The first line of an export that ends with this record; unsigned where no key can be made."""
+    """The first line of an export that ends with this record."""
     head = RegisteredHead(session, end.seq, end.hash.hex())
-    try:
-        signed = sign_heads(folder, to_datetime(end.at), [head])
-    except OSError:
-        return ExportHead(*head)
+    signed = sign_heads(folder, to_datetime(end.at), [head])
     return ExportHead(*head, at=signed.at, key=signed.key, signature=signed.signature)
 
 
@@ -428,7 +429,7 @@ def load_public_key(folder: Path) -> str:
 def load_trusted(folder: Path) -> set[str]:
     """The public keys that a folder trusts: its own, and those that were pinned."""
     trusted = {load_public_key(folder)} if (folder / _KEY_FILE).exists() else set()
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, NotADirectoryError):
         trusted |= set((folder / _TRUSTED_FILE).read_text(encoding="utf-8").split())
     return trusted
 

@@ -24,6 +24,7 @@ from moothall.surfaces.cli.options import Duration, parse_swaps, swap_option
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 
 KEY_HELP = "64 digits, or a file with them."
+NOT_SIGNED = "not signed: no key can be made in MOOT_HOME"
 FORMS_OF_FILES = {".md": "minutes", ".html": "html", ".jsonl": "jsonl"}
 """What is written where a file is named and no form."""
 
@@ -321,12 +322,9 @@ async def heads(moot: Moot, key_only: bool, is_rotated: bool, is_unsigned: bool)
         key = rotate_key(home) if is_rotated else load_public_key(home)
         return CommandResult(json={"key": key}, lines=[key])
     collected = await collect_heads(moot.ledger, moot.clock)
-    document = SignedHeads(at=now.isoformat(), heads=collected)
-    if not is_unsigned:
-        try:
-            document = sign_heads(home, now, collected)
-        except OSError as cause:
-            out.print_note(f"not signed: no key can be made in MOOT_HOME ({cause.strerror})")
+    document = SignedHeads(at=now.isoformat(), heads=collected) if is_unsigned else sign_heads(home, now, collected)
+    if not (is_unsigned or document.signature):
+        out.print_note(NOT_SIGNED)
     text = document.dump()
     return CommandResult(json=json.loads(text), lines=[text.rstrip("\n")])
 
@@ -349,6 +347,8 @@ async def backup(moot: Moot, file: str) -> CommandResult:
 
     done = await back_up(moot.ledger, resolve_home(moot.environ), file)
     line = f"{done.file}: sessions: {done.sessions}, entries: {done.entries}, {done.bytes / 1e6:.1f} MB, verified"
+    if not done.key:
+        out.print_note(NOT_SIGNED)
     return CommandResult(json=done, lines=[line])
 
 
