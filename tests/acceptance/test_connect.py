@@ -197,7 +197,7 @@ def test_a_project_has_settings_of_its_own_where_the_client_knows_them(home: Cli
     assert f"{path} holds a token now: do not commit it" in done.err
     assert "nothing answers at http://127.0.0.1:9 now" in done.err
     assert "has no settings of its own for a project" in home("connect", "copilot", "--project", "--yes", code=2).err
-    assert "expected an address" in home("connect", "claude", "--url", "8760", "--yes", code=2).err
+    assert "not the address of a server" in home("connect", "claude", "--url", "8760", "--yes", code=2).err
 
 
 def test_a_link_is_followed_and_line_ends_are_kept(home: Cli) -> None:

@@ -482,7 +482,7 @@ def test_an_invitation_has_the_token_and_what_to_paste(cli: Cli, table: str) -> 
     for agent in ("Codex", "Gemini CLI", "opencode", "Cursor", "VS Code"):
         assert f"── {agent}" in told
     assert "Take the seat eve in the Moot deliberation s with the tools of the MCP server `moot`." in told
-    assert "nothing answers at https://moot.example/ now" in told
+    assert "nothing answers at https://moot.example now" in told
     one = cli("invite", "s", "--seat", "eve", "--for", "codex").out
     assert one.count("── ") == 3
     assert "── Codex" in one
@@ -541,7 +541,7 @@ FOR_WHOM = "choose one: --seat NAME (with a SESSION), --agent NAME, --owner, --o
         (["--revoke", "zz"], "unknown token 'zz'; list the tokens to see their ids"),
         (
             ["--owner", "--lasts", "9999d"],
-            "a token that lasts 9999 days, 0:00:00 is none; it must last more than nothing and at most",
+            "a token cannot last 9,999 days; it must last more than nothing and at most",
         ),
         (["--owner", "--note", "n" * 4_001], "note has 4001 characters; at most 4000 are kept"),
     ],

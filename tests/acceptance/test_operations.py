@@ -127,6 +127,6 @@ def test_metrics_count_sessions_asks_appends_and_refusals(tmp_path: Path) -> Non
 def test_what_is_no_address_or_no_server_is_one_sentence(tmp_path: Path) -> None:
     """N-7: for scripts, by the exit code."""
     cli = Cli(tmp_path / "home", tmp_path)
-    assert "expected http://HOST:PORT" in cli("ready", "file:///etc/passwd", code=2).err
+    assert "is not the address of a server" in cli("ready", "file:///etc/passwd", code=2).err
     assert "nothing answers there" in cli("ready", "http://127.0.0.1:9", code=1).err
     assert cli.json("ready", "http://127.0.0.1:9", code=1)["error"]["kind"] == "LedgerUnavailable"

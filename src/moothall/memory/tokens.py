@@ -134,9 +134,8 @@ class TokenStore:
         """
         validate_value("role", role, facts.Role)
         if not timedelta(0) < lasts <= MAX_LIFE:
-            raise BadSetting(
-                f"a token that lasts {lasts} is none; it must last more than nothing and at most {MAX_LIFE.days} days"
-            )
+            days = f"{lasts / timedelta(days=1):,.0f} days"
+            raise BadSetting(f"a token cannot last {days}; it must last more than nothing and at most {MAX_LIFE.days} days")
         if session:
             parse_session_id(session)
         if role == "seat" and not (session and seat):

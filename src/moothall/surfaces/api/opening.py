@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from moothall.app import session_options as kinds
 from moothall.app.demos import build_demo_options, list_demos, load_demo
-from moothall.app.environment import LOCAL_URL, load_server_url
+from moothall.app.environment import load_server_url
 from moothall.app.estimates import Range, SessionEstimate, estimate_session
 from moothall.app.opening import check_invitation
 from moothall.app.panels import list_presets, load_preset
@@ -22,9 +22,8 @@ from moothall.app.session_options import describe_option, find_refusal, list_pub
 from moothall.codec.settings import KnownLanguage
 from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import MAX_SEAT_LENGTH, parse_session_id
-from moothall.domain.safe_text import split_address
 from moothall.engine.snapshot import Snapshot
-from moothall.errors import BadSetting, NotAllowed, describe_install
+from moothall.errors import NotAllowed, describe_install
 from moothall.locale.catalogues import OPENING
 from moothall.memory.tokens import AccessDenied, Token, parse_code
 from moothall.participants.script import Pace
@@ -33,7 +32,14 @@ from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import collect_options
 from moothall.surfaces.api.sessions import OpenSessionParams, check_swaps
 from moothall.surfaces.api.views import build_seat_prompt, find_session_kind
-from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, INVITE_TICKET, Door, build_login_link, render_entry
+from moothall.surfaces.invitations.agent_clients import (
+    ALL_CLIENTS,
+    INVITE_TICKET,
+    Door,
+    build_login_link,
+    parse_server_url,
+    render_entry,
+)
 
 METHODS = Operations()
 
@@ -269,7 +275,7 @@ async def invite_seat(
     url: UrlRef = "",
 ) -> InviteOut:
     """A token for a seat from outside, a link that opens it in a browser, and what to paste into each coding agent."""
-    address = _parse_url(url or load_server_url(call.moot.environ))
+    address = parse_server_url(url or load_server_url(call.moot.environ))
     snapshot = await call.moot.engine.load_snapshot(session_id)
     check_invitation(snapshot, seat)
     lasts = timedelta(hours=lasts_hours)
@@ -339,7 +345,7 @@ class ShareOut(ApiModel):
 @METHODS.add("moot.shareSession", "own")
 async def share_session(call: Call, session_id: SessionRef, *, lasts_hours: Hours = INVITE_HOURS, url: UrlRef = "") -> ShareOut:
     """A link with which everybody who has it reads this session and nothing else, until it expires or moot.revokeToken."""
-    address, note = _parse_url(url or load_server_url(call.moot.environ)), f"link by {call.caller.name}"
+    address, note = parse_server_url(url or load_server_url(call.moot.environ)), f"link by {call.caller.name}"
     await call.moot.engine.load_snapshot(session_id)
     issued = await call.moot.access.issue("observer", session=session_id, lasts=timedelta(hours=lasts_hours), note=note)
     return ShareOut(token_id=issued.id, link=build_login_link(address, issued.secret, f"/s/{session_id}"))
@@ -359,15 +365,6 @@ async def list_tokens(call: Call) -> TokensOut:
 async def revoke_token(call: Call, token_id: Annotated[str, Field(max_length=100)]) -> TokensOut:
     """Revoke a token: who holds it, or a link or a login of it, is refused from now on."""
     return TokensOut(tokens=[await call.moot.access.revoke(token_id)])
-
-
-def _parse_url(url: str) -> str:
-    """An address that a link may begin with. Raises BadSetting for any other."""
-    parts = split_address(url)
-    is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.query and not parts.fragment
-    if not is_address or not url.isprintable() or any(char in url for char in " \"'<>\\`$"):
-        raise BadSetting(f"url: {url[:100]!r} is not the address of a server; expected something like {LOCAL_URL}")
-    return url.rstrip("/")
 
 
 class DemosOut(ApiModel):

@@ -19,12 +19,12 @@ import click
 from moothall.app.environment import resolve_home
 from moothall.disk.private import make_private_folder, write_atomically
 from moothall.disk.text_files import parse_toml
-from moothall.domain.safe_text import is_web_address, strip_control
+from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.memory.tokens import load_owner_key
 from moothall.participants.local_machine import is_loopback
 from moothall.surfaces.cli import output as out
-from moothall.surfaces.cli.ready import describe_server
+from moothall.surfaces.cli.ready import ServerUrl, describe_server
 from moothall.surfaces.invitations import settings_edit
 from moothall.surfaces.invitations.agent_clients import CLIENTS, NAME, AgentClient, Door, Scope, render_yaml
 
@@ -245,7 +245,9 @@ def _write(path: Path, text: str | None, *, is_secret: bool) -> None:
 @click.command()
 @click.argument("client", type=click.Choice(list(CLIENTS)), required=False)
 @click.option("--project", "in_project", is_flag=True, help="In the settings of the project in this folder instead of your own.")
-@click.option("--url", help="Reach a running `moot serve` at this address. Default: the agent starts `moot mcp` itself.")
+@click.option(
+    "--url", type=ServerUrl(), help="Reach a running `moot serve` at this address. Default: the agent starts `moot mcp` itself."
+)
 @click.option(
     "--token", default="", help="With the rights of this token, from `moot invite`. Default: your own, on this machine."
 )
@@ -271,8 +273,6 @@ def connect(*, client: str | None, in_project: bool, url: str | None, token: str
         if client is None:
             _list_clients().print(as_json=as_json)
             return
-        if url is not None and not is_web_address(url):
-            raise BadSetting(f"--url {url!r}: expected an address such as http://127.0.0.1:8760")
         # `moot mcp` runs as you; a server on this machine asks for the key that says so.
         is_keyed = url is not None and not token and not undo and is_loopback(urlsplit(url).hostname or "")
         secret = load_owner_key(resolve_home(os.environ)) if is_keyed else token

@@ -22,7 +22,7 @@ from moothall.memory.facts import Role
 from moothall.memory.tokens import MAX_CODE_LIFE, TICKET_LIFE, Token, format_code, load_owner_key, parse_code, parse_token_id
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import CommandResult, Note, format_local, json_command, moot_command
-from moothall.surfaces.cli.ready import describe_server, read_refusal, url_option
+from moothall.surfaces.cli.ready import describe_server, explain_fault, read_refusal, url_option
 from moothall.surfaces.invitations import agent_clients as agents
 from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, Door
 
@@ -265,9 +265,7 @@ async def join(code: str, url: str, agent: str | None) -> CommandResult:
     """
     if not parse_code(code):
         raise BadSetting(f"{code[:40]!r} is not a code; expected eight letters and digits, such as 7K3Q-9XRA")
-    if not url.startswith(("http://", "https://")):
-        raise BadSetting(f"{url[:100]!r} is not an address; expected http://HOST:PORT")
-    given = await asyncio.to_thread(_exchange_code, f"{url.rstrip('/')}/join", code)
+    given = await asyncio.to_thread(_exchange_code, f"{url}/join", code)
     text = agents.render_invitation(given["token"], Door.over_http(url, given["token"]), given["prompt"], agent=agent)
     return CommandResult(json={**given, "url": url}, lines=[text])
 
@@ -283,4 +281,4 @@ def _exchange_code(address: str, code: str) -> dict[str, Any]:
     except urllib.error.HTTPError as error:
         raise NotAllowed(read_refusal(error, "error") or f"the server answered {error.code}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise WorldError(f"no server of Moot answers at {address}: {error}") from error
+        raise WorldError(f"no server of Moot answers at {address}: {explain_fault(error)}") from error

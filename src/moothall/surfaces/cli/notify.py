@@ -22,7 +22,6 @@ from moothall.app.notice_hooks import (
     find_hook,
     is_chat_address,
     load_hooks,
-    parse_address,
     parse_receiver,
 )
 from moothall.domain.ids import parse_seat_id, parse_session_id
@@ -32,6 +31,7 @@ from moothall.locale.catalogues import NOTICES
 from moothall.locale.texts import list_languages
 from moothall.memory.register import open_notice_register
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
+from moothall.surfaces.cli.ready import ServerUrl
 
 
 @click.group()
@@ -54,7 +54,9 @@ def notify() -> None:
 @click.option("--seat", default="", help="Only turns of this seat, and what becomes of the sessions that it sits in.")
 @click.option("--owner", is_flag=True, help="Not the turns of seats: ends, outages, obligations and breakers.")
 @click.option("--event", "events", multiple=True, type=click.Choice(get_args(EventKind)), help="Only this; repeatable.")
-@click.option("--page", default=lambda: load_server_url(os.environ), help="The address of your server, for the links.")
+@click.option(
+    "--page", type=ServerUrl(), default=lambda: load_server_url(os.environ), help="The address of your server, for the links."
+)
 @click.option("--language", type=click.Choice(list_languages()), default="en", help="Of what belongs to no session. Default: en.")
 @click.option("--private", "is_private", is_flag=True, help="It may be on this machine or in a private network.")
 @json_command
@@ -76,7 +78,7 @@ async def add(*, url: str, session: str, seat: str, page: str, owner: bool, is_p
     names: dict[str, Any] = {
         "session": session and parse_session_id(session),
         "seat": seat and parse_seat_id(seat),
-        "page": parse_address(page),
+        "page": page,
         "is_private": is_private,
     }
     if owner:

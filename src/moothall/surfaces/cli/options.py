@@ -34,7 +34,7 @@ Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 WAIT: Final = "--wait"
 REQUIRE: Final = "--require"
 WAIT_UNSAID: Final = "7d"
-_DURATION_LIKE: Final = re.compile(r"[\d.]+[a-z]*")
+_DURATION_LIKE: Final = re.compile(r"[\d.]+[a-z\d.]*")
 
 swap_option = click.option(
     "--swap", "swaps", multiple=True, metavar="SEAT=PLATFORM", help="Give a seat to another participant; repeatable."

@@ -6,7 +6,7 @@ import os
 import time
 import urllib.error
 import urllib.request
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -22,8 +22,23 @@ MAX_REASON_LENGTH: Final = 300
 MAX_ANSWER_LENGTH: Final = 1_000_000
 
 
+class ServerUrl(click.ParamType[str]):
+    """The address of a server."""
+
+    name = "url"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        # Imported here: it brings what invitations say.
+        from moothall.surfaces.invitations.agent_clients import parse_server_url
+
+        try:
+            return parse_server_url(value)
+        except BadSetting as error:
+            self.fail(str(error))
+
+
 @click.command()
-@click.argument("url", default=lambda: load_server_url(os.environ))
+@click.argument("url", type=ServerUrl(), default=lambda: load_server_url(os.environ))
 @click.option("--wait", metavar="DURATION", help="Wait so long for it to become ready, as 30s.")
 @json_command
 async def ready(url: str, wait: str | None) -> CommandResult:
@@ -46,32 +61,37 @@ async def ready(url: str, wait: str | None) -> CommandResult:
 
 
 url_option = click.option(
-    "--url", default=lambda: load_server_url(os.environ), help="The address of the server. Default: where yours listened last."
+    "--url",
+    type=ServerUrl(),
+    default=lambda: load_server_url(os.environ),
+    help="The address of the server. Default: where yours listened last.",
 )
 
 
 async def describe_server(url: str) -> tuple[bool, str]:
     """Whether a server answers at an address, really asked, and the line that says so."""
-    if url.startswith(("http://", "https://")) and not await asyncio.to_thread(_probe, url, "healthz"):
+    if not await asyncio.to_thread(_probe, url, "healthz"):
         return True, f"moot serve answers at {url}"
     return False, f"nothing answers at {url} now: start it there with `moot serve`, and keep it running"
 
 
 def _probe(url: str, page: str = "readyz") -> str:
-    """Why it is not ready; empty if it is. Raises BadSetting when the address is not one of the web."""
-    if not url.startswith(("http://", "https://")):
-        raise BadSetting(f"{url!r} is not an address; expected http://HOST:PORT")
+    """Why it is not ready; empty if it is."""
     # Past any proxy of the environment, which cannot reach what listens on this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{url.rstrip('/')}/{page}", timeout=PROBE_SECONDS) as response:
+        with opener.open(f"{url}/{page}", timeout=PROBE_SECONDS) as response:
             return "" if json.load(response) == {"status": "ok"} else "it is not Moot"
     except urllib.error.HTTPError as error:
         return read_refusal(error, "reason") or f"it answers with status {error.code}"
     except (OSError, ValueError) as error:
-        # What the system said, without the name of the library that asked it.
-        why = getattr(error, "reason", error)
-        return f"nothing answers there ({one_line(str(getattr(why, 'strerror', None) or why))[:MAX_REASON_LENGTH]})"
+        return f"nothing answers there ({explain_fault(error)})"
+
+
+def explain_fault(error: Exception) -> str:
+    """What the system said, without the name of the library that asked it."""
+    why = getattr(error, "reason", error)
+    return one_line(str(getattr(why, "strerror", None) or why))[:MAX_REASON_LENGTH]
 
 
 def read_refusal(error: urllib.error.HTTPError, field: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from moothall.domain.facts import Language
+from moothall.domain.safe_text import is_web_address, split_address
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import INVITATION
 from moothall.participants.platforms import list_key_variables
@@ -166,6 +167,14 @@ ALL_CLIENTS: Final = _load_clients()
 """Every client that an invitation can be printed for."""
 CLIENTS: Final = {key: client for key, client in ALL_CLIENTS.items() if client.settings}
 """Those whose files `moot connect` writes."""
+
+
+def parse_server_url(url: str) -> str:
+    """An address that links and settings may begin with. Raises BadSetting for any other."""
+    parts = split_address(url)
+    if not is_web_address(url) or parts.query or parts.fragment or any(char in url for char in "\"'<>\\`$"):
+        raise BadSetting(f"{url[:100]!r} is not the address of a server; expected something like http://127.0.0.1:8760")
+    return url.rstrip("/")
 
 
 def build_login_link(url: str, ticket: str, place: str = "/") -> str:
