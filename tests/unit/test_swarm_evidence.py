@@ -181,6 +181,28 @@ def test_two_verdicts_of_the_judge_on_one_pair_are_none() -> None:
     assert list(list_judgements(review)) == []
 
 
+@pytest.mark.parametrize(
+    "raw",
+    ['{"findings": [{"coreIdea": "None."}]}', '{"findings": ["nothing new", "N/A"]}', '{"findings": ["没有新的发现"]}', "pass"],
+)
+def test_nothing_new_is_no_idea(raw: str) -> None:
+    """M-14, S-12: explorers that said they had nothing agreed on an idea called "none"."""
+    read = read_answer(ask_for("explore"), raw)
+    assert isinstance(read.said, RoundReport)
+    assert read.said.is_silent
+    assert not read.said.direction
+    assert any(note.startswith("left_out findings") for note in read.mends)
+
+
+@pytest.mark.parametrize("text", ["{}", "```json\n{}\n```"])
+def test_a_ballot_that_is_its_list_alone_is_read_whole(text: str) -> None:
+    """M-14: only the last of its votes counted."""
+    votes = [{"answer": 1, "position": "support"}, {"answer": 2, "position": "oppose"}]
+    read = read_answer(ask_for("ballot"), text.format(json.dumps(votes)))
+    assert read.said == SwarmBallot(votes=(AnswerVote(answer=1, position="support"), AnswerVote(answer=2, position="oppose")))
+    assert read.mends == ("read votes '[…]'",)
+
+
 def completion(run: SwarmRun) -> SwarmCompleted:
     (done,) = run.facts(SwarmCompleted)
     assert isinstance(done, SwarmCompleted)

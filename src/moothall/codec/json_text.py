@@ -65,6 +65,13 @@ def find_object(text: str, names: Container[str] = (), seat: str = "") -> Parsed
     return _repair(source[source.find("{") :])
 
 
+def find_list(text: str) -> list[object] | None:
+    """Return the JSON list that a whole text is, in a fence or without one; None if it is none."""
+    fence = _FENCE.fullmatch(text.strip())
+    decoded = _decode((fence[1] if fence else text).strip())
+    return decoded if isinstance(decoded, list) else None
+
+
 def choose_object(objects: Sequence[dict[str, object]], names: Container[str], seat: str) -> dict[str, object]:
     """Return the object that answers: the one for this seat, then the one with the most of the folded names, then the last.
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from moothall.codec import field_values as values
 from moothall.codec.choice_rule import PositionRead, build_choices, fold_text, is_plain_name, is_sentence
-from moothall.codec.json_text import choose_object, find_object, find_wrapped, list_owners
+from moothall.codec.json_text import choose_object, find_list, find_object, find_wrapped, list_owners
 from moothall.codec.non_answers import check_beside
 from moothall.domain.effects import InferField, Schema
 from moothall.domain.vocabulary import PATTERNS
@@ -61,7 +61,7 @@ class LenientParser:
 
     def parse_text(self, text: str) -> object:
         """Parse an answer: the JSON object in a text, or its words; raises BadAnswer with what was expected."""
-        fields = self._find_object(text)
+        fields = find_list(text) or self._find_object(text)
         if fields is not None:
             return self.normalize(fields)
         if self.is_strict or "{" in text[:20]:
@@ -74,7 +74,10 @@ class LenientParser:
     def normalize(self, value: object) -> object:
         """Bring decoded JSON into the schema; raises BadAnswer with what was expected."""
         objects = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-        if objects and self.schema.get("type") != "array" and (len(objects) == 1 or any(list_owners(objects))):
+        if objects and (name := _find_list_of(_choose_branch(self.schema, None), objects)):
+            self._notes.add("read", name, "[…]")
+            value = {name: value}
+        elif objects and self.schema.get("type") != "array" and (len(objects) == 1 or any(list_owners(objects))):
             value = choose_object(objects, _list_field_names(self.schema), self.seat)
             self._notes.add("read", "the answer", "[…]")
         return self._read(_choose_branch(self.schema, value), value, "", 0)
@@ -440,6 +443,15 @@ def _name_items(item: Schema, value: object) -> list[object] | None:
         return None
     marks = [_NUMBERED.match(each) if isinstance(each, str) else None for each in value]
     return [each if mark is None else {key: mark[1], rest[0]: mark[2]} for each, mark in zip(value, marks, strict=True)]
+
+
+def _find_list_of(schema: Schema, objects: Sequence[dict[str, object]]) -> str:
+    """Return the needed list that these objects are items of, where an answer is that list alone; empty if there is none."""
+    fields: Mapping[str, Schema] = schema.get("properties", {})
+    items = {name: fields[name].get("items", {}).get("properties", {}) for name in schema.get("required", ())}
+    names, root = [values.fold_names(each) for each in objects], values.fold_names(fields)
+    is_apart = not any(root & given for given in names) and not any(list_owners(objects))
+    return next((name for name, of in items.items() if is_apart and all(values.fold_names(of) & given for given in names)), "")
 
 
 def _split_list(item: Schema, value: object) -> list[object]:

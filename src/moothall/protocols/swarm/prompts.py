@@ -11,11 +11,13 @@ from functools import lru_cache, partial
 from operator import is_
 from typing import Final
 
+from moothall.codec.answers import is_pass
 from moothall.domain.answer_table import fill_brief, read_two_sides
 from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
 from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.vocabulary import PATTERNS
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.answer_table import FORMS, SwarmAsk, build_answer_schema, build_person_ask
 from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, ConflictReview, RoundReport, SwarmBallot, Synthesis
@@ -116,8 +118,13 @@ def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
     if not isinstance(said, RoundReport) or agent is None:
         return said, ()
     order = state.orders[agent.seat]
+    nothing = [
+        each.core_idea for each in said.findings if PATTERNS["nothing"].fullmatch(each.core_idea) or is_pass(each.core_idea)
+    ]
+    said = replace(said, findings=tuple(each for each in said.findings if each.core_idea not in nothing))
     first = said.findings[0].core_idea if said.findings else ""
-    given = said.direction.strip() or agent.direction or order.recommended or order.perspective
+    named = "" if said.direction in nothing else said.direction.strip()
+    given = named or agent.direction or order.recommended or order.perspective
     direction = given or cut_text(first, MAX_DIRECTION_LENGTH)
     reasons = SWARM_PROMPT[state.opened.language].reasons
     reason = reasons["random" if order.random else "switch" if order.must_switch else "own"]
@@ -129,7 +136,8 @@ def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
         conflict_review=said.conflict_review or ConflictReview(),
         random_explore_forced=order.random if said.random_explore_forced is None else said.random_explore_forced,
     )
-    return filled, () if said.direction.strip() or not direction else (f"filled direction {direction!r}",)
+    notes = [f"left_out findings {text!r}" for text in nothing]
+    return filled, (*notes, *((f"filled direction {direction!r}",) if direction and not named else ()))
 
 
 def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
