@@ -412,8 +412,8 @@ export interface RememberedObligation {
 export interface Search {
   decisions: DecisionHit[];
   threads: ThreadHit[];
-  sources: SourceHit[];
-  deliberations: SessionHit[];
+  sources: SourceTrust[];
+  deliberations: SessionLine[];
 }
 export interface SessionDecision {
   sessionId: string;
@@ -428,12 +428,6 @@ export interface SessionDecision {
   waitingFor: string[];
   summary: string[];
   [more: string]: unknown;
-}
-export interface SessionHit {
-  sessionId: string;
-  protocol: string;
-  topic: string;
-  status: string;
 }
 export interface SessionLine {
   sessionId: string;
@@ -475,13 +469,9 @@ export interface Share {
   tokenId: string;
   link: string;
 }
-export interface SourceHit {
-  source: string;
-  trust: number;
-  cases: number;
-}
 export interface SourceTrust {
   source: string;
+  category: string;
   cases: number;
   brier?: number | null;
   trust: number;
@@ -547,17 +537,6 @@ export interface TrustHistory {
   source: string;
   cases: TrustCase[];
 }
-export interface Trust {
-  source: string;
-  category: string;
-  trust: number;
-  accuracy: number;
-  cases: number;
-  brier?: number | null;
-  categories: CategoryTrust[];
-  quotations: number;
-  quotationsHeld: number;
-}
 export interface View {
   sessionId: string;
   head: number;
@@ -585,7 +564,7 @@ export interface Results {
   "cstp.getAmplificationStats": Amplifications;
   "cstp.getDecision": DecisionTrace;
   "cstp.getReliability": Reliability;
-  "cstp.getSourceTrust": Trust;
+  "cstp.getSourceTrust": SourceTrust;
   "cstp.listBreakers": Breakers;
   "cstp.listDecisions": Decisions;
   "cstp.listObligations": Obligations;

@@ -68,11 +68,13 @@ class SourceTrust:
     """
 
     source: str
-    cases: int
-    brier: float | None
-    trust: float
-    accuracy: float
-    categories: tuple[CategoryTrust, ...]
+    category: str = ""
+    """The one in which the trust and the accuracy are, where it was asked for."""
+    cases: int = 0
+    brier: float | None = None
+    trust: float = 0.5
+    accuracy: float = 0.5
+    categories: tuple[CategoryTrust, ...] = ()
     quotations: int = 0
     """How many of its quotations and citations were checked, in all decisions, reviewed or not."""
     quotations_held: int = 0

@@ -1,16 +1,18 @@
 """The calls on what outlives a session: decisions and their outcomes, trust, amplification, threads."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
 from pydantic import AliasChoices, Field
 
+from moothall.app.session_list import SessionLine
 from moothall.memory import remembered_decision
 from moothall.memory.facts import Member, Number, ObligationState, Outcome, RequiredLine, ThreadStatus
 from moothall.memory.search import SearchHit
 from moothall.memory.threads import ThreadView
-from moothall.memory.track_records import Amplification, CategoryTrust, Lineage, SourceTrust, compute_score, compute_standing
+from moothall.memory.track_records import Amplification, Lineage, SourceTrust, compute_score, compute_standing
 from moothall.scoring.reliability import ReliabilityBin, ReliabilityGroup, ReliabilityTable, TrackShare
 from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey, Limit, Note, Short, SourceRef, build_ref
 from moothall.surfaces.api.method import ApiModel, Call, Operations
@@ -57,13 +59,6 @@ class ObligationsOut(ApiModel):
 SearchWithin = Literal["all", "decisions", "threads", "trust", "deliberations"]
 
 
-class SessionHitOut(ApiModel):
-    session_id: str
-    protocol: str
-    topic: str
-    status: str
-
-
 class DecisionHitOut(ApiModel):
     decision_id: str
     score: float
@@ -83,33 +78,15 @@ class ThreadHitOut(ApiModel):
     open_questions: list[str]
 
 
-class SourceHitOut(ApiModel):
-    source: str
-    trust: float
-    cases: int
-
-
 class SearchOut(ApiModel):
     decisions: list[DecisionHitOut]
     threads: list[ThreadHitOut] = []
-    sources: list[SourceHitOut] = Field(default=[], description="The trust in participants and models of that name or category.")
-    deliberations: list[SessionHitOut] = Field(default=[], description="Sessions that go on.")
+    sources: list[SourceTrust] = Field(default=[], description="The trust in participants and models of that name or category.")
+    deliberations: list[SessionLine] = Field(default=[], description="Sessions that go on.")
 
 
 class DecisionsOut(ApiModel):
     decisions: list[DecisionOut]
-
-
-class TrustOut(ApiModel):
-    source: str
-    category: str = ""
-    trust: float = Field(description="0 to 1; 0.5 without a record.")
-    accuracy: float = Field(description="How often it is right, by its record: what its votes weigh by.")
-    cases: int = Field(description="Reviewed forecasts behind it, in all categories.")
-    brier: float | None = Field(default=None, description="Their mean Brier score: 0 is perfect, 0.25 is knowing nothing.")
-    categories: list[CategoryTrust] = []
-    quotations: int = Field(default=0, description="Quotations and citations that were checked, in all its decisions.")
-    quotations_held: int = Field(default=0, description="How many of them stand where they are said to.")
 
 
 class SourcesOut(ApiModel):
@@ -201,11 +178,8 @@ async def search_decisions(
             )
             for each in threads[:limit]
         ],
-        sources=[SourceHitOut.model_validate(each) for each in sources[:limit]],
-        deliberations=[
-            SessionHitOut.collect(line, session_id=line.session)
-            for line in [line for line in lines if line.status in {"thinking", "parked"}][:limit]
-        ],
+        sources=sources[:limit],
+        deliberations=[line for line in lines if line.status in {"thinking", "parked"}][:limit],
     )
 
 
@@ -270,20 +244,14 @@ async def settle_obligation(
 
 
 @METHODS.add("cstp.getSourceTrust", "read", tool="get_source_trust", unbound=True, seats=True)
-async def get_source_trust(call: Call, source: SourceRef, category: Short = "") -> TrustOut:
-    """The trust in a participant or model, computed from its stated confidences and the outcomes; 0.5 without a record."""
+async def get_source_trust(call: Call, source: SourceRef, category: Short = "") -> SourceTrust:
+    """The trust in a participant or model, computed from its stated confidences and the outcomes; 0.5 without a record. With a
+    category, the trust and the accuracy in it.
+    """
     memory = await call.moot.recall()
-    records = {record.source: record for record in await memory.sources()}
-    record = records.get(source)
+    known = next((record for record in await memory.sources() if record.source == source), SourceTrust(source=source))
     standing = (await memory.compute_standings([source], category))[source]
-    return TrustOut.collect(
-        record,
-        source=source,
-        category=category,
-        trust=round(standing.trust, 4),
-        accuracy=round(standing.accuracy, 4),
-        cases=0 if record is None else record.cases,
-    )
+    return replace(known, category=category, trust=round(standing.trust, 4), accuracy=round(standing.accuracy, 4))
 
 
 @METHODS.add("cstp.listSources", "read", unbound=True, seats=True)

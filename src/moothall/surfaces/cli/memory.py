@@ -10,17 +10,17 @@ from moothall.locale.catalogues import SHARED_REPORT
 from moothall.memory.breakers import CircuitView
 from moothall.memory.facts import Policy
 from moothall.memory.remembered_decision import ALONE, RememberedObligation
-from moothall.memory.track_records import Amplification, CategoryTrust
+from moothall.memory.track_records import Amplification, CategoryTrust, SourceTrust
 from moothall.reports.decision import summarize_choice
 from moothall.scoring.reliability import ReliabilityBin
 from moothall.surfaces.api.breakers import METHODS as BREAKER_METHODS
 from moothall.surfaces.api.breakers import BreakersOut, MayOut, RecordOut
 from moothall.surfaces.api.memory import METHODS as MEMORY_METHODS
-from moothall.surfaces.api.memory import DecisionOut, DecisionsOut, ObligationsOut, ReliabilityOut, SearchOut, TrustOut
+from moothall.surfaces.api.memory import DecisionOut, DecisionsOut, ObligationsOut, ReliabilityOut, SearchOut
 from moothall.surfaces.api.method import Call, encode_json
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import LazyCommand
-from moothall.surfaces.cli.operations import Command, call_here, perform
+from moothall.surfaces.cli.operations import Command, call_command, perform
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import Note
 
@@ -58,7 +58,7 @@ def show_search(result: SearchOut) -> Iterator[str]:
     for source in result.sources:
         yield f"trust in {one_line(source.source)}: {source.trust:.2f} (reviewed cases: {source.cases})"
     for session in result.deliberations:
-        yield f"{session.session_id}  {session.status}: {one_line(session.topic)}"
+        yield f"{session.session}  {session.status}: {one_line(session.topic)}"
     if not (result.decisions or result.threads or result.sources or result.deliberations):
         yield Note("nothing found")
 
@@ -164,8 +164,8 @@ obligations = Command(
 @click.command()
 @click.argument("source", required=False)
 @click.option("--category", default="", help="In this category.")
-@output.json_option
-def trust(source: str | None, category: str, as_json: bool) -> None:
+@call_command
+async def trust(call: Call, source: str | None, category: str) -> output.CommandResult:
     """Show the trust in participants and models.
 
     It is computed from the confidences that they stated and the outcomes; 0.50 without a record.
@@ -175,18 +175,15 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
     moot trust minski --category architecture
     """
     one, every, groups = (METHODS[f"cstp.{name}"] for name in ("getSourceTrust", "listSources", "getAmplificationStats"))
-
-    async def ask(call: Call) -> output.CommandResult:
-        names = [source] if source else [each.source for each in (await perform(every, call, {})).sources]
-        sources = [await perform(one, call, {"source": name, "category": category}) for name in names]
-        protocols = [] if source else (await perform(groups, call, {})).protocols
-        whole = {"sources": sources, "protocols": [encode_json(each) for each in protocols]}
-        return output.CommandResult(json=sources[0] if source else whole, lines=show_trust(sources, protocols))
-
-    output.run_and_print(lambda: call_here(ask), as_json=as_json)
+    names = [source] if source else [each.source for each in (await perform(every, call, {})).sources]
+    sources = [await perform(one, call, {"source": name, "category": category}) for name in names]
+    protocols = [] if source else (await perform(groups, call, {})).protocols
+    rows, figures = map(encode_json, sources), [encode_json(each) for each in protocols]
+    whole = next(rows) if source else {"sources": list(rows), "protocols": figures}
+    return output.CommandResult(json=whole, lines=show_trust(sources, protocols))
 
 
-def show_trust(sources: list[TrustOut], protocols: list[Amplification]) -> Iterator[str]:
+def show_trust(sources: list[SourceTrust], protocols: list[Amplification]) -> Iterator[str]:
     if not sources:
         yield Note("No track records yet: review decisions (`moot decisions review`).")
     for each in sources:
@@ -207,7 +204,7 @@ def show_trust(sources: list[TrustOut], protocols: list[Amplification]) -> Itera
         )
 
 
-def _format_trust(each: TrustOut | CategoryTrust) -> str:
+def _format_trust(each: SourceTrust | CategoryTrust) -> str:
     brier = "–" if each.brier is None else f"{each.brier:.3f}"
     return f"trust {each.trust:.2f}  accuracy {each.accuracy:.2f}  cases {each.cases}  Brier {brier}"
 

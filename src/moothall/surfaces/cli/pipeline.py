@@ -5,7 +5,6 @@ import click
 from moothall.app.pipelines import build_pipeline_options, get_shipped_path, list_shipped, load_pipeline
 from moothall.app.session_options import Options
 from moothall.domain.facts import Language, Opened
-from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import CONSULTATION_PROMPT, PIPELINE_REPORT
@@ -16,10 +15,10 @@ from moothall.surfaces.api.pipelines import METHODS, PipelineOut
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import LazyGroup
 from moothall.surfaces.cli.operations import Command
-from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options, wait_option
+from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.output import Note
-from moothall.surfaces.cli.requirement import check_required, require_option
-from moothall.surfaces.cli.terminal_session import TerminalSession, open_and_hold
+from moothall.surfaces.cli.run import resume
+from moothall.surfaces.cli.terminal_session import open_and_hold
 
 
 @click.group(cls=LazyGroup)
@@ -64,28 +63,7 @@ def _describe_steps(opened: Opened) -> list[str]:
     ]
 
 
-@pipeline.command(name="resume", cls=WaitCommand)
-@click.argument("session")
-@wait_option
-@require_option
-@output.json_option
-def resume_pipeline(session: str, wait: float | None, required: tuple[str, ...], as_json: bool) -> None:
-    """Resume a pipeline where it stopped: after Ctrl-C, a crash, or an answer from outside.
-
-    \b
-    moot pipeline resume think_20261115_001
-    """
-    terminal = TerminalSession(session, required=required)
-
-    async def work() -> int:
-        check_required(required)
-        async with terminal.open_moot() as moot:
-            if (await moot.load_plugin(parse_session_id(session))).name != "pipeline":
-                raise BadSetting(f"session {session!r} is not a pipeline; resume it with: moot resume {session}")
-            await moot.prepare_resume(session)
-            return await terminal.hold(moot, as_json=as_json, wait=wait or 0.0)
-
-    raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
+pipeline.add_command(resume)
 
 
 async def _describe_status(call: Call, result: PipelineOut) -> list[str]:
