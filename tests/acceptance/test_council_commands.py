@@ -155,7 +155,7 @@ def test_a_seat_that_was_lost_is_on_the_record_and_in_the_result(cli: Cli, decid
     ]
     (lost,) = [fact for fact in facts(record(cli)) if fact["fact"] == "seat_lost"]
     assert (lost["seat"], lost["ask"], lost["reason"], lost["detail"]) == ("cem", "2.argue.cem", "error", "scripted")
-    assert "| cem | Arguing | an error | scripted |" in cli("show", "s").out
+    assert "| cem | argument | an error | scripted |" in cli("show", "s").out
 
 
 def test_an_advisory_panel_ends_with_the_owners_decision_and_how_each_advice_was_taken(cli: Cli) -> None:

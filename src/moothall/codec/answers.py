@@ -141,8 +141,6 @@ def _parse(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) 
         said = get_adapter(form.shape).validate_python(value)
     except ValidationError as cause:
         raise BadAnswer(f"{form.kind}: {explain_validation_error(cause, 'the answer')}") from cause
-    if text is not None:
-        check_refusal(said)
     return said, [note for note in notes if note not in along]
 
 

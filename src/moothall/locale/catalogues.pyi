@@ -409,7 +409,6 @@ class CouncilReportText(SharedReportText):
     voted_anew: str
     ahead: str
     nothing_said: str
-    seat_heads: tuple[str, ...]
     phases: Mapping[str, str]
     kinds: Mapping[str, str]
     challenge_states: Mapping[str, str]

@@ -447,7 +447,7 @@ def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Bl
 
 
 def build_seats(seats: Iterable[Seat], words: SharedReportText) -> tuple[Block, ...]:
-    rows = [(seat.id, seat.stance or "–", seat.platform, f"{seat.weight:g}") for seat in seats]
+    rows = [(seat.id, seat.stance or "–", seat.platform, f"{seat.weight:g}", f"{seat.trust:.2f}") for seat in seats]
     return build_section(words.seats, (build_table(words.seat_heads, rows),))
 
 

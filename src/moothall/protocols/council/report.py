@@ -62,7 +62,6 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
             ),
             *build_timeline(timeline, words),
         ),
-        seats=_build_seats(timeline, words),
     )
 
 
@@ -321,11 +320,3 @@ def _list_advice(timeline: CouncilTimeline, words: CouncilReportText) -> Iterato
             who, text = (advice.seat, advice.said.text) if advice else (NOTHING, NOTHING)
             how, why = words.takings[taken.how], taken.why or NOTHING
             yield (blocks.References((taken.entry,)), who, text, how, why, blocks.References((line.id,)))
-
-
-def _build_seats(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
-    """List the seats, with their weight and trust."""
-    rows = [
-        (seat.id, seat.stance or NOTHING, seat.platform, f"{seat.weight:g}", f"{seat.trust:.2f}") for seat in timeline.state.seats
-    ]
-    return build_section(words.seats, (build_table(words.seat_heads, rows),))

@@ -74,13 +74,7 @@ def _build_conclusion(timeline: PersonaTimeline) -> Any:
     decision = asdict(build_decision(timeline))
     if isinstance(timeline.closed, SessionCancelled):
         return {"ended_by": "cancelled", "reason": timeline.closed.reason}
-    # Fields that came later are written only where they say something: what was exported before is exported in the same bytes.
-    empty = {key for key in ("overruled", "answers", "backers", "backing", "obligations", "findings") if not decision[key]}
-    for position in decision["positions"]:
-        for key in ("via_before", "via"):
-            if not position[key]:
-                del position[key]
-    return {key: value for key, value in decision.items() if key not in _NOT_CONCLUDED | empty}
+    return {key: value for key, value in decision.items() if key not in _NOT_CONCLUDED}
 
 
 class ContextLedger:

@@ -92,13 +92,9 @@ class Minutes:
 
 @add_kind(KINDS, "roundtable.opened")
 class ConferenceOpened(Opened):
-    """The opening. `seats` are the speakers in order, the moderator last.
-
-    `returns_minutes`: minutes without their sections are sent back once; conferences before that rule do not have it.
-    """
+    """The opening. `seats` are the speakers in order, the moderator last."""
 
     settings: RoundtableSettings = RoundtableSettings()
-    returns_minutes: bool = False
 
     @property
     def neutral(self) -> frozenset[SeatId]:

@@ -37,7 +37,7 @@ def open_session(plan: Plan) -> ConferenceOpened:
     if not moderators and not speakers[0].is_outside:
         moderators = [Seat(id=MODERATOR, platform=speakers[0].platform)]
     seats = validate_seats((*speakers, *moderators))
-    return plan.opening(ConferenceOpened, seats=seats, settings=plan.settings, returns_minutes=True)
+    return plan.opening(ConferenceOpened, seats=seats, settings=plan.settings)
 
 
 ROUNDTABLE: Final = ProtocolPlugin(

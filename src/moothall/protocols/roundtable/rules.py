@@ -46,7 +46,7 @@ class RoundtableRules:
             case facts.MinutesWritten(ask=ask, seat=seat, said=facts.Minutes() as said):
                 if not _is_asked(state, ask, "minutes", seat):
                     return state
-                lacking = find_missing_minutes(said.content) if state.opened.returns_minutes else ()
+                lacking = find_missing_minutes(said.content)
                 state = fast_replace(state, minutes=said, author=seat, missing=lacking)
                 # An agent from outside need not write whole minutes again for one line.
                 is_unclear = state.decided_choice is None and not state.seat(seat).is_outside
