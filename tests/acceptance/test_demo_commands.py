@@ -41,7 +41,7 @@ def test_the_list_has_one_line_for_each_protocol(cli: Cli) -> None:
         "swarm",
         "pipeline",
     ]
-    assert [each["name"] for each in cli.json("demo", "--list", "--language", "zh")][:2] == ["persona", "debate"]
+    assert [each["name"] for each in cli.json("demo", "--list", "--language", "zh")["demos"]][:2] == ["persona", "debate"]
     assert cli("list").out == ""
 
 

@@ -21,6 +21,7 @@ C = {"conference": "cache"}
 SPEECH = "## Stance\nYes.\n"
 TWINS: list[tuple[str, str, dict[str, Any]]] = [
     ("list", "moot.listSessions", {}),
+    ("demo --list", "moot.listDemos", {}),
     ("list --tag old", "moot.listSessions", {"tag": "old"}),
     ("label open --tag new --away", "moot.labelSession", {**S, "tags": ["new"], "isAway": True}),
     ("asks open", "moot.getAsks", S),

@@ -44,14 +44,9 @@ class MayOut(ApiModel):
     note: str
 
 
-class RecordParams(ApiModel):
-    agent: AgentName = None
+class RecordParams(MayParams):
     topic: RequiredLine
     decision: Proposal
-    confidence: Score
-    category: Short = ""
-    stakes: Stakes = "medium"
-    tags: Annotated[list[Short], Field(max_length=MAX_LABELS)] = []
     built_on: Annotated[list[Short], Field(max_length=MAX_LABELS)] = []
     participants: Annotated[
         list[Annotated[str, Field(max_length=64)]],
@@ -125,7 +120,7 @@ async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
     )
 
 
-def _list_terms(params: MayParams | RecordParams, agent: str) -> dict[str, Any]:
+def _list_terms(params: MayParams, agent: str) -> dict[str, Any]:
     """What the rules and the circuits look at."""
     return {**params.model_dump(include={"confidence", "category", "stakes"}), "agent": agent, "tags": tuple(params.tags)}
 

@@ -191,7 +191,7 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
             PlatformOut(platform=platform, title=title, found=is_there, note=note)
             for platform, title, is_there, note in participants
         ],
-        demos=[DemoOut.model_validate(each) for each in list_demos(language)],
+        demos=build_demos_out(language).demos,
     )
 
 
@@ -383,6 +383,10 @@ async def list_all_demos(call: Call, language: KnownLanguage = "en") -> DemosOut
     """The meetings that ship with Moot and were written in advance, one for each protocol: name, question and what there is to
     see.
     """
+    return build_demos_out(language)
+
+
+def build_demos_out(language: Language) -> DemosOut:
     return DemosOut(demos=[DemoOut.model_validate(each) for each in list_demos(language)])
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field
 
 from moothall.app.moot import Moot
-from moothall.app.session_list import describe_status
+from moothall.app.session_list import Standing, describe_status
 from moothall.app.session_reader import FoldedSession, FoldedSessions
 from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.ids import SessionId, parse_session_id
@@ -89,15 +89,18 @@ class ViewStore:
 
     async def _find_standing(self, folded: FoldedSession) -> Json:
         """What the entries do not say: whether a process runs it, and how the decision turned out."""
-        timeline, session = folded.timeline, folded.snapshot.session
-        status, decided = timeline.status, timeline.closed is not None and folded.plugin.decision(timeline).decision is not None
-        if status == "thinking":
-            is_waiting = folded.snapshot.session_state.is_waiting_outside
-            is_running = not is_waiting and await self._moot.is_running(session)
-            return {"standing": describe_status(status, is_waiting=is_waiting, is_running=is_running)}
-        fields: Json = {"standing": describe_status(status, is_decided=decided)}
+        session, status = folded.snapshot.session, folded.timeline.status
+        is_waiting = folded.snapshot.session_state.is_waiting_outside
+        is_running = status == "thinking" and not is_waiting and await self._moot.is_running(session)
+        fields: Json = {"standing": _describe_standing(folded, is_running=is_running)}
         decision = await self._moot.memory.get(session) if status == "concluded" else None
         return fields if decision is None or decision.outcome is None else {**fields, "outcome": decision.outcome}
+
+
+def _describe_standing(folded: FoldedSession, *, is_running: bool = False) -> Standing:
+    state, timeline = folded.snapshot.session_state, folded.timeline
+    is_decided = timeline.closed is not None and folded.plugin.decision(timeline).decision is not None
+    return describe_status(timeline.status, is_decided=is_decided, is_waiting=state.is_waiting_outside, is_running=is_running)
 
 
 def build_changes(before: SessionView, after: SessionView) -> Json:
@@ -272,13 +275,11 @@ async def stream_page(moot: Moot, session: str) -> AsyncIterator[str]:
     name, sessions = parse_session_id(session), FoldedSessions(moot)
     live = await sessions.load(name)
     head, report = live.seq, live.plugin.report(live.timeline)
-    view, state = build_view(live, report), live.snapshot.session_state
-    is_decided = state.closed is not None and live.plugin.decision(live.timeline).decision is not None
-    standing = describe_status(live.timeline.status, is_decided=is_decided, is_waiting=state.is_waiting_outside)
-    shown = {**view.fields, "head": head, "standing": standing, "may": []}
+    view = build_view(live, report)
+    shown = {**view.fields, "head": head, "standing": _describe_standing(live), "may": []}
     history = await _build_history(sessions, name, head) if _has_room_for_history(view.items) else []
     # Everything is built by now: the file shows one moment, however long whoever writes it takes, and the session can go.
-    del live, sessions, state
+    del live, sessions
     data = _iterate_data(shown, view.items, history)
     for number, part in enumerate(_iterate_file(data, report.language, report.topic[:80], iterate_report(report))):
         yield part

@@ -100,9 +100,10 @@ async def play(terminal: TerminalSession, chosen: Demo, pace: Pace, *, session: 
 def print_demos(language: Language, *, as_json: bool) -> None:
     demos = list_demos(language)
     if as_json:
-        output.print_json(
-            [{"name": each.name, "title": each.title, "summary": each.summary, "language": language} for each in demos]
-        )
+        # Imported here: it brings every call that opens a session.
+        from moothall.surfaces.api.opening import build_demos_out
+
+        output.print_json(build_demos_out(language))
         return
     for each in demos:
         output.print_line(f"{each.name:<13} {each.title} {each.summary}")
