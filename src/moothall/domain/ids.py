@@ -83,8 +83,9 @@ def parse_ask_kind(ask: str) -> str:
     return parts[1] if len(parts) == 3 else ""
 
 
-def find_asked_seat(ask: AskId) -> SeatId:
-    return SeatId(ask.split(".", 2)[2])
+def find_asked_seat(ask: str) -> SeatId:
+    """Whom an ask is put to; what is no id of an ask stands for itself."""
+    return SeatId(ask.split(".", 2)[-1])
 
 
 def is_register(name: str) -> bool:

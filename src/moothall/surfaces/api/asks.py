@@ -161,7 +161,7 @@ async def answer_ask(
     if ask is None:
         entry = await call.moot.engine.contribute(session_id, speaker, answer, idempotency_key, via=door)
     else:
-        if ask.split(".", 2)[-1] != speaker:
+        if find_asked_seat(ask) != speaker:
             raise NotAllowed(f"the ask {ask!r} is not put to the seat {speaker!r}")
         entry = await call.moot.answer(session_id, ask, answer, idempotency_key, via=door)
     call.context.runner.wake(session_id)

@@ -13,7 +13,7 @@ from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.budget import Spent
 from moothall.domain.facts import SessionCancelled
 from moothall.domain.grouping import group_pairs
-from moothall.domain.ids import SessionId
+from moothall.domain.ids import SessionId, find_asked_seat
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ContextFile, build_context, build_pictures
 from moothall.engine.context import EntryAdded, Event
@@ -273,7 +273,7 @@ def _format_line(line: str) -> str:
 
 
 def _list_awaited(asks: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(ask.split(".", 2)[2] for ask in asks))
+    return ", ".join(dict.fromkeys(find_asked_seat(ask) for ask in asks))
 
 
 async def _build_answer(call: Call, meeting: ChatMeeting, link: str) -> ChatAnswer:

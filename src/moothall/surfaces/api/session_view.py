@@ -16,6 +16,7 @@ from moothall.codec.schemas import get_adapter
 from moothall.domain.budget import Budget, Spent
 from moothall.domain.facts import Opened
 from moothall.domain.grouping import group_pairs
+from moothall.domain.ids import find_asked_seat, parse_ask_kind
 from moothall.domain.roster import MAILBOX, parse_kind
 from moothall.engine.snapshot import Snapshot
 from moothall.locale.catalogues import SESSION_VIEW, SHARED_REPORT
@@ -117,7 +118,7 @@ def list_allowed(snapshot: Snapshot) -> list[str]:
     state = snapshot.session_state
     if state.closed is not None:
         return ["fork"]
-    answers = sorted({f"answer:{_parse_ask(ask)[1]}" for ask, pending in state.pending.items() if pending.outside})
+    answers = sorted({f"answer:{find_asked_seat(ask)}" for ask, pending in state.pending.items() if pending.outside})
     outside = ["invite"] if any(seat.is_outside for seat in state.seats) else []
     return ["input", "close", "cancel", *(["resume"] if state.parked is not None else []), "fork", *outside, *answers]
 
@@ -130,12 +131,6 @@ def select_allowed(allowed: Sequence[str], caller: Caller) -> list[str]:
     return [each for each in allowed if caller.is_named and each == f"answer:{caller.seat}"]
 
 
-def _parse_ask(ask: str) -> tuple[str, str]:
-    """The kind and the seat of an ask's id."""
-    _, kind, seat = ask.split(".", 2)
-    return kind, seat
-
-
 def _describe_ask(kind: str, timeline: SessionTimeline) -> str:
     return SHARED_REPORT[timeline.language].asked_for.get(kind.rpartition("/")[2], kind)
 
@@ -143,7 +138,7 @@ def _describe_ask(kind: str, timeline: SessionTimeline) -> str:
 def _build_waiting(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
     waiting = []
     for ask, pending in snapshot.session_state.pending.items():
-        kind, seat = _parse_ask(ask)
+        kind, seat = parse_ask_kind(ask), find_asked_seat(ask)
         times = {"since": timeline.asked_at.get(ask), "deadline": pending.deadline}
         about = {"ask": ask, "seat": seat, "kind": kind, "what": _describe_ask(kind, timeline), "outside": pending.outside}
         waiting.append({**about, **{name: at.isoformat() for name, at in times.items() if at is not None}})
@@ -153,8 +148,10 @@ def _build_waiting(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
 def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collection[str] = ()) -> list[Json]:
     """The seats, and what each does now; those that are `held_up` wait for their turn at a provider."""
     silences, state = timeline.list_silences(), snapshot.session_state
-    parsed = [(*_parse_ask(ask), pending.outside) for ask, pending in state.pending.items()]
-    asked = group_pairs((name, (_describe_ask(kind, timeline), outside)) for kind, name, outside in parsed)
+    asked = group_pairs(
+        (find_asked_seat(ask), (_describe_ask(parse_ask_kind(ask), timeline), pending.outside))
+        for ask, pending in state.pending.items()
+    )
     losses = {loss.seat: loss for loss in timeline.losses}
     seats = []
     for at, seat in enumerate(state.seats):

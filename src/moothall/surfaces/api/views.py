@@ -292,7 +292,7 @@ def build_tallies(tallies: Sequence[CandidateTally]) -> list[shapes.TallyOut]:
 def build_deadlines(snapshot: Snapshot) -> list[shapes.DeadlineOut]:
     """Until when each seat that is asked may answer."""
     return [
-        shapes.DeadlineOut(participant=find_asked_seat(ask), phase=ask.split(".", 2)[1], deadline=format_time(pending.deadline))
+        shapes.DeadlineOut(participant=find_asked_seat(ask), phase=parse_ask_kind(ask), deadline=format_time(pending.deadline))
         for ask, pending in snapshot.session_state.pending.items()
         if pending.deadline is not None
     ]

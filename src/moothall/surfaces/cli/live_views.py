@@ -13,7 +13,7 @@ from rich.text import Text
 
 from moothall.domain.budget import Spent
 from moothall.domain.facts import Entry
-from moothall.domain.ids import SeatId
+from moothall.domain.ids import SeatId, find_asked_seat, parse_ask_kind
 from moothall.domain.safe_text import strip_control
 from moothall.engine.context import EntryAdded, Event, SeatWaiting, TextDelta
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
@@ -141,7 +141,7 @@ class SeatsView(MovingView):
 
     def _show(self, event: EntryAdded | TextDelta) -> None:
         if isinstance(event, TextDelta):
-            form = self._plugin.rules.forms.get(event.ask.split(".", 2)[1])
+            form = self._plugin.rules.forms.get(parse_ask_kind(event.ask))
             # Only what is said in words: pieces of JSON are not to be read, and some of it is sealed.
             if form is not None and form.form == "text":
                 self._words[event.ask] = self._words.get(event.ask, "") + event.text
@@ -153,7 +153,7 @@ class SeatsView(MovingView):
                 continue
             self._console.print(style_line(line))
         pending = self._timeline.session_state.pending
-        self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in pending}
+        self._asked = {find_asked_seat(ask): parse_ask_kind(ask) for ask in pending}
         self._words = {ask: words for ask, words in self._words.items() if ask in pending}
 
     def _render(self) -> RenderableType:
@@ -163,7 +163,7 @@ class SeatsView(MovingView):
         table = Table.grid(padding=(0, 2))
         parts: list[RenderableType] = []
         for at, seat in enumerate(self._timeline.session_state.seats):
-            said = next((text for ask, text in self._words.items() if ask.split(".", 2)[2] == seat.id), "")
+            said = next((text for ask, text in self._words.items() if find_asked_seat(ask) == seat.id), "")
             room = self._console.height - len(self._timeline.session_state.seats) - 4
             parts += render_spoken(self._console, seat.id, said, COLORS[at % len(COLORS)], room)
             kind = self._asked.get(seat.id)

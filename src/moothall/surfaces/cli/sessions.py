@@ -10,7 +10,7 @@ import click
 from moothall.app.moot import Moot
 from moothall.codec.person_asks import UnsaidWords, build_person_ask, find_unsaid_words
 from moothall.domain.effects import Ask
-from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.domain.ids import find_asked_seat, parse_seat_id, parse_session_id
 from moothall.domain.safe_text import one_line, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import MootError, SessionClosed, UnknownAsk
@@ -115,7 +115,7 @@ async def answer(call: Call, session: str, text: str | None, seat: str, ask_id: 
     asked = None if ask_id is not None else await _find_ask(moot, session, seat)
     chosen = ask_id if asked is None else asked.ask.id
     assert chosen is not None
-    if chosen.split(".", 2)[-1] != seat:
+    if find_asked_seat(chosen) != seat:
         raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
     words: object = text
     further: UnsaidWords | None = None
