@@ -300,6 +300,8 @@ def test_a_text_that_takes_another_side_than_its_label_is_asked_which(position: 
     [
         ("support", "I support this. It is not perfect, but nobody has a better one."),
         ("oppose", "I oppose this."),
+        ("oppose", "Half a person is missing. Put it into the budget, then I support it."),
+        ("oppose", "方案里少算了半个人。写进预算，我就改投赞成。"),
         ("conditional_support", "I support it. The tests must pass first."),
         ("conditional_support", "I support it if the tests pass."),
         ("support", "Those who oppose it are wrong."),

@@ -174,12 +174,18 @@ def check_beside(fields: Mapping[str, object], name: str, text: str, options: tu
 
 _DENIED: Final = PATTERNS["denied"]
 _CLAUSE_END: Final = re.compile(r"[,:，：]")
+_DEPENDS: Final = re.compile(r"(?:(?:and )?then\b|(?:我们?|本席)?[就才])", re.IGNORECASE)
 
 
 def _find_tail(sentence: str, choices: tuple[PersonChoice, ...]) -> str:
     """Return what follows the first clause of a sentence, if that says nothing of the choice; else an empty text."""
     head, *tail = _CLAUSE_END.split(sentence, 1)
-    is_led = bool(tail) and (is_silent(head, choices) or PATTERNS["taken_back"].fullmatch(head))
+    # "Write it down, then I support it": what follows depends on the first clause.
+    is_led = (
+        bool(tail)
+        and not _DEPENDS.match(tail[0].strip())
+        and (is_silent(head, choices) or PATTERNS["taken_back"].fullmatch(head))
+    )
     return tail[0].strip() if is_led else ""
 
 
