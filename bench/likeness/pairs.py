@@ -5,16 +5,34 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from bench.swarm.speech import build_meanings
 from moothall.domain.facts import Language
-from moothall.scoring.likeness import Judgement, is_same_idea, judge_pair, measure_by_words
+from moothall.scoring.likeness import ABOUT_ONE_SUBJECT, JOIN_AT, is_against, measure_by_words
 
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
 LANGUAGES: Final = ("en", "zh", "across")
 KINDS: Final = ("same", "opposed", "near")
 PARTS: Final = ("tuning", "held-out", "fresh", "last")
+
+
+class Judgement(NamedTuple):
+    """The similarity of two ideas, and whether they take opposite sides of one question."""
+
+    likeness: float
+    opposed: bool
+
+
+def is_same_idea(judgement: Judgement) -> bool:
+    """Whether two ideas with this judgement count as the same."""
+    return judgement.likeness >= JOIN_AT and not judgement.opposed
+
+
+def judge_pair(likeness: float, one: str, other: str) -> Judgement:
+    """Combine a similarity with the check for opposite sides."""
+    return Judgement(likeness, likeness >= ABOUT_ONE_SUBJECT and is_against(one, other))
+
 
 Measure = Callable[[str, Sequence[str]], list[Judgement]]
 Similarity = Callable[[str, Sequence[str]], list[float]]

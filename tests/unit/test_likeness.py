@@ -1,12 +1,12 @@
 """Which ideas count as one (S-8): the figures of the bench hold, and what holds for any text."""
 
 import pytest
-from bench.likeness.pairs import KINDS, PARTS, count_near, judge_by_words, pairs, share, verdicts
+from bench.likeness.pairs import KINDS, PARTS, Judgement, count_near, is_same_idea, judge_by_words, pairs, share, verdicts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moothall.participants.semantic_similarity import SentenceEncoder, is_installed
-from moothall.scoring.likeness import JOIN_AT, Judgement, is_opposed, is_same_idea, normalize_idea, scale_likeness
+from moothall.scoring.likeness import JOIN_AT, is_opposed, normalize_idea, scale_likeness
 from moothall.scoring.phrases import find_numbers
 
 NEEDS_ENCODER = pytest.mark.skipif(not is_installed(), reason="needs the extra `embedded`")

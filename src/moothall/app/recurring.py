@@ -18,7 +18,7 @@ from moothall.domain.roster import NEUTRAL_TRUST
 from moothall.domain.topic import normalize_label
 from moothall.errors import BadSetting, SessionBusy, SessionExists
 from moothall.reports.decision import Decision
-from moothall.scoring.likeness import is_same_idea, judge_pair, measure_by_words
+from moothall.scoring.likeness import is_same_by_words
 
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
@@ -104,5 +104,4 @@ def has_changed(former: Decision, latest: Decision) -> bool:
         return (former.decision is None) != (latest.decision is None)
     if former.choice and latest.choice:
         return normalize_label(former.choice) != normalize_label(latest.choice)
-    one, other = former.decision.text, latest.decision.text
-    return not is_same_idea(judge_pair(measure_by_words(one, [other])[0], one, other))
+    return not is_same_by_words(former.decision.text, latest.decision.text)

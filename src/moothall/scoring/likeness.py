@@ -35,20 +35,8 @@ _SIGNS: Final = re.compile(r"(?:[^\w%+]|_)+")
 _BESIDE_HAN: Final = re.compile(r"(?<=[\u3400-\u4dbf\u4e00-\u9fff]) | (?=[\u3400-\u4dbf\u4e00-\u9fff])")
 
 
-class Judgement(NamedTuple):
-    """The similarity of two ideas, and whether they take opposite sides of one question."""
-
-    likeness: float
-    opposed: bool
-
-
 Measure = Callable[[str, Sequence[str]], list[float]]
 """Returns the similarity of each of some texts to one text."""
-
-
-def is_same_idea(judgement: Judgement) -> bool:
-    """Whether two ideas with this judgement count as the same."""
-    return judgement.likeness >= JOIN_AT and not judgement.opposed
 
 
 class SimilarTexts(NamedTuple):
@@ -90,9 +78,9 @@ def measure_by_words(one: str, others: Sequence[str]) -> list[float]:
     ]
 
 
-def judge_pair(likeness: float, one: str, other: str) -> Judgement:
-    """Combine a similarity with the check for opposite sides."""
-    return Judgement(likeness, likeness >= ABOUT_ONE_SUBJECT and is_against(one, other))
+def is_same_by_words(one: str, other: str) -> bool:
+    """Whether two texts say nearly the same words, and take no opposite sides."""
+    return measure_by_words(one, (other,))[0] >= JOIN_AT and not is_against(one, other)
 
 
 def scale_likeness(value: float, threshold: float) -> float:

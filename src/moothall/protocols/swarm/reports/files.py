@@ -106,7 +106,7 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "convergence": [build_convergence_json(measured, swarm) for measured in timeline.measures],
         "agentStates": {seat: _build_agent(agent) for seat, agent in swarm.agents.items()},
         "operations": {"requested": board.requests, "processed": board.operations, "failed": board.refused},
-        **_build_ballots(swarm),
+        "votes": _build_votes(swarm),
         "result": _build_result(timeline),
         "execution": {"lastStep": swarm.execution.last, "confirmedSteps": swarm.execution.count},
         "events": timeline.events,
@@ -207,7 +207,7 @@ def _build_agent(agent: Agent) -> dict[str, Any]:
     }
 
 
-def _build_ballots(swarm: Swarm) -> dict[str, Any]:
+def _build_votes(swarm: Swarm) -> dict[str, Any]:
     """Return the votes of each seat: the answer by its name, and the fields that it filled."""
     # While all vote, nobody may read the votes of others, not even from the files.
     seats = () if swarm.is_sealed else swarm.explorers
@@ -215,10 +215,8 @@ def _build_ballots(swarm: Swarm) -> dict[str, Any]:
     given = {number: answer.name for number, answer in AnswerIndex(swarm).answers.items() if not answer.idea}
     fields = "answer position condition confidence rating reason"
     return {
-        "votes": {
-            seat: [take_fields(each, fields, answer=given.get(each.answer, f"idea-{each.answer}")) for each in ballot.votes]
-            for seat, ballot in ballots.items()
-        }
+        seat: [take_fields(each, fields, answer=given.get(each.answer, f"idea-{each.answer}")) for each in ballot.votes]
+        for seat, ballot in ballots.items()
     }
 
 

@@ -105,19 +105,17 @@ def list_open_roles(agent: Agent, board: Board) -> dict[facts.Role, float]:
 
 
 def _apply_to_agents(state: Swarm, fact: facts.RoundSettled) -> dict[SeatId, Agent]:
-    roles = {role.seat: role for role in fact.roles}
-    agents = dict(state.agents)
-    for seat, agent in agents.items():
-        role = roles.get(seat)
-        after = fast_replace(
+    agents = {
+        seat: fast_replace(
             agent,
             wanted_role=None,
             role_refused=seat in fact.refused,
-            role_news=role,
+            role_news=None,
             rounds=agent.rounds + (seat in fact.counted),
         )
-        agents[seat] = after if role is None else with_role(after, role)
-    return agents
+        for seat, agent in state.agents.items()
+    }
+    return {**agents, **{role.seat: with_role(agents[role.seat], role) for role in fact.roles}}
 
 
 def with_role(agent: Agent, role: facts.RoleChange) -> Agent:

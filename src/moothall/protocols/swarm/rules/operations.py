@@ -243,7 +243,6 @@ _HANDLERS: Final[dict[str, Callable[..., OperationEffect]]] = {
     "transition_role": BlackboardEditor._request_role,
     "update_agent_state": BlackboardEditor._update_own_state,
 }
-OPERATIONS: Final = tuple(_HANDLERS)
 
 
 @cache
