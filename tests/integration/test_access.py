@@ -1,6 +1,7 @@
 """D-6: who comes in is who they say: tokens are recognised, run out and are revoked; the ledger holds no secret."""
 
 import asyncio
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ def test_a_secret_is_long_and_shown_once() -> None:
         issued = await TokenStore(ledger, Hands()).issue("owner", lasts=DAY)
         mark, name, secret = issued.secret.split("_", 2)
         assert (mark, name, len(secret)) == ("moot", issued.id, 43)
+        assert re.fullmatch("[0-9a-f]{8}", issued.id)
         assert secret not in repr(issued)
         assert all(secret.encode() not in record.body for record in await ledger.read(SessionId("_access")))
 

@@ -167,7 +167,9 @@ def test_forks_and_unfinished_imports_are_marked(tmp_path: Path) -> None:
         async with Moot(environ=environ) as moot:
             await moot.fork("done", name="copy")
             await moot.fork("copy", at=2, name="second")
-            assert (await moot.diff("done", "copy")).shared > 1
+            same = await moot.diff("done", "done")
+            assert (same.left, same.right) == ((), ())
+            assert 1 < (await moot.diff("done", "copy")).shared < same.shared
             return await moot.export("begun", "jsonl")
 
     text = asyncio.run(copy())

@@ -280,3 +280,10 @@ def test_a_sureness_at_the_end_of_words_is_their_confidence_whoever_writes_them(
     assert isinstance(vote, Contribution)
     assert (proposal.choice, proposal.text, proposal.confidence) == ("SQLite", words, confidence)
     assert (vote.choice, vote.position, vote.confidence) == ("SQLite", "oppose", confidence)
+
+
+@pytest.mark.parametrize(("is_sealed", "intro"), [(True, "(Nobody reads this before all have written.)"), (False, "")])
+def test_a_person_is_told_that_nobody_reads_a_sealed_proposal(is_sealed: bool, intro: str) -> None:
+    """D-12: and reads it only where it is so."""
+    table = debate(build_seat("ada"), build_mailbox_seat("eve"), settings=CouncilSettings(blind=is_sealed))
+    assert build_person_ask(table.brief("eve")).intro == intro

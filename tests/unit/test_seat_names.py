@@ -5,7 +5,7 @@ import pytest
 from moothall.domain.ids import SeatId, parse_seat_id
 from moothall.domain.roster import MAILBOX, Seat, validate_seats
 from moothall.errors import BadName, BadRoster
-from moothall.reports.page import render_words
+from moothall.reports.page import DEEPEST, render_words
 
 
 @pytest.mark.parametrize("name", ["аda", "Adа", "Ρaul", "uѕer", "ՍSER", "ＵＳＥＲ", "uSer", "υser"])
@@ -55,3 +55,12 @@ def test_a_link_whose_words_are_another_address_shows_where_it_leads(text: str, 
     """N-7: in the HTML report, and in the page, which shows what is rendered here."""
     html = render_words(text)
     assert (f"</a> <small>{shown}</small>" in html, "<small>" in html) == (bool(shown), bool(shown))
+
+
+@pytest.mark.parametrize("depth", range(1, 2 * DEEPEST))
+def test_no_word_is_hidden_however_deep_it_is_quoted(depth: int) -> None:
+    """What the parser would leave out is shown as it was typed; what it reads to the end is Markdown."""
+    html = render_words("> " * depth + "*deep*")
+    is_markdown = "<em>deep</em>" in html
+    assert is_markdown or "*deep*" in html
+    assert is_markdown == (depth < DEEPEST - 2)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from moothall.app.session_options import list_public_options
 from moothall.surfaces.api.deliberation import OpenParams, _spell_fields
 from moothall.surfaces.api.fields import ParticipantIn
 from moothall.surfaces.api.method import Caller
@@ -121,3 +122,10 @@ def test_descriptions_name_tools_and_no_commands() -> None:
         words = set(json.dumps(tool).replace('"', " ").replace("'", " ").split())
         assert not {word for word in words if word.startswith(("moot.", "cstp."))}, tool["name"]
         assert not methods & words, tool["name"]
+
+
+def test_agents_are_shown_the_options_that_most_meetings_need() -> None:
+    """D-5: the others may be given all the same."""
+    rare = {name for name, option in list_public_options().items() if option.is_rare}
+    assert {"tools", "tool_calls", "tool_budget", "seed", "patience", "consult_limit"} <= rare
+    assert not rare & {"seats", "turns", "time", "money", "language"}

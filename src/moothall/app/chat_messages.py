@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from moothall.errors import BadSetting, MissingExtra, describe_install
-from moothall.participants.local_machine import is_private_host
+from moothall.participants.hosts import is_private_host
 from moothall.participants.subprocess_runner import run_program
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import takewhile
 from types import TracebackType, UnionType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
@@ -233,9 +234,7 @@ class Moot(Resources):
         """Compare two sessions."""
         ones = [self.engine.entry(record) for record in await self.engine.records(parse_session_id(left))]
         others = [self.engine.entry(record) for record in await self.engine.records(parse_session_id(right))]
-        shared = 0
-        while shared < min(len(ones), len(others)) and ones[shared].fact == others[shared].fact:
-            shared += 1
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0].fact == pair[1].fact, zip(ones, others, strict=False)))
         return Difference(shared=shared, left=tuple(ones[shared:]), right=tuple(others[shared:]))
 
 

@@ -20,7 +20,7 @@ from moothall.disk.private import hold_lock, make_private_folder, read_private, 
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import is_web_address
 from moothall.errors import BadSetting, FolderUnwritable
-from moothall.participants.checked_requests import send_request
+from moothall.participants.hosts import send_request
 
 FILE: Final = "notices.json"
 EventKind = Literal[

@@ -3,13 +3,13 @@
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from contextvars import Context
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from moothall import errors
 from moothall.app.outages import MAX_OUTAGE, Delays, OnClosed, explain_unready_seats, iterate_delays
@@ -17,10 +17,7 @@ from moothall.domain.ids import SessionId
 from moothall.engine.engine import Engine
 from moothall.engine.session_loop import ParticipantFactory
 from moothall.engine.snapshot import Snapshot
-from moothall.ports.runner import Runner, RunnerStats, Settled
-
-if TYPE_CHECKING:
-    from moothall.app.moot import Moot
+from moothall.ports.runner import RunnerStats, Settled
 
 LOOK_AGAIN_SECONDS: Final = 1.0
 """How soon to retry a session that another process runs, or whose ledger is away."""
@@ -236,16 +233,3 @@ def is_run_by_workers(environ: Mapping[str, str]) -> bool:
     if chosen not in {"local", "workers"}:
         raise errors.BadSetting(f"{RUNNER} = {chosen!r} names no runner; expected local or workers")
     return chosen == "workers"
-
-
-@asynccontextmanager
-async def open_runner(moot: "Moot") -> AsyncIterator[Runner]:
-    """Who runs the sessions of a started `Moot`: this process, or the workers of its ledger. Raises BadSetting, MissingExtra."""
-    if is_run_by_workers(moot.environ):
-        from moothall.app.shared_runner import open_shared_runner
-
-        async with open_shared_runner(moot) as shared:
-            yield shared
-        return
-    async with LocalRunner(moot.engine, moot.seating, moot.remembering.remember_if_possible) as runner:
-        yield runner

@@ -19,7 +19,7 @@ from moothall.app.resources import Resources
 from moothall.app.version import VERSION
 from moothall.codec.chain import to_datetime
 from moothall.disk.private import make_private_folder, write_private
-from moothall.domain.bounded_dict import BoundedDict
+from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import Closed, Opened, SessionCancelled, SessionParked, SessionStatus
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import LABELS, Head

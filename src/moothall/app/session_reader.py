@@ -13,7 +13,7 @@ from moothall.app.environment import resolve_home
 from moothall.app.protocols import find_plugin
 from moothall.app.resources import Resources
 from moothall.codec.chain import compute_root_hash, validate_chain
-from moothall.domain.bounded_dict import BoundedDict
+from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import Entry, Opened, SessionCancelled
 from moothall.domain.ids import SessionId, find_asked_seat, parse_session_id
 from moothall.engine.snapshot import Snapshot

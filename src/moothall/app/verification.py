@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from moothall.codec.chain import HEADS, ExportHead, find_chain_fault, to_datetime
 from moothall.disk.private import make_private_folder, write_private
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Entry
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SessionId
 from moothall.domain.records import RegisteredHead, StoredRecord
 from moothall.errors import BadImport, BadSetting, LedgerDamaged, LedgerNewer, LedgerUnavailable, MootError

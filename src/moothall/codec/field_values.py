@@ -243,6 +243,15 @@ def split_numbers(text: str) -> list[str]:
     return [text] if read_integer(text) is not None else [each for each in _BETWEEN_NUMBERS.split(text) if each]
 
 
+def split_list(item: Schema, value: object) -> list[object]:
+    """Return the items that one value stands for: "3, 5" are two lines, a text is one item."""
+    kinds = item.get("enum", ())
+    is_number = item.get("type") in {"integer", "number"} or (kinds and all(isinstance(each, int) for each in kinds))
+    if isinstance(value, str) and is_number:
+        return list(split_numbers(value))
+    return [value]
+
+
 def split_bullets(text: str) -> list[str]:
     """Return the items of a list in words; a text without marks is one item."""
     lines = [_BULLET.sub("", line).strip() for line in text.strip().splitlines() if line.strip()]

@@ -72,6 +72,15 @@ def find_list(text: str) -> list[object] | None:
     return decoded if isinstance(decoded, list) else None
 
 
+def find_list_of(schema: Schema, objects: Sequence[dict[str, object]]) -> str:
+    """Return the needed list that these objects are items of, where an answer is that list alone; empty if there is none."""
+    fields: Mapping[str, Schema] = schema.get("properties", {})
+    items = {name: fields[name].get("items", {}).get("properties", {}) for name in schema.get("required", ())}
+    names, root = [fold_names(each) for each in objects], fold_names(fields)
+    is_apart = not any(root & given for given in names) and not any(list_owners(objects))
+    return next((name for name, of in items.items() if is_apart and all(fold_names(of) & given for given in names)), "")
+
+
 def choose_object(objects: Sequence[dict[str, object]], names: Container[str], seat: str) -> dict[str, object]:
     """Return the object that answers: the one for this seat, then the one with the most of the folded names, then the last.
 

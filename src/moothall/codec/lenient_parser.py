@@ -15,7 +15,7 @@ from typing import Final
 
 from moothall.codec import field_values as values
 from moothall.codec.choice_rule import PositionRead, build_choices, fold_text, is_plain_name, is_sentence
-from moothall.codec.json_text import choose_object, find_list, find_object, find_wrapped, list_owners
+from moothall.codec.json_text import choose_object, find_list, find_list_of, find_object, find_wrapped, list_owners
 from moothall.codec.non_answers import check_beside
 from moothall.domain.effects import InferField, Schema
 from moothall.domain.vocabulary import PATTERNS
@@ -74,7 +74,7 @@ class LenientParser:
     def normalize(self, value: object) -> object:
         """Bring decoded JSON into the schema; raises BadAnswer with what was expected."""
         objects = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-        if objects and (name := _find_list_of(_choose_branch(self.schema, None), objects)):
+        if objects and (name := find_list_of(_choose_branch(self.schema, None), objects)):
             self._notes.add("read", name, "[…]")
             value = {name: value}
         elif objects and self.schema.get("type") != "array" and (len(objects) == 1 or any(list_owners(objects))):
@@ -178,7 +178,7 @@ class LenientParser:
             self._notes.add("read", path, value)
             value = named
         if not isinstance(value, list | tuple):
-            given = [] if values.is_empty(value) else _split_list(item, value)
+            given = [] if values.is_empty(value) else values.split_list(item, value)
             if value is not None:
                 self._notes.add("read", path, value)
             value = given
@@ -443,24 +443,6 @@ def _name_items(item: Schema, value: object) -> list[object] | None:
         return None
     marks = [_NUMBERED.match(each) if isinstance(each, str) else None for each in value]
     return [each if mark is None else {key: mark[1], rest[0]: mark[2]} for each, mark in zip(value, marks, strict=True)]
-
-
-def _find_list_of(schema: Schema, objects: Sequence[dict[str, object]]) -> str:
-    """Return the needed list that these objects are items of, where an answer is that list alone; empty if there is none."""
-    fields: Mapping[str, Schema] = schema.get("properties", {})
-    items = {name: fields[name].get("items", {}).get("properties", {}) for name in schema.get("required", ())}
-    names, root = [values.fold_names(each) for each in objects], values.fold_names(fields)
-    is_apart = not any(root & given for given in names) and not any(list_owners(objects))
-    return next((name for name, of in items.items() if is_apart and all(values.fold_names(of) & given for given in names)), "")
-
-
-def _split_list(item: Schema, value: object) -> list[object]:
-    """Return the items that one value stands for: "3, 5" are two lines, a text is one item."""
-    kinds = item.get("enum", ())
-    is_number = item.get("type") in {"integer", "number"} or (kinds and all(isinstance(each, int) for each in kinds))
-    if isinstance(value, str) and is_number:
-        return list(values.split_numbers(value))
-    return [value]
 
 
 def _takes_empty(schema: Schema, value: object) -> bool:

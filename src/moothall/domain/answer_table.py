@@ -11,9 +11,9 @@ from dataclasses import KW_ONLY, MISSING, dataclass, fields, replace
 from typing import Any, Final, Generic, TypeVar
 
 from moothall.domain.context import ContextWindow, Perception, Utterance
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
 from moothall.domain.facts import Language
-from moothall.domain.grouping import group_pairs
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.replace import copy_fields
 from moothall.domain.session_state import ProtocolState

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from moothall.domain.budget import FREE
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import OUTAGES, Fact, SeatLost, SessionParked
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line

@@ -9,7 +9,7 @@ from typing import Final
 from moothall.codec import person_asks
 from moothall.codec.answers import Reading, WordedAnswer, read_answer
 from moothall.codec.non_answers import is_blank
-from moothall.domain.bounded_dict import BoundedDict
+from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import USER, AskId, SeatId
@@ -17,7 +17,7 @@ from moothall.domain.person import PersonAsk, PersonChoice, PersonCommand, Perso
 from moothall.domain.safe_text import fix_surrogates, quote_lines, strip_control
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import INTERVIEW, InterviewText
-from moothall.participants.local_machine import name_local_door
+from moothall.participants.hosts import name_local_door
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
 MAX_MEETINGS: Final = 256

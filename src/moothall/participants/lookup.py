@@ -13,8 +13,8 @@ from typing import Annotated, Final
 
 from annotated_types import MaxLen
 
-from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.budget import FREE, Usage
+from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.effects import Brief, keep_answer, no_fault
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import PARTICIPANT_PROMPT

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urljoin, urlsplit
 
-from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.budget import Usage
+from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
 from moothall.domain.topic import ContextFile
 from moothall.locale.catalogues import CONTEXT_FILES
-from moothall.participants.checked_requests import send_request
+from moothall.participants.hosts import send_request
 from moothall.participants.provider_limits import bound_answers
 from moothall.reports.given_tools import READ, SEARCH, OfferedTool, ToolResult, quote_returned, run_tool
 

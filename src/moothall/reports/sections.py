@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from moothall.domain import facts
-from moothall.domain.grouping import group_pairs
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.ids import USER, SeatId, parse_ask_kind
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
@@ -248,10 +248,14 @@ def list_confidence_rows(decision: Decision, words: SharedReportText) -> list[tu
     has_sides = decision.decision is not None and (decision.support is not None or decision.author_confidence is not None)
     if decision.confidence is None and not has_sides:
         return []
-    name = words.confidence if decision.decision is not None else words.motion_confidence
     own = decision.author_confidence
-    rows: list[tuple[str, blocks.Cell]] = [(name, describe_confidence(decision, words))]
+    rows: list[tuple[str, blocks.Cell]] = [(name_confidence(decision, words), describe_confidence(decision, words))]
     return rows if own is None else [*rows, (words.author_confidence, format_percent(own))]
+
+
+def name_confidence(decision: Decision, words: SharedReportText) -> str:
+    """What the confidence is one in: the decision, or the motion that was not taken."""
+    return words.confidence if decision.decision is not None else words.motion_confidence
 
 
 def describe_confidence(decision: Decision, words: SharedReportText) -> str:

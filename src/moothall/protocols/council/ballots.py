@@ -8,7 +8,7 @@ from typing import Final
 
 from moothall.codec.choice_rule import POSITIONS, find_choice, is_silent, split_by_line_number
 from moothall.codec.field_values import read_integer
-from moothall.domain.grouping import group_pairs
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import normalize_label

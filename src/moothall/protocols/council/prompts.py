@@ -12,9 +12,9 @@ from typing import Final
 
 from moothall.domain.answer_table import ask_person, fill_brief
 from moothall.domain.context import ContextWindow, Perception, Utterance, clip_utterance, extract_first_sentence
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import USER
 from moothall.domain.person import PersonAsk, PersonCommand
 from moothall.domain.roster import Seat

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final, get_args
 
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Language
-from moothall.domain.grouping import group_pairs
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText

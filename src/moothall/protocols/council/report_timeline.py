@@ -6,8 +6,8 @@ from functools import partial
 from itertools import pairwise
 from typing import Final
 
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Entry, SeatLost
-from moothall.domain.grouping import group_pairs
 from moothall.locale.catalogues import COUNCIL_FIELDS, COUNCIL_REPORT, CouncilReportText
 from moothall.protocols.council.facts import DeliberationClosed, Phase, PhaseBegun
 from moothall.protocols.council.state import CouncilLine, list_details

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
-from moothall.domain.bounded_dict import BoundedDict
+from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moothall.domain.facts import CloseCalled, Closed, Entry, Fact, FamilyStated, InputGiven, Opened, SeatLost
 from moothall.domain.ids import USER, AskId, SeatId, ask_id

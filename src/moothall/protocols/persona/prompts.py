@@ -12,9 +12,9 @@ from moothall.codec.schemas import build_table_schema
 from moothall.domain.answer_table import fill_brief
 from moothall.domain.claims import cut_text, extract_claim
 from moothall.domain.context import ContextWindow, Perception, Utterance
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import FENCE, one_line, quote_lines

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from moothall.domain.context import ContextWindow, Utterance
-from moothall.domain.grouping import group_pairs
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat, parse_kind
 from moothall.domain.session_state import ProtocolState, list_lost_seats

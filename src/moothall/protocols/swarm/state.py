@@ -10,8 +10,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Final, Literal
 
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Fact, Loss
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.replace import fast_replace
 from moothall.domain.session_state import PendingAsk, ProtocolState

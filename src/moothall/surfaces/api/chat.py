@@ -9,10 +9,9 @@ from typing import Any, Final, Generic, TypeVar
 
 from moothall.app.deliberations import derive_session_id
 from moothall.app.session_options import Options
-from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.budget import Spent
+from moothall.domain.dictionaries import BoundedDict, group_pairs
 from moothall.domain.facts import SessionCancelled
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SessionId, find_asked_seat
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ContextFile, build_context, build_pictures

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from moothall.app.deliberations import WaitResult, build_deliberation_state, find_council_rules
 from moothall.app.protocols import get_protocol, load_protocols
 from moothall.codec.schemas import build_brief_schema
-from moothall.domain.bounded_dict import BoundedDict
+from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import MAX_PATIENCE, MAX_SEATS, WEEK_SECONDS
 from moothall.domain.safe_text import strip_control

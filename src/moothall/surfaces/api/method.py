@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, Self,
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, create_model, model_validator
 from pydantic.alias_generators import to_pascal
 
-from moothall.domain.bounded_dict import BoundedDict
+from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import TOKEN_ORIGIN
 from moothall.domain.safe_text import name_field, one_line
 from moothall.errors import BadSetting, NotAllowed, UnknownSession

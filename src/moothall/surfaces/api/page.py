@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 from moothall.app.moot import Moot
 from moothall.app.session_list import Standing, describe_status
 from moothall.app.session_reader import FoldedSession, FoldedSessions
-from moothall.domain.bounded_dict import BoundedDict
+from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.ids import SessionId, parse_session_id
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, NotAllowed

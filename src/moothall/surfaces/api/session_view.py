@@ -14,8 +14,8 @@ from moothall.app.deliberations import build_deliberation_state, find_council_ru
 from moothall.app.session_reader import FoldedSession
 from moothall.codec.schemas import get_adapter
 from moothall.domain.budget import Budget, Spent
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Opened
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import find_asked_seat, parse_ask_kind
 from moothall.domain.roster import MAILBOX, parse_kind
 from moothall.engine.snapshot import Snapshot
@@ -24,7 +24,7 @@ from moothall.reports.blocks import Block, Fields, Line, Report
 from moothall.reports.decision import Decision
 from moothall.reports.json_blocks import Json, clean, encode_block, encode_blocks
 from moothall.reports.outline import Lens, TimelineItem, build_outline
-from moothall.reports.sections import describe_confidence
+from moothall.reports.sections import describe_confidence, name_confidence
 from moothall.reports.timeline import SessionTimeline
 from moothall.reports.wording import explain_detail, format_percent
 from moothall.surfaces.api import views
@@ -248,8 +248,9 @@ def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -
         figures.append((words.turnout, format_percent(decision.turnout), words.turnout_how, votes))
     shared = SHARED_REPORT[opened.language]
     if decision.confidence is not None:
-        name = shared.confidence if decision.decision is not None else shared.motion_confidence
-        figures.append((name, format_percent(decision.confidence), describe_confidence(decision, shared), ()))
+        figures.append(
+            (name_confidence(decision, shared), format_percent(decision.confidence), describe_confidence(decision, shared), ())
+        )
     if decision.author_confidence is not None:
         figures.append((shared.author_confidence, format_percent(decision.author_confidence), words.stated_how, ()))
     if decision.effective is not None:

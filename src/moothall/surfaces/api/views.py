@@ -8,10 +8,9 @@ from typing import Final, Literal, NamedTuple
 from moothall.app.deliberations import DeliberationState, find_council_rules
 from moothall.app.moot import Moot
 from moothall.app.protocols import get_protocol
-from moothall.domain.bounded_dict import BoundedDict
 from moothall.domain.claims import cut_text
+from moothall.domain.dictionaries import BoundedDict, group_pairs
 from moothall.domain.facts import Opened
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import USER, SeatId, find_asked_seat, parse_ask_kind, parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.engine.snapshot import Snapshot

@@ -22,7 +22,7 @@ from moothall.disk.text_files import parse_toml
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.memory.tokens import load_owner_key
-from moothall.participants.local_machine import is_loopback
+from moothall.participants.hosts import is_loopback
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.cli.ready import ServerUrl, describe_server
 from moothall.surfaces.invitations import settings_edit

@@ -7,8 +7,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import AsksSent, BudgetExhausted, Entry, SeatLost, SessionResumed
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId, find_asked_seat
 from moothall.domain.safe_text import one_line
 from moothall.engine.context import EntryAdded, TextDelta

@@ -106,7 +106,7 @@ def acp(model: str, page: str, sit: bool) -> None:
 
 async def _find_caller(moot: Moot, secret: str) -> "Caller":
     """Who calls; asked at every call: a token can be revoked meanwhile."""
-    from moothall.participants.local_machine import name_local_door
+    from moothall.participants.hosts import name_local_door
     from moothall.surfaces.api.method import Caller
 
     return Caller.from_identity(await _identify(moot, secret)) if secret else Caller(user=name_local_door())

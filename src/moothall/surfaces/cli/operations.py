@@ -21,7 +21,7 @@ from moothall.codec.settings import explain_validation_error
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import fix_surrogates
 from moothall.errors import BadSetting
-from moothall.participants.local_machine import name_local_door
+from moothall.participants.hosts import name_local_door
 from moothall.ports.runner import Runner, RunnerStats
 from moothall.surfaces.api.method import ApiModel, Call, Caller, Method, ServerContext, encode_json
 from moothall.surfaces.cli import output

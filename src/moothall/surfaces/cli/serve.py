@@ -22,7 +22,7 @@ from moothall.app.traces import open_tracer
 from moothall.errors import BadSetting, LedgerUnavailable, MootError, NotAllowed
 from moothall.ledgers.temporal_settings import NAMESPACE, TASK_QUEUE, TEMPORAL
 from moothall.memory.tokens import OWNER_NOTE, parse_token_id
-from moothall.participants.local_machine import is_loopback
+from moothall.participants.hosts import is_loopback
 from moothall.ports.telemetry import Telemetry
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.invitations.agent_clients import build_login_link
@@ -99,14 +99,14 @@ def serve(
     where = f"{scheme}://{address}" if unix is None else address
     out.print_line(f"Moot serves on {where}  ·  /rpc  /mcp  /v1  /events/SESSION  /readyz  /metrics  ·  Ctrl-C stops")
     if unix is None:
-        here = f"{scheme}://{_name_for_browser(address)}"
-        save_server_url(os.environ, here)
-        _show_login(build_login_link(here, ticket), opens=opens)
+        _show_login(f"{scheme}://{_name_for_browser(address)}", ticket, opens=opens)
     app = build_app(Moot(telemetry=telemetry), is_local=is_local, settings=settings)
     _run_server(app, listening, settings, traces, log_level=log_level, **tls)
 
 
-def _show_login(link: str, *, opens: bool) -> None:
+def _show_login(url: str, ticket: str, *, opens: bool) -> None:
+    save_server_url(os.environ, url)
+    link = build_login_link(url, ticket)
     out.print_line(f"Open in a browser: {link}")
     if opens and not _open_browser(link):
         out.print_note("no browser could be opened here; open the link above yourself")

@@ -18,7 +18,7 @@ from moothall.domain.safe_text import dump_json, split_address
 from moothall.errors import NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied, TokenStore
 from moothall.participants.a2a import CARD_PATH
-from moothall.participants.local_machine import is_loopback
+from moothall.participants.hosts import is_loopback
 from moothall.surfaces.api.errors import CODES, TOO_MUCH, find_error_code
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, RateLimiter
 from moothall.surfaces.http.metrics import HEALTH, LIVE, READY

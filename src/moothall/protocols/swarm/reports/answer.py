@@ -9,8 +9,8 @@ from typing import Final
 
 from moothall.domain.claims import cut_text
 from moothall.domain.context import extract_first_sentence
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import SessionCancelled
-from moothall.domain.grouping import group_pairs
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import SwarmClosed

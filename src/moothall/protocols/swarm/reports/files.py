@@ -12,8 +12,8 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Language
-from moothall.domain.grouping import group_pairs
 from moothall.domain.safe_text import dump_json, one_line
 from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE
 from moothall.protocols.swarm.answers import ConflictReview, DecisionReport, Operation, StatedIdea

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from moothall.domain.grouping import group_pairs
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.errors import BadSetting

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from moothall.domain.grouping import group_pairs
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import normalize_label

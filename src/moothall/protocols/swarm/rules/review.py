@@ -16,8 +16,8 @@ from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Final
 
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import CompareTexts
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.seeded_random import random_unit

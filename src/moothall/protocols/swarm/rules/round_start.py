@@ -4,8 +4,8 @@ every report with the scores of violations (source 15.3, 15.4)."""
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Loss
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.safe_text import one_line

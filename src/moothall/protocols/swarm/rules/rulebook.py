@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
 from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost
-from moothall.domain.grouping import group_pairs
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR

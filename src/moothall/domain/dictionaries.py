@@ -1,6 +1,7 @@
-"""A dictionary of limited size, for what stays in memory only as long as there is room."""
+"""Dictionaries of what belongs together, and of what stays in memory only as long as there is room."""
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import TypeVar
 
 K = TypeVar("K")
@@ -19,3 +20,11 @@ class BoundedDict(OrderedDict[K, V]):
         self.move_to_end(key)
         if len(self) > self._limit:
             self.popitem(last=False)
+
+
+def group_pairs(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Return the values of each key; keys and values in the order in which they come."""
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
