@@ -31,7 +31,7 @@ def list_facts(cli: Cli, session: str) -> list[dict[str, object]]:
 
 
 def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(cli: Cli, debate: str) -> None:
-    """M-8: asked in turn; a killed terminal keeps the draft; the meeting is shown and goes on to its end."""
+    """M-8: asked in turn; a killed terminal keeps answers and draft; the meeting is shown and goes on to its end."""
     with Terminal(cli, "sit", debate, "--seat", "eve") as terminal:
         terminal.wait_for("ada has written; sealed until all have")
         terminal.wait_for("Which answer do you choose?")
@@ -42,8 +42,9 @@ def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(cli: 
         until(lambda: [path for path in (cli.home / "drafts").glob("*.json") if "It is small" in path.read_text("utf-8")])
         terminal.process.kill()
     with Terminal(cli, "sit", debate, "--seat", "eve") as terminal:
-        terminal.wait_for("eve>")
-        terminal.type("SQLite\r")
+        terminal.wait_for("Your draft is in the prompt.")
+        terminal.wait_for("eve> b")
+        terminal.type("\r")
         terminal.wait_for("Your draft is in the prompt.")
         terminal.wait_for("It is small")
         terminal.type(" enough.\r")
@@ -108,11 +109,12 @@ def test_the_up_key_brings_back_what_was_said_in_an_earlier_sitting(cli: Cli, de
     with kept.open("a", encoding="utf-8") as file:
         file.write("{broken\n")
     with Terminal(cli, "sit", debate, "--seat", "eve") as terminal:
-        terminal.wait_for("eve>")
-        terminal.type("b\r")
+        terminal.wait_for("eve> b")
+        terminal.type("\r")
         terminal.wait_for("Why? (Enter for none)")
-        # Up: `b` of this sitting, then the words of the earlier one.
-        terminal.type("\x1b[A\x1b[A")
+        terminal.wait_for("It is small enough.")
+        # What stands in the prompt is taken out. Up: `b` of this sitting, then the words of the earlier one.
+        terminal.type("\x15\x1b[A\x1b[A")
         terminal.wait_for("It is small enough.")
         terminal.type("\r")
         terminal.wait_for("How sure are you?")

@@ -10,6 +10,7 @@ import pytest
 from moothall.app.conferences.project import read_guide
 from moothall.app.panels import load_preset
 from moothall.app.pipelines import load_pipeline
+from moothall.app.protocols import load_protocols
 from moothall.domain.language import validate_language
 from moothall.domain.topic import Stakes
 from moothall.errors import BadSetting
@@ -114,3 +115,9 @@ def test_the_catalogues_agree_and_their_types_are_written() -> None:
 def test_a_word_after_a_number_is_singular_for_one(calls: object, tokens: object, line: str) -> None:
     assert SHARED_REPORT["en"].spent.format(calls=calls, tokens=tokens) == f"Cost: {line}"
     assert SHARED_REPORT["zh"].spent.format(calls=calls, tokens=tokens).count(str(calls)) >= 1
+
+
+@pytest.mark.parametrize("protocol", load_protocols())
+def test_a_lost_answer_is_named_whatever_was_asked_for(protocol: str) -> None:
+    """M-11: the name of its kind in code is for nobody to read."""
+    assert set(load_protocols()[protocol].rules.forms) <= set(SHARED_REPORT["zh"].asked_for)

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.unit.test_roundtable_rules import plan
 
-from moothall.codec.answers import parse_answer
+from moothall.codec.answers import parse_answer, read_answer
 from moothall.domain.budget import Usage
 from moothall.domain.consult import ConsultKind, ConsultRequest, ConsultRules, RecordFileRequest
-from moothall.domain.effects import Ask, Record, fold
+from moothall.domain.effects import AnswerRules, Ask, Record, fold
 from moothall.domain.facts import AsksSent, BudgetExhausted, CloseCalled, Entry, Fact, Language, Reply, SeatLost, SessionForked
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import DIRECTOR
@@ -490,7 +490,7 @@ def test_what_stands_before_a_quoted_head_is_part_of_the_reply() -> None:
 def test_an_apology_is_not_a_reply() -> None:
     """M-14"""
     with pytest.raises(BadAnswer) as caught:
-        parse_answer(FORMS["consult"], "I'm sorry, but I can't assist with that request.")
+        read_answer(AnswerRules(form=FORMS["consult"]), "I'm sorry, but I can't assist with that request.")
     assert caught.value.loss == "refused"
 
 

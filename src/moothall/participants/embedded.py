@@ -185,11 +185,12 @@ class _FormFiller:
                 values[name] = self._find_entries(text)
             elif name == "reaction_score":
                 values[name] = round(self._compute_reaction(), 2)
-            elif name in shape.get("required", []):
+            elif name == "rating" or name in shape.get("required", []):
                 values[name] = self._fill_value(field, text)
         return values
 
     def _fill_value(self, field: Schema, text: str) -> object:
+        field = field.get("anyOf", [field])[0]
         if "enum" in field:
             return self._choose(field["enum"], text)
         match field.get("type"):

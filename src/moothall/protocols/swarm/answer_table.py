@@ -105,11 +105,10 @@ def _define_list(
     ask: Callable[[SwarmAsk], list[PersonStep]] | None = None,
     read: Callable[[SwarmAsk, Answers], object] | None = None,
 ) -> Row:
-    """Define a field that is a list of objects, at most as many as its shape has; without any that can be read it is missing."""
+    """Define a field that is a list of objects, as many as its shape may have."""
 
     def allow(asked: SwarmAsk) -> Schema:
-        most = schemas.build_schema(of)["properties"][name]["maxItems"]
-        return {**schemas.allow_list(schemas.build_table_schema(shape, items, asked), most), "minItems": 1}
+        return {**schemas.build_schema(of)["properties"][name], "items": schemas.build_table_schema(shape, items, asked)}
 
     return Row(name, is_needed=True, allow=allow, ask=ask, read=read)
 
