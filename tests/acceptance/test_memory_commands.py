@@ -429,7 +429,8 @@ def test_an_agent_asks_records_and_is_refused_from_the_terminal(cli: Cli) -> Non
     assert cli.json(*words, code=3) == found
     assert f"no reviewer with a record is known: invite one (moot invite {session} --seat reviewer)" in cli(*words, code=3).out
     assert [each["seat"] for each in cli.json("asks", session)["asks"]] == ["reviewer"]
-    assert "in categories: none" in cli("breakers", "policy", "--no-categories").out
+    assert "stakes: critical; in categories: none" in cli("breakers", "policy", "--no-categories").out
+    assert "never alone at stakes: none;" in cli("breakers", "policy", "--no-stakes").out
     assert cli("decisions", "record", "ada", "Open it?", "Open it", "--confidence", "0.8", "--category", "vault").out == (
         "alone.1: recorded\n"
     )

@@ -27,7 +27,7 @@ from moothall.protocols.persona.facts import (
 )
 from moothall.protocols.persona.report import build_persona_report
 from moothall.protocols.persona.rules import MAX_TURNS, RULES
-from moothall.protocols.persona.state import DECIDERS, DiscussionPoint
+from moothall.protocols.persona.state import DECIDERS, MAX_POINTS, DiscussionPoint, add_point, apply_view
 from moothall.protocols.persona.timeline import build_decision
 from moothall.reports.plain_text import render_markdown
 
@@ -577,3 +577,12 @@ def test_what_must_hold_is_a_condition_and_none_is_not(given: dict[str, str], ve
     said = read_answer(table.brief("bob"), given).said
     assert isinstance(said, Stand)
     assert (said.verdict, said.condition) == (verdict, condition)
+
+
+def test_of_too_many_points_an_agreed_one_goes_before_an_older_one_that_is_open() -> None:
+    """P-9: what is still to be settled stays in sight longest."""
+    points = tuple(DiscussionPoint(entry=number, speaker=SeatId("ada"), claim=f"{number}") for number in range(1, MAX_POINTS + 1))
+    for seat in ("bob", "eve"):
+        points = apply_view(points, 5, SeatId(seat), "agree")
+    grown = add_point(points, MAX_POINTS + 1, SeatId("ada"), "new", seats=3)
+    assert [each.entry for each in grown] == [number for number in range(1, MAX_POINTS + 2) if number != 5]

@@ -92,6 +92,8 @@ def test_speeches_fit_into_any_room(said: list[tuple[str, str]], room: int, lang
     assert numbers == sorted(set(numbers))
     whole = {each.number: each.text for each in fitted.shown if each.how == "whole"}
     assert all(text == quote_lines(speeches[number - 1].text) for number, text in whole.items())
+    # A third of the room is for digests of the older ones.
+    assert len(whole) == len(speeches) or sum(len(text) + 50 for text in whole.values()) <= room * 2 // 3
 
 
 def test_a_digest_that_fits_exactly_is_shown() -> None:

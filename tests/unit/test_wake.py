@@ -121,6 +121,14 @@ def test_who_takes_the_prompt_as_an_argument_gets_as_much_of_the_record_as_fits(
     assert asked.shared in build_wake_text(replace(OTHER, words="{prompt}"), asked, WAKE)
 
 
+def test_a_record_of_which_nothing_fits_is_named_as_cut() -> None:
+    asked = replace(brief(), shared="s" * 100)
+    rest = len(build_wake_text(OTHER, replace(asked, shared=""), WAKE).encode())
+    longest = replace(asked, own=asked.own + "o" * (MAX_ARGUMENT_LENGTH - rest - len("\n（此处有删节，其余见文件。）".encode())))
+    assert "（此处有删节，其余见文件。）" in build_wake_text(OTHER, longest, WAKE)
+    assert "（此处有删节" not in build_wake_text(OTHER, replace(longest, own=f"{longest.own}o"), WAKE)
+
+
 def test_a_prompt_that_would_not_fit_without_the_record_is_the_wake_alone() -> None:
     told = build_wake_text(OTHER, replace(brief(), own="长" * MAX_ARGUMENT_LENGTH), WAKE)
     assert told.startswith(f"{WAKE}\n\n")
