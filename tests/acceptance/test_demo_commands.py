@@ -126,6 +126,12 @@ def test_every_record_that_a_demo_names_is_there(cli: Cli, name: str) -> None:
             assert (Path(cli.environ["MOOT_HOME"]) / path.removeprefix("MOOT_HOME/")).is_file()
 
 
+def test_without_a_name_and_a_terminal_the_demos_are_listed_and_the_first_is_played(cli: Cli) -> None:
+    done = cli("demo", "--language", "en")
+    assert done.out.startswith(cli("demo", "--list", "--language", "en").out)
+    assert cli.json("list")["sessions"][0]["protocol"] == "persona"
+
+
 def test_without_a_key_and_a_terminal_the_demo_is_played_and_says_how_to_go_on(cli: Cli) -> None:
     done = cli("demo", "--ask", "Should we?")
     assert done.out.startswith("No provider's key and no model server was found.")

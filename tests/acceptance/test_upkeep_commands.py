@@ -250,6 +250,7 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     assert "there is no file 'nope.db'" in cli("ledger", "archive", "--back", "nope.db", code=2).err
     assert cli.json("ledger", "archive", "--back", str(file), "old-1")["sessions"] == ["old-1"]
     assert cli("export", "old-1", "jsonl").out == before["old-1"]
+    assert "no archived session 'old-1'" in cli("ledger", "archive", "--back", str(file), "old-1", code=2).err
     assert cli.json("ledger", "archive", "--back", str(file))["sessions"] == ["old-2"]
     assert [line["sessionId"] for line in cli.json("list")["sessions"]] == ["open", "new", "old-2", "old-1"]
     assert list_faults(cli, code=0) == {}

@@ -11,7 +11,7 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
 from moothall.errors import BadAnswer
-from moothall.protocols.council.facts import Contribution, CouncilSettings
+from moothall.protocols.council.facts import CandidateVote, Contribution, CouncilSettings
 from moothall.protocols.council.validation import ContributionValidator
 from moothall.scoring.positions import VotePosition
 
@@ -287,3 +287,15 @@ def test_a_person_is_told_that_nobody_reads_a_sealed_proposal(is_sealed: bool, i
     """D-12: and reads it only where it is so."""
     table = debate(build_seat("ada"), build_mailbox_seat("eve"), settings=CouncilSettings(blind=is_sealed))
     assert build_person_ask(table.brief("eve")).intro == intro
+
+
+def test_who_abstains_from_what_it_does_not_choose_takes_one_side() -> None:
+    """D-24, M-13: to oppose what one chooses takes two."""
+    table = bring_to_vote("Postgres", "SQLite", mailbox="eve")
+    validate = ContributionValidator(table.rules.variant, table.state, SeatId("eve"))
+    postgres, sqlite = table.state.candidates
+    for position, is_refused in (("abstain", False), ("support", False), ("oppose", True)):
+        chosen = CandidateVote(candidate=sqlite, position=cast("VotePosition", position))
+        ballot = (CandidateVote(candidate=postgres, position="abstain"), chosen)
+        fault = validate(Contribution(type="vote", choice="SQLite", ballot=ballot, text="So it is."))
+        assert ("which of the two is meant" in (fault or "")) is is_refused, (position, fault)
