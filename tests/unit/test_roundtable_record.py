@@ -1,7 +1,7 @@
 """What the moderator is sent (R-9), how minutes come back (R-9), and what one ask costs (M-2, M-4)."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support.play_roundtable import ConferenceRun, build_seat
 
@@ -82,6 +82,7 @@ def test_a_long_agenda_and_long_instructions_leave_it_bounded() -> None:
     st.integers(0, 30_000),
     st.sampled_from(LANGUAGES),
 )
+@example([(seat, "x" * 10) for seat in "abcd" * 10], 1_500, "en")
 def test_speeches_fit_into_any_room(said: list[tuple[str, str]], room: int, language: Language) -> None:
     """R-9: never more than the room; the newest first; what is not shown is counted."""
     speeches = [SpeechText(number, seat, text) for number, (seat, text) in enumerate(said, 1)]
