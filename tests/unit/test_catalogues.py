@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from moothall.app.conferences.project import read_guide
 from moothall.app.panels import load_preset
 from moothall.app.pipelines import load_pipeline
 from moothall.app.protocols import load_protocols
-from moothall.domain.language import validate_language
+from moothall.codec.settings import KnownLanguage
 from moothall.domain.topic import Stakes
-from moothall.errors import BadSetting
 from moothall.locale.catalogues import COUNCIL_REPORT, SHARED_REPORT
 from moothall.locale.texts import Catalogue, Texts, find_translation, list_languages
 from moothall.protocols.council.facts import ContributionType
@@ -83,9 +83,9 @@ def test_a_detail_without_a_translation_is_shown_where_readers_are_shown_english
 
 
 def test_a_language_without_words_is_refused_with_the_list() -> None:
-    assert {"de", "en", "zh"} <= {validate_language(each) for each in list_languages()}
-    with pytest.raises(BadSetting, match=f"language = 'xx'; expected one of: {', '.join(list_languages())}"):
-        validate_language("xx")
+    assert {"de", "en", "zh"} <= {TypeAdapter(KnownLanguage).validate_python(each) for each in list_languages()}
+    with pytest.raises(ValidationError, match=f"language = 'xx'; expected one of: {', '.join(list_languages())}"):
+        TypeAdapter(KnownLanguage).validate_python("xx")
 
 
 @pytest.mark.parametrize(

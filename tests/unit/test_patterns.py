@@ -5,10 +5,12 @@ import pkgutil
 import re
 import time
 from functools import cache
+from typing import cast
 
 import pytest
 
 import moothall
+from moothall.domain.safe_text import LatePattern
 
 TEXTS = {
     "words": "word " * 20_000,
@@ -65,8 +67,8 @@ def patterns() -> dict[str, re.Pattern[str]]:
     for module in pkgutil.walk_packages(moothall.__path__, "moothall."):
         if module.name.startswith(tuple(rooms)):
             for name, value in vars(importlib.import_module(module.name)).items():
-                if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
-                    found[f"{module.name}.{name}"] = value
+                if isinstance(value, re.Pattern | LatePattern) and isinstance(value.pattern, str):
+                    found[f"{module.name}.{name}"] = cast("re.Pattern[str]", value)
     return found
 
 

@@ -21,7 +21,7 @@ from moothall.disk.text_files import parse_toml, read_text_file
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, validate_seats
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import compile_late, one_line
 from moothall.errors import BadPanel, BadRoster, MootError
 from moothall.locale.texts import find_translation
 from moothall.participants.kinds import KindTable
@@ -183,9 +183,9 @@ MAX_FILE_LENGTH: Final = 200_000
 MAX_PANEL_BYTES: Final = 1_000_000
 MAX_INSTRUCTIONS_LENGTH: Final = 8_000
 MAX_STANCE_LENGTH: Final = 200
-_HEAD: Final = re.compile(r"\A---[ \t]*\n(?P<head>.*?)^---[ \t]*\n(?P<text>.*)\Z", re.DOTALL | re.MULTILINE)
-_ROW: Final = re.compile(r"(?P<key>[A-Za-z][\w-]{0,60}):[ \t]*(?P<value>.*)")
-_PINNED: Final = re.compile(r"(?P<address>https?://[^#\s]+)#sha256=(?P<hash>[0-9a-fA-F]{64})")
+_HEAD: Final = compile_late(r"\A---[ \t]*\n(?P<head>.*?)^---[ \t]*\n(?P<text>.*)\Z", re.DOTALL | re.MULTILINE)
+_ROW: Final = compile_late(r"(?P<key>[A-Za-z][\w-]{0,60}):[ \t]*(?P<value>.*)")
+_PINNED: Final = compile_late(r"(?P<address>https?://[^#\s]+)#sha256=(?P<hash>[0-9a-fA-F]{64})")
 
 
 def build_agent_seat(name: str, platform: str, folder: Path) -> Seat:

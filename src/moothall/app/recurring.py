@@ -4,7 +4,6 @@ The sessions of one question are a chain: `ID`, `ID-again-1`, `ID-again-2`. Each
 compared with. A schedule is the system's own: cron, or a timer.
 """
 
-import re
 import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -15,6 +14,7 @@ from moothall.app.protocols import find_plugin
 from moothall.domain.facts import Opened
 from moothall.domain.ids import AGAIN, SessionId, parse_session_id
 from moothall.domain.roster import NEUTRAL_TRUST
+from moothall.domain.safe_text import compile_late
 from moothall.domain.topic import normalize_label
 from moothall.errors import BadSetting, SessionBusy, SessionExists
 from moothall.reports.decision import Decision
@@ -23,7 +23,7 @@ from moothall.scoring.likeness import is_same_by_words
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
 
-_REPEATED: Final = re.compile(rf"(?P<first>.+){AGAIN}(?P<number>[1-9][0-9]{{0,8}})")
+_REPEATED: Final = compile_late(rf"(?P<first>.+){AGAIN}(?P<number>[1-9][0-9]{{0,8}})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,17 +17,17 @@ from moothall.codec.settings import explain_validation_error
 from moothall.domain.consult import MAX_PREFACE_LENGTH
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
 from moothall.domain.facts import Reply, list_worded_choices
-from moothall.domain.safe_text import fix_surrogates, one_line
+from moothall.domain.safe_text import compile_late, fix_surrogates, one_line
 from moothall.errors import BadAnswer
 
 # Reasoning models print their reasoning in tags. An unclosed one runs to the end of the text: the model was cut off in it.
 _TAG = r"[\w:]*(?:think|thought|reasoning|analysis|reflection|scratchpad|draft|monologue)\w*\s*[>|▷]+"
 _TAG_END = rf"(?:<[/|]+|◁/)(?:end_of_)?{_TAG}|\[/think\]"
-_THOUGHT = re.compile(rf"(?:[<◁]\|?{_TAG}|\[think\]).*?(?:{_TAG_END}|\Z)", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(_TAG_END, re.IGNORECASE)
+_THOUGHT = compile_late(rf"(?:[<◁]\|?{_TAG}|\[think\]).*?(?:{_TAG_END}|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = compile_late(_TAG_END, re.IGNORECASE)
 # A chat template that was not applied leaves its channels in the text; the last one is the answer.
-_CHANNEL = re.compile(r"<\|channel\|>\s*\w+\s*<\|message\|>")
-_CHANNEL_END = re.compile(r"<\|(?:end|return|start|call)\|>")
+_CHANNEL = compile_late(r"<\|channel\|>\s*\w+\s*<\|message\|>")
+_CHANNEL_END = compile_late(r"<\|(?:end|return|start|call)\|>")
 MAX_PASS_LENGTH = 40
 MAX_ANSWER_LENGTH = 100_000
 MAX_WORDS_LENGTH = 500

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Final
 
 from moothall.domain.person import PersonChoice
+from moothall.domain.safe_text import compile_late
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import BARE_WORDS, CHOICE_WORDS, CLAUSE_WORDS, DEGREES, EMPTY_WORDS, LONE_WORDS, PATTERNS
 
@@ -28,41 +29,40 @@ _PICK: Final = frozenset(CLAUSE_WORDS["pick"])
 _DENIAL: Final = PATTERNS["denial"]
 _DOUBT: Final = PATTERNS["doubt"]
 _IF: Final = PATTERNS["if"]
-_SECOND_THOUGHT: Final = PATTERNS["second_thought"]
 # What is hardly said for a thing: a text that is for it and says so is asked about.
 _BLAME: Final = PATTERNS["blame"]
 _FOR: Final = frozenset({"support", "conditional_support", "conditional", "APPROVED", "confirmed", "adopted", "agree", "yes"})
 _AGAINST: Final = frozenset({"oppose", "challenge", "REJECTED", "refuted", "declined", "no"})
 # Thumbs and ticks, for and against; the colour of a hand and the form of a sign say nothing.
-_THUMBS: Final = re.compile(r"([👍✅✔])|[👎❌✖✗✘]|[\U0001f3fb-\U0001f3ff\ufe0f]")
+_THUMBS: Final = compile_late(r"([👍✅✔])|[👎❌✖✗✘]|[\U0001f3fb-\U0001f3ff\ufe0f]")
 # Struck out, denied by a sign, or a box that is not ticked.
-_STRUCK: Final = re.compile(r"~|\[\s?\]|☐|^\s*[!¬]")
-_OWN: Final = re.compile(r"\b(?:i|we|my|our)\b|我|本席")
-_GOES_ON: Final = re.compile(r"(?:is|was|are|were|would|has|had|does|did|must|needs|requires)\b")
-_SENTENCE_END: Final = re.compile(r"[.!](?=\s|$)|[。！;；\n]")
-_REASON: Final = re.compile(r"\b(?:because|since)\b|因为|由于")
-_CLAUSE_END: Final = re.compile(rf"[,.;:!\n—–(){{}}，。；：！、]+|\s-+\s|{_REASON.pattern}")
-_LATIN: Final = re.compile(r"[a-z0-9#']+")
-_REFERENCE: Final = re.compile(r"#?[1-9]\d{0,5}")
-_MEASURE: Final = re.compile(r"[%=≠/+]|\b\d+ of\b")
-_PHRASES: Final = re.compile(r"\bgo (?:with|for)\b|\bi think\b|\bwould like\b|\bi'd like\b")
+_STRUCK: Final = compile_late(r"~|\[\s?\]|☐|^\s*[!¬]")
+_OWN: Final = compile_late(r"\b(?:i|we|my|our)\b|我|本席")
+_GOES_ON: Final = compile_late(r"(?:is|was|are|were|would|has|had|does|did|must|needs|requires)\b")
+_SENTENCE_END: Final = compile_late(r"[.!](?=\s|$)|[。！;；\n]")
+_REASON: Final = compile_late(r"\b(?:because|since)\b|因为|由于")
+_CLAUSE_END: Final = compile_late(rf"[,.;:!\n—–(){{}}，。；：！、]+|\s-+\s|{_REASON.pattern}")
+_LATIN: Final = compile_late(r"[a-z0-9#']+")
+_REFERENCE: Final = compile_late(r"#?[1-9]\d{0,5}")
+_MEASURE: Final = compile_late(r"[%=≠/+]|\b\d+ of\b")
+_PHRASES: Final = compile_late(r"\bgo (?:with|for)\b|\bi think\b|\bwould like\b|\bi'd like\b")
 # "Support: zero" and "support: 2/10" say how much, not why.
-_AMOUNT: Final = re.compile(r"\W*(?:\d|(?:zero|one|two|three|later|soon|tomorrow)\b|(?:[a-z]|[\u3400-\u9fff])\W*$)")
+_AMOUNT: Final = compile_late(r"\W*(?:\d|(?:zero|one|two|three|later|soon|tomorrow)\b|(?:[a-z]|[\u3400-\u9fff])\W*$)")
 _VALUES: Final = frozenset({*DEGREES, *EMPTY_WORDS, *BARE_WORDS, *LONE_WORDS})
 # How a clause begins that states something of the matter. Any other one hangs on the choice: "support, as a joke".
 _STATES: Final = PATTERNS["states"]
 # A sentence of its own may begin with any noun ("Caching at the edge saves time"), but not as an adverb does.
 _SENTENCE: Final = PATTERNS["sentence"]
 _FRONT: Final = PATTERNS["front"]
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
+_HAN: Final = compile_late(r"[\u3400-\u9fff]")
 # A third language: other scripts, or Latin letters that English does not have; and pictures.
-_PICTURE: Final = re.compile(r"[\u2190-\u2bff\U0001f000-\U0001faff]")
-_FOREIGN: Final = re.compile(r"[^\W\d_a-z\u3400-\u9fff]")
-_QUOTED: Final = re.compile(r"[\"“”„«»「」『』]")
-_MARKUP: Final = re.compile(r"```\w*|[*_`|\[\]<>]+|^#+\s|^[ \t]{0,8}[-•]\s", re.MULTILINE)
+_PICTURE: Final = compile_late(r"[\u2190-\u2bff\U0001f000-\U0001faff]")
+_FOREIGN: Final = compile_late(r"[^\W\d_a-z\u3400-\u9fff]")
+_QUOTED: Final = compile_late(r"[\"“”„«»「」『』]")
+_MARKUP: Final = compile_late(r"```\w*|[*_`|\[\]<>]+|^#+\s|^[ \t]{0,8}[-•]\s", re.MULTILINE)
 _SIMPLIFIED: Final = str.maketrans(*CLAUSE_WORDS["simplified"])
-_LABEL: Final = re.compile(r"(?P<label>[^.:;!\n—–，。：；！]{1,40})[.:;!\n—–。：；！](?P<rest>.+)", re.DOTALL)
-_SELF_REFERENCE: Final = re.compile(r"\b(?:as|like) i said\b|如前所述|正如我所说")
+_LABEL: Final = compile_late(r"(?P<label>[^.:;!\n—–，。：；！]{1,40})[.:;!\n—–。：；！](?P<rest>.+)", re.DOTALL)
+_SELF_REFERENCE: Final = compile_late(r"\b(?:as|like) i said\b|如前所述|正如我所说")
 _OPENERS: Final = frozenset({"ok", "okay", "well", "alright", "hm", "hmm", "so", "then", "好", "好的", "嗯"})
 _STANCES: Final = ("support", "conditional", "oppose", "abstain", "challenge", "declined", "REJECTED", "APPROVED")
 """Whose words keep a text from being read as something else, whatever it may choose from."""
@@ -221,7 +221,7 @@ def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
 
 
 _SIGN: Final = "\ue000"
-_STATED: Final = re.compile(rf"{_REASON.pattern}|{_SIGN}[^,.;!\n，。；！、]*[:：—–]")
+_STATED: Final = compile_late(rf"{_REASON.pattern}|{_SIGN}[^,.;!\n，。；！、]*[:：—–]")
 
 
 def _is_plain(clause: str, lexicon: Lexicon) -> bool:
@@ -280,7 +280,7 @@ def _read_condition(plain: str, text: str, lexicon: Lexicon, choices: Sequence[P
         _EDGES
     )
     # A condition may deny ("if it does not cost more"), but it takes no side and holds no second one.
-    if not condition or any(each.search(tail, 0, stop) for each in (lexicon.pattern, _IF, _SECOND_THOUGHT)):
+    if not condition or any(each.search(tail, 0, stop) for each in (lexicon.pattern, _IF, PATTERNS["second_thought"])):
         return None
     # What comes after it is silent, or the position itself: "If it is cheap, I support it."
     read = _read_clauses(f"{head}\n{after}", lexicon)
@@ -296,7 +296,7 @@ def _is_loud(text: str, lexicon: Lexicon) -> bool:
 
 
 _EDGES: Final = " ,，:：—–-.。"
-_COMMA: Final = re.compile(r"[,，]|\bthen\b|就")
+_COMMA: Final = compile_late(r"[,，]|\bthen\b|就")
 
 
 @lru_cache(maxsize=256)
@@ -365,10 +365,10 @@ def _strip_marks(text: str) -> str:
     return " ".join(text.strip("\"'.,;:!(){}。，；：！（）【】“”‘’- ").split())
 
 
-_LETTER = re.compile(r"(?:option\s+|answer\s+|选项\s*)?(?P<mark>[a-z]|\d{1,2})\s*(?:[.):、）：]|$)\s*(?P<rest>.*)", re.DOTALL)
-_LINE_NUMBER: Final = re.compile(r"#(\d{1,6})")
-_NUMBERED_CLAUSE: Final = re.compile(r"[.;；。\n]|\s(?:and|but|while)\s|[,，、](?=[^#]{0,40}#\d)|而|但")
-_JOINED: Final = re.compile(r"(?<=\d)\s*(?:[,，、&和与]|and\b)\s*(?=#\d)")
+_LETTER = compile_late(r"(?:option\s+|answer\s+|选项\s*)?(?P<mark>[a-z]|\d{1,2})\s*(?:[.):、）：]|$)\s*(?P<rest>.*)", re.DOTALL)
+_LINE_NUMBER: Final = compile_late(r"#(\d{1,6})")
+_NUMBERED_CLAUSE: Final = compile_late(r"[.;；。\n]|\s(?:and|but|while)\s|[,，、](?=[^#]{0,40}#\d)|而|但")
+_JOINED: Final = compile_late(r"(?<=\d)\s*(?:[,，、&和与]|and\b)\s*(?=#\d)")
 MIN_PREFIX: Final = 4
 """How many letters of a word for a choice must be typed: "con" may be the beginning of a condition, or against it."""
 

@@ -16,13 +16,13 @@ from typing import Final
 from moothall.codec.choice_rule import PositionRead, build_choices, find_choice, has_meaning, is_line_mark, is_sentence
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Schema
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import compile_late, one_line
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import CHINESE_DIGITS, CHOICE_WORDS, DEGREES, EMPTY_WORDS, ONES, PATTERNS, TENS
 from moothall.errors import BadAnswer
 
 MAX_CACHED_NAME_LENGTH: Final = 64
-_NO_LETTERS: Final = re.compile(r"[\W_]+")
+_NO_LETTERS: Final = compile_late(r"[\W_]+")
 
 
 def fold_name(name: str) -> str:
@@ -191,21 +191,21 @@ MAX_VALUE_LENGTH: Final = 200
 _TRUE: Final = frozenset({"yes", "1", *CHOICE_WORDS["yes"]})
 _FALSE: Final = frozenset({"no", "0", *CHOICE_WORDS["no"]})
 _DIGITS: Final = r"[-+]?(?:\d+(?:\.\d+|,\d{1,2})?|0,\d+|\.\d+)(?![\d,])"
-_NUMBER: Final = re.compile(_DIGITS)
+_NUMBER: Final = compile_late(_DIGITS)
 _SCALES: Final = frozenset({1.0, 5.0, 10.0, 100.0})
 """What a share is counted out of: "8/10"."""
-_STATED_NUMBER: Final = re.compile(
+_STATED_NUMBER: Final = compile_late(
     r"[\s*\"'(]*+(?:(?:my |the )?(?:confidence|probability|certainty|score|信心|把握|置信度|概率)?\s*(?:is|of|为|是|:|：|=)?\s*"
     rf"(?:about|around|roughly|~|≈|大约|约)?\s*)(?:百分之)?{_DIGITS}\s*(?:%|percent|"
     r"(?:/|out of|of)\s*\d+)?(?:\s*(?:sure|certain|confident))?[\s*\"').。!]*"
 )
-_LINE: Final = re.compile(
+_LINE: Final = compile_late(
     r"(?:(?:lines?|entry|entries|finding|idea|number|no|nr|id|challenge|第|条目|编号)[ .:#-]{0,3}){0,2}"
     r"#?[ ]?(\d{1,9})(?:\.0{1,3})?[ ]?[条号]?",
     re.IGNORECASE,
 )
-_BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
-_BETWEEN_NUMBERS: Final = re.compile(r"[,;、，；\s]+|\band\b|和")
+_BULLET: Final = compile_late(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
+_BETWEEN_NUMBERS: Final = compile_late(r"[,;、，；\s]+|\band\b|和")
 
 
 def is_empty(value: object) -> bool:

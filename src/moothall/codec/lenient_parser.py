@@ -18,6 +18,7 @@ from moothall.codec.choice_rule import PositionRead, build_choices, fold_text, i
 from moothall.codec.json_text import choose_object, find_list, find_list_of, find_object, find_wrapped, list_owners
 from moothall.codec.non_answers import check_beside
 from moothall.domain.effects import InferField, Schema
+from moothall.domain.safe_text import compile_late
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadAnswer
 
@@ -28,7 +29,7 @@ _REASONS: Final = frozenset({"text", "reason", "reasons", "rationale", "why", "e
 """Names of a text beside a choice."""
 _WORDS: Final = ("text", "position")
 """The fields that hold such a text."""
-_NUMBERED: Final = re.compile(r"\s*(#?\d{1,6})\s*[:：.)、=–-]?\s*(\S.*)", re.DOTALL)
+_NUMBERED: Final = compile_late(r"\s*(#?\d{1,6})\s*[:：.)、=–-]?\s*(\S.*)", re.DOTALL)
 _OF_SCHEMA: Final = frozenset({"$schema", "additionalProperties"})
 """What a model copies from the schema that it was sent."""
 
@@ -298,7 +299,8 @@ class LenientParser:
             if name not in given:
                 continue
             where = values.join_path(path, name)
-            is_none = values.is_empty(given[name]) or (name == _CONDITION and _is_no_condition(str(given[name])))
+            says_none = name == _CONDITION and PATTERNS["no_condition"].fullmatch(fold_text(str(given[name])))
+            is_none = values.is_empty(given[name]) or bool(says_none)
             if is_none and name not in required and (name == _CONDITION or not _takes_empty(of_field, given[name])):
                 if given[name] not in ("", None):
                     self._notes.add("left_out", where, given[name])
@@ -382,7 +384,8 @@ class LenientParser:
         """Add the condition of "support, if the tests pass"; a support beside a condition is the conditional one (M-2)."""
         if _CONDITION not in fields:
             return
-        allowed = {name: _list_values(fields[name]) for name in read}
+        forms = {name: fields[name].get("anyOf", (fields[name],)) for name in read}
+        allowed = {name: [value for form in each for value in form.get("enum", ())] for name, each in forms.items()}
         if read.get(_CONDITION):
             for name in [name for name, value in read.items() if value == "support"]:
                 conditional = next((value for value in allowed[name] if str(value).startswith(_CONDITION)), "support")
@@ -400,17 +403,8 @@ class LenientParser:
                     return
 
 
-def _is_no_condition(text: str) -> bool:
-    return PATTERNS["no_condition"].fullmatch(fold_text(text)) is not None
-
-
 def _is_choice_of_words(schema: Schema) -> bool:
     return "enum" in schema and all(isinstance(each, str) for each in schema["enum"])
-
-
-def _list_values(schema: Schema) -> list[object]:
-    """Return the values that a field allows, in any form of it."""
-    return [value for each in schema.get("anyOf", (schema,)) for value in each.get("enum", ())]
 
 
 def _names_nothing(schema: Schema, value: object) -> bool:

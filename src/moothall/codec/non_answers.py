@@ -14,7 +14,7 @@ from moothall.codec.choice_rule import POSITIONS, apply_rule, build_choices, fol
 from moothall.codec.field_values import fold_name, fold_names, is_free_text, show_value
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.person import PersonChoice
-from moothall.domain.safe_text import FENCE
+from moothall.domain.safe_text import FENCE, compile_late
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import AnswerRefused, BadAnswer
@@ -26,7 +26,7 @@ MAX_BARE_LENGTH: Final = 160
 
 _APOLOGY: Final = PATTERNS["apology"]
 _BARE: Final = PATTERNS["bare"]
-_FORM: Final = re.compile(r'"\s*\|\s*"|:\s*\[?(?:string|字符串)\s*[(（,}\]]|:\s*\d+ … \d|: true \| false')
+_FORM: Final = compile_late(r'"\s*\|\s*"|:\s*\[?(?:string|字符串)\s*[(（,}\]]|:\s*\d+ … \d|: true \| false')
 """What only the description of an answer's form has."""
 _BLANKS: Final = frozenset(
     {"", "string", "字符串", "your answer", "your text", "placeholder", "{...}", "[...]", "{}", "[]", "null"}
@@ -35,7 +35,7 @@ MAX_VOTE_LENGTH: Final = 120
 """A longer sentence holds more words than a vote has."""
 MIN_ECHO_LENGTH: Final = 12
 """A shorter line of the prompt may stand in an answer by chance."""
-_PART_END: Final = re.compile(r"(?<=[.!?:。！？：])\s*|\n")
+_PART_END: Final = compile_late(r"(?<=[.!?:。！？：])\s*|\n")
 
 
 def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_repaired: bool) -> None:
@@ -173,8 +173,8 @@ def check_beside(fields: Mapping[str, object], name: str, text: str, options: tu
 
 
 _DENIED: Final = PATTERNS["denied"]
-_CLAUSE_END: Final = re.compile(r"[,:，：]")
-_DEPENDS: Final = re.compile(r"(?:(?:and )?then\b|(?:我们?|本席)?[就才])", re.IGNORECASE)
+_CLAUSE_END: Final = compile_late(r"[,:，：]")
+_DEPENDS: Final = compile_late(r"(?:(?:and )?then\b|(?:我们?|本席)?[就才])", re.IGNORECASE)
 
 
 def _find_tail(sentence: str, choices: tuple[PersonChoice, ...]) -> str:

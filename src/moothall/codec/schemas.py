@@ -6,15 +6,18 @@ A schema holds no prose: what a field means is said by the prompt, in the langua
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
 
-from moothall.domain.answer_table import AnswerField, Asked
-from moothall.domain.effects import Brief, Schema
 from moothall.domain.facts import Language
 from moothall.domain.seeded_random import model_seed
 from moothall.locale.catalogues import ANSWER_FORM, PARTICIPANT_PROMPT
+
+if TYPE_CHECKING:
+    # What is stored is read by commands that ask nobody: they do not pay for what an ask is made of.
+    from moothall.domain.answer_table import AnswerField, Asked
+    from moothall.domain.effects import Brief, Schema
 
 _PROSE: Final = frozenset({"$defs", "title", "description", "default"})
 # Small grammars cannot count to thousands, and several servers reject a schema over these; a text that is too long is cut anyway.
@@ -55,7 +58,7 @@ def _inline_references(node: Any, definitions: dict[str, Any], *, is_names: bool
     }
 
 
-def narrow_schema(shape: type, required: Iterable[str], optional: Iterable[str] = (), **changes: Schema) -> dict[str, Any]:
+def narrow_schema(shape: type, required: Iterable[str], optional: Iterable[str] = (), **changes: "Schema") -> dict[str, Any]:
     """Return the schema of a shape with these fields alone, in this order; `changes` replaces the schemas of single fields.
 
     A field that may be null is described by what it is otherwise: an answer without it leaves it out.
@@ -63,7 +66,7 @@ def narrow_schema(shape: type, required: Iterable[str], optional: Iterable[str] 
     return _narrow(shape, required, optional, changes) if changes else _narrow_plain(shape, tuple(required), tuple(optional))
 
 
-def _narrow(shape: type, required: Iterable[str], optional: Iterable[str], changes: Mapping[str, Schema]) -> dict[str, Any]:
+def _narrow(shape: type, required: Iterable[str], optional: Iterable[str], changes: "Mapping[str, Schema]") -> dict[str, Any]:
     known, needed = _build_properties(shape), [*required]
     properties = {name: changes.get(name) or known[name] for name in (*needed, *optional)}
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
@@ -75,7 +78,7 @@ def _narrow_plain(shape: type, required: tuple[str, ...], optional: tuple[str, .
     return _narrow(shape, required, optional, {})
 
 
-def build_table_schema(shape: type, rows: Sequence[AnswerField[Asked]], asked: Asked) -> dict[str, Any]:
+def build_table_schema(shape: type, rows: "Sequence[AnswerField[Asked]]", asked: "Asked") -> dict[str, Any]:
     """Return the schema of a shape with the fields that a table has in this ask, each with what it may hold there."""
     required: list[str] = []
     optional: list[str] = []
@@ -97,7 +100,7 @@ def allow_values(values: Iterable[str | int]) -> dict[str, Any]:
     return {"type": "integer" if all(isinstance(each, int) for each in allowed) else "string", "enum": allowed}
 
 
-def allow_list(item: Schema, most: int) -> dict[str, Any]:
+def allow_list(item: "Schema", most: int) -> dict[str, Any]:
     """Return the schema of a list."""
     return {"type": "array", "items": item, "maxItems": most}
 
@@ -118,16 +121,16 @@ def allow_text(longest: int) -> dict[str, Any]:
 
 
 @cache
-def _build_properties(shape: type) -> dict[str, Schema]:
+def _build_properties(shape: type) -> "dict[str, Schema]":
     return {name: _drop_null(schema) for name, schema in build_schema(shape)["properties"].items()}
 
 
-def _drop_null(schema: Schema) -> Schema:
+def _drop_null(schema: "Schema") -> "Schema":
     branches = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
     return branches[0] if len(branches) == 1 else schema
 
 
-def build_brief_schema(brief: Brief) -> dict[str, Any]:
+def build_brief_schema(brief: "Brief") -> dict[str, Any]:
     """Return the JSON schema of the answer to a brief, including its alternative."""
     own, instead = get_own_schema(brief), brief.form.instead
     if instead is None:
@@ -136,7 +139,7 @@ def build_brief_schema(brief: Brief) -> dict[str, Any]:
     return {"anyOf": [*own.get("anyOf", [own]), other]}
 
 
-def build_request_schema(brief: Brief) -> Any:
+def build_request_schema(brief: "Brief") -> Any:
     """Return the schema that a provider is sent: an object at its root, as all of them take it (M-15)."""
     schema = build_wire_schema(build_brief_schema(brief))
     if "anyOf" not in schema:
@@ -144,7 +147,7 @@ def build_request_schema(brief: Brief) -> Any:
     return {"type": "object", "properties": {WRAPPER: schema}, "required": [WRAPPER], "additionalProperties": False}
 
 
-def get_own_schema(brief: Brief) -> dict[str, Any]:
+def get_own_schema(brief: "Brief") -> dict[str, Any]:
     """Return the JSON schema of the answer itself, without its alternative."""
     return build_schema(brief.form.shape) if brief.schema is None else dict(brief.schema)
 
@@ -162,7 +165,7 @@ def build_wire_schema(schema: Any) -> Any:
     }
 
 
-def describe_schema(schema: Schema, hints: Mapping[str, str], language: Language) -> str:
+def describe_schema(schema: "Schema", hints: Mapping[str, str], language: Language) -> str:
     """Describe the answer for a prompt: its fields with their values, and which are needed."""
     branch = schema["anyOf"][0] if "anyOf" in schema else schema
     fields = branch.get("properties")
@@ -173,12 +176,12 @@ def describe_schema(schema: Schema, hints: Mapping[str, str], language: Language
     return ANSWER_FORM[language].json_object.format(shape=shape, needed=needed)
 
 
-def _describe_object(schema: Schema, hints: Mapping[str, str], language: Language) -> str:
+def _describe_object(schema: "Schema", hints: Mapping[str, str], language: Language) -> str:
     fields = (f'"{name}": {_describe_value(each, hints, name, language)}' for name, each in schema["properties"].items())
     return "{" + ", ".join(fields) + "}"
 
 
-def _describe_value(schema: Schema, hints: Mapping[str, str], name: str, language: Language) -> str:
+def _describe_value(schema: "Schema", hints: Mapping[str, str], name: str, language: Language) -> str:
     schema = _drop_null(schema)
     # Where the prompt explains the values itself, its hint stands in their place.
     if name in hints and (schema.get("type") == "object" or "enum" in schema):
@@ -204,7 +207,7 @@ def _describe_value(schema: Schema, hints: Mapping[str, str], name: str, languag
             return ANSWER_FORM[language].text if hint == "…" else f"{ANSWER_FORM[language].text} ({hint})"
 
 
-def build_user_prompt(brief: Brief, complaint: str | None = None) -> str:
+def build_user_prompt(brief: "Brief", complaint: str | None = None) -> str:
     """Return everything that follows the system prompt."""
     parts = [brief.shared, brief.own]
     if brief.form.form == "json":

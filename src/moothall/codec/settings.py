@@ -6,8 +6,6 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, TypeAdapter, ValidationError, WithJsonSchema
 
 from moothall.domain.facts import Language
-from moothall.domain.language import validate_language
-from moothall.errors import BadSetting
 from moothall.locale.texts import list_languages
 
 
@@ -46,13 +44,12 @@ def find_fault(cause: ValidationError, start: int = 0) -> str:
     return ".".join(str(part + start) if isinstance(part, int) else part for part in parts if "[" not in str(part))
 
 
-def _validate(language: Language) -> Language:
-    try:
-        return validate_language(language)
-    except BadSetting as fault:
-        raise ValueError(str(fault)) from fault
+def _validate_language(language: Language) -> Language:
+    if language not in list_languages():
+        raise ValueError(f"language = {language[:40]!r}; expected one of: {', '.join(list_languages())}")
+    return language
 
 
 KnownLanguage: TypeAlias = Annotated[
-    Language, AfterValidator(_validate), WithJsonSchema({"type": "string", "enum": list(list_languages())})
+    Language, AfterValidator(_validate_language), WithJsonSchema({"type": "string", "enum": list(list_languages())})
 ]

@@ -6,7 +6,6 @@ it is 1.
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from pydantic_core import PydanticSerializationError
 
 from moothall.codec.schemas import get_adapter
 from moothall.domain.facts import CORE_KINDS, Fact
+from moothall.domain.safe_text import compile_late
 from moothall.errors import BadAnswer, LedgerDamaged, LedgerNewer, ProtocolMissing
 
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
@@ -23,7 +23,7 @@ FindKinds = Callable[[str | type[Fact]], Mapping[str, type[Fact]]]
 
 MAX_CHECKED = 1_024
 # The kind stands first, and is followed by a field that is not the version, or by nothing.
-_HEAD = re.compile(rb'\{"fact":"([a-z0-9_.]+)"(?!,"v":)[,}]')
+_HEAD = compile_late(rb'\{"fact":"([a-z0-9_.]+)"(?!,"v":)[,}]')
 _get_adapter: Callable[..., TypeAdapter[Fact]] = get_adapter
 
 

@@ -1,17 +1,17 @@
 """Text files that people write, read whole, and TOML, parsed within bounds; each fault is one sentence."""
 
-import re
 import tomllib
 from pathlib import Path
 from typing import Any, Final
 
+from moothall.domain.safe_text import compile_late
 from moothall.errors import BadSetting, MootError
 
 MAX_KEY_PARTS: Final = 32
 """Of one dotted key: the time that the parser takes grows with their square."""
 
 _PART: Final = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
-_LONG_KEY: Final = re.compile(rf"(?<![A-Za-z0-9_-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MAX_KEY_PARTS},}}")
+_LONG_KEY: Final = compile_late(rf"(?<![A-Za-z0-9_-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MAX_KEY_PARTS},}}")
 
 
 def read_text_file(path: Path, what: str, error: type[MootError] = BadSetting) -> str:

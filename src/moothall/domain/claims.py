@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from moothall.domain.safe_text import compile_late
+
 MAX_CLAIM_LENGTH: Final = 240
 _HEAD: Final = 3_000
 _TAIL: Final = 1_000
@@ -15,16 +17,16 @@ _TAIL: Final = 1_000
 
 # A full stop ends a sentence before a space only, and not after a single letter or a common abbreviation. Each pattern begins
 # with one set of characters, by which Python finds the next place quickly; what follows says which of them it was.
-_SENTENCE: Final = re.compile(
+_SENTENCE: Final = compile_late(
     r"[。！？；.!?;](?:(?<=[。！？；])[。！？；]*[”’」』）)\"']*"
     r"|(?<=[.!?;])[.!?;]*[\"')\]]*"
     r"(?<!\b[A-Za-z]\.)(?<!\bvs\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\betc\.)(?<!\bMrs\.)(?<!\d\.)(?= |$))"
 )
-_CLAUSE: Final = re.compile(r"[，：、,: ](?:(?<=[，：、])|(?<=[,:])(?= )|(?<= )[–—-] )")
+_CLAUSE: Final = compile_late(r"[，：、,: ](?:(?<=[，：、])|(?<=[,:])(?= )|(?<= )[–—-] )")
 
 # The number of a list item is not a figure.
-_ITEM: Final = re.compile(r"^\s*(?:\(?\d{1,3}[.)、]|[-*•])\s*")
-_WORD: Final = re.compile(r"\w+")
+_ITEM: Final = compile_late(r"^\s*(?:\(?\d{1,3}[.)、]|[-*•])\s*")
+_WORD: Final = compile_late(r"\w+")
 
 
 class _Marks:
@@ -34,8 +36,8 @@ class _Marks:
         self._words = frozenset(words.split())
         # A phrase is searched where its first word is: `can't` begins with the word `can`.
         self._first = frozenset(re.findall(r"(?:^|\|)(\w+)", phrases))
-        self._phrases = re.compile(rf"\b(?:{phrases})\b")
-        self._chinese = re.compile(chinese)
+        self._phrases = compile_late(rf"\b(?:{phrases})\b")
+        self._chinese = compile_late(chinese)
 
     def are_in(self, part: str, words: set[str]) -> bool:
         """Whether one is in a part, given in small letters and by its words."""
@@ -52,7 +54,7 @@ _STAND: Final = _Marks(
     "need to|needs to|needed to|have to|can't|won't|will not|do not|don't|rather than",
     "应|必须|需要|反对|支持|赞成|赞同|同意|建议|主张|拒绝|不能|不该|不宜|不要|不可|宁可|优先|保留|停止|只能|最好",
 )
-_DIGIT: Final = re.compile(r"\d")
+_DIGIT: Final = compile_late(r"\d")
 _FIGURE: Final = _Marks(
     "half twice third quarter percent dozen hundred thousand million billion",
     "",

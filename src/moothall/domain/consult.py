@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal, Self
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.domain.ids import SeatId
+from moothall.domain.safe_text import compile_late
 
 ConsultKind = Literal["knowledge", "confirmation", "feedback"]
 ConsultText = Annotated[str, MaxLen(8_000)]
@@ -24,7 +25,7 @@ MAX_PREFACE_LENGTH: Final = 300
 """A request may stand behind a sentence or two; what is longer is a speech that mentions one."""
 
 # Both languages and full-width punctuation: models mix them freely.
-_REQUEST = re.compile(
+_REQUEST = compile_late(
     r"Director\s*[,，]?\s*(?:我需要咨询|我要咨询|I need to consult|I want to consult)"
     r"\s*(?:[@＠]?(?P<to>[\w-]+)\**\s*(?:[:：]|\n)|[@＠])",
     re.IGNORECASE,

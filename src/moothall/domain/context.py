@@ -1,21 +1,21 @@
 """The part of a session that one seat sees when it is asked; its size is bounded, however long the session grows."""
 
-import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from moothall.domain.claims import extract_claim
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
+from moothall.domain.safe_text import compile_late
 
 MAX_UTTERANCE_LENGTH = 2_000
 """The most characters of one contribution that a prompt shows; the ledger keeps the whole text."""
 
 MAX_DIGEST_LENGTH = 160
 # Full stops end a sentence only before a space and not after common abbreviations or a single letter ("e.g.", initials).
-_END = re.compile(r"[。！？]|[.!?](?<!\b[A-Za-z].)(?<!\bvs.)(?<!\bDr.)(?<!\bMr.)(?<!\bMs.)(?<!\betc.)(?<!\bMrs.) ")
+_END = compile_late(r"[。！？]|[.!?](?<!\b[A-Za-z].)(?<!\bvs.)(?<!\bDr.)(?<!\bMr.)(?<!\bMs.)(?<!\betc.)(?<!\bMrs.) ")
 # The marker of a list item is skipped first, so that the full stop in "1." does not end the sentence.
-_ITEM = re.compile(r"(?:\(?\d{1,3}[.)、]|[-*•])\s*")
+_ITEM = compile_late(r"(?:\(?\d{1,3}[.)、]|[-*•])\s*")
 MAX_DIGESTS = 12
 
 

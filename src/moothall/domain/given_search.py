@@ -1,7 +1,6 @@
 """Reads and searches what was given with a question: numbered lines, and the passages that hold most of a query's words."""
 
 import math
-import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
-from moothall.domain.safe_text import strip_control
+from moothall.domain.safe_text import compile_late, strip_control
 from moothall.domain.topic import ContextFile
 
 PASSAGE_LINES: Final = 12
@@ -17,8 +16,8 @@ MAX_PASSAGE_LENGTH: Final = 1_500
 MAX_LINE_LENGTH: Final = 1_000
 """How much of one line a passage shows: a file may be one long line."""
 
-_WORD: Final = re.compile(r"[a-z0-9]+|[^\W\d_a-z]+")
-_CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_WORD: Final = compile_late(r"[a-z0-9]+|[^\W\d_a-z]+")
+_CJK: Final = compile_late(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ explained here, in the same words everywhere.
 """
 
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
@@ -14,10 +13,10 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import compile_late, one_line
 from moothall.errors import BadSetting
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = compile_late("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)

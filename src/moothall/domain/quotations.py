@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from moothall.domain.given_search import split_lines
+from moothall.domain.safe_text import compile_late
 from moothall.domain.topic import ContextFile
 
 Verdict = Literal["found", "elsewhere", "not_found", "no_place"]
@@ -30,21 +31,21 @@ LINE_TOLERANCE: Final = 2
 MAX_CITED_LINES: Final = 200
 
 _CJK: Final = r"\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f"
-_QUOTED: Final = re.compile(
+_QUOTED: Final = compile_late(
     "“(?P<a>[^“”]{2,2000})”|„(?P<b>[^„“”]{2,2000})[“”]|«(?P<c>[^«»]{2,2000})»|「(?P<d>[^「」]{2,2000})」"
     '|『(?P<e>[^『』]{2,2000})』|(?<!\\w)"(?P<f>[^"\\n]{2,2000}(?:\\n(?!\\s*\\n)[^"\\n]{0,2000}){0,5})"(?!\\w)|(?<!\\w)‘(?P<g>[^‘]{12,2000})’(?!\\w)'
     "|^[ \\t]*>(?P<h>[^\\n]{2,2000}(?:\\n[ \\t]*>[^\\n]{0,2000}){0,40})",
     re.MULTILINE,
 )
 _SOURCE: Final = "(?:in|from|of|see|见|出自|在)"
-_BEHIND: Final = re.compile(rf"\s{{0,3}}(?:[(（\[—–-]\s{{0,2}}(?:{_SOURCE}\s{{0,2}})?|[,，]?\s{{0,2}}{_SOURCE}\s{{0,2}})")
+_BEHIND: Final = compile_late(rf"\s{{0,3}}(?:[(（\[—–-]\s{{0,2}}(?:{_SOURCE}\s{{0,2}})?|[,，]?\s{{0,2}}{_SOURCE}\s{{0,2}})")
 """What stands between a quotation and its place right behind it."""
-_LETTER: Final = re.compile(r"\[(\w)\](?=\w)")
+_LETTER: Final = compile_late(r"\[(\w)\](?=\w)")
 """A letter that was made large or small."""
-_GAP: Final = re.compile(r"\[[^\]\n]{0,60}\]|…+|\.{3,}")
+_GAP: Final = compile_late(r"\[[^\]\n]{0,60}\]|…+|\.{3,}")
 _LINES: Final = r"(?::(?:L)?(?P<first>\d{1,7})(?:\s?[-–—]\s?L?(?P<last>\d{1,7}))?)?"
-_ENTRY: Final = re.compile(r"#(\d{1,6})\b")
-_ATTRIBUTION: Final = re.compile(
+_ENTRY: Final = compile_late(r"#(\d{1,6})\b")
+_ATTRIBUTION: Final = compile_late(
     r"\b(?:says|said|states|stated|reads|writes|wrote|written|according|quote[sd]?|quoting|verbatim|clause|section|paragraph|document"
     r"|file|contract|page)\b|规定|写道|写明|写着|指出|原文|引用|条款|文件|声称|说|称|提到|载明|约定",
     re.IGNORECASE,
@@ -58,8 +59,8 @@ _FOLDED: Final = str.maketrans(
         "、": ",",
     }
 )
-_DROPPED: Final = re.compile("[*\u00ad\u200b-\u200f\u2060\ufeff]")
-_NEAR_CJK: Final = re.compile(f"(?<=[{_CJK}]) | (?=[{_CJK}])")
+_DROPPED: Final = compile_late("[*\u00ad\u200b-\u200f\u2060\ufeff]")
+_NEAR_CJK: Final = compile_late(f"(?<=[{_CJK}]) | (?=[{_CJK}])")
 _EDGES: Final = " \t\n.,;:!?'\"-"
 
 

@@ -1,5 +1,5 @@
 """Makes untrusted text safe: strips control codes for terminals, escapes them in JSON, and quotes each line where a model reads
-it. The one JSON dialect stands here too.
+it. The one JSON dialect, and patterns, stand here too.
 """
 
 import json
@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, AnyStr, Final, cast
 from urllib.parse import SplitResult, urlsplit
 
 FENCE: Final = "| "
@@ -69,7 +69,25 @@ def is_web_address(url: str) -> bool:
     return is_right and url.isascii() and url.isprintable() and " " not in url
 
 
-_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+class LatePattern:
+    """Stands for a pattern until it is used."""
+
+    def __init__(self, source: str | bytes, flags: int) -> None:
+        self._source, self._flags = source, flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(self._source, self._flags)
+        # From now on without this detour.
+        self.__dict__.update({each: getattr(compiled, each) for each in dir(compiled) if not each.startswith("_")})
+        return getattr(compiled, name)
+
+
+def compile_late(source: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
+    """Compile a pattern when it is first used: all together they would take longer than a short command."""
+    return cast("re.Pattern[AnyStr]", LatePattern(source, flags))
+
+
+_UNSAFE = compile_late("[\x7f-\x9f\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def dump_json(value: Any, *, indent: int | None = None, default: Callable[[Any], Any] | None = None) -> str:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Final, Literal, get_args
 
 from moothall.domain.ids import SeatId
-from moothall.domain.safe_text import fix_surrogates, one_line
+from moothall.domain.safe_text import compile_late, fix_surrogates, one_line
 from moothall.errors import BadSetting
 
 Stakes = Literal["low", "medium", "high", "critical"]
@@ -33,7 +33,7 @@ _PICTURES: Final = (
     (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
 )
 # Bounded, because it is searched in text from outside; also `[CHOICE: PostgreSQL]`, bold or behind a bullet.
-_CHOICE: Final = re.compile(
+_CHOICE: Final = compile_late(
     r"^[ \t*>-]{0,8}[\[【](?:choice|选择)(?:[\]】][ \t]{0,4}[:：]?|[:：])(?P<label>[^\n]{1,1000})$", re.IGNORECASE | re.MULTILINE
 )
 _WRAPPED: Final = " \t*[]【】`"

@@ -5,6 +5,8 @@ import tomllib
 from importlib.resources import files
 from typing import Any, Final
 
+from moothall.domain.safe_text import compile_late
+
 _TABLES: Final[dict[str, Any]] = tomllib.loads((files(__package__) / "vocabulary.toml").read_text("utf-8"))
 _CHOICES: Final[dict[str, list[str] | str]] = _TABLES["choices"]
 
@@ -35,5 +37,5 @@ def _join_pattern(name: str) -> str:
     return re.sub(r"%(\w+)%", lambda part: _join_pattern(part[1]), source)
 
 
-PATTERNS: Final[dict[str, re.Pattern[str]]] = {name: re.compile(_join_pattern(name)) for name in _TABLES["patterns"]}
+PATTERNS: Final[dict[str, re.Pattern[str]]] = {name: compile_late(_join_pattern(name)) for name in _TABLES["patterns"]}
 """What is searched for in texts: denials, doubts, conditions, apologies."""

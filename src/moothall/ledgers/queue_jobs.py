@@ -6,7 +6,6 @@ that has hundreds of sessions would need many seconds to take over those of anot
 
 import asyncio
 import json
-import re
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import cache
@@ -18,6 +17,7 @@ from procrastinate.jobs import Notification
 from procrastinate.manager import JobManager
 
 from moothall.domain.ids import SessionId
+from moothall.domain.safe_text import compile_late
 from moothall.errors import LedgerUnavailable
 from moothall.ledgers.migrations import load_queries
 from moothall.ledgers.postgres_upkeep import translate_errors
@@ -33,7 +33,7 @@ LOOK_SECONDS: Final = 1.0
 """How long a worker relies on notifications before it looks for jobs by itself."""
 QUERY_SECONDS: Final = 30.0
 
-_PARAMETER: Final = re.compile(r"%\((\w+)\)s")
+_PARAMETER: Final = compile_late(r"%\((\w+)\)s")
 
 RunSession = Callable[[SessionId, int], Awaitable[bool]]
 """Runs the session of a job, whose number it gets; whether the job is deleted already."""

@@ -1,10 +1,10 @@
 """Which Temporal server hands out the sessions that workers share, by the variables of a process."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from moothall.domain.safe_text import compile_late
 from moothall.errors import BadSetting
 
 TEMPORAL: Final = "MOOT_TEMPORAL"
@@ -12,8 +12,8 @@ TEMPORAL: Final = "MOOT_TEMPORAL"
 NAMESPACE: Final = "TEMPORAL_NAMESPACE"
 TASK_QUEUE: Final = "MOOT_TEMPORAL_QUEUE"
 
-_SERVER: Final = re.compile(r"[^\s/@]+:([0-9]{1,5})")
-_TASK_QUEUE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SERVER: Final = compile_late(r"[^\s/@]+:([0-9]{1,5})")
+_TASK_QUEUE: Final = compile_late(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from moothall.domain.safe_text import compile_late
 from moothall.scoring.phrases import stem
 
 
@@ -36,8 +37,8 @@ _UNSPACED: Final = (
 )
 # Combining marks that are not letters but belong to a word.
 _SIGNS: Final = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0b82-\u0dff"
-_TERMS: Final = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]+|[{_SIGNS}]+)+")
-_IS_UNSPACED: Final = re.compile(f"[{_UNSPACED}]")
+_TERMS: Final = compile_late(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]+|[{_SIGNS}]+)+")
+_IS_UNSPACED: Final = compile_late(f"[{_UNSPACED}]")
 _COMMON: Final = """
 a about after all also an and any are as at be because been before but by can could did do does for from had has have how if in
 into is it its may might more most must no not of off on or our out over shall should so some such than that the their them then
@@ -45,11 +46,11 @@ there these they this to under up us was we were what when where which while who
 """
 COMMON: Final = frozenset(_COMMON.split())
 """Stop words: they do not say what a text is about."""
-_ASKING: Final = re.compile(
+_ASKING: Final = compile_late(
     "是否|应该|应当|我们|要不要|可以|能不能|什么|怎么|如何|这个|那个|一个|以及|或者|还是|需要|能否|有没有|为什么|[吗呢](?=\\W|$)"
 )
 """Their Chinese counterparts, which are removed from a question before it is split into pairs."""
-_FRAME: Final = re.compile(
+_FRAME: Final = compile_late(
     r"^\s*(?:(?:should|shall|do|does|did|can|could|would|will|must|may|how|which|who|what|where|when|why|is|are)\b\s*)+"
     r"(?:(?:we|the|our|you|it|a|an|is|are|do|does)\b\s*)*|[?？。.!！]+\s*$|我们|我們|是否|要不要|应该|應該|应当|應當|能否|如何|[吗嗎呢]$",
     re.IGNORECASE,

@@ -14,7 +14,7 @@ from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import USER, AskId, SeatId
 from moothall.domain.person import PersonAsk, PersonChoice, PersonCommand, PersonStep
-from moothall.domain.safe_text import fix_surrogates, quote_lines, strip_control
+from moothall.domain.safe_text import compile_late, fix_surrogates, quote_lines, strip_control
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import INTERVIEW, InterviewText
 from moothall.participants.hosts import name_local_door
@@ -23,8 +23,8 @@ from moothall.ports.participant import Answer, NoAnswer, OnText
 MAX_MEETINGS: Final = 256
 """Of how many seats is remembered what they have seen: the newest."""
 
-_COMMAND = re.compile(r"/[a-z]+", re.IGNORECASE)
-_CUT = re.compile(r"cut \S+ '(\d+) > (\d+)'")
+_COMMAND = compile_late(r"/[a-z]+", re.IGNORECASE)
+_CUT = compile_late(r"cut \S+ '(\d+) > (\d+)'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from urllib.parse import quote_plus, urljoin, urlsplit
 from moothall.domain.budget import Usage
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import Language
-from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line
+from moothall.domain.safe_text import compile_late, fix_surrogates, is_web_address, one_line
 from moothall.domain.topic import ContextFile
 from moothall.locale.catalogues import CONTEXT_FILES
 from moothall.participants.hosts import send_request
@@ -42,12 +42,12 @@ MAX_SCHEMA_LENGTH: Final = 8_000
 MAX_REDIRECTS: Final = 5
 MAX_CACHED: Final = 100
 CACHED_SECONDS: Final = 3_600.0
-_REFUSED: Final = re.compile(r"[^A-Za-z0-9_-]")
+_REFUSED: Final = compile_late(r"[^A-Za-z0-9_-]")
 """What providers do not take in the name of a tool."""
-_HIDDEN: Final = re.compile(
+_HIDDEN: Final = compile_late(
     r"(?is)<(script|style|noscript|template|svg)\b.*?(?:</\1\s*>|\Z)|<title\b.*?</(?:title|head)\s*>|<!--.*?(?:-->|\Z)"
 )
-_BLOCK: Final = re.compile(r"(?i)</?(?:p|div|br|li|tr|h[1-6]|pre|section|article|table|[uod]l|d[td]|blockquote)\b[^>]*>")
+_BLOCK: Final = compile_late(r"(?i)</?(?:p|div|br|li|tr|h[1-6]|pre|section|article|table|[uod]l|d[td]|blockquote)\b[^>]*>")
 
 
 class ToolFailure(Exception):

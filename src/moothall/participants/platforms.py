@@ -7,14 +7,13 @@ http://localhost:8080/v1#qwen3           any OpenAI-compatible server by its add
 """
 
 import math
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, Final, Literal
 
-from moothall.domain.safe_text import split_address
+from moothall.domain.safe_text import compile_late, split_address
 from moothall.errors import UnknownPlatform
 
 Intents = Literal["answer", "token"]
@@ -51,7 +50,7 @@ def list_key_variables() -> list[str]:
 
 _ALIASES: Final[Mapping[str, str]] = {"google-gla": "google", "gemini": "google"}
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104 - compared with, not bound to
-_VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
+_VARIABLE: Final = compile_late(r"[A-Z_][A-Z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -12,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import uuid4
 
+from moothall.domain.safe_text import compile_late
 from moothall.errors import BadSetting, WorldError
 from moothall.ports import participant
 
@@ -23,8 +23,8 @@ MINUTE: Final = 60.0
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 """Of one answer of a model, with what a stream writes around each of its tokens."""
 
-_PART: Final = re.compile(r"([0-9]{1,9})([rtcs])")
-_SPAN: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)")
+_PART: Final = compile_late(r"([0-9]{1,9})([rtcs])")
+_SPAN: Final = compile_late(r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 

@@ -127,15 +127,13 @@ def load_recipe(path: Path) -> Recipe:
 
 def _parse_variables(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     environ, passes = document.get("environ", {}), document.get("passes", [])
-    if not isinstance(environ, dict) or not all(_is_variable(name, value) for name, value in environ.items()):
+    if not isinstance(environ, dict) or not all(
+        name and "=" not in name and isinstance(value, str) and "\0" not in name + value for name, value in environ.items()
+    ):
         raise BadPanel(f"the agent file {path}: environ must be a table of texts")
     if not isinstance(passes, list) or not all(isinstance(name, str) and name and "\0" not in name for name in passes):
         raise BadPanel(f"the agent file {path}: passes must be a list of the beginnings of variables' names")
     return {"environ": environ, "passes": tuple(passes)}
-
-
-def _is_variable(name: str, value: object) -> bool:
-    return bool(name) and "=" not in name and isinstance(value, str) and "\0" not in name + value
 
 
 def _parse_argv(path: Path, key: str, value: object) -> tuple[str, ...]:

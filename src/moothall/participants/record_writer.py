@@ -12,7 +12,6 @@ The next writer that finds a number being written checks whether its file exists
 """
 
 import os
-import re
 import stat
 import time
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from typing import Final
 
 from moothall.disk.private import sync_folder, take_lock, write_atomically
 from moothall.domain.consult import RecordFileRequest
+from moothall.domain.safe_text import compile_late
 
 MANIFEST: Final = "VERSION_MANIFEST"
 LOCK: Final = f".{MANIFEST}.lock"
@@ -34,7 +34,7 @@ MAX_NAME_LENGTH: Final = 100
 """The most bytes of a seat's name in a file name."""
 
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_NUMBERED = re.compile(r"(\d{1,15})_.*\.md")
+_NUMBERED = compile_late(r"(\d{1,15})_.*\.md")
 
 
 @dataclass(frozen=True, slots=True)

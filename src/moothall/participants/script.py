@@ -44,7 +44,7 @@ from moothall.disk.text_files import parse_toml, read_text_file
 from moothall.domain.effects import AnswerForm, Brief
 from moothall.domain.facts import Language, Loss
 from moothall.domain.ids import SeatId
-from moothall.domain.safe_text import FENCE
+from moothall.domain.safe_text import FENCE, compile_late
 from moothall.errors import BadAnswer, BadScript
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
@@ -52,8 +52,8 @@ NAME: Final = "name"
 ABOUT: Final = "about"
 _SHOWN: Final = 24
 """How many characters of a text have to agree: prompts may cut the rest."""
-_ENTRY = re.compile(rf"^\[#(\d+) ([^\s,\]]+)[^\n]*\]\n((?:{re.escape(FENCE)}[^\n]*\n?)*)", re.MULTILINE)
-_INLINE = re.compile(r"\{@([\w-]+)\}")
+_ENTRY = compile_late(rf"^\[#(\d+) ([^\s,\]]+)[^\n]*\]\n((?:{re.escape(FENCE)}[^\n]*\n?)*)", re.MULTILINE)
+_INLINE = compile_late(r"\{@([\w-]+)\}")
 _FINDINGS: Final = frozenset({"finding", "targetFindingId"})
 _NUMBERED: Final = frozenset({"votes.answer"})
 
@@ -291,7 +291,7 @@ _SPOKEN_IN_TURN: Final = frozenset({"argue", "answer", "synthesize", "decide", "
 """Answers that come when what was said before them is read; all others come one after another, each when it is read itself."""
 
 _LINES: Final = frozenset({"position", "stand", "explore", "collide"})
-_PLATFORM = re.compile(r"(?P<name>[a-z]{1,40})\.(?P<language>[a-z]{2,8})(?:@(?P<pace>[a-z]{1,20}))?")
+_PLATFORM = compile_late(r"(?P<name>[a-z]{1,40})\.(?P<language>[a-z]{2,8})(?:@(?P<pace>[a-z]{1,20}))?")
 
 
 class Pacer:

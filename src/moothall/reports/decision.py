@@ -9,7 +9,7 @@ from moothall.domain.budget import Spent
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import SessionStatus
 from moothall.domain.ids import SeatId, SessionId
-from moothall.domain.safe_text import encode_fields, strip_control
+from moothall.domain.safe_text import compile_late, encode_fields, strip_control
 from moothall.domain.session_state import LostSeat
 from moothall.scoring.depth import DepthTaken
 from moothall.scoring.posterior import Agreement
@@ -271,8 +271,8 @@ class Decision:
         }
 
 
-_HEADING: Final = re.compile(r"^[^\S\n]*+#{1,6}\s.*$", re.MULTILINE)
-_MARKUP: Final = re.compile(r"^[^\S\n]*+(?:#{1,6}|>|[-*+])\s+|\*+(?=\S)|(?<=\S)\*+|__|`", re.MULTILINE)
+_HEADING: Final = compile_late(r"^[^\S\n]*+#{1,6}\s.*$", re.MULTILINE)
+_MARKUP: Final = compile_late(r"^[^\S\n]*+(?:#{1,6}|>|[-*+])\s+|\*+(?=\S)|(?<=\S)\*+|__|`", re.MULTILINE)
 
 
 def summarize_choice(choice: str, text: str) -> str:

@@ -1,6 +1,5 @@
 """What was given with a question, as seats read it in a prompt and as people read it in a report."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -10,7 +9,7 @@ from moothall.domain.budget import GIVEN_TOOLS
 from moothall.domain.facts import Language, Opened
 from moothall.domain.given_search import MAX_LINE_LENGTH, Passage, number_lines, search_files, split_lines
 from moothall.domain.roster import TOOLLESS, Seat, parse_kind
-from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.safe_text import compile_late, one_line, quote_lines
 from moothall.domain.topic import ContextFile, Topic
 from moothall.locale.catalogues import CONTEXT_FILES
 from moothall.reports import blocks
@@ -22,7 +21,7 @@ SEARCHED_LENGTH: Final = 24_000
 MAX_LISTED: Final = 100
 MAX_REPORTED_LENGTH: Final = 20_000
 """Characters of one file that a report shows; the export has all."""
-_PAGE: Final = re.compile(r"\[page (\d+)\]")
+_PAGE: Final = compile_late(r"\[page (\d+)\]")
 
 
 def fits_prompt(context: tuple[ContextFile, ...]) -> bool:

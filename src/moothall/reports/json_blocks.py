@@ -4,12 +4,11 @@ Every string is plain text without control characters and without marks that rev
 what a participant wrote, its Markdown rendered by `render_words`, which lets no markup of theirs through.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final, assert_never
 
-from moothall.domain.safe_text import strip_control
+from moothall.domain.safe_text import compile_late, strip_control
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, is_empty, split_spans
 from moothall.reports.page import render_words
@@ -18,7 +17,7 @@ MAX_QUOTE_LENGTH: Final = 20_000
 """Longer words are cut; `moot.getText` has the whole."""
 MAX_STRING_LENGTH: Final = 20_000
 
-_ALIGNED: Final = re.compile(r' style="text-align:(left|center|right)"')
+_ALIGNED: Final = compile_late(r' style="text-align:(left|center|right)"')
 
 Json = dict[str, Any]
 

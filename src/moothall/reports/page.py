@@ -1,6 +1,5 @@
 """Reports as one self-contained HTML page: no script, nothing loaded from elsewhere, everything said is escaped."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
-from moothall.domain.safe_text import split_address, strip_control
+from moothall.domain.safe_text import compile_late, split_address, strip_control
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, is_empty, join_spans, split_spans
 
@@ -23,7 +22,7 @@ ROOM: Final = 14
 """A part of a column that is at least so wide and high says its count."""
 COLORS: Final = ("#0b63ce", "#c8452d", "#2c8a4b", "#8a4bc8", "#b58a00", "#1a9aa8", "#c82d86", "#5c6570")
 
-_ADDRESS: Final = re.compile(r"(?<![\w.-])[\w-]++(?:\.[\w-]++)+")
+_ADDRESS: Final = compile_late(r"(?<![\w.-])[\w-]++(?:\.[\w-]++)+")
 """What looks like a host in the words of a link."""
 
 

@@ -2,20 +2,19 @@
 harmless.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final, assert_never
 
-from moothall.domain.safe_text import one_line, strip_control
+from moothall.domain.safe_text import compile_late, one_line, strip_control
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, is_empty, join_spans, split_spans
 from moothall.reports.wording import draw_bar, draw_sparkline
 
 SEPARATOR: Final = " · "
 MAX_TITLE: Final = 120
-_SENTENCE: Final = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？]|$)")
+_SENTENCE: Final = compile_late(r".+?(?:[.!?](?=\s|$)|[。！？]|$)")
 
 
 def render_markdown(report: Report) -> str:

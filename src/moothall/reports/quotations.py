@@ -15,7 +15,7 @@ from moothall.domain.facts import OWNER_ORIGIN, Language, ToolUsed
 from moothall.domain.given_search import search_files, select_visible
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.quotations import Quotation, check_quotations, list_cited_lines
-from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.safe_text import compile_late, one_line, quote_lines
 from moothall.domain.topic import ContextFile, Topic
 from moothall.locale.catalogues import CONTEXT_FILES, ContextFilesText
 from moothall.reports import blocks
@@ -25,7 +25,7 @@ from moothall.reports.timeline import SessionTimeline, TimelineLine
 
 MAX_NAMED: Final = 12
 """How many faults a prompt names, and how many files a report."""
-_FENCED: Final = re.compile(r"^\| (?:\d+: )?", re.MULTILINE)
+_FENCED: Final = compile_late(r"^\| (?:\d+: )?", re.MULTILINE)
 MAX_WORDS_LENGTH: Final = 200
 
 

@@ -12,7 +12,7 @@ from typing import Final, Self
 
 from moothall.domain.budget import BudgetKind, Spent
 from moothall.domain.facts import BudgetExhausted, Fact, Language, Loss, SeatLost, SessionParked
-from moothall.domain.safe_text import one_line, strip_control
+from moothall.domain.safe_text import compile_late, one_line, strip_control
 from moothall.locale.catalogues import LANGUAGE, LOSS_DETAILS, SharedReportText
 from moothall.locale.texts import DEFAULT_LANGUAGE
 
@@ -35,8 +35,8 @@ def format_percent(value: float | None) -> str:
     return "–" if value is None else f"{value * 100:.0f} %"
 
 
-_CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
-_PLACEHOLDER: Final = re.compile(r"\\\{(\w+)\\\}")
+_CHINESE: Final = compile_late(r"[\u3400-\u9fff]")
+_PLACEHOLDER: Final = compile_late(r"\\\{(\w+)\\\}")
 _VALUES: Final = {
     "seconds": r"[\d.]+",
     "times": r"\d+",
@@ -49,7 +49,7 @@ _VALUES: Final = {
     "status": r"(?: \((?P<status>\d{3})\))?",
 }
 """What stands for a placeholder of a sentence; for any other, the shortest text that fits."""
-_AMOUNTS: Final = re.compile(r"(?P<spent>[\d.]+) of (?P<limit>[\d.]+) (?P<unit>tokens|US dollars|seconds)")
+_AMOUNTS: Final = compile_late(r"(?P<spent>[\d.]+) of (?P<limit>[\d.]+) (?P<unit>tokens|US dollars|seconds)")
 
 
 def explain_detail(detail: str, reason: Loss, language: Language) -> str:

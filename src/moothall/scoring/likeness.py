@@ -5,11 +5,11 @@ near each other; whether they are one idea is for a judge to say (S-36). The mea
 meaning. `participants/semantic_similarity.py` understands more.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from moothall.domain.safe_text import compile_late
 from moothall.scoring.phrases import (
     Phrase,
     SideMark,
@@ -30,9 +30,9 @@ ABOUT_ONE_SUBJECT: Final = 0.3
 _SAME_WORDS: Final = 0.8
 """The share of common words from which two ideas are the same by their words."""
 
-_SIGNS: Final = re.compile(r"(?:[^\w%+]|_)+")
+_SIGNS: Final = compile_late(r"(?:[^\w%+]|_)+")
 # Chinese is written without spaces: a space beside a Han character is typography and must not separate two equal ideas.
-_BESIDE_HAN: Final = re.compile(r"(?<=[\u3400-\u4dbf\u4e00-\u9fff]) | (?=[\u3400-\u4dbf\u4e00-\u9fff])")
+_BESIDE_HAN: Final = compile_late(r"(?<=[\u3400-\u4dbf\u4e00-\u9fff]) | (?=[\u3400-\u4dbf\u4e00-\u9fff])")
 
 
 Measure = Callable[[str, Sequence[str]], list[float]]

@@ -15,6 +15,8 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from moothall.domain.safe_text import compile_late
+
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
@@ -87,7 +89,7 @@ _ENGLISH: Final = {word: str(value) for value, word in enumerate(_SMALL.split(),
 _DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
 _TENS: Final = {"十": 10, "百": 100, "千": 1_000}
 _MYRIADS: Final = {"万": 10_000, "亿": 100_000_000}
-_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?|[a-z]+|[零一二两三四五六七八九十百千万亿]+")
+_NUMBER: Final = compile_late(r"\d+(?:\.\d+)?|[a-z]+|[零一二两三四五六七八九十百千万亿]+")
 _EMPTY: Final = frozenset({"一", "千万", "万一", "百", "千", "万", "亿", "零"})
 """Chinese words that look like numbers and mostly are not ("in case", "by all means")."""
 
@@ -124,10 +126,10 @@ def _parse_chinese(numeral: str) -> int:
 REACH: Final = 4
 """How many words away a negation still inverts a word, and how far a word's context reaches (in Han characters: twice that)."""
 
-_PIECES: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]|\d+(?:\.\d+)?%?|[^\W\d_\u3400-\u4dbf\u4e00-\u9fff]+|[,;.，；。]")
-_HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
-_APOSTROPHE: Final = re.compile("(?<=\\w)['’](?=\\w)")
-_CONTRASTS: Final = re.compile(
+_PIECES: Final = compile_late(r"[\u3400-\u4dbf\u4e00-\u9fff]|\d+(?:\.\d+)?%?|[^\W\d_\u3400-\u4dbf\u4e00-\u9fff]+|[,;.，；。]")
+_HAN: Final = compile_late(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_APOSTROPHE: Final = compile_late("(?<=\\w)['’](?=\\w)")
+_CONTRASTS: Final = compile_late(
     r"\bno (?:more|less|fewer|later|longer) than\b|\bnot (?:only|just|merely)\b|\bno (?:doubt|matter)\b|\bnothing but\b"
     r"|(?<=,) not\b|\bnot (?=because|by|from|in|at|on|for)\b|\bnot(?= [^,.]*\bbut\b)|\bnot yet\b"
     "|并非(?=[^。]*而是)|不是(?=[^。]*而是)"
@@ -135,7 +137,7 @@ _CONTRASTS: Final = re.compile(
 """Phrases that look like a negation but exclude an alternative, or bound a number."""
 
 _COMMON_HAN: Final = frozenset("的了是在和与把被也就又而但之其这那让使会")
-_EMPTY_HAN: Final = re.compile(
+_EMPTY_HAN: Final = compile_late(
     "可以|(?<!不)应[该当]|因此|因为|由于|而且|以及|一个|一种|一些|这[个种些样]|那[个种些样]|[它他我]们|通过|从而|所以|并且|或者|还是|以便|对于|关于|例如|比如"
 )
 """The Chinese counterparts of COMMON: characters, and words that would otherwise be cut into pairs."""

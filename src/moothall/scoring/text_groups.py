@@ -101,7 +101,7 @@ class TextGroups:
             for other, weight in self._links.get(one, {}).items():
                 if weight < 0 and one < other and self.where.get(other) == group:
                     sides = self._part(group, one, other)
-                    if sum(self._sum_links(text, sides[1]) for text in sides[0]) < 0:
+                    if sum(self._links.get(text, {}).get(other, 0.0) for text in sides[0] for other in sides[1]) < 0:
                         # The oldest text stays, and with it the number that others know the group by.
                         for text in sides[next(iter(self.members[group])) in sides[0]]:
                             self.move(text, free)
@@ -121,9 +121,6 @@ class TextGroups:
                 if near in leans:
                     leans[near] += -weight if side else weight
         return sides
-
-    def _sum_links(self, text: str, others: Collection[str]) -> float:
-        return sum(weight for other, weight in self._links.get(text, {}).items() if other in others)
 
     def _weigh_groups(self) -> dict[tuple[int, int], float]:
         between: dict[tuple[int, int], float] = {}

@@ -86,11 +86,9 @@ class EditorSeat:
 
     def _find_step(self, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
         """The next question: the first, then each that needs an answer."""
-        open_steps = [step for step in steps if step["key"] not in self.answers and self._is_put(step.get("onlyAfter"))]
+        put = [step for step in steps if (after := step.get("onlyAfter")) is None or self.answers.get(after[0]) in after[1]]
+        open_steps = [step for step in put if step["key"] not in self.answers]
         return next((step for step in open_steps if step["needed"] or not self.answers), None)
-
-    def _is_put(self, after: list[Any] | None) -> bool:
-        return after is None or self.answers.get(after[0]) in after[1]
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, defi
 from moothall.domain.effects import AnswerForm, Schema
 from moothall.domain.person import CONDITION, WHY, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.roster import Seat
-from moothall.domain.safe_text import quote_lines
+from moothall.domain.safe_text import compile_late, quote_lines
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.domain.vocabulary import DEGREES, PATTERNS
 from moothall.locale.catalogues import PERSONA_PERSON, PersonaPersonText
@@ -32,9 +32,9 @@ _DEGREE: Final = "|".join(re.escape(word) for word in sorted(DEGREES, key=len, r
 _AMOUNT: Final = rf"(?P<amount>\d{{1,3}}(?:[.,]\d+)?\s?(?:[%％]|/\s?10{{1,2}})?|\.\d+|{_DEGREE})(?![\w%％/])"
 _NAME: Final = r"(?:score|reaction|relevance|urgency|priority|interest|importance|评分|反应|意愿|紧迫性?|重要性?|相关性?)"
 # "urgency: high", "my score is 0.8"; "high urgency"; "High: the budget is gone".
-_NAMED_AMOUNT: Final = re.compile(rf"{_NAME}[\s:：=]*(?:is|of|为|是)?[\s:：=]*{_AMOUNT}")
-_AMOUNT_NAMED: Final = re.compile(rf"(?<![\w.]){_AMOUNT}\s*{_NAME}")
-_LEADING_AMOUNT: Final = re.compile(rf"\s*{_AMOUNT}\s*(?:$|[:：.。,，;；!！—–-])")
+_NAMED_AMOUNT: Final = compile_late(rf"{_NAME}[\s:：=]*(?:is|of|为|是)?[\s:：=]*{_AMOUNT}")
+_AMOUNT_NAMED: Final = compile_late(rf"(?<![\w.]){_AMOUNT}\s*{_NAME}")
+_LEADING_AMOUNT: Final = compile_late(rf"\s*{_AMOUNT}\s*(?:$|[:：.。,，;；!！—–-])")
 _LISTENS: Final = PATTERNS["listens"]
 _SPEAKS: Final = PATTERNS["speaks"]
 
@@ -79,7 +79,7 @@ MAX_CLAIM: Final = 20_000
 MAX_CLAIMS: Final = 20
 MAX_ENTRIES: Final = 500
 
-_ENTRY = re.compile(r"[#＃](\d{1,9})")
+_ENTRY = compile_late(r"[#＃](\d{1,9})")
 
 
 class MeetingAsk(StateAsk[Meeting]):

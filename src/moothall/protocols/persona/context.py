@@ -1,7 +1,6 @@
 """Export and import of `context_ledger.json`, in the shape of its source."""
 
 import json
-import re
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -10,12 +9,12 @@ from moothall.domain.facts import ImportSource, SessionCancelled, SessionImporte
 from moothall.domain.ids import USER, parse_seat_id
 from moothall.domain.language import detect_language
 from moothall.domain.roster import Seat, validate_seats
-from moothall.domain.safe_text import dump_json, fix_surrogates
+from moothall.domain.safe_text import compile_late, dump_json, fix_surrogates
 from moothall.errors import BadImport, MootError
 from moothall.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, PersonaSettings, View
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, build_decision
 
-_STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
+_STAMP = compile_late(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 _LINE_FIELDS: Final = ("id", "timestamp", "speaker", "platform", "content", "type", "relevance_score", "refers_to", "unaware_of")
 _NOT_CONCLUDED: Final = frozenset(
     ["track_record", "session", "topic", "status", "parked", "cursor", "waiting_for", "summary", "strength", "strength_reason"]

@@ -8,7 +8,7 @@ from moothall.codec.schemas import allow_list, allow_values, narrow_schema
 from moothall.domain.answer_table import fill_brief, read_two_sides
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Normalized, Schema
 from moothall.domain.person import WHY, Answers, PersonAsk, PersonStep, build_key
-from moothall.domain.safe_text import one_line, quote_lines, shorten_text
+from moothall.domain.safe_text import compile_late, one_line, quote_lines, shorten_text
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import REVIEW_PROMPT, REVIEW_REPORT, ReviewPromptText
 from moothall.locale.texts import list_languages
@@ -24,13 +24,13 @@ _SEVERITIES: Final = {
     word.lower(): code for language in list_languages() for code, word in REVIEW_REPORT[language].severities.items()
 }
 """The severities by their words in every language."""
-_TYPED: Final = re.compile(
+_TYPED: Final = compile_late(
     r"[\s*-]*+(?P<file>[^\s:：][^\n:：]{0,400}+)[:：]\s?(?P<line>\d{1,7})[\s:：,，、(（]*+"
     rf"(?P<severity>{'|'.join(_SEVERITIES)})(?![a-z])[\s:：,，、)）。.–—-]*+(?P<claim>\S.*)",
     re.IGNORECASE,
 )
 """How a person writes a finding: `src/app.py:12 major the loop never ends`."""
-_NOTHING: Final = re.compile(r"\W*(?:none|nothing|no findings|无|没有)\W*", re.IGNORECASE)
+_NOTHING: Final = compile_late(r"\W*(?:none|nothing|no findings|无|没有)\W*", re.IGNORECASE)
 
 FORMS: Final = {
     kind: AnswerForm(kind=kind, reply=reply, shape=shape, form="json", max_tokens=tokens, is_whole=True)

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, get_args
 from moothall.domain.context import Utterance
 from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId, parse_seat_id
-from moothall.domain.safe_text import one_line, shorten_text
+from moothall.domain.safe_text import compile_late, one_line, shorten_text
 from moothall.domain.topic import ContextFile
 from moothall.errors import BadName
 from moothall.locale.catalogues import CONTEXT_FILES, ROUNDTABLE_PROMPT, ROUNDTABLE_REPORT, RoundtableReportText
@@ -258,7 +258,7 @@ def _validate_values(text: str, fields: dict[str, Any]) -> None:
         raise BadTurn(find_field_line(text, "current_speaker"), fault)
 
 
-_ORDER_MARK = re.compile(r"→|->|[,，、]")
+_ORDER_MARK = compile_late(r"→|->|[,，、]")
 
 
 def parse_speaking_order(text: str) -> tuple[str, ...]:
@@ -274,14 +274,14 @@ QUARANTINE_FOLDER: Final = "aside"
 GIVEN_FOLDER: Final = "given"
 OWN: Final = frozenset({AGENDA, TURN, MINUTES})
 
-_SPEECH: Final = re.compile(r"(\d{3,6})_(.+)\.md", re.DOTALL)
-_INPUT: Final = re.compile(r"INPUT_(\d{3,6})\.md")
-_SKIPPED: Final = re.compile(r"\s*\[(?:跳过|SKIPPED)\]", re.IGNORECASE)
-_LOSS: Final = re.compile(r"\((timeout|error|malformed|refused|rejected_key|gave_up|passed_over|unreachable)\)")
-_COURSE: Final = re.compile(r"^##\s+(?:进程|Course)\s*$", re.MULTILINE)
-_ROUNDS: Final = re.compile(r"^[-*]\s*(?:max_rounds|轮次上限|Rounds)\s*[:：]\s*(\d{1,3})\s*$", re.MULTILINE)
-_ORDER: Final = re.compile(r"^[-*]\s*(?:speaker_order|发言顺序|Speaking order)\s*[:：]\s*(.+)$", re.MULTILINE)
-_TITLE: Final = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
+_SPEECH: Final = compile_late(r"(\d{3,6})_(.+)\.md", re.DOTALL)
+_INPUT: Final = compile_late(r"INPUT_(\d{3,6})\.md")
+_SKIPPED: Final = compile_late(r"\s*\[(?:跳过|SKIPPED)\]", re.IGNORECASE)
+_LOSS: Final = compile_late(r"\((timeout|error|malformed|refused|rejected_key|gave_up|passed_over|unreachable)\)")
+_COURSE: Final = compile_late(r"^##\s+(?:进程|Course)\s*$", re.MULTILINE)
+_ROUNDS: Final = compile_late(r"^[-*]\s*(?:max_rounds|轮次上限|Rounds)\s*[:：]\s*(\d{1,3})\s*$", re.MULTILINE)
+_ORDER: Final = compile_late(r"^[-*]\s*(?:speaker_order|发言顺序|Speaking order)\s*[:：]\s*(.+)$", re.MULTILINE)
+_TITLE: Final = compile_late(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

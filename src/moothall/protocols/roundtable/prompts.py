@@ -1,6 +1,5 @@
 """The prompts of a conference, pure functions of bounded length, and its answers: a speech in the own words, or the minutes."""
 
-import re
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -9,7 +8,7 @@ from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, defi
 from moothall.domain.context import ContextWindow, Perception, Utterance, clip_utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
 from moothall.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
-from moothall.domain.safe_text import one_line, quote_lines, shorten_text
+from moothall.domain.safe_text import compile_late, one_line, quote_lines, shorten_text
 from moothall.domain.topic import drop_choice
 from moothall.locale.catalogues import ROUNDTABLE_PERSON, ROUNDTABLE_PROMPT, RoundtablePersonText, RoundtablePromptText
 from moothall.protocols.roundtable.facts import MODERATOR, Minutes, MinutesWritten, RoundtableSpeech, SpeechGiven
@@ -81,7 +80,7 @@ RETURNED_ROOM: Final = 8_000
 MAX_ROLE_LENGTH: Final = 120
 """The most characters of a role's description that the others read."""
 
-_SENTENCES = re.compile(r"(?<=[。！？.!?\n])")
+_SENTENCES = compile_late(r"(?<=[。！？.!?\n])")
 MAX_QUESTIONS: Final = 3
 
 

@@ -12,29 +12,29 @@ from typing import Final, Literal
 from moothall.domain.context import MAX_DIGEST_LENGTH, extract_first_sentence
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import compile_late, one_line
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT, SPEECH_DIGEST
 
 MinutesSection = Literal["summary", "consensus", "disagreements", "actions", "choice"]
 """`choice`: one of the options, the same behind the mark and in the text; it is no heading."""
 
 # Bounded repetitions: a speech is text from outside, and no line of it may make the search slow.
-_HEAD: Final = re.compile(
+_HEAD: Final = compile_late(
     r"^(?:#{1,6}[ \t]*(?P<marked>\S.*)|[ \t]{0,8}\*\*(?P<bold>[^*\n]{1,80})\*\*[ \t]{0,8}[:：]?[ \t]{0,8}|"
     r"[ \t]{0,8}(?P<plain>[^\s#*|>:：][^\n#*|:：]{0,39})[:：][ \t]{0,8})$",
     re.MULTILINE,
 )
-_ON_ITS_LINE: Final = re.compile(
+_ON_ITS_LINE: Final = compile_late(
     r"^[ \t]{0,8}(?:\*\*)?[^\s#*|>:：][^\n#*|:：]{0,39}[:：](?:\*\*)?[ \t]{0,8}(?=[^\s*])", re.MULTILINE
 )
 """A heading with a colon whose text goes on behind it: "Consensus: we ship."."""
 _MINUTES: Final[dict[MinutesSection, re.Pattern[str]]] = {
-    "summary": re.compile(r"summar|overview|recap|摘要|概要|概述|总结|综述", re.IGNORECASE),
-    "consensus": re.compile(r"consensus|\bagreed|\bagreement|共识|(?<!不)一致", re.IGNORECASE),
-    "disagreements": re.compile(
+    "summary": compile_late(r"summar|overview|recap|摘要|概要|概述|总结|综述", re.IGNORECASE),
+    "consensus": compile_late(r"consensus|\bagreed|\bagreement|共识|(?<!不)一致", re.IGNORECASE),
+    "disagreements": compile_late(
         r"disagree|dissent|dispute|unresolved|left open|open (?:question|issue|point)|分歧|未决|争议|不一致", re.IGNORECASE
     ),
-    "actions": re.compile(r"\baction|next step|\bto-?do\b|行动|待办|下一步|后续", re.IGNORECASE),
+    "actions": compile_late(r"\baction|next step|\bto-?do\b|行动|待办|下一步|后续", re.IGNORECASE),
 }
 _SPEECH: Final = (("立场", "stance"), ("分析", "analysis"), ("回应", "response", "提问", "questions"))
 
@@ -129,9 +129,9 @@ MIN_SHARE: Final = 80
 _READ: Final = 6_000
 """How much of a speech a digest is made from."""
 
-_SENTENCES: Final = re.compile(r"(?<=[。！？\n])|(?<=[.!?]) ")
-_BECAUSE: Final = re.compile(r"\b(?:because|since|therefore)\b|因为|由于|因此|所以", re.IGNORECASE)
-_FIGURE: Final = re.compile(r"\d")
+_SENTENCES: Final = compile_late(r"(?<=[。！？\n])|(?<=[.!?]) ")
+_BECAUSE: Final = compile_late(r"\b(?:because|since|therefore)\b|因为|由于|因此|所以", re.IGNORECASE)
+_FIGURE: Final = compile_late(r"\d")
 _MARKUP: Final = "-*•># \t"
 
 

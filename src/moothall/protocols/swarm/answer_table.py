@@ -3,7 +3,6 @@
 A person brings ideas, a word on a finding of another seat, checks and votes; figures are filled in by code.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, get_args
@@ -13,7 +12,7 @@ from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, defi
 from moothall.domain.context import Utterance, extract_first_sentence
 from moothall.domain.effects import AnswerForm, Ask, Schema
 from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
-from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.safe_text import compile_late, one_line, quote_lines
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.locale.catalogues import SWARM_PERSON, SwarmPersonText
 from moothall.protocols.swarm import answers as shapes
@@ -37,7 +36,7 @@ MAX_IDEAS: Final = 24
 OFFERED: Final = ("deposit_pheromone", "send_stop_signal", "claim_subtask", "transition_role")
 """What an explorer that Moot asks can do; a finding is one of its own accord, and code holds its state."""
 
-_NUMBER = re.compile(r"\d{1,9}")
+_NUMBER = compile_late(r"\d{1,9}")
 
 
 class SwarmAsk(StateAsk[Swarm]):

@@ -17,7 +17,7 @@ from moothall.codec.settings import explain_validation_error, find_fault
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Language
 from moothall.domain.language import detect_language
-from moothall.domain.safe_text import fix_surrogates, one_line, quote_lines
+from moothall.domain.safe_text import compile_late, fix_surrogates, one_line, quote_lines
 from moothall.domain.topic import MAX_TOPIC_LENGTH, ContextFile
 from moothall.errors import BadSetting, MissingExtra
 from moothall.locale.catalogues import CHAT, LANGUAGE
@@ -304,23 +304,23 @@ MAX_TITLE_LENGTH: Final = 48
 HEAD: Final = 500
 """Where in a text its instruction is looked for: at both ends, as clients put the conversation before or after it."""
 
-_TASK: Final = re.compile(r"\s*#{1,4} *Task:", re.IGNORECASE)
-_FORMS: Final = re.compile(r'\{\s*"(title|tags|follow_ups|queries|text|prompt)"\s*:')
-_HISTORY: Final = re.compile(
+_TASK: Final = compile_late(r"\s*#{1,4} *Task:", re.IGNORECASE)
+_FORMS: Final = compile_late(r'\{\s*"(title|tags|follow_ups|queries|text|prompt)"\s*:')
+_HISTORY: Final = compile_late(
     r"<chat_history>|</?(?:messages|conversation)>|^[^\S\n]*+(?:conversation|chat history|对话|聊天记录)\s*[:：]", re.I | re.M
 )
-_SPOKEN: Final = re.compile(r"^[^\S\n]*+(?:\*\*)?(?:user|human|用户)(?:\*\*)?\s*[:：]\s*(.+)$", re.IGNORECASE | re.MULTILINE)
-_WANTED: Final = re.compile(
+_SPOKEN: Final = compile_late(r"^[^\S\n]*+(?:\*\*)?(?:user|human|用户)(?:\*\*)?\s*[:：]\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+_WANTED: Final = compile_late(
     r"\b(?:generate|provide|create|write|give|reply|return|suggest|summari[sz]e|output|produce|name)\b", re.I
 )
 _TALK: Final = "(?:conversation|chat|session|thread|history|dialogue|discussion)"
-_TITLE: Final = re.compile(
+_TITLE: Final = compile_late(
     rf"\b(?:title|headline)\b[^\n]{{0,160}}\b{_TALK}\b|\b{_TALK}\b[^\n]{{0,160}}\b(?:title|headline)\b|\btitle generator\b"
     rf"|\bname\b[^\n]{{0,20}}\b(?:this|the|our) {_TALK}\b(?! \w)|\b(?:this|the|our) {_TALK} a\b[^\n]{{0,30}}\bname\b",
     re.IGNORECASE,
 )
-_SHORT: Final = re.compile(r"\b(?:concise|short|brief|words?|characters|only|at most|punctuation)\b", re.IGNORECASE)
-_TITLE_ZH: Final = re.compile(
+_SHORT: Final = compile_late(r"\b(?:concise|short|brief|words?|characters|only|at most|punctuation)\b", re.IGNORECASE)
+_TITLE_ZH: Final = compile_late(
     r"(?=.*(?:总结|概括|生成|返回|提取|起|命名))(?=.*(?:标题|题目|主题|名称))(?=.*(?:会话|对话|聊天|这句话|内容))(?=.*(?:字|简短|简要|简洁))",
     re.DOTALL,
 )

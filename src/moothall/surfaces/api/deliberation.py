@@ -1,7 +1,6 @@
 """The calls of a deliberation: `cstp.openDeliberation`, `contribute`, `closeDeliberation`, `getDeliberation` and their kin."""
 
 import dataclasses
-import re
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -13,7 +12,7 @@ from moothall.codec.schemas import build_brief_schema
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import MAX_PATIENCE, MAX_SEATS, WEEK_SECONDS
-from moothall.domain.safe_text import strip_control
+from moothall.domain.safe_text import compile_late, strip_control
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import NotAllowed, SessionClosed, WorldError
 from moothall.memory.memory_state import KeyedCall
@@ -268,7 +267,7 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int
 
 _WIRE_STATUSES: Final = {"thinking": "open", "concluded": "closed"}
 _WIRE_NAMES: Final = {name: to_camel(name) for name in shapes.ContributeParams.model_fields if to_camel(name) != name}
-_FIELD = re.compile(rf"\b(?:{'|'.join(_WIRE_NAMES)})\b")
+_FIELD = compile_late(rf"\b(?:{'|'.join(_WIRE_NAMES)})\b")
 
 
 def _spell_fields(instructions: str) -> str:

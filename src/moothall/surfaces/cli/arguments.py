@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from moothall.domain.ids import parse_session_id
-from moothall.errors import MootError
+from moothall.errors import BadSetting, MootError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -24,6 +24,21 @@ MAX_NAMED: Final = 3
 T = TypeVar("T")
 
 _WHOLE: Final = re.compile(r"think_\d{8}_\d{3,}")
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, or a number with s, m, h or d."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        # Imported here: most commands have no duration.
+        from moothall.domain.budget import parse_duration
+
+        try:
+            return parse_duration(value)
+        except BadSetting as error:
+            self.fail(str(error))
 
 
 class SessionName(click.ParamType[str]):

@@ -20,7 +20,7 @@ from moothall.errors import BadSetting, NotAllowed, WorldError
 from moothall.memory import facts
 from moothall.memory.facts import Role
 from moothall.memory.tokens import MAX_CODE_LIFE, TICKET_LIFE, Token, format_code, load_owner_key, parse_code, parse_token_id
-from moothall.surfaces.cli.options import Duration
+from moothall.surfaces.cli.arguments import Duration
 from moothall.surfaces.cli.output import CommandResult, Note, format_local, json_command, moot_command
 from moothall.surfaces.cli.ready import describe_server, explain_fault, read_refusal, url_option
 from moothall.surfaces.invitations import agent_clients as agents

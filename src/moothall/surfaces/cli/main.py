@@ -76,11 +76,12 @@ EPILOG: Final = """\
 Exit codes: 0 done · 1 a disk, provider or ledger failed · 2 the call was wrong · 3 the session waits for outside seats ·
 4 it ended without a decision · 5 a check failed · 6 decided otherwise than --require says, or than before · 130 interrupted
 """
-_CHINESE: Final = re.compile("[\u4e00-\u9fff]")
+# Strings: most calls need none of these, and so many letters take milliseconds to compile.
+_CHINESE: Final = "[\u4e00-\u9fff]"
 # Click counts letters, and breaks lines at spaces. A Chinese letter is two columns wide: it is written with a space after it, or
 # with NUL where no line may break; help is printed without them.
-_WIDE: Final = re.compile(r"([\u2e80-\u9fff\uff00-\uff60])(?=([ ，。；：、）？！]?))")
-_SPREAD: Final = re.compile(r"(?<=[\u2e80-\u9fff\uff00-\uff60]) |\0")
+_WIDE: Final = r"([\u2e80-\u9fff\uff00-\uff60])(?=([ ，。；：、）？！]?))"
+_SPREAD: Final = r"(?<=[\u2e80-\u9fff\uff00-\uff60]) |\0"
 
 
 class LazyCommand(click.Command):
@@ -97,7 +98,7 @@ class LazyCommand(click.Command):
         silencing = {"_MOOT_COMPLETE", "_MOOTHALL_COMPLETE", "-h", "--help", "--json", "-q", "--quiet"} & {*args, *os.environ}
         is_announced = self.name in LONG and sys.stderr.isatty() and not silencing
         if is_announced:
-            click.echo("正在准备 …" if _CHINESE.search(" ".join(args)) else "Getting ready …", nl=False, err=True)
+            click.echo("正在准备 …" if re.search(_CHINESE, " ".join(args)) else "Getting ready …", nl=False, err=True)
         try:
             members: Mapping[str, Any] = vars(import_module(f"{__package__}.{self._module}"))
         finally:
@@ -146,7 +147,7 @@ class MainGroup(LazyGroup):
         return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.commands and (len(args[0].split()) > 1 or _CHINESE.search(args[0])):
+        if args and args[0] not in self.commands and (len(args[0].split()) > 1 or re.search(_CHINESE, args[0])):
             ctx.fail(f'a question is put by `moot run`: moot run "{args[0]}"')
         if args and args[0] in MOVED:
             ctx.fail(f"it is `moot {MOVED[args[0]]}`")
@@ -205,7 +206,7 @@ class LanguageFormatter(click.HelpFormatter):
         sentence, bracket, rest = text.partition("  [")
         line = self._lines.get(" ".join(sentence.strip("\b\n").split()), sentence)
         line = line.replace(" Can be repeated.", self._lines.get("Can be repeated.", " Can be repeated."))
-        return _WIDE.sub(lambda letter: letter[1] + ("\0" if letter[2] else " "), line) + bracket + rest
+        return re.sub(_WIDE, lambda letter: letter[1] + ("\0" if letter[2] else " "), line) + bracket + rest
 
     def write_text(self, text: str) -> None:
         super().write_text("\n\n".join(map(self.translate, text.split("\n\n"))))
@@ -214,7 +215,7 @@ class LanguageFormatter(click.HelpFormatter):
         super().write_dl([(first, self.translate(second)) for first, second in rows], col_max, col_spacing)
 
     def getvalue(self) -> str:
-        return _SPREAD.sub("", re.sub(r"(?m)^\w[\w ]*:", lambda head: self.translate(head[0]), super().getvalue()))
+        return re.sub(_SPREAD, "", re.sub(r"(?m)^\w[\w ]*:", lambda head: self.translate(head[0]), super().getvalue()))
 
 
 click.Context.formatter_class = LanguageFormatter

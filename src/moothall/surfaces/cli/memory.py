@@ -11,17 +11,16 @@ from moothall.memory.breakers import CircuitView
 from moothall.memory.facts import Policy
 from moothall.memory.remembered_decision import ALONE, RememberedObligation
 from moothall.memory.track_records import Amplification, CategoryTrust, SourceTrust
-from moothall.reports.decision import summarize_choice
 from moothall.scoring.reliability import ReliabilityBin
 from moothall.surfaces.api.breakers import METHODS as BREAKER_METHODS
 from moothall.surfaces.api.breakers import BreakersOut, MayOut, RecordOut
 from moothall.surfaces.api.memory import METHODS as MEMORY_METHODS
-from moothall.surfaces.api.memory import DecisionOut, DecisionsOut, ObligationsOut, ReliabilityOut, SearchOut
+from moothall.surfaces.api.memory import DecisionHitOut, DecisionOut, DecisionsOut, ObligationsOut, ReliabilityOut, SearchOut
 from moothall.surfaces.api.method import Call, encode_json
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.arguments import Duration
 from moothall.surfaces.cli.main import LazyCommand
 from moothall.surfaces.cli.operations import Command, call_command, perform
-from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import Note
 
 METHODS = {**MEMORY_METHODS, **BREAKER_METHODS}
@@ -41,17 +40,22 @@ def format_decision(each: DecisionOut) -> str:
     sure = "" if each.confidence is None else f" {each.confidence:.2f}"
     sure += f" (of {each.track_record.cases} like this {each.track_record.right} right)" if each.track_record else ""
     what = ALONE if each.protocol == ALONE else each.consensus_type or each.protocol
-    worth = f"{each.strength}: " if each.strength and each.decision else ""
-    decided = f"{worth}{summarize_choice(each.choice, each.decision)}" if each.decision else "undecided"
     day, outcome = f"{each.closed_at.astimezone():%Y-%m-%d}", each.outcome or "not reviewed"
-    return f"{each.decision_id}  {day}  {what}{sure}  {outcome}  {one_line(each.topic)}  → {decided}"
+    return f"{each.decision_id}  {day}  {what}{sure}  {outcome}  {one_line(each.topic)}  → {_format_decided(each)}"
+
+
+def _format_decided(each: DecisionOut | DecisionHitOut) -> str:
+    if not each.decision:
+        return "undecided"
+    # Imported here: where nothing is stored yet, and for trust, nobody needs it.
+    from moothall.reports.decision import summarize_choice
+
+    return f"{f'{each.strength}: ' if each.strength else ''}{summarize_choice(each.choice, each.decision)}"
 
 
 def show_search(result: SearchOut) -> Iterator[str]:
     for hit in result.decisions:
-        worth = f"{hit.strength}: " if hit.strength and hit.decision else ""
-        decided = f"{worth}{summarize_choice(hit.choice, hit.decision)}" if hit.decision else "undecided"
-        yield f"{hit.decision_id}  {hit.outcome or 'not reviewed'}  {one_line(hit.topic)}  → {decided}"
+        yield f"{hit.decision_id}  {hit.outcome or 'not reviewed'}  {one_line(hit.topic)}  → {_format_decided(hit)}"
         yield f"    {one_line(hit.snippet)}"
     for thread in result.threads:
         yield f"thread {one_line(thread.thread)} [{thread.status}]: {one_line(thread.title)} (decisions: {thread.decisions})"

@@ -1,7 +1,6 @@
 """Options that several commands share: those of a new session, `--wait` and `--swap`."""
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -21,11 +20,11 @@ from moothall.app.session_options import (
     validate_options,
 )
 from moothall.app.user_settings import add_settings
-from moothall.domain.budget import parse_duration
 from moothall.domain.facts import Language
+from moothall.domain.safe_text import compile_late
 from moothall.errors import BadRoster, BadSetting, MootError
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.arguments import QUESTIONS
+from moothall.surfaces.cli.arguments import QUESTIONS, Duration
 from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.requirement import check_required, require_option
 
@@ -34,23 +33,11 @@ Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 WAIT: Final = "--wait"
 REQUIRE: Final = "--require"
 WAIT_UNSAID: Final = "7d"
-_DURATION_LIKE: Final = re.compile(r"[\d.]+[a-z\d.]*")
+_DURATION_LIKE: Final = compile_late(r"[\d.]+[a-z\d.]*")
 
 swap_option = click.option(
     "--swap", "swaps", multiple=True, metavar="SEAT=PLATFORM", help="Give a seat to another participant; repeatable."
 )
-
-
-class Duration(click.ParamType[float]):
-    """Seconds, or a number with s, m, h or d."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            return parse_duration(value)
-        except BadSetting as error:
-            self.fail(str(error))
 
 
 wait_option = click.option(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from moothall.domain.safe_text import dump_json, encode_fields, shorten_text
+from moothall.domain.safe_text import compile_late, dump_json, encode_fields, shorten_text
 from moothall.errors import BadSetting, CallerError, FolderUnwritable, LedgerDamaged, MootError, ReplayDiffers
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, OTHERWISE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 
-_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_HEAD = re.compile(rf"^(?:#\d+ · .*|[^>|\n]* · {_STAMP.pattern} – .*)$", re.MULTILINE)
+_STAMP = compile_late(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_HEAD = compile_late(rf"^(?:#\d+ · .*|[^>|\n]* · {_STAMP.pattern} – .*)$", re.MULTILINE)
 MAX_PIECE_LENGTH = 1_000_000
 MAX_PARTS = 100
 

@@ -20,7 +20,8 @@ from moothall.domain.records import RegisteredHead
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadImport, BadSetting
 from moothall.surfaces.cli import output as out
-from moothall.surfaces.cli.options import Duration, parse_swaps, swap_option
+from moothall.surfaces.cli.arguments import Duration
+from moothall.surfaces.cli.options import parse_swaps, swap_option
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 
 KEY_HELP = "64 digits, or a file with them."

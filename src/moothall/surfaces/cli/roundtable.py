@@ -24,7 +24,7 @@ from moothall.app.session_options import Options
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import MAILBOX, Seat
-from moothall.domain.safe_text import strip_control
+from moothall.domain.safe_text import compile_late, strip_control
 from moothall.errors import BadRoster, BadSetting
 from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, SESSION_COMMAND
 from moothall.locale.texts import list_languages
@@ -42,15 +42,16 @@ from moothall.surfaces.api.roundtable import (
     build_conference_out,
 )
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.arguments import Duration
 from moothall.surfaces.cli.main import LazyGroup, guess_language
 from moothall.surfaces.cli.operations import Command, call_command, call_here, perform, read_dash
-from moothall.surfaces.cli.options import Duration, HoldOptions, WaitCommand, session_options
+from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.output import CommandResult, Note
 from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
 from moothall.surfaces.cli.terminal_session import TerminalSession, build_plan_result
 
 MAX_SPEECH_LENGTH: Final = 50_000
-_PLATFORM: Final = re.compile(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)
+_PLATFORM: Final = compile_late(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)
 """What follows `NAME=` is a platform if it is one word, or a word and a colon; everything else is a description."""
 
 

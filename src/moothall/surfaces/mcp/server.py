@@ -5,7 +5,6 @@ The SDK costs about a second to import, so that the command line imports this mo
 
 import json
 import logging
-import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
@@ -26,7 +25,7 @@ from pydantic import ValidationError
 from moothall.app.version import VERSION
 from moothall.codec.settings import explain_validation_error
 from moothall.domain.ids import parse_session_id
-from moothall.domain.safe_text import dump_json, fix_surrogates, one_line
+from moothall.domain.safe_text import compile_late, dump_json, fix_surrogates, one_line
 from moothall.errors import BadSetting, MootError, SessionClosed
 from moothall.surfaces.api.errors import explain_error
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
@@ -341,8 +340,8 @@ def _build_person_form(steps: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "object", "properties": fields, "required": needed}
 
 
-_SHELL = re.compile(r"[;,]? ?\(?[^;,()`]{0,100}+`moot [^`]*`[^;,()]*\)?")
-_METHOD = re.compile(r"\b(?:cstp|moot)\.[a-z][A-Za-z]+\b")
+_SHELL = compile_late(r"[;,]? ?\(?[^;,()`]{0,100}+`moot [^`]*`[^;,()]*\)?")
+_METHOD = compile_late(r"\b(?:cstp|moot)\.[a-z][A-Za-z]+\b")
 
 
 def _reword(message: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from moothall.domain.ids import SeatId
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import compile_late, one_line
 from moothall.domain.session_state import list_lost_seats
 from moothall.domain.topic import drop_choice
 from moothall.locale.catalogues import SwarmReportText
@@ -20,7 +20,7 @@ from moothall.reports.sections import start_decision
 from moothall.scoring.independence import count_minds
 
 # `\b` would not do: Han characters count as letters, and nothing separates them from an id.
-_CITED: Final = re.compile(r"(?<![A-Za-z0-9])finding[-_ #]{0,2}(\d{1,9})(?![0-9])", re.IGNORECASE)
+_CITED: Final = compile_late(r"(?<![A-Za-z0-9])finding[-_ #]{0,2}(\d{1,9})(?![0-9])", re.IGNORECASE)
 
 
 def list_carried_ideas(timeline: SwarmTimeline) -> tuple[facts.IdeaResolution, ...]:

@@ -4,7 +4,6 @@ The blackboard contains no time of day: the same seed and the same answers give 
 in the ledger.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
@@ -14,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Language
-from moothall.domain.safe_text import dump_json, one_line
+from moothall.domain.safe_text import compile_late, dump_json, one_line
 from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE
 from moothall.protocols.swarm.answers import ConflictReview, DecisionReport, Operation, StatedIdea
 from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationResult
@@ -288,7 +287,7 @@ MAX_SLUG_LENGTH: Final = 30
 MAX_NAME_LENGTH: Final = 120
 """The most bytes of a file name; some scripts need four per letter."""
 
-_OTHER = re.compile(r"[^a-z0-9\u4e00-\u9fff]+")
+_OTHER = compile_late(r"[^a-z0-9\u4e00-\u9fff]+")
 
 
 class RunFile(NamedTuple):

@@ -5,7 +5,6 @@ said by the words for its type. What is described does not depend on who answere
 the fact that takes them together.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any, Final
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Entry, Fact, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import compile_late, one_line
 from moothall.locale.catalogues import LANGUAGE, SWARM_REPORT, SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import Operation, RoundReport
@@ -28,7 +27,7 @@ from moothall.reports.wording import describe_shared_event, format_percent
 
 _CHANGE: Final = "direction before after"
 _ROLE: Final = "agentId=seat fromRole=old toRole=new reason probability drawn"
-_LATIN_WORDS: Final = re.compile(r"[A-Za-z]{3,}[^\u3400-\u9fff]*$")
+_LATIN_WORDS: Final = compile_late(r"[A-Za-z]{3,}[^\u3400-\u9fff]*$")
 
 
 def translate_term(words: SwarmReportText, term: str) -> str:
