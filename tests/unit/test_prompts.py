@@ -35,11 +35,11 @@ from moothall.domain.facts import (
     SessionResumed,
 )
 from moothall.domain.ids import USER, AskId, SeatId, SessionId
-from moothall.domain.language import detect_language
 from moothall.domain.roster import Swap
 from moothall.domain.safe_text import FENCE, one_line, quote_lines, strip_control
 from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.domain.session_state import REMEMBERED_KEYS, PendingAsk, SessionState, apply, build_session_state
+from moothall.locale.texts import detect_language
 from moothall.protocols.persona.facts import IntentDeclared, PersonaSettings
 from moothall.protocols.persona.rules import RULES
 from moothall_testkit.snapshots import check_snapshot

@@ -34,10 +34,10 @@ from moothall.domain.consult import ConsultRules
 from moothall.domain.facts import Entry, Language, Opened, SessionImported
 from moothall.domain.given_search import select_visible
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
-from moothall.domain.language import detect_language
 from moothall.domain.roster import DEMO, WEEK_SECONDS, Seat, Swap, parse_kind, swap_seats, validate_swaps
 from moothall.domain.topic import ContextFile, Topic, build_context, build_pictures, build_topic, validate_topic
 from moothall.engine.snapshot import Snapshot
+from moothall.locale.texts import detect_language
 from moothall.participants.kinds import ADDRESS, MODEL, KindTable
 from moothall.participants.record_writer import validate_project
 from moothall.ports.plugin import AnyPlugin, Plan

@@ -6,6 +6,7 @@ One `FoldedSessions` serves all viewers of a process (W-9): however many look at
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -75,7 +76,9 @@ async def add_memory(memory: DecisionMemory, plugin: AnyPlugin, timeline: Any) -
     """Add what memory knows and the session does not: what became of a decision's obligations, how decisions like it fared."""
     from moothall.memory.remembered_decision import list_obligations
 
-    if timeline.closed is None or (decided := plugin.decision(timeline)).decision is None:
+    # Once for all who load it: when a meeting of many ends, each of them asks for its result.
+    decide = partial(timeline.build_once, "decided", (timeline.seq,), partial(plugin.decision, timeline))
+    if timeline.closed is None or (decided := decide()).decision is None:
         return
     if decided.confidence is not None and not timeline.session_state.opened.demo:
         agreement = name_agreement(decided.agreement, decided.consensus_type)

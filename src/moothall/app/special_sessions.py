@@ -12,12 +12,12 @@ from moothall.app.panels import Panel, load_panel, parse_seat_word
 from moothall.app.session_options import Options
 from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import SeatId, parse_seat_id
-from moothall.domain.language import detect_language
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.domain.safe_text import one_line, shorten_text
 from moothall.domain.topic import ContextFile
 from moothall.errors import BadRoster, BadSetting
 from moothall.locale.catalogues import REVIEW_PROMPT
+from moothall.locale.texts import detect_language
 from moothall.protocols.review.change import is_diff, read_change, split_parts
 from moothall.protocols.review.facts import ReviewOpened
 from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, VALIDATOR

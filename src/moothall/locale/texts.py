@@ -1,4 +1,4 @@
-"""Reads catalogues: a TOML file for each language, read when its texts are first used.
+"""Reads catalogues: a TOML file for each language, read when its texts are first used; and says in which language a text is.
 
 English is complete. What another language lacks, a key or an entry of a table, is read from English.
 """
@@ -123,3 +123,11 @@ def _merge(under: Mapping[str, Text], over: Mapping[str, Text]) -> dict[str, Tex
         below = merged.get(key)
         merged[key] = _merge(below, text) if isinstance(text, Mapping) and isinstance(below, Mapping) else text
     return merged
+
+
+def detect_language(text: str) -> str:
+    """Return `zh` if at least a fifth of the letters are Han characters, else `en`: other languages are asked for by name."""
+    # A fifth and not half: one Han character carries as much text as several Latin letters.
+    letters = [char for char in text if char.isalpha()]
+    han = sum("\u3400" <= char <= "\u9fff" or "\U00020000" <= char <= "\U0003134f" for char in letters)
+    return "zh" if letters and han * 5 >= len(letters) else "en"

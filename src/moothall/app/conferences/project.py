@@ -18,10 +18,9 @@ from moothall.app.session_options import Options, refuse_options
 from moothall.disk.folder import Folder, UnreadableFile
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId, SessionId, parse_session_id
-from moothall.domain.language import detect_language
 from moothall.domain.roster import MAILBOX, Seat, Swap
 from moothall.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
-from moothall.locale.texts import find_translation
+from moothall.locale.texts import detect_language, find_translation
 from moothall.protocols.roundtable import files
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened
 from moothall.protocols.roundtable.prompts import AGENDA_ROOM, MAX_RECORD_LENGTH, MAX_SPEECH_LENGTH

@@ -1,13 +1,15 @@
 """The whole deliberation for reports: lines, phases, passes, votes. It grows with the session, and each entry is added once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from moothall.domain.facts import Entry
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.quotations import Quotation
 from moothall.domain.replace import copy_fields
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import normalize_label
+from moothall.domain.topic import Topic, normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.protocols.council.ballots import CandidateVotes, find_votes
 from moothall.protocols.council.facts import CandidateVote, Contributed, CouncilBallot, DeliberationClosed, Phase, PhaseBegun
@@ -150,7 +152,7 @@ def _add_movements(decision: Decision, timeline: CouncilTimeline, closed: Delibe
     for each in decision.positions:
         before, vote = blind.get(each.seat), _find_open_vote(timeline.state, each.seat)
         is_moved = each.moved_by or (motion is not None and has_changed_choice(each, motion.said.choice))
-        after: Movement = "evidence" if before and vote and _has_met_evidence(timeline, before, vote) else "words"
+        after: Movement = "evidence" if is_moved and before and vote and _has_met_evidence(timeline, before, vote) else "words"
         positions.append(replace(each, moved_after=after) if is_moved else each)
     moved = [each.moved_after for each in positions]
     return replace(
@@ -182,12 +184,16 @@ def _has_met_evidence(timeline: CouncilTimeline, before: CouncilLine, vote: Coun
         if spoken is None or is_unread or spoken.seq > vote.seq:
             continue
         places = own if spoken.seat == vote.seat and spoken.seq <= before.seq else met
-        # Where words are invented, the places that they are said to stand in prove nothing.
-        cited = "\n".join((spoken.said.text, *spoken.said.evidence)) if all(each.holds for each in checked) else ""
-        places.update(list_places(cited, subject, checked))
-        # What another quotes of a tool's result is evidence as well; the number of its entry stands in brackets.
-        places.update((each.place, 0) for each in checked if each.holds and each.place.startswith("["))
+        places |= timeline.build_once(("evidence", line.id), (line.content,), partial(_list_evidence, spoken, subject, checked))
     return not met <= own
+
+
+def _list_evidence(line: CouncilLine, subject: Topic, checked: Sequence[Quotation]) -> set[tuple[str, int]]:
+    # Where words are invented, the places that they are said to stand in prove nothing.
+    cited = "\n".join((line.said.text, *line.said.evidence)) if all(each.holds for each in checked) else ""
+    # What another quotes of a tool's result is evidence as well; the number of its entry stands in brackets.
+    of_tools = ((each.place, 0) for each in checked if each.holds and each.place.startswith("["))
+    return {*list_places(cited, subject, checked), *of_tools}
 
 
 def _build_claim(line: CouncilLine) -> SourcedClaim:

@@ -7,10 +7,10 @@ from typing import Any, Final
 from moothall.domain.budget import Budget
 from moothall.domain.facts import ImportSource, SessionCancelled, SessionImported
 from moothall.domain.ids import USER, parse_seat_id
-from moothall.domain.language import detect_language
 from moothall.domain.roster import Seat, validate_seats
 from moothall.domain.safe_text import compile_late, dump_json, fix_surrogates
 from moothall.errors import BadImport, MootError
+from moothall.locale.texts import detect_language
 from moothall.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, PersonaSettings, View
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, build_decision
 

@@ -157,10 +157,6 @@ def _build_finding(text: str, perspective: str) -> Mapping[str, object]:
     return {"coreIdea": extract_first_sentence(text), "details": text, "perspective": perspective}
 
 
-def _read_direction(asked: SwarmAsk, answers: Answers) -> str:
-    return one_line(answers.get(DIRECTION, "")) or one_line(asked.usual_direction)[:MAX_LINE]
-
-
 def _ask_target(asked: SwarmAsk) -> list[PersonStep]:
     numbers = [each.number for each in asked.targets]
     if len(numbers) < 2:
@@ -261,7 +257,7 @@ FORMS: Final = index_by_kind(
         Row(
             "direction",
             ask=lambda asked: [PersonStep(name=DIRECTION, text=asked.text.direction.format(usual=asked.usual_direction))],
-            read=_read_direction,
+            read=lambda asked, answers: one_line(answers.get(DIRECTION, "")) or one_line(asked.usual_direction)[:MAX_LINE],
         ),
         # Only in the first round is an answer everyone's own.
         replace(

@@ -16,11 +16,11 @@ from moothall.app.protocols import load_protocols
 from moothall.codec.settings import explain_validation_error, find_fault
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Language
-from moothall.domain.language import detect_language
 from moothall.domain.safe_text import compile_late, fix_surrogates, one_line, quote_lines
 from moothall.domain.topic import MAX_TOPIC_LENGTH, ContextFile
 from moothall.errors import BadSetting, MissingExtra
 from moothall.locale.catalogues import CHAT, LANGUAGE
+from moothall.locale.texts import detect_language
 from moothall.surfaces.api.decisions import AnswerShape, parse_answer_shape
 
 PREFIX: Final = "moot/"

@@ -32,7 +32,6 @@ class Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        # Imported here: most commands have no duration.
         from moothall.domain.budget import parse_duration
 
         try:
