@@ -9,9 +9,10 @@ from typing import Any
 from moothall.app.deliberations import Deliberations
 from moothall.app.moot import Moot
 from moothall.app.resources import SystemClock
+from moothall.app.session_reader import FoldedSessions
 from moothall.codec.stored import FactCodec
 from moothall.domain.effects import Ask, Brief
-from moothall.domain.ids import SeatId
+from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.engine.engine import Engine
 from moothall.ledgers.memory import MemoryLedger
@@ -93,30 +94,62 @@ def test_a_contribution_among_fifty_costs_little_more_than_one_among_five() -> N
     assert many - few < 20 * 45, f"{few} calls among 5 seats, {many} among 50"
 
 
+async def hold(moot: Moot, names: list[str]) -> SessionId:
+    session = await moot.open("Which way?", protocol="debate", seats=dict.fromkeys(names, "mailbox"))
+    deliberations = Deliberations(moot)
+    for number, name in enumerate(names):
+        await deliberations.contribute(session, name, propose(number))
+    for name in names:
+        await deliberations.contribute(session, name, {"type": "support", "text": "Yes.", "refers_to": 2})
+    for name in names:
+        await deliberations.contribute(session, name, {"type": "synthesize", "text": "Left.", "choice": "left"})
+    for name in names:
+        recorded = await deliberations.contribute(session, name, {"type": "vote", "position": "support", "confidence": 0.8})
+    assert recorded.state.snapshot.is_closed
+    return session
+
+
+def count_loads(seats: int) -> tuple[int, int]:
+    """How many functions it takes to read a debate that has ended, and to read it again."""
+    calls = [0]
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        calls[-1] += event == "call"
+
+    async def work() -> None:
+        async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+            session = await hold(moot, name_agents(seats))
+            folded = FoldedSessions(moot)
+            for _ in range(2):
+                sys.setprofile(count)
+                try:
+                    assert (await folded.load(session)).timeline.closed is not None
+                finally:
+                    sys.setprofile(None)
+                calls.append(0)
+
+    asyncio.run(work())
+    return calls[0], calls[1]
+
+
+def test_who_asks_for_a_result_after_others_does_not_have_it_decided_again() -> None:
+    """All who waited for their turn ask when it closes: among many that was most of the whole debate."""
+    count_loads(3)
+    few, again_few = count_loads(3)
+    many, again_many = count_loads(20)
+    assert again_many - again_few < 100 < few < many, (few, again_few, many, again_many)
+
+
 def test_the_last_vote_is_answered_before_the_decision_is_remembered_and_no_crash_loses_it(tmp_path: Path) -> None:
     environ = {"MOOT_HOME": str(tmp_path), "HOME": str(tmp_path)}
     names = name_agents(3)
 
-    async def hold(moot: Moot) -> str:
-        session = await moot.open("Which way?", protocol="debate", seats=dict.fromkeys(names, "mailbox"))
-        deliberations = Deliberations(moot)
-        for number, name in enumerate(names):
-            await deliberations.contribute(session, name, propose(number))
-        for name in names:
-            await deliberations.contribute(session, name, {"type": "support", "text": "Yes.", "refers_to": 2})
-        for name in names:
-            await deliberations.contribute(session, name, {"type": "synthesize", "text": "Left.", "choice": "left"})
-        for name in names:
-            recorded = await deliberations.contribute(session, name, {"type": "vote", "position": "support", "confidence": 0.8})
-        assert recorded.state.snapshot.is_closed
-        return session
-
     async def work() -> None:
         async with Moot(environ=environ) as moot:
-            session = await hold(moot)
+            session = await hold(moot, names)
             assert await moot.memory.get(session) is None
             assert await (await moot.recall()).get(session)
-            unfinished = await hold(moot)
+            unfinished = await hold(moot, names)
             # As if the process had died between the answer and the memory.
             for task in asyncio.all_tasks() - {asyncio.current_task()}:
                 task.cancel()
@@ -124,7 +157,7 @@ def test_the_last_vote_is_answered_before_the_decision_is_remembered_and_no_cras
             assert await moot.memory.get(unfinished) is None
             assert await (await moot.recall()).get(unfinished)
         async with Moot(environ=environ) as moot:
-            last = await hold(moot)
+            last = await hold(moot, names)
         # Closing waits for what is being remembered.
         async with Moot(environ=environ) as moot:
             assert await moot.memory.get(last)
