@@ -70,7 +70,8 @@ def compare(language: str, english: dict[str, dict[str, object]]) -> Iterator[st
     """What is wrong with a language: compared by catalogue and text."""
     catalogues = read_language(language)
     yield from (
-        f"{language}/{name}.toml: there is no {DEFAULT_LANGUAGE}/{name}.toml" for name in catalogues.keys() - english.keys()
+        f"{language}/{name}.toml: there is no {DEFAULT_LANGUAGE}/{name}.toml"
+        for name in catalogues.keys() - english.keys()
     )
     for name, texts in english.items():
         wanted, given = dict(flatten(texts)), dict(flatten(catalogues.get(name, {})))
@@ -79,7 +80,10 @@ def compare(language: str, english: dict[str, dict[str, object]]) -> Iterator[st
         where = f"{language}/{name}.toml"
         if language in COMPLETE:
             yield from (f"{where}: {key} is missing" for key in wanted.keys() - given.keys())
-        yield from (f"{where}: {key} is not in {DEFAULT_LANGUAGE}/{name}.toml" for key in sorted(given.keys() - wanted.keys()))
+        yield from (
+            f"{where}: {key} is not in {DEFAULT_LANGUAGE}/{name}.toml"
+            for key in sorted(given.keys() - wanted.keys())
+        )
         for key in sorted(given.keys() & wanted.keys()):
             text, original = given[key], wanted[key]
             if isinstance(text, int) or isinstance(original, int):
@@ -98,7 +102,11 @@ def list_unused(english: dict[str, dict[str, object]]) -> Iterator[str]:
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
     named = set(re.findall(r"\.([a-z_]\w*)", code)) | set(re.findall(r'"([a-z_]\w*)"', code))
     sources = [path for path in (ROOT / "web/src").rglob("*.ts*") if path.name != "words.ts"]
-    script = set(re.findall(r'"([a-z_]\w*)"', "\n".join(path.read_text(encoding="utf-8") for path in sources)))
+    script = set(
+        re.findall(
+            r'"([a-z_]\w*)"', "\n".join(path.read_text(encoding="utf-8") for path in sources)
+        )
+    )
     for name, texts in english.items():
         known = script | {"counts"} if name == PAGE else named | {EXTENDS}
         yield from (f"{name}.toml: no code names {key}" for key in texts if key not in known)
@@ -114,9 +122,15 @@ def build_stub(english: dict[str, dict[str, object]]) -> str:
         base = english[name].get(EXTENDS)
         if isinstance(base, str):
             add(base)
-        rows = [f"    {key}: {build_type(value)}\n" for key, value in english[name].items() if key != EXTENDS]
+        rows = [
+            f"    {key}: {build_type(value)}\n"
+            for key, value in english[name].items()
+            if key != EXTENDS
+        ]
         parent = name_class(base) if isinstance(base, str) else "Texts"
-        done[name] = f"\nclass {name_class(name)}({parent}):\n{''.join(rows)}\n{name.upper()}: Catalogue[{name_class(name)}]\n"
+        done[name] = (
+            f"\nclass {name_class(name)}({parent}):\n{''.join(rows)}\n{name.upper()}: Catalogue[{name_class(name)}]\n"
+        )
 
     for name in english:
         if name != PAGE:

@@ -90,7 +90,9 @@ class Proxy:
             writer.close()
 
 
-def wait_until_all_say(firefox: Firefox, tabs: list[str], words: str, within: str = ".state-word") -> float:
+def wait_until_all_say(
+    firefox: Firefox, tabs: list[str], words: str, within: str = ".state-word"
+) -> float:
     """The seconds until every tab shows these words."""
     began = time.monotonic()
     for tab in tabs:
@@ -103,10 +105,16 @@ def say_everywhere(server: Server, sessions: list[str], words: str) -> None:
         server.local("moot.giveInput", sessionId=session, text=words)
 
 
-def check_outage(firefox: Firefox, server: Server, tabs: list[str], sessions: list[str], outage: Outage) -> None:
+def check_outage(
+    firefox: Firefox, server: Server, tabs: list[str], sessions: list[str], outage: Outage
+) -> None:
     """One row: when all tabs said so, how often one said otherwise before the end, when all were back and had what was said."""
     outage.begin()
-    noticed, ends, untrue = wait_until_all_say(firefox, tabs, "offline"), time.monotonic() + OUTAGE, 0
+    noticed, ends, untrue = (
+        wait_until_all_say(firefox, tabs, "offline"),
+        time.monotonic() + OUTAGE,
+        0,
+    )
     if outage.can_speak:
         say_everywhere(server, sessions, f"During: {outage.name}.")
     while time.monotonic() < ends:
@@ -119,7 +127,10 @@ def check_outage(firefox: Firefox, server: Server, tabs: list[str], sessions: li
         wait_until_all_say(firefox, tabs, f"{when}: {outage.name}.", ".timeline")
     is_unsent = firefox.evaluate(tabs[0], "document.querySelector('#say').value") == UNSENT
     wait_for_streams(server, 1)
-    print(f"| {outage.name} | {noticed:.0f} | {untrue} | {back:.0f} | all | {'there' if is_unsent else 'LOST'} |", flush=True)
+    print(
+        f"| {outage.name} | {noticed:.0f} | {untrue} | {back:.0f} | all | {'there' if is_unsent else 'LOST'} |",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -133,21 +144,37 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with Server(Cli(folder / "home", folder)) as server, open_firefox(folder, preferences) as firefox:
-            sessions = [server.local.opened(topic=f"Question {number}?") for number in range(SESSIONS)]
+        with (
+            Server(Cli(folder / "home", folder)) as server,
+            open_firefox(folder, preferences) as firefox,
+        ):
+            sessions = [
+                server.local.opened(topic=f"Question {number}?") for number in range(SESSIONS)
+            ]
             firefox.sign_in(server)
             began = time.monotonic()
-            tabs = [firefox.open(f"http://{server.address}/s/{sessions[number % SESSIONS]}") for number in range(TABS)]
+            tabs = [
+                firefox.open(f"http://{server.address}/s/{sessions[number % SESSIONS]}")
+                for number in range(TABS)
+            ]
             wait_until_all_say(firefox, tabs, "waiting")
             wait_for_streams(server, 1)
-            print(f"{TABS} tabs of {SESSIONS} sessions are live after {time.monotonic() - began:.0f} s, by one stream.\n")
+            print(
+                f"{TABS} tabs of {SESSIONS} sessions are live after {time.monotonic() - began:.0f} s, by one stream.\n"
+            )
             firefox.type_into(tabs[0], "#say", UNSENT)
-            print("| outage of a minute | all say so after, s | untrue words | all back after, s | what was said | unsent text |")
+            print(
+                "| outage of a minute | all say so after, s | untrue words | all back after, s | what was said | unsent text |"
+            )
             print("|---|---|---|---|---|---|", flush=True)
             for outage in (
                 Outage("swallowed line", proxy.swallow, proxy.open, can_speak=True),
                 Outage("no network", proxy.cut, proxy.open, can_speak=True),
-                Outage("server asleep", lambda: os.kill(server.pid, signal.SIGSTOP), lambda: os.kill(server.pid, signal.SIGCONT)),
+                Outage(
+                    "server asleep",
+                    lambda: os.kill(server.pid, signal.SIGSTOP),
+                    lambda: os.kill(server.pid, signal.SIGCONT),
+                ),
                 Outage("server killed", server.kill, server.start),
             ):
                 check_outage(firefox, server, tabs, sessions, outage)

@@ -36,7 +36,9 @@ def find_browser() -> str | None:
     named = os.environ.get("MOOT_CHROMIUM")
     if named:
         if shutil.which(named) is None:
-            raise SystemExit(f"MOOT_CHROMIUM={named} is not a program that can be run; expected the path of a Chromium")
+            raise SystemExit(
+                f"MOOT_CHROMIUM={named} is not a program that can be run; expected the path of a Chromium"
+            )
         return named
     for name in NAMES:
         if found := shutil.which(name):
@@ -49,7 +51,9 @@ def find_browser() -> str | None:
 def install_browser() -> None:
     """Install Chromium in the ways that this machine offers, until one is there."""
     # A machine that has not listed its packages yet knows none.
-    if (apt := name_apt()) and (install_package(apt) or (run(*apt, "update", "-qq") and install_package(apt))):
+    if (apt := name_apt()) and (
+        install_package(apt) or (run(*apt, "update", "-qq") and install_package(apt))
+    ):
         run(*apt, *OPTIONS, *FONTS)
         return
     run(sys.executable, "-m", "playwright", "install", "chromium")
@@ -71,13 +75,20 @@ def run(*command: str) -> bool:
     """Whether a command ended well; what it said is shown if not."""
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LONGEST, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=LONGEST,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         print(f"{command}: {error}", file=sys.stderr)
         return False
     if done.returncode != 0:
-        print(f"{' '.join(command)}:\n{done.stdout.decode(errors='replace')[-600:]}", file=sys.stderr)
+        print(
+            f"{' '.join(command)}:\n{done.stdout.decode(errors='replace')[-600:]}", file=sys.stderr
+        )
     return done.returncode == 0
 
 

@@ -42,7 +42,11 @@ class Meetings:
     def __init__(self, home: Path) -> None:
         self.home = home
         self._server = subprocess.Popen(
-            [sys.executable, str(CHILD), str(home)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+            [sys.executable, str(CHILD), str(home)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
         )
 
     def close(self) -> None:
@@ -55,7 +59,11 @@ class Meetings:
 
     def read_asked(self, session: str) -> list[str]:
         """The asks that participants were called with, in order."""
-        return [line.removeprefix("asked ") for line in self._read_log(session).splitlines() if line.startswith("asked ")]
+        return [
+            line.removeprefix("asked ")
+            for line in self._read_log(session).splitlines()
+            if line.startswith("asked ")
+        ]
 
     def run(self, session: str, entries: int | None, late: float = 0.0) -> int:
         """Run a meeting in a child, until `late` seconds after it has that many entries if they are given; its exit code."""
@@ -65,7 +73,9 @@ class Meetings:
         child = self._read_number()
         if entries is not None:
             # By entries and not by time: it gets on however slow the machine is.
-            while Path(f"/proc/{child}").exists() and f"kept {entries}\n" not in self._read_log(session):
+            while Path(f"/proc/{child}").exists() and f"kept {entries}\n" not in self._read_log(
+                session
+            ):
                 time.sleep(0.002)
             time.sleep(late)
             with suppress(ProcessLookupError):
@@ -88,7 +98,10 @@ class Meetings:
             panel = options["panel"]
             assert isinstance(panel, Panel)
             seats = [
-                replace(seat, platform=f"script:{script}") if seat.platform.startswith("demo:") else seat for seat in panel.seats
+                replace(seat, platform=f"script:{script}")
+                if seat.platform.startswith("demo:")
+                else seat
+                for seat in panel.seats
             ]
             options["panel"] = replace(panel, seats=tuple(seats))
             options["demo"] = ""
@@ -99,10 +112,17 @@ class Meetings:
         """The entries, the faults of the whole ledger, and the outcome; raises if the rules do not lead to the record."""
         async with self._open_moot() as moot:
             found = await LedgerVerifier(moot.ledger, moot.clock).verify_all()
-            faults = [*found.faults, *(f"{each.session_id}: {each.fault}" for each in found.sessions if each.fault)]
+            faults = [
+                *found.faults,
+                *(f"{each.session_id}: {each.fault}" for each in found.sessions if each.fault),
+            ]
             await moot.replay(session)
             decision = await moot.decision(session)
-            outcome = (decision.status, decision.choice, decision.decision and decision.decision.text)
+            outcome = (
+                decision.status,
+                decision.choice,
+                decision.decision and decision.decision.text,
+            )
             # The line above the entries names the last of them, so it changes as the session goes on.
             _, _, entries = (await moot.export(session, "jsonl")).partition("\n")
             return entries, faults, outcome
@@ -126,19 +146,29 @@ def hold_undisturbed(meetings: Meetings, demo: Demo) -> Any:
     return outcome
 
 
-def hold_killed(meetings: Meetings, demo: Demo, session: str, chance: random.Random) -> tuple[int, list[str], Any]:
+def hold_killed(
+    meetings: Meetings, demo: Demo, session: str, chance: random.Random
+) -> tuple[int, list[str], Any]:
     """Run a meeting to its end through deaths; how many, what was wrong, and the outcome."""
     asyncio.run(meetings.open(demo, session))
     before, faults, outcome = asyncio.run(meetings.check(session))
     deaths, wrong, asked = 0, list(faults), 0
     while True:
-        code = meetings.run(session, len(before.splitlines()) + chance.randint(1, MAX_ENTRIES + 1), chance.uniform(0, LATEST))
+        code = meetings.run(
+            session,
+            len(before.splitlines()) + chance.randint(1, MAX_ENTRIES + 1),
+            chance.uniform(0, LATEST),
+        )
         record, faults, outcome = asyncio.run(meetings.check(session))
         wrong += [f"false alarm: {fault}" for fault in faults]
         if not record.startswith(before):
             wrong.append(f"{session}: something that was recorded is lost")
-        again = set(meetings.read_asked(session)[asked:]) & {ask for _, ask in list_answered(before)}
-        wrong += [f"{session}: {ask} was asked again though it had been answered" for ask in sorted(again)]
+        again = set(meetings.read_asked(session)[asked:]) & {
+            ask for _, ask in list_answered(before)
+        }
+        wrong += [
+            f"{session}: {ask} was asked again though it had been answered" for ask in sorted(again)
+        ]
         twice = [ask for (_, ask), times in Counter(list_answered(record)).items() if times > 1]
         wrong += [f"{session}: {ask} is recorded twice" for ask in twice]
         before, asked = record, len(meetings.read_asked(session))
@@ -150,7 +180,9 @@ def hold_killed(meetings: Meetings, demo: Demo, session: str, chance: random.Ran
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Kill meetings of every protocol and check the record.")
+    parser = argparse.ArgumentParser(
+        description="Kill meetings of every protocol and check the record."
+    )
     parser.add_argument("--deaths", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -168,9 +200,14 @@ def main() -> None:
             died, faults, outcome = hold_killed(meetings, demo, f"{demo.name}-{number}", chance)
             deaths[demo.name] += died
             if outcome != expected[demo.name]:
-                faults.append(f"{demo.name}-{number}: ended as {outcome}, undisturbed as {expected[demo.name]}")
+                faults.append(
+                    f"{demo.name}-{number}: ended as {outcome}, undisturbed as {expected[demo.name]}"
+                )
             wrong += faults
-            print("\n".join((f"{sum(deaths.values())} deaths, {len(wrong)} faults", *faults)), flush=True)
+            print(
+                "\n".join((f"{sum(deaths.values())} deaths, {len(wrong)} faults", *faults)),
+                flush=True,
+            )
         meetings.close()
     print(f"{sum(deaths.values())} deaths in {number} meetings: {dict(deaths)}")
     print("\n".join(wrong) or "nothing lost, doubled or asked twice; no false alarm")

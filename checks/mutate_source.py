@@ -39,7 +39,13 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Is: "is not",
     ast.IsNot: "is",
 }
-OPERATORS: dict[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Mod: "*"}
+OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "-",
+    ast.Sub: "+",
+    ast.Mult: "//",
+    ast.FloorDiv: "*",
+    ast.Mod: "*",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +73,9 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the mutations, run nothing")
     options = parser.parse_args()
     survivors = []
-    for number, mutation in enumerate(draw_mutations(random.Random(options.seed), options.count), start=1):
+    for number, mutation in enumerate(
+        draw_mutations(random.Random(options.seed), options.count), start=1
+    ):
         source = mutation.path.read_text(encoding="utf-8")
         print(f"{number:2d}  {mutation.describe(source)}", flush=True)
         if options.list:
@@ -108,11 +116,16 @@ def find_mutations(path: Path) -> Iterator[Mutation]:
     encoded = source.encode()
 
     def find_place(node: ast.expr) -> tuple[int, int]:
-        first, last = starts[node.lineno - 1] + node.col_offset, starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+        first, last = (
+            starts[node.lineno - 1] + node.col_offset,
+            starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0),
+        )
         return len(encoded[:first].decode()), len(encoded[:last].decode())
 
     def build(node: ast.expr, start: int, end: int, text: str) -> Mutation:
-        return Mutation(path=path, line=source.count("\n", 0, start) + 1, start=start, end=end, text=text)
+        return Mutation(
+            path=path, line=source.count("\n", 0, start) + 1, start=start, end=end, text=text
+        )
 
     def replace_between(left: ast.expr, right: ast.expr, text: str) -> Iterator[Mutation]:
         begin, end = find_place(left)[1], find_place(right)[0]
@@ -126,7 +139,9 @@ def find_mutations(path: Path) -> Iterator[Mutation]:
             case ast.Compare(left=left, ops=[operator], comparators=[right]):
                 yield from replace_between(left, right, COMPARISONS[type(operator)])
             case ast.BoolOp(op=operator, values=[left, right]):
-                yield from replace_between(left, right, "or" if isinstance(operator, ast.And) else "and")
+                yield from replace_between(
+                    left, right, "or" if isinstance(operator, ast.And) else "and"
+                )
             case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATORS:
                 yield from replace_between(left, right, OPERATORS[type(operator)])
             case ast.Constant(value=bool(value)):
@@ -151,16 +166,28 @@ def walk_code(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def is_for_types(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    return (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+    )
 
 
 def is_dataclass(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dataclass"
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "dataclass"
+    )
 
 
 def try_mutation(mutation: Mutation, source: str) -> str:
     nearest = choose_tests([mutation.path], NEAREST)[:MAX_NEAREST]
-    wider = [path for path in (*find_by_words(mutation.path), *choose_tests([mutation.path], WIDER)) if path not in nearest]
+    wider = [
+        path
+        for path in (*find_by_words(mutation.path), *choose_tests([mutation.path], WIDER))
+        if path not in nearest
+    ]
     for name, tests in (("nearest", nearest), ("wider", list(dict.fromkeys(wider))[:MAX_WIDER])):
         mutation.path.write_text(mutation.apply(source), encoding="utf-8")
         try:
@@ -182,16 +209,39 @@ def find_by_words(path: Path) -> list[Path]:
     # By their first letters: "invite" is tested with "invitations".
     stems = {word[:5] for word in words}
     shared = {test: len({word[:5] for word in test.stem.split("_")} & stems) for test in tests}
-    return sorted((test for test, count in shared.items() if count), key=lambda test: -shared[test])[: MAX_WIDER // 2]
+    return sorted(
+        (test for test, count in shared.items() if count), key=lambda test: -shared[test]
+    )[: MAX_WIDER // 2]
 
 
 def run_tests(tests: Sequence[str]) -> tuple[str, ...]:
     """Which of the tests failed first: their names, or all of these if not even one could be imported."""
-    command = [sys.executable, "-m", "pytest", "-x", "-rfE", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider"]
-    done = subprocess.run([*command, *tests], cwd=ROOT, capture_output=True, text=True, timeout=STAGE_SECONDS, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-rfE",
+        "-n",
+        "2",
+        "--dist",
+        "worksteal",
+        "-p",
+        "no:cacheprovider",
+    ]
+    done = subprocess.run(
+        [*command, *tests],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=STAGE_SECONDS,
+        check=False,
+    )
     if done.returncode not in TEST_FAILURES:
         return ()
-    return tuple(re.findall(r"^(?:FAILED|ERROR) (\S+::\S+)", done.stdout, re.MULTILINE)) or tuple(tests)
+    return tuple(re.findall(r"^(?:FAILED|ERROR) (\S+::\S+)", done.stdout, re.MULTILINE)) or tuple(
+        tests
+    )
 
 
 if __name__ == "__main__":

@@ -23,15 +23,23 @@ MAX_DISTANCE = 4
 
 def main() -> int:
     words = sys.argv[1:]
-    changed = [ROOT / word for word in words if not word.startswith("--")] or list(list_changed_files())
-    chosen = [path for path in choose_tests(changed, ("tests/unit",)) if path in changed or not path.stem.endswith("_properties")]
+    changed = [ROOT / word for word in words if not word.startswith("--")] or list(
+        list_changed_files()
+    )
+    chosen = [
+        path
+        for path in choose_tests(changed, ("tests/unit",))
+        if path in changed or not path.stem.endswith("_properties")
+    ]
     chosen = chosen[:MAX_FILES]
     names = [str(path.relative_to(ROOT)) for path in chosen]
     print("\n".join(names) if names else "no unit test is near to what changed")
     if "--run" not in words or not names:
         return 0
     options = ("-q", "-x", "-n", "2", "--dist", "worksteal", "--durations=3")
-    return subprocess.run([sys.executable, "-m", "pytest", *options, *names], cwd=ROOT, check=False).returncode
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *names], cwd=ROOT, check=False
+    ).returncode
 
 
 def list_changed_files() -> Iterator[Path]:
@@ -40,7 +48,10 @@ def list_changed_files() -> Iterator[Path]:
         base = run_git("merge-base", "HEAD", main_branch)
         if base:
             break
-    for name in {*run_git("diff", "--name-only", *base), *run_git("ls-files", "--others", "--exclude-standard")}:
+    for name in {
+        *run_git("diff", "--name-only", *base),
+        *run_git("ls-files", "--others", "--exclude-standard"),
+    }:
         if name.endswith(".py") and (ROOT / name).exists():
             yield ROOT / name
 
@@ -65,7 +76,9 @@ def choose_tests(changed: Iterable[Path], folders: tuple[str, ...]) -> list[Path
     return [locate_module(test) for test in ordered]
 
 
-def find_nearest_tests(start: str, importers: Mapping[str, set[str]], folders: tuple[str, ...]) -> dict[str, int]:
+def find_nearest_tests(
+    start: str, importers: Mapping[str, set[str]], folders: tuple[str, ...]
+) -> dict[str, int]:
     """The tests at the smallest distance at which there are any, and those one step further."""
     seen, level = {start}, {start}
     nearest: dict[str, int] = {}
@@ -81,18 +94,24 @@ def find_nearest_tests(start: str, importers: Mapping[str, set[str]], folders: t
 
 
 def is_test_in(module: str, folders: tuple[str, ...]) -> bool:
-    return module.rpartition(".")[2].startswith("test_") and module.replace(".", "/").startswith(folders)
+    return module.rpartition(".")[2].startswith("test_") and module.replace(".", "/").startswith(
+        folders
+    )
 
 
 @cache
 def build_imports() -> dict[str, set[str]]:
     """What each module of the packages imports of them, wherever in its text."""
-    paths = [path for name, folder in PACKAGES.items() for path in sorted((folder / name).rglob("*.py"))]
+    paths = [
+        path for name, folder in PACKAGES.items() for path in sorted((folder / name).rglob("*.py"))
+    ]
     modules = {name: path for path in paths if (name := name_module(path))}
     graph: dict[str, set[str]] = {}
     for name, path in modules.items():
         targets = set(list_imported_names(ast.parse(path.read_text(encoding="utf-8"))))
-        graph[name] = {target if target in modules else target.rpartition(".")[0] for target in targets} & modules.keys() - {name}
+        graph[name] = {
+            target if target in modules else target.rpartition(".")[0] for target in targets
+        } & modules.keys() - {name}
     return graph
 
 
@@ -108,7 +127,9 @@ def build_importers() -> dict[str, set[str]]:
 def name_module(path: Path) -> str | None:
     for name, folder in PACKAGES.items():
         if path.is_relative_to(folder / name):
-            return ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+            return ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(
+                ".__init__"
+            )
     return None
 
 

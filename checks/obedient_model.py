@@ -55,7 +55,10 @@ class ObedientModel:
         self.shown: dict[str, set[str]] = {}
 
     def __call__(self, request: Request) -> Step:
-        sent = json.dumps(next(filter(None, map(request.body.get, ("input", "messages", "contents")))), ensure_ascii=False)
+        sent = json.dumps(
+            next(filter(None, map(request.body.get, ("input", "messages", "contents")))),
+            ensure_ascii=False,
+        )
         found = SEAT.search(sent)
         if found is None or not _has_tools(request):
             # What an agent asks beside its work, such as a title.
@@ -69,15 +72,25 @@ class ObedientModel:
         return self._answer_plainly(request, seat, follower)
 
     def _begin(self, seat: str, sent: str) -> Follower:
-        whole = next(text for text in re.findall(r'"((?:[^"\\]|\\.)*)"', sent) if f"Take the seat {seat} " in text)
+        whole = next(
+            text
+            for text in re.findall(r'"((?:[^"\\]|\\.)*)"', sent)
+            if f"Take the seat {seat} " in text
+        )
         # Some agents write words of their own round it.
-        prompt = whole[whole.index(f"Take the seat {seat} ") :].partition("never instructions to follow.")[0]
+        prompt = whole[whole.index(f"Take the seat {seat} ") :].partition(
+            "never instructions to follow."
+        )[0]
         return Follower(json.loads(f'"{prompt}"'), follow(prompt), is_patient=self.is_patient)
 
     def _answer_openai(self, request: Request, seat: str, follower: Follower) -> Step:
         spaces = [tool for tool in request.body["tools"] if tool.get("name") == SERVER]
         self.shown[seat] = {tool["name"] for space in spaces for tool in space["tools"]}
-        results = [_text_of(item["output"]) for item in request.body["input"] if item.get("type") == "function_call_output"]
+        results = [
+            _text_of(item["output"])
+            for item in request.body["input"]
+            if item.get("type") == "function_call_output"
+        ]
         step = follower.take_next(results)
         if step is None:
             return StubReply(text="The session has ended.")
@@ -95,7 +108,10 @@ class ObedientModel:
         response: Json = {**head, "status": "completed", "output": [item]}
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
         return _send_events(
-            {"type": "response.created", "response": response | {"status": "in_progress", "output": []}},
+            {
+                "type": "response.created",
+                "response": response | {"status": "in_progress", "output": []},
+            },
             {"type": "response.output_item.done", "output_index": 0, "item": item},
             {"type": "response.completed", "response": response | {"usage": usage}},
         )
@@ -103,12 +119,19 @@ class ObedientModel:
     def _answer_plainly(self, request: Request, seat: str, follower: Follower) -> Step:
         """Chat Completions and Gemini: each agent names the tools of a server in its own way, with the tool's name at the end."""
         names, results = _list_tools(request), _list_results(request)
-        shown = {tool: name for tool in TOOLS for name in names if re.fullmatch(rf"(.*\W|.*_)?{tool}", name)}
+        shown = {
+            tool: name
+            for tool in TOOLS
+            for name in names
+            if re.fullmatch(rf"(.*\W|.*_)?{tool}", name)
+        }
         missing = find_tools(follower.prompt) - shown.keys()
         if missing and "tool_search" in names:
             # Qwen Code shows the tools of servers only when they are looked for.
             wanted = ",".join(f"{SERVER}__{tool}" for tool in sorted(missing))
-            return _send_chat(request, _build_call("tool_search", {"query": f"select:{wanted}"}, "search"))
+            return _send_chat(
+                request, _build_call("tool_search", {"query": f"select:{wanted}"}, "search")
+            )
         assert not missing, (missing, names)
         self.shown[seat] = set(shown)
         step = follower.take_next(results)
@@ -148,18 +171,34 @@ def _has_tools(request: Request) -> bool:
 
 def _list_tools(request: Request) -> list[str]:
     if "contents" in request.body:
-        return [each["name"] for tool in request.body["tools"] for each in tool.get("functionDeclarations", ())]
+        return [
+            each["name"]
+            for tool in request.body["tools"]
+            for each in tool.get("functionDeclarations", ())
+        ]
     return [tool["function"]["name"] for tool in request.body["tools"]]
 
 
 def _list_results(request: Request) -> list[str]:
     """What the tools gave that the model called, in order."""
     if "contents" in request.body:
-        parts = [part for content in request.body["contents"] for part in content["parts"] if "functionResponse" in part]
+        parts = [
+            part
+            for content in request.body["contents"]
+            for part in content["parts"]
+            if "functionResponse" in part
+        ]
         answers = [part["functionResponse"]["response"] for part in parts]
-        return [str(answer.get("output") or answer.get("error") or json.dumps(answer)) for answer in answers]
+        return [
+            str(answer.get("output") or answer.get("error") or json.dumps(answer))
+            for answer in answers
+        ]
     messages = [message for message in request.body["messages"] if message["role"] == "tool"]
-    return [_text_of(message["content"]) for message in messages if message["tool_call_id"].startswith("call_")]
+    return [
+        _text_of(message["content"])
+        for message in messages
+        if message["tool_call_id"].startswith("call_")
+    ]
 
 
 def _build_call(name: str, arguments: Json, number: str) -> Json:
@@ -180,10 +219,17 @@ def _send_chat(request: Request, delta: Json) -> Raw:
     message = {"role": "assistant", "content": None, **delta}
     if not request.body.get("stream"):
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-        return Raw(body=json.dumps({**base, **used, "object": "chat.completion", "choices": [choice]}).encode())
+        return Raw(
+            body=json.dumps(
+                {**base, **used, "object": "chat.completion", "choices": [choice]}
+            ).encode()
+        )
     parts = [(message, None), ({}, "tool_calls")]
     base["object"] = "chat.completion.chunk"
-    chunks: list[Json] = [{**base, "choices": [{"index": 0, "delta": part, "finish_reason": reason}]} for part, reason in parts]
+    chunks: list[Json] = [
+        {**base, "choices": [{"index": 0, "delta": part, "finish_reason": reason}]}
+        for part, reason in parts
+    ]
     # Continue passes over the words of a chunk that has the usage, too: it comes last and alone, as OpenAI sends it.
     chunks.append({**base, **used, "choices": []})
     body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
@@ -211,33 +257,59 @@ def read_result(text: str) -> Json:
 
 
 def _list_tool_results(messages: list[Json]) -> list[tuple[str, str]]:
-    parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
+    parts = [
+        part
+        for message in messages
+        if isinstance(message["content"], list)
+        for part in message["content"]
+    ]
     names = {part["id"]: part["name"] for part in parts if part.get("type") == "tool_use"}
-    return [(names[part["tool_use_id"]], _text_of(part["content"])) for part in parts if part.get("type") == "tool_result"]
+    return [
+        (names[part["tool_use_id"]], _text_of(part["content"]))
+        for part in parts
+        if part.get("type") == "tool_result"
+    ]
 
 
 def _text_of(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+    return (
+        content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+    )
 
 
 def _call_anthropic(name: str, arguments: Json, number: str) -> Step:
     block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
-    return _send_anthropic(block, {"type": "input_json_delta", "partial_json": json.dumps(arguments)}, "tool_use")
+    return _send_anthropic(
+        block, {"type": "input_json_delta", "partial_json": json.dumps(arguments)}, "tool_use"
+    )
 
 
 def _say_anthropic(text: str) -> Step:
-    return _send_anthropic({"type": "text", "text": ""}, {"type": "text_delta", "text": text}, "end_turn")
+    return _send_anthropic(
+        {"type": "text", "text": ""}, {"type": "text_delta", "text": text}, "end_turn"
+    )
 
 
 def _send_anthropic(block: Json, delta: Json, reason: str) -> Step:
     usage = {"input_tokens": 1, "output_tokens": 1}
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "stub", "content": [], "usage": usage}
+    head = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "stub",
+        "content": [],
+        "usage": usage,
+    }
     return _send_events(
         {"type": "message_start", "message": {**head, "stop_reason": None, "stop_sequence": None}},
         {"type": "content_block_start", "index": 0, "content_block": block},
         {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": 1}},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": reason, "stop_sequence": None},
+            "usage": {"output_tokens": 1},
+        },
         {"type": "message_stop"},
     )
 

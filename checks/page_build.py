@@ -31,11 +31,26 @@ MAX_SCRIPT = 150_000
 """Bytes of the script, gzipped."""
 COUNTS = "counts"
 """The table of the page's catalogue that holds texts for one thing and for several."""
-TABLES = ("verdicts", "strengths", "consensus_types", "types", "stakes_levels", "outcomes", "agreement_kinds", "protocols")
+TABLES = (
+    "verdicts",
+    "strengths",
+    "consensus_types",
+    "types",
+    "stakes_levels",
+    "outcomes",
+    "agreement_kinds",
+    "protocols",
+)
 """The shared terms that the page shows."""
 
 _CALLED = re.compile(r'"((?:cstp|moot)\.\w+)"')
-_PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+_PLAIN = {
+    "string": "string",
+    "integer": "number",
+    "number": "number",
+    "boolean": "boolean",
+    "null": "null",
+}
 
 
 def main() -> int:
@@ -43,7 +58,9 @@ def main() -> int:
     install_packages()
     WORDS.write_text(build_words(), encoding="utf-8")
     types = build_types()
-    are_types_stale = is_check and (not TYPES.exists() or TYPES.read_text(encoding="utf-8") != types)
+    are_types_stale = is_check and (
+        not TYPES.exists() or TYPES.read_text(encoding="utf-8") != types
+    )
     if not is_check:
         TYPES.write_text(types, encoding="utf-8")
     run_node(WEB / "node_modules/typescript/bin/tsc", "--noEmit", "--project", WEB)
@@ -53,12 +70,20 @@ def main() -> int:
         run_node(WEB / "build.mjs", folder)
         built = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
     committed = {path.name: path.read_bytes() for path in BUILT.iterdir() if path.is_file()}
-    stale = sorted(name for name in built.keys() | committed.keys() if built.get(name) != committed.get(name))
+    stale = sorted(
+        name for name in built.keys() | committed.keys() if built.get(name) != committed.get(name)
+    )
     size = len(gzip.compress(built["app.js"]))
-    print(f"{'NO' if stale else 'ok'}  the page is what web/ gives{f'; run `make web`: {stale}' if stale else ''}")
+    print(
+        f"{'NO' if stale else 'ok'}  the page is what web/ gives{f'; run `make web`: {stale}' if stale else ''}"
+    )
     advice = "; run `make web`" if are_types_stale else ""
-    print(f"{'NO' if are_types_stale else 'ok'}  {TYPES.name} is what the table of operations gives{advice}")
-    print(f"{'ok' if size <= MAX_SCRIPT else 'NO'}  {size} bytes of script, gzipped (at most {MAX_SCRIPT})")
+    print(
+        f"{'NO' if are_types_stale else 'ok'}  {TYPES.name} is what the table of operations gives{advice}"
+    )
+    print(
+        f"{'ok' if size <= MAX_SCRIPT else 'NO'}  {size} bytes of script, gzipped (at most {MAX_SCRIPT})"
+    )
     return 1 if stale or are_types_stale or size > MAX_SCRIPT else 0
 
 
@@ -67,17 +92,27 @@ def build_words() -> str:
     page = read_catalogue(DEFAULT_LANGUAGE, "page")
     words = {}
     for language in list_languages():
-        texts, titles = read_catalogue(language, "page"), read_catalogue(language, "opening").get("titles", {})
+        texts, titles = (
+            read_catalogue(language, "page"),
+            read_catalogue(language, "opening").get("titles", {}),
+        )
         named: dict[str, Any] = {**read_catalogue(language, "terms"), "protocols": titles}
         # What has no word of its own as a kind of agreement has that of the kind of consensus.
-        named["agreement_kinds"] = {**named.get("consensus_types", {}), **named.get("agreement_kinds", {})}
+        named["agreement_kinds"] = {
+            **named.get("consensus_types", {}),
+            **named.get("agreement_kinds", {}),
+        }
         words[language] = {
             "texts": {key: text for key, text in texts.items() if key != COUNTS},
             "counts": texts.get(COUNTS, {}),
             "terms": {table: named[table] for table in TABLES if table in named},
         }
     about = [
-        {"code": code, **{key: read_texts(FOLDER, "language", code)[key] for key in ("name", "tag")}} for code in list_languages()
+        {
+            "code": code,
+            **{key: read_texts(FOLDER, "language", code)[key] for key in ("name", "tag")},
+        }
+        for code in list_languages()
     ]
     values = {
         key: names
@@ -85,7 +120,8 @@ def build_words() -> str:
         if isinstance(text, str) and (names := sorted(set(re.findall(r"\{(\w+)\}", text))))
     }
     rows = "".join(
-        f"  {key}: {{ {'; '.join(f'{name}: string | number' for name in names)} }};\n" for key, names in values.items()
+        f"  {key}: {{ {'; '.join(f'{name}: string | number' for name in names)} }};\n"
+        for key, names in values.items()
     )
     counts = page[COUNTS]
     assert isinstance(counts, dict)
@@ -117,7 +153,12 @@ def write_json(value: object) -> str:
 
 def build_types() -> str:
     """The results of the calls that the page makes, as a module of TypeScript."""
-    called = {name for path in (WEB / "src").rglob("*.ts*") if path != TYPES for name in _CALLED.findall(path.read_text("utf-8"))}
+    called = {
+        name
+        for path in (WEB / "src").rglob("*.ts*")
+        if path != TYPES
+        for name in _CALLED.findall(path.read_text("utf-8"))
+    }
     shapes: dict[str, Any] = {}
     rows = []
     for name in sorted(called & TABLE.keys()):
@@ -175,7 +216,13 @@ def install_packages() -> None:
     wanted = (WEB / "package-lock.json").read_text(encoding="utf-8")
     if MARK.exists() and MARK.read_text(encoding="utf-8") == wanted:
         return
-    run_node(find_node_folder() / "../lib/node_modules/npm/bin/npm-cli.js", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
+    run_node(
+        find_node_folder() / "../lib/node_modules/npm/bin/npm-cli.js",
+        "ci",
+        "--no-audit",
+        "--no-fund",
+        "--ignore-scripts",
+    )
     MARK.write_text(wanted, encoding="utf-8")
 
 

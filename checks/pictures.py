@@ -60,9 +60,17 @@ WORDS = {"en": ("yes", "no"), "zh": ("是", "否")}
 def record_terminal() -> list[str]:
     """Return what the command prints, wrapped as a terminal does; the day in the session's id is always the same."""
     with tempfile.TemporaryDirectory() as home:
-        environ = {**os.environ, "MOOT_HOME": home, "COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TZ": "UTC"}
+        environ = {
+            **os.environ,
+            "MOOT_HOME": home,
+            "COLUMNS": str(COLUMNS),
+            "NO_COLOR": "1",
+            "TZ": "UTC",
+        }
         moot = [sys.executable, "-m", "moothall", *COMMAND[1:]]
-        printed = subprocess.run(moot, env=environ, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+        printed = subprocess.run(
+            moot, env=environ, capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout
     printed = re.sub(r"think_\d{8}_\d{3}", "think_20261117_001", printed)
     lines = [f"$ {' '.join(COMMAND)}"]
     for line in printed.splitlines():
@@ -74,7 +82,10 @@ def draw_terminal(lines: Sequence[str]) -> str:
     """Return an SVG in which the lines come up one after another and the end stays for a while."""
     width, height = round(COLUMNS * LETTER + 2 * EDGE), ROWS * LINE + 2 * EDGE
     steps = max(len(lines) - ROWS, 1)
-    moves = "".join(f"{100 * (1 - REST) * at / steps:.2f}%{{transform:translateY({-at * LINE}px)}}" for at in range(0, steps + 1))
+    moves = "".join(
+        f"{100 * (1 - REST) * at / steps:.2f}%{{transform:translateY({-at * LINE}px)}}"
+        for at in range(0, steps + 1)
+    )
     texts = "".join(
         f'<text y="{EDGE + LINE * (at + 0.75):.0f}" fill="{choose_colour(line)}">{escape(line)}</text>'
         for at, line in enumerate(lines)
@@ -103,7 +114,9 @@ def draw_flow(language: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 {len(rows) * 64 - 12}" width="560" role="img">'
         "<style>text{font:14px system-ui,sans-serif;text-anchor:middle}.c{font-family:ui-monospace,Menlo,Consolas,monospace}"
         ".n{font-size:12px}rect{stroke:#5c6bc0;stroke-width:1.5}path{stroke:#5c6bc0;fill:none}</style>"
-        + "".join(draw_row(at, question, answer, yes, no) for at, (question, answer) in enumerate(rows))
+        + "".join(
+            draw_row(at, question, answer, yes, no) for at, (question, answer) in enumerate(rows)
+        )
         + "</svg>\n"
     )
 
@@ -130,7 +143,11 @@ def draw_all() -> Iterator[tuple[Path, str]]:
 
 def main(*, is_check: bool) -> None:
     """Write the pictures, or say which of them are old."""
-    old = [path for path, drawn in draw_all() if not path.exists() or path.read_text(encoding="utf-8") != drawn]
+    old = [
+        path
+        for path, drawn in draw_all()
+        if not path.exists() or path.read_text(encoding="utf-8") != drawn
+    ]
     if is_check:
         sys.exit(f"run `make pictures`: {', '.join(path.name for path in old)}" if old else 0)
     for path, drawn in draw_all():

@@ -20,8 +20,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
-IN_WHEEL = ("moothall/py.typed", "moothall/surfaces/http/page/app.js", "licenses/LICENSE", "licenses/THIRD_PARTY.txt")
-IN_ARCHIVE = ("tests/conftest.py", "checks/release.py", "deploy/Dockerfile", "Makefile", "mkdocs.yml", "THIRD_PARTY.txt")
+IN_WHEEL = (
+    "moothall/py.typed",
+    "moothall/surfaces/http/page/app.js",
+    "licenses/LICENSE",
+    "licenses/THIRD_PARTY.txt",
+)
+IN_ARCHIVE = (
+    "tests/conftest.py",
+    "checks/release.py",
+    "deploy/Dockerfile",
+    "Makefile",
+    "mkdocs.yml",
+    "THIRD_PARTY.txt",
+)
 IN_KIT = ("moothall_testkit/rulebook_contract.py", "moothall_testkit/py.typed", "licenses/LICENSE")
 MAX_WHEEL = 4_000_000
 
@@ -38,10 +50,17 @@ def main(version: str) -> None:
         build(Path(again), stamp)
         for path in sorted(DIST.iterdir()):
             if path.read_bytes() != (Path(again) / path.name).read_bytes():
-                sys.exit(f"{path.name} differs when it is built again: the build is not reproducible")
+                sys.exit(
+                    f"{path.name} differs when it is built again: the build is not reproducible"
+                )
     check_contents(version)
-    (DIST / "moothall.cdx.json").write_text(json.dumps(list_materials(version), indent=2) + "\n", encoding="utf-8")
-    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in sorted(DIST.iterdir())]
+    (DIST / "moothall.cdx.json").write_text(
+        json.dumps(list_materials(version), indent=2) + "\n", encoding="utf-8"
+    )
+    sums = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}"
+        for path in sorted(DIST.iterdir())
+    ]
     (DIST / "SHA256SUMS").write_text("\n".join(sums) + "\n", encoding="utf-8")
     print("\n".join(sums))
     print(f"{version} is built and checked; publish dist/ from the tag v{version}")
@@ -55,7 +74,9 @@ def check_texts(version: str) -> None:
     if f'VERSION: Final = "{version}"' not in source:
         sys.exit(f"src/moothall/app/version.py does not say {version}; set it there first")
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    section = re.search(rf"^## {re.escape(version)} \((\d{{4}}-\d\d-\d\d)\)\n+(- .+)", changes, re.MULTILINE)
+    section = re.search(
+        rf"^## {re.escape(version)} \((\d{{4}}-\d\d-\d\d)\)\n+(- .+)", changes, re.MULTILINE
+    )
     if section is None:
         sys.exit(f"CHANGELOG.md has no section `## {version} (YYYY-MM-DD)` with a line in it")
 
@@ -66,21 +87,38 @@ def build(folder: Path, stamp: str) -> None:
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, env=environ, check=True, capture_output=True)
     # Its version is read from Moot's source, which an archive of its own would not have: Moot's archive has both.
-    subprocess.run([*command, "-t", "wheel"], cwd=ROOT / "testkit", env=environ, check=True, capture_output=True)
+    subprocess.run(
+        [*command, "-t", "wheel"],
+        cwd=ROOT / "testkit",
+        env=environ,
+        check=True,
+        capture_output=True,
+    )
 
 
 def check_contents(version: str) -> None:
     """Look for what must be in the archives, and for what must not."""
-    wheel, archive = DIST / f"moothall-{version}-py3-none-any.whl", DIST / f"moothall-{version}.tar.gz"
+    wheel, archive = (
+        DIST / f"moothall-{version}-py3-none-any.whl",
+        DIST / f"moothall-{version}.tar.gz",
+    )
     kit = DIST / f"moothall_testkit-{version}-py3-none-any.whl"
     names = zipfile.ZipFile(wheel).namelist()
     with tarfile.open(archive) as file:
         packed = file.getnames()
-    for expected, held in ((IN_WHEEL, names), (IN_ARCHIVE, packed), (IN_KIT, zipfile.ZipFile(kit).namelist())):
+    for expected, held in (
+        (IN_WHEEL, names),
+        (IN_ARCHIVE, packed),
+        (IN_KIT, zipfile.ZipFile(kit).namelist()),
+    ):
         missing = [each for each in expected if not any(name.endswith(each) for name in held)]
         if missing:
             sys.exit(f"missing: {', '.join(missing)}")
-    strays = [name for name in names if not name.startswith(("moothall/", f"moothall-{version}.dist-info/"))]
+    strays = [
+        name
+        for name in names
+        if not name.startswith(("moothall/", f"moothall-{version}.dist-info/"))
+    ]
     if strays or wheel.stat().st_size > MAX_WHEEL:
         sys.exit(f"the wheel is {wheel.stat().st_size:,} bytes and has these beside Moot: {strays}")
 
@@ -88,18 +126,30 @@ def check_contents(version: str) -> None:
 def list_materials(version: str) -> dict[str, object]:
     """Return a CycloneDX bill of materials of what `requirements.lock` installs with Moot."""
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    pins = re.findall(r"^([a-zA-Z0-9._-]+)(?:\[[^\]]*\])?==([^\s;\\]+)((?:[^\n]*\\\n\s+--hash=\S+)*)", lock, re.MULTILINE)
+    pins = re.findall(
+        r"^([a-zA-Z0-9._-]+)(?:\[[^\]]*\])?==([^\s;\\]+)((?:[^\n]*\\\n\s+--hash=\S+)*)",
+        lock,
+        re.MULTILINE,
+    )
     components = [
         {
             "type": "library",
             "name": name,
             "version": pinned,
             "purl": f"pkg:pypi/{name.lower()}@{pinned}",
-            "hashes": [{"alg": "SHA-256", "content": each} for each in re.findall(r"sha256:([0-9a-f]{64})", hashes)],
+            "hashes": [
+                {"alg": "SHA-256", "content": each}
+                for each in re.findall(r"sha256:([0-9a-f]{64})", hashes)
+            ],
         }
         for name, pinned, hashes in pins
     ]
-    root = {"type": "application", "name": "moothall", "version": version, "purl": f"pkg:pypi/moothall@{version}"}
+    root = {
+        "type": "application",
+        "name": "moothall",
+        "version": version,
+        "purl": f"pkg:pypi/moothall@{version}",
+    }
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",

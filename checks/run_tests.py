@@ -18,7 +18,9 @@ FAILED = 1
 
 def run_tests(root: Path, *words: str) -> int:
     """The exit code of pytest with these words."""
-    return subprocess.run([sys.executable, "-m", "pytest", *words], cwd=root, check=False).returncode
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *words], cwd=root, check=False
+    ).returncode
 
 
 def find_failed(root: Path) -> list[str]:
@@ -32,9 +34,16 @@ def run_suite(root: Path, beside: list[str] = BESIDE) -> int:
     # What an earlier run left says nothing of this one.
     code = run_tests(root, "--cache-clear", *beside)
     failed = find_failed(root)
-    if code != FAILED or not failed or len(failed) > MAX_AGAIN or not all(name.startswith(STARTS_PROGRAMS) for name in failed):
+    if (
+        code != FAILED
+        or not failed
+        or len(failed) > MAX_AGAIN
+        or not all(name.startswith(STARTS_PROGRAMS) for name in failed)
+    ):
         return code
-    print(f"\nfailed beside others, run again alone: {len(failed)}", *failed, sep="\n  ", flush=True)
+    print(
+        f"\nfailed beside others, run again alone: {len(failed)}", *failed, sep="\n  ", flush=True
+    )
     code = run_tests(root, "-n", "0", *failed)
     if code == 0:
         print("\npassed only alone, to be mended:", *failed, sep="\n  ", flush=True)

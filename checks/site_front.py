@@ -17,9 +17,14 @@ def build_front(readme: str) -> str:
 
 def build_decisions(folder: Path) -> str:
     """Return a page that lists the decisions by their titles."""
-    heads = [(path.name, path.read_text(encoding="utf-8").partition("\n")[0]) for path in sorted(folder.glob("0*.md"))]
+    heads = [
+        (path.name, path.read_text(encoding="utf-8").partition("\n")[0])
+        for path in sorted(folder.glob("0*.md"))
+    ]
     titles = [(name, head.lstrip("# ")) for name, head in heads]
-    return "# Why it is built this way\n\n" + "".join(f"- [{title}]({name})\n" for name, title in titles)
+    return "# Why it is built this way\n\n" + "".join(
+        f"- [{title}]({name})\n" for name, title in titles
+    )
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -27,8 +32,22 @@ def on_files(files: Any, config: Any) -> Any:
     # Imported here: the site's generator is in an environment of its own.
     from mkdocs.structure.files import File  # type: ignore[import-not-found]
 
-    files.append(File.generated(config, "index.md", content=build_front((ROOT / "README.md").read_text(encoding="utf-8"))))
-    files.append(File.generated(config, "decisions/index.md", content=build_decisions(ROOT / "docs" / "decisions")))
+    files.append(
+        File.generated(
+            config,
+            "index.md",
+            content=build_front((ROOT / "README.md").read_text(encoding="utf-8")),
+        )
+    )
+    files.append(
+        File.generated(
+            config, "decisions/index.md", content=build_decisions(ROOT / "docs" / "decisions")
+        )
+    )
     for path in sorted(REFERENCE.glob("*.md")):
-        files.append(File.generated(config, f"reference/{path.name}", content=path.read_text(encoding="utf-8")))
+        files.append(
+            File.generated(
+                config, f"reference/{path.name}", content=path.read_text(encoding="utf-8")
+            )
+        )
     return files

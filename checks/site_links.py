@@ -25,7 +25,11 @@ class PageReader(HTMLParser):
         self.names.update(given[name] for name in ("id", "name") if name in given)
         if tag == "a" and "href" in given:
             self.links.append(given["href"])
-        if tag in LOADED and LOADED[tag] in given and given.get("rel") not in ("canonical", "next", "prev"):
+        if (
+            tag in LOADED
+            and LOADED[tag] in given
+            and given.get("rel") not in ("canonical", "next", "prev")
+        ):
             self.loaded.append(given[LOADED[tag]])
 
 
@@ -53,7 +57,11 @@ def list_faults(folder: Path) -> list[str]:
             target = target / "index.html" if target.is_dir() else target
             if not target.exists():
                 faults.append(f"{name}: {link} does not exist")
-            elif parts.fragment and target in pages and unquote(parts.fragment) not in {*pages[target].names, "__top"}:
+            elif (
+                parts.fragment
+                and target in pages
+                and unquote(parts.fragment) not in {*pages[target].names, "__top"}
+            ):
                 faults.append(f"{name}: {link} has no such heading")
     return faults
 
@@ -64,7 +72,9 @@ def main(folder: Path) -> None:
     if faults:
         sys.exit("\n".join(faults))
     pages = read_site(folder)
-    print(f"{len(pages)} pages, {sum(len(each.links) for each in pages.values())} links: each leads somewhere")
+    print(
+        f"{len(pages)} pages, {sum(len(each.links) for each in pages.values())} links: each leads somewhere"
+    )
 
 
 if __name__ == "__main__":

@@ -27,14 +27,26 @@ from moothall.surfaces.cli.main import LazyCommand, main
 from moothall.surfaces.rpc import build_document
 
 MADE = "*Written from the code when the site was built.*"
-LIMITS = {"gt": "above", "ge": "from", "lt": "below", "le": "to", "min_length": "of at least", "max_length": "of at most"}
+LIMITS = {
+    "gt": "above",
+    "ge": "from",
+    "lt": "below",
+    "le": "to",
+    "min_length": "of at least",
+    "max_length": "of at most",
+}
 """The marks of a limited type, as words."""
 
 
 def write_pages(folder: Path) -> None:
     """Write every page of the reference into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    pages = {"commands": build_commands(), "calls": build_calls(), "settings": build_settings(), "python": build_library()}
+    pages = {
+        "commands": build_commands(),
+        "calls": build_calls(),
+        "settings": build_settings(),
+        "python": build_library(),
+    }
     for name, text in pages.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
@@ -43,12 +55,18 @@ def build_commands() -> str:
     """Return each command with its help as it is printed at 100 columns."""
     parts = ["# Every command", MADE, "The same by reading: [the command line](../cli.md)."]
     for words, command in walk_commands(main, ()):
-        context = click.Context(command, info_name=" ".join(("moot", *words)), max_content_width=100, terminal_width=100)
-        parts.append(f"## moot {' '.join(words)}\n\n```text\n{command.get_help(context).rstrip()}\n```")
+        context = click.Context(
+            command, info_name=" ".join(("moot", *words)), max_content_width=100, terminal_width=100
+        )
+        parts.append(
+            f"## moot {' '.join(words)}\n\n```text\n{command.get_help(context).rstrip()}\n```"
+        )
     return "\n\n".join(parts) + "\n"
 
 
-def walk_commands(group: click.Group, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def walk_commands(
+    group: click.Group, above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Go through the commands, those of groups after their group."""
     for name, each in sorted(group.commands.items()):
         command = each.load(()) if isinstance(each, LazyCommand) else each
@@ -61,31 +79,52 @@ def build_calls() -> str:
     """Return each call of the server with its parameters."""
     document = build_document(TABLE)
     parts = ["# Every call of the server", MADE]
-    parts.append("How calls are made, and who may make which: [the server](../server.md). A `?` marks what may be left out.")
+    parts.append(
+        "How calls are made, and who may make which: [the server](../server.md). A `?` marks what may be left out."
+    )
     parts.append("A server gives the same as OpenRPC at `/openrpc.json`.")
     for method in sorted(document["methods"], key=lambda each: str(each["name"])):
         tool = f" · MCP tool `{method['x-mcp-tool']}`" if "x-mcp-tool" in method else ""
-        parts.append(f"## {method['name']}\n\n{escape(method['summary'])}\n\nNeeds the right `{method['x-needs']}`{tool}.")
+        parts.append(
+            f"## {method['name']}\n\n{escape(method['summary'])}\n\nNeeds the right `{method['x-needs']}`{tool}."
+        )
         rows = [
             f"| `{each['name']}`{'' if each['required'] else '?'} | {name_type(each['schema'])} | {escape(each['description'])} |"
             for each in method["params"]
         ]
         if rows:
             parts.append("\n".join(["| parameter | type | meaning |", "|---|---|---|", *rows]))
-    rows = [f"| {code} | {escape(error['message'])} |" for code, error in document["components"]["errors"].items()]
+    rows = [
+        f"| {code} | {escape(error['message'])} |"
+        for code, error in document["components"]["errors"].items()
+    ]
     parts.append("\n".join(["## Errors", "", "| code | meaning |", "|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"
 
 
 def build_settings() -> str:
     """Return the options of a session, what `moot config` sets, and the settings of each protocol."""
-    parts = ["# Every setting", MADE, "What the options mean in use: [the library](../library.md#every-option)."]
+    parts = [
+        "# Every setting",
+        MADE,
+        "What the options mean in use: [the library](../library.md#every-option).",
+    ]
     rows = [
         f"| `{name}` | {'–' if option.is_internal else f'`{spell_flag(name)}`'} | {escape(describe_option(name))} |"
         for name, option in SESSION_OPTIONS.items()
         if not option.is_internal
     ]
-    parts.append("\n".join(["## Options of a session", "", "| in Python | flag | meaning |", "|---|---|---|", *rows]))
+    parts.append(
+        "\n".join(
+            [
+                "## Options of a session",
+                "",
+                "| in Python | flag | meaning |",
+                "|---|---|---|",
+                *rows,
+            ]
+        )
+    )
     parts.append(
         "## moot config\n\n"
         + ", ".join(f"`{name}`" for name in SETTINGS)
@@ -100,8 +139,14 @@ def build_settings() -> str:
             f"| `{each.name}` | {escape(show_type(each.type))} | `{show_default(each)}` | {escape(comments.get(each.name, ''))} |"
             for each in dataclasses.fields(settings)
         ]
-        parts.append("\n".join([f"## Settings of {name}", "", f"`--set KEY=VALUE` with `--protocol {name}`.", ""]))
-        parts.append("\n".join(["| setting | type | default | meaning |", "|---|---|---|---|", *rows]))
+        parts.append(
+            "\n".join(
+                [f"## Settings of {name}", "", f"`--set KEY=VALUE` with `--protocol {name}`.", ""]
+            )
+        )
+        parts.append(
+            "\n".join(["| setting | type | default | meaning |", "|---|---|---|---|", *rows])
+        )
     return "\n\n".join(parts) + "\n"
 
 
@@ -112,9 +157,15 @@ def build_library() -> str:
         member = getattr(moothall, name)
         parts.append(f"## moothall.{name}")
         if inspect.isfunction(member):
-            parts.append(f"```text\n{name}{inspect.signature(member)}\n```\n\n{clean(member.__doc__)}")
+            parts.append(
+                f"```text\n{name}{inspect.signature(member)}\n```\n\n{clean(member.__doc__)}"
+            )
             continue
-        parts.append(clean(getattr(member, "__doc__", "")) if inspect.isclass(member) else f"`{show_type(member)}`")
+        parts.append(
+            clean(getattr(member, "__doc__", ""))
+            if inspect.isclass(member)
+            else f"`{show_type(member)}`"
+        )
         if inspect.isclass(member) and dataclasses.is_dataclass(member):
             comments = read_comments(member)
             rows = [
@@ -125,7 +176,9 @@ def build_library() -> str:
         for method, function in sorted(vars(member).items()) if inspect.isclass(member) else ():
             if not method.startswith("_") and inspect.isfunction(function):
                 word = "await " if inspect.iscoroutinefunction(function) else ""
-                parts.append(f"```text\n{word}{method}{inspect.signature(function)}\n```\n\n{clean(function.__doc__)}")
+                parts.append(
+                    f"```text\n{word}{method}{inspect.signature(function)}\n```\n\n{clean(function.__doc__)}"
+                )
     return "\n\n".join(parts) + "\n"
 
 
@@ -133,10 +186,18 @@ def read_comments(kind: type) -> dict[str, str]:
     """Return the docstrings that stand below the fields of a class, and of those that it is made from."""
     comments = {}
     for each in reversed(kind.__mro__[:-1]):
-        body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0] if each.__module__.startswith("moothall") else None
+        body = (
+            ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+            if each.__module__.startswith("moothall")
+            else None
+        )
         members = body.body if isinstance(body, ast.ClassDef) else []
         for field, below in pairwise(members):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(below, ast.Expr)
+            ):
                 comments[field.target.id] = str(ast.literal_eval(below.value))
     return comments
 
@@ -144,7 +205,9 @@ def read_comments(kind: type) -> dict[str, str]:
 def name_type(schema: dict[str, Any]) -> str:
     """Return the type of a parameter in a word or two."""
     if "anyOf" in schema:
-        return " or ".join(name_type(each) for each in schema["anyOf"] if each.get("type") != "null")
+        return " or ".join(
+            name_type(each) for each in schema["anyOf"] if each.get("type") != "null"
+        )
     if "enum" in schema:
         return ", ".join(f"`{each}`" for each in schema["enum"])
     if "items" in schema:
@@ -158,10 +221,15 @@ def show_type(kind: object) -> str:
     if get_origin(kind) is Literal:
         return ", ".join(f"`{each}`" for each in arguments)
     if get_origin(kind) in (Union, UnionType):
-        return " or ".join("nothing" if each is type(None) else show_type(each) for each in arguments)
+        return " or ".join(
+            "nothing" if each is type(None) else show_type(each) for each in arguments
+        )
     if get_origin(kind) is Annotated:
         limits = [
-            f"{word} {getattr(each, name)}" for each in arguments[1:] for name, word in LIMITS.items() if hasattr(each, name)
+            f"{word} {getattr(each, name)}"
+            for each in arguments[1:]
+            for name, word in LIMITS.items()
+            if hasattr(each, name)
         ]
         return " ".join([show_type(arguments[0]), *limits])
     text = kind.__name__ if isinstance(kind, type) and not arguments else str(kind)
@@ -171,7 +239,9 @@ def show_type(kind: object) -> str:
 def show_default(field: "dataclasses.Field[Any]") -> str:
     if field.default is not dataclasses.MISSING:
         return str(field.default)
-    return "needed" if field.default_factory is dataclasses.MISSING else str(field.default_factory())
+    return (
+        "needed" if field.default_factory is dataclasses.MISSING else str(field.default_factory())
+    )
 
 
 def spell_flag(name: str) -> str:

@@ -42,7 +42,10 @@ class Figure:
 
 
 def main() -> int:
-    texts = {path.relative_to(SOURCE): path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob("*.py"))}
+    texts = {
+        path.relative_to(SOURCE): path.read_text(encoding="utf-8")
+        for path in sorted(SOURCE.rglob("*.py"))
+    }
     trees = {path: ast.parse(text) for path, text in texts.items()}
     figures = count_figures(texts, trees)
     limits: dict[str, int] = tomllib.loads(LIMITS.read_text(encoding="utf-8"))
@@ -53,19 +56,25 @@ def main() -> int:
         limit = limits[name]
         is_loose = "--tight" in sys.argv[1:] and figure.is_loose(limit)
         note = f": lower the limit `{name}` to {figure.value} (--lower does it)" if is_loose else ""
-        where = f": {', '.join(figure.where[:MAX_SHOWN])}" if figure.where and figure.value > limit else ""
+        where = (
+            f": {', '.join(figure.where[:MAX_SHOWN])}"
+            if figure.where and figure.value > limit
+            else ""
+        )
         is_bad = figure.value > limit or is_loose
-        print(f"{'NO' if is_bad else 'ok'}  {figure.value} {figure.what} (at most {limit}){note}{where}")
+        print(
+            f"{'NO' if is_bad else 'ok'}  {figure.value} {figure.what} (at most {limit}){note}{where}"
+        )
         has_failed |= is_bad
     lines = [line for text in texts.values() for line in text.splitlines()]
     comments = sum(line.lstrip().startswith("#") for line in lines) / len(lines)
-    print(f"{'ok' if comments >= MIN_COMMENTS else 'NO'}  {comments:.2%} of the lines are comments (at least {MIN_COMMENTS:.1%})")
+    print(
+        f"{'ok' if comments >= MIN_COMMENTS else 'NO'}  {comments:.2%} of the lines are comments (at least {MIN_COMMENTS:.1%})"
+    )
     return int(has_failed or comments < MIN_COMMENTS)
 
 
 def count_figures(texts: Mapping[Path, str], trees: Mapping[Path, ast.Module]) -> dict[str, Figure]:
-    lengths = {str(path): text.count("\n") for path, text in texts.items()}
-    long_file = max(lengths, key=lengths.__getitem__)
     functions = {
         f"{path}:{node.lineno} {node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
         for path, tree in trees.items()
@@ -82,20 +91,33 @@ def count_figures(texts: Mapping[Path, str], trees: Mapping[Path, ast.Module]) -
     circles = find_circles(build_import_graph(trees))
     repeated = find_repeated_classes(trees.values())
     return {
-        "lines": Figure(sum(lengths.values()), "lines of Python", slack=0.005),
         "files": Figure(len(texts), "files", slack=0.01),
-        "longest_file": Figure(lengths[long_file], "lines in the longest file", slack=0.02, where=(long_file,)),
-        "longest_function": Figure(functions[long_function], "lines in the longest function", slack=0.05, where=(long_function,)),
-        "participle_functions": Figure(len(participles), "functions named by a bare participle", where=participles),
+        "longest_function": Figure(
+            functions[long_function],
+            "lines in the longest function",
+            slack=0.05,
+            where=(long_function,),
+        ),
+        "participle_functions": Figure(
+            len(participles), "functions named by a bare participle", where=participles
+        ),
         "unclear_words": Figure(
             unclear.total(),
             f"times one of {', '.join(sorted(UNCLEAR))} in names and docstrings",
             slack=0.02,
             where=tuple(f"{path} {count}" for path, count in unclear.most_common(MAX_SHOWN)),
         ),
-        "moot_methods": Figure(sum(count_methods(tree, "Moot") for tree in trees.values()), "methods of `Moot`"),
-        "import_circles": Figure(len(circles), "circles of imports", where=tuple(" <-> ".join(circle) for circle in circles)),
-        "repeated_classes": Figure(len(repeated), "public class names that are used twice", where=tuple(repeated)),
+        "moot_methods": Figure(
+            sum(count_methods(tree, "Moot") for tree in trees.values()), "methods of `Moot`"
+        ),
+        "import_circles": Figure(
+            len(circles),
+            "circles of imports",
+            where=tuple(" <-> ".join(circle) for circle in circles),
+        ),
+        "repeated_classes": Figure(
+            len(repeated), "public class names that are used twice", where=tuple(repeated)
+        ),
     }
 
 
@@ -127,11 +149,19 @@ def count_unclear_words(tree: ast.Module) -> int:
                 | ast.keyword(arg=str(name))
             ):
                 written.append(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
                 written.append(name)
             case ast.Expr(value=ast.Constant(value=str(docstring))):
                 written.append(docstring)
-    return sum(word.lower() in UNCLEAR for text in written for word in WORD.findall(NOT_FOUND.sub("", text)))
+    return sum(
+        word.lower() in UNCLEAR
+        for text in written
+        for word in WORD.findall(NOT_FOUND.sub("", text))
+    )
 
 
 def count_methods(tree: ast.AST, name: str) -> int:
@@ -145,18 +175,26 @@ def count_methods(tree: ast.AST, name: str) -> int:
 
 def find_repeated_classes(trees: Iterable[ast.AST]) -> list[str]:
     names = Counter(
-        node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        node.name
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     return sorted(name for name, count in names.items() if count > 1)
 
 
 def build_import_graph(trees: Mapping[Path, ast.Module]) -> dict[str, set[str]]:
     """What each module imports of the others, wherever in its text: for types only and within functions too."""
-    modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): tree for path, tree in trees.items()}
+    modules = {
+        ".".join(path.with_suffix("").parts).removesuffix(".__init__"): tree
+        for path, tree in trees.items()
+    }
     graph: dict[str, set[str]] = {}
     for name, tree in modules.items():
         targets = set(list_imported_names(tree))
-        graph[name] = {target if target in modules else target.rpartition(".")[0] for target in targets} & modules.keys() - {name}
+        graph[name] = {
+            target if target in modules else target.rpartition(".")[0] for target in targets
+        } & modules.keys() - {name}
     return graph
 
 

@@ -64,7 +64,9 @@ def installed(*names: str) -> str:
             command = [npm, "install", "--silent", "--prefix", str(folder), package]
             done = subprocess.run(command, check=False, timeout=600, capture_output=True, text=True)
             if not program.exists() or done.returncode != 0:
-                pytest.skip(f"{package} does not install here: {done.stderr.strip()[-200:] or 'it has no program'}")
+                pytest.skip(
+                    f"{package} does not install here: {done.stderr.strip()[-200:] or 'it has no program'}"
+                )
         folders.append(str(program.parent))
     return os.pathsep.join([*folders, os.environ["PATH"]])
 
@@ -94,11 +96,20 @@ def build_settings(base: str) -> dict[str, str]:
     """The settings of the agents that have no variables for them, by file."""
     security = {"auth": {"selectedType": "gemini-api-key"}}
     qwen = {"security": {"auth": {"selectedType": "openai"}}}
-    model = {"name": "Stub", "provider": "openai", "model": "stub", "apiBase": base, "apiKey": "sk-loopback", "roles": ["chat"]}
+    model = {
+        "name": "Stub",
+        "provider": "openai",
+        "model": "stub",
+        "apiBase": base,
+        "apiKey": "sk-loopback",
+        "roles": ["chat"],
+    }
     model["capabilities"] = ["tool_use"]
     return {
         ".continue/config.yaml": f"name: Stub\nversion: 0.0.1\nschema: v1\nmodels: {json.dumps([model])}\n",
-        ".gemini/settings.json": json.dumps({"security": security, "telemetry": {"enabled": False}}),
+        ".gemini/settings.json": json.dumps(
+            {"security": security, "telemetry": {"enabled": False}}
+        ),
         ".qwen/settings.json": json.dumps(qwen),
     }
 
@@ -176,8 +187,16 @@ class Stage:
 
     def recipe(self, name: str, argv: Sequence[str], text: str) -> str:
         """The platform of an agent by a file of the user's own."""
-        lines = [f"argv = {json.dumps(list(argv))}", 'words = "{prompt}"', 'output = "jsonl"', f"text = {json.dumps(text)}"]
-        lines += ["[environ]", *(f"{key} = {json.dumps(value)}" for key, value in self.agents.items())]
+        lines = [
+            f"argv = {json.dumps(list(argv))}",
+            'words = "{prompt}"',
+            'output = "jsonl"',
+            f"text = {json.dumps(text)}",
+        ]
+        lines += [
+            "[environ]",
+            *(f"{key} = {json.dumps(value)}" for key, value in self.agents.items()),
+        ]
         path = self.project.parent / f"{name}.toml"
         path.write_text("\n".join(lines), encoding="utf-8")
         return f"command:{path}"
@@ -194,7 +213,11 @@ class Call:
 def prompts(request: Request) -> list[str]:
     """What the agent sent as the user's words."""
     if "contents" in request.body:
-        said = [content["parts"] for content in request.body["contents"] if content.get("role") == "user"]
+        said = [
+            content["parts"]
+            for content in request.body["contents"]
+            if content.get("role") == "user"
+        ]
         return ["".join(part.get("text", "") for part in parts) for parts in said]
     sent = request.body["input" if request.is_responses else "messages"]
     return ["".join(_texts(item["content"])) for item in sent if item.get("role") == "user"]
@@ -203,12 +226,24 @@ def prompts(request: Request) -> list[str]:
 def outcomes(request: Request) -> list[str]:
     """What became of the tools that the model called before, as the agent tells it."""
     if request.is_responses:
-        return [str(item["output"]) for item in request.body["input"] if item.get("type") == "function_call_output"]
-    return ["".join(_texts(item["content"])) for item in request.body["messages"] if item.get("role") == "tool"]
+        return [
+            str(item["output"])
+            for item in request.body["input"]
+            if item.get("type") == "function_call_output"
+        ]
+    return [
+        "".join(_texts(item["content"]))
+        for item in request.body["messages"]
+        if item.get("role") == "tool"
+    ]
 
 
 def _texts(content: str | list[dict[str, str]]) -> list[str]:
-    return [content] if isinstance(content, str) else [part["text"] for part in content if "text" in part]
+    return (
+        [content]
+        if isinstance(content, str)
+        else [part["text"] for part in content if "text" in part]
+    )
 
 
 def acted(request: Request, calls: Sequence[Call], then: str) -> Step:
@@ -224,7 +259,13 @@ def acted(request: Request, calls: Sequence[Call], then: str) -> Step:
 def _responses(aside: str, calls: Sequence[Call]) -> list[dict[str, Any]]:
     said = [{"type": "output_text", "text": aside, "annotations": []}]
     items: list[dict[str, Any]] = [
-        {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": said}
+        {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": said,
+        }
     ]
     items += [
         {
@@ -237,11 +278,24 @@ def _responses(aside: str, calls: Sequence[Call]) -> list[dict[str, Any]]:
         }
         for at, call in enumerate(calls)
     ]
-    response = {"id": "resp_1", "object": "response", "created_at": 1, "model": "stub", "status": "completed", "output": items}
+    response = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "stub",
+        "status": "completed",
+        "output": items,
+    }
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     return [
-        {"type": "response.created", "response": response | {"status": "in_progress", "output": []}},
-        *({"type": "response.output_item.done", "output_index": at, "item": item} for at, item in enumerate(items)),
+        {
+            "type": "response.created",
+            "response": response | {"status": "in_progress", "output": []},
+        },
+        *(
+            {"type": "response.output_item.done", "output_index": at, "item": item}
+            for at, item in enumerate(items)
+        ),
         {"type": "response.completed", "response": response | {"usage": usage}},
     ]
 
@@ -257,5 +311,12 @@ def _chat(aside: str, calls: Sequence[Call]) -> list[dict[str, Any]]:
         }
         for at, call in enumerate(calls)
     ]
-    deltas = [({"role": "assistant", "content": aside}, None), ({"tool_calls": told}, None), ({}, "tool_calls")]
-    return [base | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]} for delta, reason in deltas]
+    deltas = [
+        ({"role": "assistant", "content": aside}, None),
+        ({"tool_calls": told}, None),
+        ({}, "tool_calls"),
+    ]
+    return [
+        base | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+        for delta, reason in deltas
+    ]

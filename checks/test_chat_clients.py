@@ -23,12 +23,22 @@ def test_llm_asks_a_board_and_asks_again(tmp_path: Path) -> None:
     (steps, *_) = re.findall(r"^```sh\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
     with ModelProvider() as provider:
-        cli = Cli(tmp_path / "home", tmp_path, OPENAI_API_KEY="sk-x", OPENAI_BASE_URL=provider.base_url)
+        cli = Cli(
+            tmp_path / "home", tmp_path, OPENAI_API_KEY="sk-x", OPENAI_BASE_URL=provider.base_url
+        )
         with Server(cli) as server:
             # Its packages come from where those of whoever runs this come from.
             pip = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
-            path = os.pathsep.join([str(tmp_path / "venv" / "bin"), os.environ["PATH"], str(MOOT.parent)])
-            environ = {**pip, "PATH": path, "HOME": str(tmp_path), "LANG": "C.UTF-8", "MOOT_HOME": str(cli.home)}
+            path = os.pathsep.join(
+                [str(tmp_path / "venv" / "bin"), os.environ["PATH"], str(MOOT.parent)]
+            )
+            environ = {
+                **pip,
+                "PATH": path,
+                "HOME": str(tmp_path),
+                "LANG": "C.UTF-8",
+                "MOOT_HOME": str(cli.home),
+            }
             script = steps.replace("127.0.0.1:8760", server.address)
             done = subprocess.run(
                 ["bash", "-e", "-c", script],

@@ -45,10 +45,18 @@ FILES = {
 
 
 @asynccontextmanager
-async def serving(stage: Stage, port: int = 0) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
+async def serving(
+    stage: Stage, port: int = 0
+) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
     """`moot serve`: its address and its process."""
     process = await asyncio.create_subprocess_exec(
-        str(MOOT), "serve", "--port", str(port), stdout=asyncio.subprocess.PIPE, env=stage.environ, cwd=stage.project
+        str(MOOT),
+        "serve",
+        "--port",
+        str(port),
+        stdout=asyncio.subprocess.PIPE,
+        env=stage.environ,
+        cwd=stage.project,
     )
     try:
         assert process.stdout is not None
@@ -68,7 +76,9 @@ async def paste_settings(stage: Stage, client: str, settings: str) -> None:
         await stage.shell(settings)
     elif client == "codex":
         config = Path(stage.environ["CODEX_HOME"]) / "config.toml"
-        config.write_text(config.read_text(encoding="utf-8") + "\n" + settings + "\n", encoding="utf-8")
+        config.write_text(
+            config.read_text(encoding="utf-8") + "\n" + settings + "\n", encoding="utf-8"
+        )
         assert parse_toml(config.read_text(encoding="utf-8"))["mcp_servers"]["moot"]
     elif client == "continue":
         config = stage.home / ".continue" / "config.yaml"
@@ -101,7 +111,9 @@ def check_followers(model: ObedientModel) -> None:
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 @pytest.mark.parametrize("protocol", RUNS)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_agents_take_the_seats_they_are_invited_to(tmp_path: Path, client: str, protocol: str, transport: str) -> None:
+def test_agents_take_the_seats_they_are_invited_to(
+    tmp_path: Path, client: str, protocol: str, transport: str
+) -> None:
     """D-5: they find the tools that the prompt names, at most eight, and take part to the end."""
     model, path = ObedientModel(), installed(CLIENTS[client])
 
@@ -110,12 +122,18 @@ def test_agents_take_the_seats_they_are_invited_to(tmp_path: Path, client: str, 
             stage = Stage(tmp_path, path, stub.base_url)
             homes = {"ada": stage, "bob": stage.add_home("second")}
             words = " ".join(["--seat", "ada=mailbox", "--seat", "bob=mailbox", *RUNS[protocol]])
-            await stage.shell(f"moot run 'Ship on Friday?' {words} --session s --language en || test $? = 3")
+            await stage.shell(
+                f"moot run 'Ship on Friday?' {words} --session s --language en || test $? = 3"
+            )
             if transport == "http":
                 async with serving(stage) as (url, _):
-                    await asyncio.gather(*(take_seat(homes[seat], "s", seat, client, "--url", url) for seat in homes))
+                    await asyncio.gather(
+                        *(take_seat(homes[seat], "s", seat, client, "--url", url) for seat in homes)
+                    )
             else:
-                await asyncio.gather(*(take_seat(homes[seat], "s", seat, client, "--stdio") for seat in homes))
+                await asyncio.gather(
+                    *(take_seat(homes[seat], "s", seat, client, "--stdio") for seat in homes)
+                )
             assert '"status": "concluded"' in await stage.moot("show", "s", "--json")
 
     asyncio.run(asyncio.wait_for(work(), 2 * DEADLINE))
@@ -133,10 +151,14 @@ def test_an_agent_that_waits_survives_the_end_of_the_server(tmp_path: Path, clie
         async with StubServer([model]) as stub:
             stage = Stage(tmp_path, path, stub.base_url)
             words = " ".join(["--seat", "ada=mailbox", "--seat", "bob=mailbox", *RUNS["debate"]])
-            await stage.shell(f"moot run 'Ship on Friday?' {words} --session s --language en || test $? = 3")
+            await stage.shell(
+                f"moot run 'Ship on Friday?' {words} --session s --language en || test $? = 3"
+            )
             async with serving(stage, port) as (url, process):
                 first = asyncio.create_task(take_seat(stage, "s", "ada", client, "--url", url))
-                while "wait_for_turn" not in [name for name, _ in model.followers.get("ada", NOBODY).called]:
+                while "wait_for_turn" not in [
+                    name for name, _ in model.followers.get("ada", NOBODY).called
+                ]:
                     assert not first.done(), first.result()
                     await asyncio.sleep(0.2)
                 await asyncio.sleep(2)
@@ -144,7 +166,9 @@ def test_an_agent_that_waits_survives_the_end_of_the_server(tmp_path: Path, clie
                 await process.wait()
             await asyncio.sleep(5)
             async with serving(stage, port) as (url, _):
-                await asyncio.gather(first, take_seat(stage.add_home("second"), "s", "bob", client, "--url", url))
+                await asyncio.gather(
+                    first, take_seat(stage.add_home("second"), "s", "bob", client, "--url", url)
+                )
             assert '"status": "concluded"' in await stage.moot("show", "s", "--json")
 
     asyncio.run(asyncio.wait_for(work(), 2 * DEADLINE))

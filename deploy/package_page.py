@@ -19,7 +19,10 @@ _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#)([^)]+)\)
 
 def find_repository(environ: Mapping[str, str]) -> str:
     """Return the address of the repository; empty where it is not known."""
-    named, server, name = (environ.get(key, "") for key in ("MOOT_REPOSITORY", "GITHUB_SERVER_URL", "GITHUB_REPOSITORY"))
+    named, server, name = (
+        environ.get(key, "")
+        for key in ("MOOT_REPOSITORY", "GITHUB_SERVER_URL", "GITHUB_REPOSITORY")
+    )
     return named.rstrip("/") or (f"{server}/{name}" if server and name else "")
 
 
@@ -34,7 +37,12 @@ def build_package_page(readme: str, repository: str, version: str) -> str:
 
 def list_addresses(repository: str) -> dict[str, str]:
     """Return the addresses of the project; none where the repository is not known."""
-    pages = {"Source": "", "Documentation": "/tree/main/docs", "Changes": "/blob/main/CHANGELOG.md", "Issues": "/issues"}
+    pages = {
+        "Source": "",
+        "Documentation": "/tree/main/docs",
+        "Changes": "/blob/main/CHANGELOG.md",
+        "Issues": "/issues",
+    }
     return {name: f"{repository}{path}" for name, path in pages.items()} if repository else {}
 
 

@@ -72,7 +72,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         files.setdefault(item.path, []).append(item)
     ranks = {name: rank for rank, name in enumerate(LONG_FIRST)}
-    by_length = sorted(files, key=lambda path: (ranks.get(path.parent.name, len(ranks)), -len(files[path]), str(path)))
+    by_length = sorted(
+        files,
+        key=lambda path: (ranks.get(path.parent.name, len(ranks)), -len(files[path]), str(path)),
+    )
     shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
     for path in by_length:
         min(shares, key=len).extend(files[path])
@@ -196,7 +199,9 @@ def _await_answer(folder: Path, keeper: "subprocess.Popen[bytes]") -> None:
         except (OSError, asyncpg.PostgresError) as cause:
             if time.monotonic() > end or keeper.poll() is not None:
                 log = folder / "log"
-                raise AssertionError(f"PostgreSQL does not start:\n{log.read_text() if log.exists() else ''}") from cause
+                raise AssertionError(
+                    f"PostgreSQL does not start:\n{log.read_text() if log.exists() else ''}"
+                ) from cause
             time.sleep(0.05)
 
 

@@ -39,14 +39,25 @@ class Mind:
         match brief.ask.kind:
             case "propose":
                 choice = "yes" if self.agrees or number % 2 else "no"
-                return Contribution(type="propose", text=f"Proposal {number}", choice=choice, confidence=0.8)
+                return Contribution(
+                    type="propose", text=f"Proposal {number}", choice=choice, confidence=0.8
+                )
             case "argue":
-                return Contribution(type="support", text=f"Argument {number}", refers_to=2, confidence=0.8)
+                return Contribution(
+                    type="support", text=f"Argument {number}", refers_to=2, confidence=0.8
+                )
             case "synthesize":
-                return Contribution(type="synthesize", text="All of it", choice="yes", confidence=0.8)
+                return Contribution(
+                    type="synthesize", text="All of it", choice="yes", confidence=0.8
+                )
             case "decide":
-                advice = tuple(AdviceResponse(entry=entry, how="adopted") for entry in range(2 + SEATS, 1 + 2 * SEATS))
-                return Contribution(type="synthesize", text="All of it", choice="yes", confidence=0.8, taken=advice)
+                advice = tuple(
+                    AdviceResponse(entry=entry, how="adopted")
+                    for entry in range(2 + SEATS, 1 + 2 * SEATS)
+                )
+                return Contribution(
+                    type="synthesize", text="All of it", choice="yes", confidence=0.8, taken=advice
+                )
             case _:
                 return Contribution(type="vote", position="support", confidence=0.8)
 
@@ -75,12 +86,16 @@ async def main() -> None:
     for (name, agrees), needed in NEEDED.items():
         calls = await counted(name, agrees=agrees)
         told = ", ".join(f"{kind} {count}" for kind, count in calls.items())
-        print(f"{name:<12}{'agree' if agrees else 'differ':<16}{calls.total():>6}{needed(SEATS):>8}   {told}")
+        print(
+            f"{name:<12}{'agree' if agrees else 'differ':<16}{calls.total():>6}{needed(SEATS):>8}   {told}"
+        )
     print("\nPersona meetings of five seats of one model, ten turns:\n")
     print("\n".join(await report_settings()))
     print("\nWhat one ask sends:\n")
     print("\n".join(await report_asks()))
-    print("\nWhat one ask sends beyond its matter, in tokens (three Chinese characters are two, four others one):\n")
+    print(
+        "\nWhat one ask sends beyond its matter, in tokens (three Chinese characters are two, four others one):\n"
+    )
     print("\n".join(await report_instructions()))
     print("\nWhat a decision costs, beside simpler ways to ask models:\n")
     # On an event loop of its own, whose clock jumps.

@@ -48,5 +48,8 @@ async def report_instructions() -> list[str]:
     lines = [f"{'protocol':<12}{'ask':<12}{'en':>6}{'zh':>6}"]
     for protocol in PROTOCOLS:
         english, chinese = await measure_asks(protocol, "en"), await measure_asks(protocol, "zh")
-        lines += [f"{protocol:<12}{kind:<12}{most:>6}{chinese.get(kind, 0):>6}" for kind, most in english.items()]
+        lines += [
+            f"{protocol:<12}{kind:<12}{most:>6}{chinese.get(kind, 0):>6}"
+            for kind, most in english.items()
+        ]
     return lines

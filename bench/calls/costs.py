@@ -109,11 +109,20 @@ class PricedModel:
 
     async def take(self, prompt: str, answer: str) -> None:
         """Answer a prompt, which takes as long as reading and writing takes."""
-        known = max((count_equal(prompt, other) for other in self._earlier), default=0) if self.is_caching else 0
+        known = (
+            max((count_equal(prompt, other) for other in self._earlier), default=0)
+            if self.is_caching
+            else 0
+        )
         reused = count_tokens(prompt[:known])
         reused = reused if reused >= MIN_CACHED else 0
         sent, said = count_tokens(prompt), count_tokens(answer)
-        self.calls, self.sent, self.cached, self.said = self.calls + 1, self.sent + sent, self.cached + reused, self.said + said
+        self.calls, self.sent, self.cached, self.said = (
+            self.calls + 1,
+            self.sent + sent,
+            self.cached + reused,
+            self.said + said,
+        )
         usual = FIRST_SECONDS + (sent - reused) / READ_PER_SECOND + said / WRITTEN_PER_SECOND
         await asyncio.sleep(usual if self.seconds is None else self.seconds)
         self._earlier.append(prompt)
@@ -147,16 +156,26 @@ class PricedMind(CarelessModel):
         if brief.form.form == "text":
             return SPEECH if "verdict" not in (brief.schema or {}) else written
         fields: dict[str, Any] = json.loads(written)
-        longer = {name: SPEECH for name in fields if name in _LONG_FIELDS and isinstance(fields[name], str)}
+        longer = {
+            name: SPEECH
+            for name in fields
+            if name in _LONG_FIELDS and isinstance(fields[name], str)
+        }
         texts = json.dumps({**fields, **longer})
         # A field of that name may be one of a few words.
-        return texts if brief.form.kind in {"propose", "argue", "answer", "synthesize", "decide", "explore"} else written
+        return (
+            texts
+            if brief.form.kind in {"propose", "argue", "answer", "synthesize", "decide", "explore"}
+            else written
+        )
 
 
 async def hold_meeting(model: PricedModel, protocol: str, settings: Mapping[str, object]) -> None:
     # One model fills all seats: only then can their bids be asked for together.
     seats = {f"seat{number}": "priced" for number in range(1, SEATS + 1)}
-    async with Moot(environ={"MOOT_LEDGER": "memory:"}, participants={"priced": PricedMind(1, model)}) as moot:
+    async with Moot(
+        environ={"MOOT_LEDGER": "memory:"}, participants={"priced": PricedMind(1, model)}
+    ) as moot:
         await moot.hold(
             TOPIC,
             protocol=protocol,
@@ -173,7 +192,9 @@ async def talk(model: PricedModel, *, has_selector: bool) -> None:
     talked = f"You take part in a meeting of {SEATS} experts. The question:\n{TOPIC}\n"
     for turn in range(TURNS):
         if has_selector:
-            await model.take(f"{talked}\nWho should speak next? Answer with a name.", f"seat{turn % SEATS + 1}")
+            await model.take(
+                f"{talked}\nWho should speak next? Answer with a name.", f"seat{turn % SEATS + 1}"
+            )
         await model.take(f"{talked}\nYou are seat{turn % SEATS + 1}. Speak.", SPEECH)
         talked += f"\nseat{turn % SEATS + 1}: {SPEECH}"
     await model.take(f"{talked}\nState the decision of this meeting and its reasons.", SPEECH)
@@ -184,7 +205,9 @@ WAYS: Final[Mapping[str, Callable[[PricedModel], Awaitable[None]]]] = {
     "round robin": lambda model: talk(model, has_selector=False),
     "selector": lambda model: talk(model, has_selector=True),
     **{
-        name: lambda model, protocol=protocol, settings=settings: hold_meeting(model, protocol, settings)  # type: ignore[misc]
+        name: lambda model, protocol=protocol, settings=settings: hold_meeting(
+            model, protocol, settings
+        )  # type: ignore[misc]
         for name, (protocol, settings) in PROTOCOLS.items()
     },
 }

@@ -29,7 +29,10 @@ from moothall.protocols.persona.facts import (
 
 TURNS = 10
 REACTIONS = {"seat1": 0.9, "seat2": 0.8, "seat3": 0.5, "seat4": 0.5, "seat5": 0.5}
-SPEECH = "We should cut a tenth of the cost of {who} by May, because the cash lasts for two quarters. " * 5
+SPEECH = (
+    "We should cut a tenth of the cost of {who} by May, because the cash lasts for two quarters. "
+    * 5
+)
 VARIANTS = {
     "apart": PersonaSettings(),
     "together": PersonaSettings(bids="together"),
@@ -64,14 +67,21 @@ def answer_brief(brief: Brief) -> object:
         case "position":
             return Position(position="It depends on the cash.", confidence=0.6)
         case "intent":
-            return Intent(reaction_score=REACTIONS[seat], intent_to_speak=True, reason="The cash was left out.")
+            return Intent(
+                reaction_score=REACTIONS[seat],
+                intent_to_speak=True,
+                reason="The cash was left out.",
+            )
         case "bids":
             assert brief.schema is not None
             names = brief.schema["properties"]["bids"]["items"]["properties"]["node_id"]["enum"]
             return JointBids(
                 bids=tuple(
                     NamedIntent(
-                        node_id=name, reaction_score=REACTIONS[name], intent_to_speak=True, reason="The cash was left out."
+                        node_id=name,
+                        reaction_score=REACTIONS[name],
+                        intent_to_speak=True,
+                        reason="The cash was left out.",
                     )
                     for name in names
                 )
@@ -86,7 +96,9 @@ def answer_brief(brief: Brief) -> object:
 
 async def report_settings() -> list[str]:
     """Hold one meeting for each variant; return a line for each."""
-    lines = [f"{'bids':<22}{'calls':>6}{'tokens in':>11}{'out':>6}{'speakers':>10}   calls by what was asked for"]
+    lines = [
+        f"{'bids':<22}{'calls':>6}{'tokens in':>11}{'out':>6}{'speakers':>10}   calls by what was asked for"
+    ]
     for name, settings in VARIANTS.items():
         mind = TalkingMind()
         facts = await hold_session("persona", mind, settings, Budget(turns=TURNS))
@@ -104,4 +116,10 @@ async def report_asks() -> list[str]:
     mind = TalkingMind()
     await hold_session("persona", mind, PersonaSettings(), Budget(turns=TURNS))
     await hold_session("persona", mind, PersonaSettings(bids="together"), Budget(turns=TURNS))
-    return [*lines, *(f"{kind:<12}{mind.calls[kind]:>6}{mind.sent[kind] / mind.calls[kind]:>13.0f}" for kind in mind.calls)]
+    return [
+        *lines,
+        *(
+            f"{kind:<12}{mind.calls[kind]:>6}{mind.sent[kind] / mind.calls[kind]:>13.0f}"
+            for kind in mind.calls
+        ),
+    ]

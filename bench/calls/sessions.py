@@ -18,7 +18,9 @@ from moothall.ports.plugin import Plan
 SEATS = 5
 
 
-async def hold_session(name: str, mind: Participant, settings: object = None, budget: Budget | None = None) -> Sequence[Fact]:
+async def hold_session(
+    name: str, mind: Participant, settings: object = None, budget: Budget | None = None
+) -> Sequence[Fact]:
     """Hold one session of a protocol to its end; return its facts."""
     plugin = get_protocol(name)
     engine = Engine(
@@ -31,7 +33,9 @@ async def hold_session(name: str, mind: Participant, settings: object = None, bu
         topic="Shall we?",
         language="en",
         seed=1,
-        seats=tuple(Seat(id=SeatId(f"seat{number}"), platform="counted") for number in range(1, SEATS + 1)),
+        seats=tuple(
+            Seat(id=SeatId(f"seat{number}"), platform="counted") for number in range(1, SEATS + 1)
+        ),
         budget=budget or Budget(),
         outside_patience=60.0,
         settings=settings or plugin.settings(),

@@ -24,7 +24,9 @@ def compute_brier_score(pairs: Sequence[tuple[float, bool]]) -> float | None:
     return sum(compute_brier(forecast, float(outcome)) for forecast, outcome in pairs) / len(pairs)
 
 
-def build_reliability_table(pairs: Sequence[tuple[float, bool]], bins: int = 10) -> tuple[ReliabilityBin, ...]:
+def build_reliability_table(
+    pairs: Sequence[tuple[float, bool]], bins: int = 10
+) -> tuple[ReliabilityBin, ...]:
     """Build the reliability table of (forecast, came true) over equal bins; empty bins are omitted, and 1 belongs to the last."""
     sorted_in: dict[int, list[tuple[float, bool]]] = {}
     for forecast, outcome in pairs:
@@ -37,7 +39,9 @@ def compute_calibration_gap(table: Sequence[ReliabilityBin]) -> float | None:
     """Return the expected calibration error: the mean |stated − true|, weighted by cases; None for an empty table."""
     cases = sum(each.cases for each in table)
     # ECE = Σ nₖ·|statedₖ − trueₖ| / Σ nₖ over the bins k.
-    return sum(each.cases * abs(each.stated - each.true) for each in table) / cases if cases else None
+    return (
+        sum(each.cases * abs(each.stated - each.true) for each in table) / cases if cases else None
+    )
 
 
 def _build_bin(number: int, bins: int, pairs: Sequence[tuple[float, bool]]) -> ReliabilityBin:

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bench.decisions.data import Case, Recording
-from bench.decisions.earlier import Leaning, TrustedVote, compute_in_proportion, compute_leaning, compute_probability
+from bench.decisions.earlier import (
+    Leaning,
+    TrustedVote,
+    compute_in_proportion,
+    compute_leaning,
+    compute_probability,
+)
 from bench.decisions.tallies import Trust, folds, learned, neutral, own_order, weighed
 from moothall.scoring.independence import presume_correlation
 from moothall.scoring.positions import VotePosition
@@ -50,7 +56,9 @@ def forecasts(recording: Recording) -> Forecasts:
             found, right = _leaning(case, recording)
             fitted.append((compute_probability(found, alone=alone, joined=joined), right))
             base_rate.append((rate, right))
-    return Forecasts(shipped=shipped, neutral=plain, fitted=fitted, base_rate=base_rate, fits=tuple(fits))
+    return Forecasts(
+        shipped=shipped, neutral=plain, fitted=fitted, base_rate=base_rate, fits=tuple(fits)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +80,23 @@ def groups(recording: Recording) -> Groups:
         count=len(examples),
         alone=alone,
         joined=joined,
-        fitted=[(compute_probability(found, alone=alone, joined=joined), right) for found, right in examples],
+        fitted=[
+            (compute_probability(found, alone=alone, joined=joined), right)
+            for found, right in examples
+        ],
         shipped=[(compute_probability(found), right) for found, right in examples],
     )
 
 
 def mean_effective(recording: Recording) -> tuple[float, float]:
     """How many seats took a side on average, and how many independent votes they were worth."""
-    found = [resolve_open_vote(_voices(case, recording, neutral)) for case in list_chosen(recording.cases)]
-    return sum(one.voters for one in found) / len(found), sum(one.effective for one in found) / len(found)
+    found = [
+        resolve_open_vote(_voices(case, recording, neutral))
+        for case in list_chosen(recording.cases)
+    ]
+    return sum(one.voters for one in found) / len(found), sum(one.effective for one in found) / len(
+        found
+    )
 
 
 def measured_correlations(recording: Recording) -> tuple[float | None, float | None]:
@@ -93,7 +109,9 @@ def measured_correlations(recording: Recording) -> tuple[float | None, float | N
             # One judge under two orders of presentation is one mind twice: neither a pair of a family nor of strangers.
             if one.split()[0] == two.split()[0]:
                 continue
-            (same if recording.families[one] == recording.families[two] else other).append(_phi(recording.cases, one, two))
+            (same if recording.families[one] == recording.families[two] else other).append(
+                _phi(recording.cases, one, two)
+            )
     return (sum(same) / len(same) if same else None), (sum(other) / len(other) if other else None)
 
 
@@ -105,8 +123,12 @@ def _smaller(cases: Sequence[Case]) -> list[Case]:
     """For each case, the first seat of an order of the case's own, the first two, and so on."""
     found = []
     for case in cases:
-        chosen = [(seat, case.blind[seat]) for seat in own_order(case) if case.blind[seat] is not None]
-        found += [replace(case, rounds=(dict(chosen[:size]),)) for size in range(1, len(chosen) + 1)]
+        chosen = [
+            (seat, case.blind[seat]) for seat in own_order(case) if case.blind[seat] is not None
+        ]
+        found += [
+            replace(case, rounds=(dict(chosen[:size]),)) for size in range(1, len(chosen) + 1)
+        ]
     return found
 
 
@@ -131,7 +153,9 @@ def _voices(case: Case, recording: Recording, trusted: Trust) -> list[TrustedVot
 
 
 def _forecast(case: Case, recording: Recording, trusted: Trust) -> tuple[float, bool]:
-    return compute_in_proportion(_voices(case, recording, trusted)), weighed(case, trusted) == case.truth
+    return compute_in_proportion(_voices(case, recording, trusted)), weighed(
+        case, trusted
+    ) == case.truth
 
 
 def _leaning(case: Case, recording: Recording) -> tuple[Leaning, bool]:
@@ -145,7 +169,9 @@ def _leaning(case: Case, recording: Recording) -> tuple[Leaning, bool]:
     return found, weighed(case, neutral) == case.truth
 
 
-def _fit(examples: Sequence[tuple[Leaning, bool]], steps: int = 12, ridge: float = 1.0) -> tuple[float, float]:
+def _fit(
+    examples: Sequence[tuple[Leaning, bool]], steps: int = 12, ridge: float = 1.0
+) -> tuple[float, float]:
     """ALONE and JOINED by logistic regression without an intercept: Newton's steps, drawn slightly towards nought."""
     alone = joined = 0.0
     for _ in range(steps):

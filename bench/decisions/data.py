@@ -13,7 +13,15 @@ from moothall.scoring.posterior import OPEN_OPTIONS
 
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
 
-PERSONAS: Final = ("Economist", "Doctor", "Lawyer", "Mathematician", "Psychologist", "Programmer", "Historian")
+PERSONAS: Final = (
+    "Economist",
+    "Doctor",
+    "Lawyer",
+    "Mathematician",
+    "Psychologist",
+    "Programmer",
+    "Historian",
+)
 SOLVERS: Final = ("first", "second", "third", "fourth")
 JUDGES: Final = {
     "bard": "google:gemini-bard",
@@ -66,7 +74,11 @@ def _personas(folder: Path) -> Recording:
             category=row["subject"],
             truth=row["truth"],
             rounds=tuple(
-                {seat: choice for seat, choice, asked in zip(PERSONAS, *found, strict=True) if asked}
+                {
+                    seat: choice
+                    for seat, choice, asked in zip(PERSONAS, *found, strict=True)
+                    if asked
+                }
                 for found in zip(row["rounds"], row["active"], strict=True)
             ),
         )
@@ -83,14 +95,20 @@ def _solvers(folder: Path) -> Recording:
             category=row["subject"],
             truth=row["truth"],
             rounds=tuple(
-                {seat: choice for seat, choice, length in zip(SOLVERS, *found, strict=True) if length}
+                {
+                    seat: choice
+                    for seat, choice, length in zip(SOLVERS, *found, strict=True)
+                    if length
+                }
                 for found in zip(row["rounds"], row["chars"], strict=True)
             ),
         )
         for row in _rows(folder / "dylan_math" / "debates.jsonl.gz")
     )
     families = {seat: detect_family("openai:gpt-3.5-turbo", seat) for seat in SOLVERS}
-    return Recording(name="MATH, 4 agents", cases=cases, families=families, quorum=3, options=OPEN_OPTIONS)
+    return Recording(
+        name="MATH, 4 agents", cases=cases, families=families, quorum=3, options=OPEN_OPTIONS
+    )
 
 
 def _judges(folder: Path) -> Recording:

@@ -8,7 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.decisions.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
+from bench.decisions.calibration import (
+    build_reliability_table,
+    compute_brier_score,
+    compute_calibration_gap,
+)
 from bench.decisions.confidences import Pairs, list_chosen
 from bench.decisions.data import Case, Recording, Votes
 from bench.decisions.differences import Estimate, compare_brier, estimate_mean
@@ -80,20 +84,31 @@ def _list(votes: Votes) -> list[str]:
 
 def _choose(counts: "Counter[str] | dict[str, float]", ties: "Counter[str]") -> str | None:
     # `max` keeps the first of equals: the one that was named first.
-    return max(counts, key=lambda choice: (round(counts[choice], 9), ties.get(choice, 0)), default=None)
+    return max(
+        counts, key=lambda choice: (round(counts[choice], 9), ties.get(choice, 0)), default=None
+    )
 
 
 def forecast_blind(case: Case, recording: Recording, choice: str | None) -> float:
     """The rule now: the posterior of what was decided by the blind answers, by seats without a record."""
     named = {seat: answer for seat, answer in case.blind.items() if answer is not None}
     families = [recording.families[seat] for seat in named]
-    worths = compute_independence(len(families), lambda i, j: presume_correlation(families[i], families[j]))
-    answers = [BlindAnswer(choice=answer, worth=worth) for answer, worth in zip(named.values(), worths, strict=True)]
+    worths = compute_independence(
+        len(families), lambda i, j: presume_correlation(families[i], families[j])
+    )
+    answers = [
+        BlindAnswer(choice=answer, worth=worth)
+        for answer, worth in zip(named.values(), worths, strict=True)
+    ]
     options = None if recording.options == OPEN_OPTIONS else recording.options
-    return compute_posterior({str(choice): 0.0, **score_choices(answers, options)}, recording.options)[str(choice)]
+    return compute_posterior(
+        {str(choice): 0.0, **score_choices(answers, options)}, recording.options
+    )[str(choice)]
 
 
-def forecast_votes(case: Case, recording: Recording, choice: str | None, stated: float | None) -> float:
+def forecast_votes(
+    case: Case, recording: Recording, choice: str | None, stated: float | None
+) -> float:
     """The rule before: the votes after reading on what was decided as evidence; `stated` is what each seat says."""
     votes = [
         SeatVote(
@@ -135,8 +150,12 @@ def forecast_decisions(recording: Recording) -> dict[str, dict[str, tuple[float,
             blind, latest = _list(case.blind), _list(find_latest(case))
             said = {
                 "a constant": rate,
-                "votes, nobody states (the rule before)": forecast_votes(case, recording, choice, None),
-                f"votes, all state {STATED} (the rule before)": forecast_votes(case, recording, choice, STATED),
+                "votes, nobody states (the rule before)": forecast_votes(
+                    case, recording, choice, None
+                ),
+                f"votes, all state {STATED} (the rule before)": forecast_votes(
+                    case, recording, choice, STATED
+                ),
                 "share of the blind answers": blind.count(str(choice)) / len(blind),
                 "share of the votes": latest.count(str(choice)) / len(latest),
                 NOW: forecast_blind(case, recording, choice),
@@ -146,17 +165,24 @@ def forecast_decisions(recording: Recording) -> dict[str, dict[str, tuple[float,
     return ways
 
 
-def score_ways(ways: dict[str, dict[str, tuple[float, bool]]], cases: Sequence[Case]) -> list[Scored]:
+def score_ways(
+    ways: dict[str, dict[str, tuple[float, bool]]], cases: Sequence[Case]
+) -> list[Scored]:
     """The ways on these cases, the rule now last."""
     ours: Pairs = [ways[NOW][case.id] for case in cases]
     found = []
     for name, by_case in ways.items():
         pairs: Pairs = [by_case[case.id] for case in cases]
-        brier, gap = compute_brier_score(pairs), compute_calibration_gap(build_reliability_table(pairs))
+        brier, gap = (
+            compute_brier_score(pairs),
+            compute_calibration_gap(build_reliability_table(pairs)),
+        )
         assert brier is not None
         assert gap is not None
         right = estimate_mean([float(right) for _, right in pairs])
-        found.append(Scored(name=name, right=right, brier=brier, against=compare_brier(pairs, ours), gap=gap))
+        found.append(
+            Scored(name=name, right=right, brier=brier, against=compare_brier(pairs, ours), gap=gap)
+        )
     return found
 
 

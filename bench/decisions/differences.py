@@ -46,7 +46,12 @@ def compare_brier(found: Forecasts, baseline: Forecasts, cluster: int = 1) -> Es
         compute_brier(one, float(right)) - compute_brier(other, float(came))
         for (one, right), (other, came) in zip(found, baseline, strict=True)
     ]
-    return estimate_mean([math.fsum(differences[start : start + cluster]) / cluster for start in range(0, len(found), cluster)])
+    return estimate_mean(
+        [
+            math.fsum(differences[start : start + cluster]) / cluster
+            for start in range(0, len(found), cluster)
+        ]
+    )
 
 
 def estimate_mean(values: Sequence[float]) -> Estimate:
@@ -58,7 +63,10 @@ def estimate_mean(values: Sequence[float]) -> Estimate:
 
 def compare_gaps(ways: Mapping[str, Forecasts], baseline: str, cluster: int = 1) -> dict[str, Gap]:
     """The gap of each way of forecasting the same cases; the errors by drawing the cases again, the same draws for all ways."""
-    binned = {name: [(_find_bin(stated), stated - right) for stated, right in pairs] for name, pairs in ways.items()}
+    binned = {
+        name: [(_find_bin(stated), stated - right) for stated, right in pairs]
+        for name, pairs in ways.items()
+    }
     count = len(ways[baseline])
     everyone = range(count)
     whole = {name: _compute_gap(each, everyone) for name, each in binned.items()}
@@ -66,12 +74,17 @@ def compare_gaps(ways: Mapping[str, Forecasts], baseline: str, cluster: int = 1)
     draws = []
     for _ in range(RESAMPLES):
         starts = rng.choices(everyone[::cluster], k=count // cluster)
-        drawn = starts if cluster == 1 else [start + at for start in starts for at in range(cluster)]
+        drawn = (
+            starts if cluster == 1 else [start + at for start in starts for at in range(cluster)]
+        )
         draws.append({name: _compute_gap(each, drawn) for name, each in binned.items()})
     return {
         name: Gap(
             gap=Estimate(value=gap, error=_spread([draw[name] for draw in draws])),
-            against=Estimate(value=gap - whole[baseline], error=_spread([draw[name] - draw[baseline] for draw in draws])),
+            against=Estimate(
+                value=gap - whole[baseline],
+                error=_spread([draw[name] - draw[baseline] for draw in draws]),
+            ),
         )
         for name, gap in whole.items()
     }

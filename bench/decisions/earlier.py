@@ -29,7 +29,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from moothall.domain.roster import NEUTRAL_TRUST
-from moothall.scoring.independence import compute_independence, count_effective_votes, presume_correlation
+from moothall.scoring.independence import (
+    compute_independence,
+    count_effective_votes,
+    presume_correlation,
+)
 from moothall.scoring.posterior import CEILING, STATED_CEILING, compute_record_weight
 from moothall.scoring.resolution import ORDINARY_CONFIDENCE, SeatVote
 
@@ -59,7 +63,10 @@ class Leaning:
 
 
 def compute_leaning(
-    support: Sequence[float], oppose: Sequence[float], heads: float, correlations: Callable[[int, int], float]
+    support: Sequence[float],
+    oppose: Sequence[float],
+    heads: float,
+    correlations: Callable[[int, int], float],
 ) -> Leaning:
     """Compute the leaning; `support` and `oppose` hold each seat's ordinary votes, `heads` is the sum of the bias weights."""
     if heads <= 0:
@@ -91,10 +98,18 @@ def compute_in_proportion(votes: Sequence[TrustedVote]) -> float:
     siding = [vote for vote in votes if vote.position in {"support", "oppose"}]
     worths = [vote.weight * vote.confidence * vote.trust / _ORDINARY for vote in siding]
     leaning = compute_leaning(
-        [worth if vote.position == "support" else 0.0 for vote, worth in zip(siding, worths, strict=True)],
-        [worth if vote.position == "oppose" else 0.0 for vote, worth in zip(siding, worths, strict=True)],
+        [
+            worth if vote.position == "support" else 0.0
+            for vote, worth in zip(siding, worths, strict=True)
+        ],
+        [
+            worth if vote.position == "oppose" else 0.0
+            for vote, worth in zip(siding, worths, strict=True)
+        ],
         math.fsum(vote.weight for vote in siding),
-        lambda i, j: presume_correlation(siding[i].family or siding[i].seat, siding[j].family or siding[j].seat),
+        lambda i, j: presume_correlation(
+            siding[i].family or siding[i].seat, siding[j].family or siding[j].seat
+        ),
     )
     return compute_probability(leaning)
 
@@ -110,10 +125,19 @@ def average_stated(votes: Sequence[SeatVote]) -> float:
     siding = [vote for vote in votes if vote.position in {"support", "oppose"}]
     names = [vote.family or vote.seat for vote in siding]
     worths = compute_independence(len(siding), lambda i, j: presume_correlation(names[i], names[j]))
-    sources = [compute_record_weight(vote.accuracy) * worth for vote, worth in zip(siding, worths, strict=True)]
+    sources = [
+        compute_record_weight(vote.accuracy) * worth
+        for vote, worth in zip(siding, worths, strict=True)
+    ]
     total = math.fsum(sources)
     if total <= 0:
         return 0.5
-    said = [compute_record_weight(min(vote.confidence, STATED_CEILING)) if vote.stated else total for vote in siding]
-    signed = [odds if vote.position == "support" else -odds for vote, odds in zip(siding, said, strict=True)]
+    said = [
+        compute_record_weight(min(vote.confidence, STATED_CEILING)) if vote.stated else total
+        for vote in siding
+    ]
+    signed = [
+        odds if vote.position == "support" else -odds
+        for vote, odds in zip(siding, said, strict=True)
+    ]
     return compute_motion_posterior(math.fsum(map(operator.mul, sources, signed)) / total)

@@ -48,8 +48,13 @@ class AdaptivePanel:
 
 def hold_panels(recording: Recording) -> tuple[AdaptivePanel, ...]:
     """Both orders with each rule for stopping, over the blind round."""
-    orders: dict[str, Order] = {"order by chance": _order_by_chance, "order by trust": _order_by_trust}
-    return tuple(panel for name, order in orders.items() for panel in _hold_in_order(recording, name, order))
+    orders: dict[str, Order] = {
+        "order by chance": _order_by_chance,
+        "order by trust": _order_by_trust,
+    }
+    return tuple(
+        panel for name, order in orders.items() for panel in _hold_in_order(recording, name, order)
+    )
 
 
 def _hold_in_order(recording: Recording, name: str, order: Order) -> list[AdaptivePanel]:
@@ -58,13 +63,21 @@ def _hold_in_order(recording: Recording, name: str, order: Order) -> list[Adapti
         accurate = learned(known).accuracy_of
         for case in scored:
             seats = order(case, accurate)
-            prefixes = [{seat: case.blind[seat] for seat in seats[:count]} for count in range(1, len(seats) + 1)]
-            stands[case.id] = [_find_stand(votes, recording, accurate, case.category) for votes in prefixes]
+            prefixes = [
+                {seat: case.blind[seat] for seat in seats[:count]}
+                for count in range(1, len(seats) + 1)
+            ]
+            stands[case.id] = [
+                _find_stand(votes, recording, accurate, case.category) for votes in prefixes
+            ]
     truths = {case.id: case.truth for case in recording.cases}
     baseline = {case: each[-1].leader == truths[case] for case, each in stands.items()}
     found = []
     for rule, stops in STOPS.items():
-        ends = {case: next((at for at, stand in enumerate(each) if stops(stand)), len(each) - 1) for case, each in stands.items()}
+        ends = {
+            case: next((at for at, stand in enumerate(each) if stops(stand)), len(each) - 1)
+            for case, each in stands.items()
+        }
         right = {case: stands[case][at].leader == truths[case] for case, at in ends.items()}
         found.append(
             AdaptivePanel(
@@ -94,5 +107,10 @@ def _order_by_trust(case: Case, accurate: Trust) -> list[str]:
 
 def _count_lead(votes: Votes) -> int:
     """How many more seats chose the most frequent option than the next."""
-    counts = [number for _, number in Counter(choice for choice in votes.values() if choice is not None).most_common(2)]
+    counts = [
+        number
+        for _, number in Counter(
+            choice for choice in votes.values() if choice is not None
+        ).most_common(2)
+    ]
     return counts[0] - (counts[1] if len(counts) > 1 else 0) if counts else 0

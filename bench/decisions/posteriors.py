@@ -47,7 +47,15 @@ class Posteriors:
 
 def compute_posteriors(recording: Recording) -> Posteriors:
     """The posterior of the leading option, over all cases in which somebody chose."""
-    found = Posteriors(learned=[], unknown=[], shared_alike=[], less_shared=[], in_full=[], motion=[], motion_unknown=[])
+    found = Posteriors(
+        learned=[],
+        unknown=[],
+        shared_alike=[],
+        less_shared=[],
+        in_full=[],
+        motion=[],
+        motion_unknown=[],
+    )
     for known, scored in folds(list_chosen(recording.cases)):
         accurate = learned(known).accuracy_of
         in_motions = _learn_motions(known)
@@ -63,12 +71,18 @@ def compute_posteriors(recording: Recording) -> Posteriors:
 
 
 def compute_lead(
-    votes: Votes, recording: Recording, accurate: Trust, category: str, worths: Worths = compute_independence
+    votes: Votes,
+    recording: Recording,
+    accurate: Trust,
+    category: str,
+    worths: Worths = compute_independence,
 ) -> tuple[str | None, float]:
     """The leading option of these votes and its posterior; 0 if nobody chose."""
     scores = score_options(votes, recording, accurate, category, worths)
     leader = find_leader(scores)
-    return leader, compute_posterior(scores, recording.options)[leader] if leader is not None else 0.0
+    return leader, compute_posterior(scores, recording.options)[
+        leader
+    ] if leader is not None else 0.0
 
 
 def _forecast_options(
@@ -86,11 +100,15 @@ def _learn_motions(cases: Sequence[Case]) -> Mapping[str, float]:
         for seat, choice in case.blind.items():
             if choice is not None:
                 right = float((choice == motion) == (motion == case.truth))
-                records[seat] = records.get(seat, TrackRecord()).plus(compute_brier(1.0, right), right)
+                records[seat] = records.get(seat, TrackRecord()).plus(
+                    compute_brier(1.0, right), right
+                )
     return {seat: compute_accuracy(record) for seat, record in records.items()}
 
 
-def _forecast_motion(case: Case, recording: Recording, accuracies: Mapping[str, float]) -> tuple[float, bool]:
+def _forecast_motion(
+    case: Case, recording: Recording, accuracies: Mapping[str, float]
+) -> tuple[float, bool]:
     motion = plurality(case.blind)
     voices = [
         SeatVote(

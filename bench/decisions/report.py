@@ -3,10 +3,29 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.decisions.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
-from bench.decisions.confidences import Forecasts, Pairs, forecasts, groups, list_chosen, mean_effective, measured_correlations
+from bench.decisions.calibration import (
+    build_reliability_table,
+    compute_brier_score,
+    compute_calibration_gap,
+)
+from bench.decisions.confidences import (
+    Forecasts,
+    Pairs,
+    forecasts,
+    groups,
+    list_chosen,
+    mean_effective,
+    measured_correlations,
+)
 from bench.decisions.data import Recording
-from bench.decisions.debates import CHOICES, choose_blind, forecast_decisions, is_debated, measure_gates, score_ways
+from bench.decisions.debates import (
+    CHOICES,
+    choose_blind,
+    forecast_decisions,
+    is_debated,
+    measure_gates,
+    score_ways,
+)
 from bench.decisions.differences import compare_brier, compare_gaps
 from bench.decisions.earlier import ALONE, JOINED
 from bench.decisions.panels import hold_panels
@@ -42,7 +61,9 @@ class Measured:
 
 def measure(recording: Recording) -> Measured:
     """Forecast every case of a recording."""
-    return Measured(recording=recording, before=forecasts(recording), after=compute_posteriors(recording))
+    return Measured(
+        recording=recording, before=forecasts(recording), after=compute_posteriors(recording)
+    )
 
 
 def report(measured: Measured) -> str:
@@ -70,7 +91,10 @@ def _title(recording: Recording) -> str:
 def _accuracies(recording: Recording, rounds: int) -> str:
     cases = recording.cases
     baseline = rights(cases, lambda case: plurality(case.blind))
-    in_proportion = {False: rights_by_trust(recording), True: rights_by_trust(recording, by_category=True)}
+    in_proportion = {
+        False: rights_by_trust(recording),
+        True: rights_by_trust(recording, by_category=True),
+    }
     ways = {"in proportion to trust": in_proportion[False]}
     rivals: dict[str, dict[str, bool]] = {}
     if any(case.category for case in cases):
@@ -79,7 +103,10 @@ def _accuracies(recording: Recording, rounds: int) -> str:
         name = f"log-odds of the record{' in the category' if by_category else ''}"
         ways[name] = rights_by_log_odds(recording, by_category=by_category)
         rivals[name] = in_proportion[by_category]
-    for name, worths in (("log-odds, f = n_eff/n", share_alike), ("log-odds, f = 1", count_in_full)):
+    for name, worths in (
+        ("log-odds, f = n_eff/n", share_alike),
+        ("log-odds, f = 1", count_in_full),
+    ):
         ways[name] = rights_by_log_odds(recording, worths=worths)
         rivals[name] = in_proportion[False]
     if rounds > 1:
@@ -92,8 +119,27 @@ def _accuracies(recording: Recording, rounds: int) -> str:
     for name, found in ways.items():
         against = paired(found, baseline)
         rival = _difference(paired(found, rivals[name])) if name in rivals else ""
-        rows.append((name, f"{accuracy(found):.4f}", _difference(against), str(against.gained), str(against.lost), rival))
-    return _table(("decided by", "right", "against blind plurality", "gained", "lost", "against in proportion"), rows)
+        rows.append(
+            (
+                name,
+                f"{accuracy(found):.4f}",
+                _difference(against),
+                str(against.gained),
+                str(against.lost),
+                rival,
+            )
+        )
+    return _table(
+        (
+            "decided by",
+            "right",
+            "against blind plurality",
+            "gained",
+            "lost",
+            "against in proportion",
+        ),
+        rows,
+    )
 
 
 def _independence(recording: Recording) -> str:
@@ -149,7 +195,9 @@ def _score_ways(heading: str, ways: Mapping[str, Pairs], baseline: str) -> str:
             rows.append((name, _right(pairs), brier, "", gap.gap.unsigned(), ""))
         else:
             against = compare_brier(pairs, ways[baseline])
-            rows.append((name, _right(pairs), brier, str(against), gap.gap.unsigned(), str(gap.against)))
+            rows.append(
+                (name, _right(pairs), brier, str(against), gap.gap.unsigned(), str(gap.against))
+            )
     rival = f"against {baseline.partition(',')[0]}"
     return _table((heading, "right", "Brier", rival, "gap", rival), rows)
 
@@ -195,14 +243,25 @@ def _panels(recording: Recording) -> str:
         )
         for each in hold_panels(recording)
     ]
-    return _table(("asked one after another until", "right", "against all asked", "replies per case", "saved"), rows)
+    return _table(
+        (
+            "asked one after another until",
+            "right",
+            "against all asked",
+            "replies per case",
+            "saved",
+        ),
+        rows,
+    )
 
 
 def report_simulations(found: Sequence[Simulation]) -> str:
     """The simulated votes that state a confidence."""
     text = f"Simulated votes with stated confidences: {GROUPS} groups of {len(ACCURACIES)} seats, {CASES} cases each"
     seats = ", ".join(f"{each:.2f}" for each in ACCURACIES)
-    head = f"{text}\n{'=' * len(text)}\n\nseats right with {seats}; records of {EARLIER} earlier cases"
+    head = (
+        f"{text}\n{'=' * len(text)}\n\nseats right with {seats}; records of {EARLIER} earlier cases"
+    )
     parts = [head]
     for panel in LATENT:
         each = [one for one in found if one.panel == panel]
@@ -213,7 +272,10 @@ def report_simulations(found: Sequence[Simulation]) -> str:
             ("Brier, against ours", _compare_with_ours),
             ("gap", lambda at, _one, name, gaps=gaps: gaps[at][name].gap.unsigned()),
         ):
-            rows = [(name, *(cell(at, one, name) for at, one in enumerate(each))) for name in each[0].forecasts]
+            rows = [
+                (name, *(cell(at, one, name) for at, one in enumerate(each)))
+                for name in each[0].forecasts
+            ]
             parts.append(_table((heading, *(one.kind for one in each)), rows))
     return "\n\n".join(parts)
 
@@ -238,14 +300,35 @@ def _debates(recording: Recording) -> str:
         choices.append((name, f"{accuracy(found):.4f}", _difference(paired(found, baseline))))
     parts = [_table(("what is decided", "right", "against blind plurality"), choices)]
     ways = forecast_decisions(recording)
-    for heading, scored in (("all cases", list_chosen(recording.cases)), ("debated cases", list_chosen(cases))):
+    for heading, scored in (
+        ("all cases", list_chosen(recording.cases)),
+        ("debated cases", list_chosen(cases)),
+    ):
         rows = [
-            (each.name, each.right.unsigned(), f"{each.brier:.4f}", str(each.against), f"{each.gap:.3f}")
+            (
+                each.name,
+                each.right.unsigned(),
+                f"{each.brier:.4f}",
+                str(each.against),
+                f"{each.gap:.3f}",
+            )
             for each in score_ways(ways, scored)
         ]
-        parts.append(_table((f"how sure of it, {len(scored)} {heading}", "right", "Brier", "against the rule now", "gap"), rows))
+        parts.append(
+            _table(
+                (
+                    f"how sure of it, {len(scored)} {heading}",
+                    "right",
+                    "Brier",
+                    "against the rule now",
+                    "gap",
+                ),
+                rows,
+            )
+        )
     gates = [
-        (each.name, f"{each.debated:.0%}", each.right.unsigned(), f"{each.replies:.2f}") for each in measure_gates(recording)
+        (each.name, f"{each.debated:.0%}", each.right.unsigned(), f"{each.replies:.2f}")
+        for each in measure_gates(recording)
     ]
     parts.append(_table(("debate", "debated", "right", "replies per case"), gates))
     return "\n\n".join(parts)
@@ -254,7 +337,13 @@ def _debates(recording: Recording) -> str:
 def _stopping(recording: Recording) -> str:
     found = stops(recording)
     rows = [
-        (stop.rule, f"{stop.accuracy:.4f}", f"{stop.replies:.2f}", f"{1 - stop.replies / found[0].replies:.0%}") for stop in found
+        (
+            stop.rule,
+            f"{stop.accuracy:.4f}",
+            f"{stop.replies:.2f}",
+            f"{1 - stop.replies / found[0].replies:.0%}",
+        )
+        for stop in found
     ]
     return _table(("stopping", "right", "replies per case", "saved"), rows)
 
@@ -275,4 +364,7 @@ def _figure(value: float | None, digits: int) -> str:
 def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(row[column]) for row in (heading, *rows)) for column in range(len(heading))]
     lines = [heading, ["-" * width for width in widths], *rows]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )

@@ -22,9 +22,20 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Final, Literal, get_args
 
-from bench.decisions.earlier import TrustedVote, average_stated, compute_in_proportion, compute_motion_posterior
+from bench.decisions.earlier import (
+    TrustedVote,
+    average_stated,
+    compute_in_proportion,
+    compute_motion_posterior,
+)
 from moothall.scoring.independence import compute_independence, presume_correlation
-from moothall.scoring.posterior import CEILING, BlindAnswer, compute_posterior, compute_record_weight, score_choices
+from moothall.scoring.posterior import (
+    CEILING,
+    BlindAnswer,
+    compute_posterior,
+    compute_record_weight,
+    score_choices,
+)
 from moothall.scoring.trust import TrackRecord, compute_accuracy, compute_brier, compute_trust
 
 GROUPS: Final = 40
@@ -72,7 +83,10 @@ def simulate(panel: Panel, kind: Kind) -> Simulation:
         for _ in range(EARLIER):
             truth, found = _read(readings, LATENT[panel])
             records = [
-                record.plus(compute_brier(_state(kind, seat, x, words), float(x * truth > 0)), float(x * truth > 0))
+                record.plus(
+                    compute_brier(_state(kind, seat, x, words), float(x * truth > 0)),
+                    float(x * truth > 0),
+                )
                 for seat, (record, x) in enumerate(zip(records, found, strict=True))
             ]
         for _ in range(CASES):
@@ -97,7 +111,10 @@ def simulate(panel: Panel, kind: Kind) -> Simulation:
 def _read(rng: random.Random, latent: float) -> tuple[int, list[float]]:
     truth = rng.choice((1, -1))
     shared = rng.gauss() * math.sqrt(latent)
-    return truth, [truth * NormalDist().inv_cdf(right) + shared + rng.gauss() * math.sqrt(1 - latent) for right in ACCURACIES]
+    return truth, [
+        truth * NormalDist().inv_cdf(right) + shared + rng.gauss() * math.sqrt(1 - latent)
+        for right in ACCURACIES
+    ]
 
 
 def _state(kind: Kind, seat: int, x: float, rng: random.Random) -> float:
@@ -106,7 +123,9 @@ def _state(kind: Kind, seat: int, x: float, rng: random.Random) -> float:
         case "calibrated":
             return rightly
         case "overconfident":
-            return min(max(round((0.85 + 0.15 * (rightly - 0.5) + rng.gauss(0, 0.04)) * 20) / 20, 0.8), 1.0)
+            return min(
+                max(round((0.85 + 0.15 * (rightly - 0.5) + rng.gauss(0, 0.04)) * 20) / 20, 0.8), 1.0
+            )
         case "constant":
             return 0.8
         case "noise":
@@ -136,7 +155,9 @@ def _correlate(errors: Sequence[Sequence[bool]]) -> float:
 
 @functools.cache
 def _find_worths(families: tuple[str, ...]) -> list[float]:
-    return compute_independence(len(families), lambda i, j: presume_correlation(families[i], families[j]))
+    return compute_independence(
+        len(families), lambda i, j: presume_correlation(families[i], families[j])
+    )
 
 
 def _find_log_odds(vote: TrustedVote) -> float:
@@ -158,7 +179,9 @@ def _weigh_statements(votes: Sequence[TrustedVote]) -> float:
         )
         for v, worth in zip(votes, worths, strict=True)
     ]
-    return compute_posterior({"support": 0.0, "oppose": 0.0, **score_choices(answers, 2)}, 2)["support"]
+    return compute_posterior({"support": 0.0, "oppose": 0.0, **score_choices(answers, 2)}, 2)[
+        "support"
+    ]
 
 
 def _ignore_confidences(votes: Sequence[TrustedVote]) -> float:
@@ -166,24 +189,35 @@ def _ignore_confidences(votes: Sequence[TrustedVote]) -> float:
 
 
 def _mix(votes: Sequence[TrustedVote]) -> float:
-    sides = [math.log(each / (1 - each)) for each in (average_stated(votes), _ignore_confidences(votes))]
+    sides = [
+        math.log(each / (1 - each)) for each in (average_stated(votes), _ignore_confidences(votes))
+    ]
     return compute_motion_posterior(math.fsum(sides) / 2)
 
 
 def _sum_log_odds(votes: Sequence[TrustedVote]) -> float:
     worths = _find_worths(tuple(vote.family for vote in votes))
-    return compute_motion_posterior(math.fsum(_find_log_odds(v) * f for v, f in zip(votes, worths, strict=True)))
+    return compute_motion_posterior(
+        math.fsum(_find_log_odds(v) * f for v, f in zip(votes, worths, strict=True))
+    )
 
 
 def _sum_by_record(votes: Sequence[TrustedVote]) -> float:
     worths = _find_worths(tuple(vote.family for vote in votes))
-    weights = [compute_record_weight(vote.accuracy) * worth for vote, worth in zip(votes, worths, strict=True)]
-    mean = math.fsum(_find_log_odds(v) * w for v, w in zip(votes, weights, strict=True)) / (math.fsum(weights) or 1.0)
+    weights = [
+        compute_record_weight(vote.accuracy) * worth
+        for vote, worth in zip(votes, worths, strict=True)
+    ]
+    mean = math.fsum(_find_log_odds(v) * w for v, w in zip(votes, weights, strict=True)) / (
+        math.fsum(weights) or 1.0
+    )
     return compute_motion_posterior(mean * math.fsum(worths))
 
 
 def _average_probabilities(votes: Sequence[TrustedVote]) -> float:
-    return math.fsum(v.confidence if v.position == "support" else 1 - v.confidence for v in votes) / len(votes)
+    return math.fsum(
+        v.confidence if v.position == "support" else 1 - v.confidence for v in votes
+    ) / len(votes)
 
 
 OURS: Final = "by the cases behind it (ours)"

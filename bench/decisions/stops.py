@@ -39,7 +39,10 @@ def stops(recording: Recording) -> tuple[Stop, ...]:
     found = []
     for rule, way in ways.items():
         outcomes = [way(case) for case in recording.cases]
-        right = sum(choice == case.truth for (choice, _), case in zip(outcomes, recording.cases, strict=True))
+        right = sum(
+            choice == case.truth
+            for (choice, _), case in zip(outcomes, recording.cases, strict=True)
+        )
         replies = sum(count for _, count in outcomes)
         count = len(recording.cases)
         found.append(Stop(rule=rule, accuracy=right / count, replies=replies / count))
@@ -87,4 +90,7 @@ def _first_two(case: Case) -> tuple[str | None, int]:
 
 
 def _agreed(choices: Sequence[str | None], quorum: int) -> str | None:
-    return next((choice for choice in choices if choice is not None and choices.count(choice) >= quorum), None)
+    return next(
+        (choice for choice in choices if choice is not None and choices.count(choice) >= quorum),
+        None,
+    )

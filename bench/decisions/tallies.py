@@ -9,7 +9,11 @@ from typing import Final
 
 from bench.decisions.data import Case, Recording, Votes
 from moothall.domain.roster import NEUTRAL_TRUST
-from moothall.scoring.independence import compute_independence, count_effective_votes, presume_correlation
+from moothall.scoring.independence import (
+    compute_independence,
+    count_effective_votes,
+    presume_correlation,
+)
 from moothall.scoring.posterior import compute_record_weight
 from moothall.scoring.resolution import ORDINARY_CONFIDENCE
 from moothall.scoring.trust import (
@@ -116,7 +120,10 @@ def fold(case_id: str) -> int:
 def folds(cases: Sequence[Case]) -> list[tuple[list[Case], list[Case]]]:
     """Each fifth with the four from which to learn for it: (learned from, scored)."""
     return [
-        ([case for case in cases if fold(case.id) != number], [case for case in cases if fold(case.id) == number])
+        (
+            [case for case in cases if fold(case.id) != number],
+            [case for case in cases if fold(case.id) == number],
+        )
         for number in range(FOLDS)
     ]
 
@@ -139,7 +146,9 @@ def learned(cases: Iterable[Case]) -> Trusts:
 
 def own_order(case: Case) -> list[str]:
     """The blind seats in an order that chance would give, the same for the same case."""
-    return sorted(case.blind, key=lambda seat: hashlib.sha256(f"{case.id} {seat}".encode()).digest())
+    return sorted(
+        case.blind, key=lambda seat: hashlib.sha256(f"{case.id} {seat}".encode()).digest()
+    )
 
 
 def find_heaviest(votes: Iterable[tuple[str, float]]) -> str | None:
@@ -159,20 +168,29 @@ def plurality(votes: Votes) -> str | None:
 def weighed(case: Case, trusted: Trust) -> str | None:
     """The blind choice that weighs most when each seat weighs by its trust."""
     votes = [
-        (choice, compute_evidence(trusted(seat, case.category))) for seat, choice in case.blind.items() if choice is not None
+        (choice, compute_evidence(trusted(seat, case.category)))
+        for seat, choice in case.blind.items()
+        if choice is not None
     ]
     return find_heaviest(votes)
 
 
 def score_options(
-    votes: Votes, recording: Recording, accurate: Trust, category: str, worths: Worths = compute_independence
+    votes: Votes,
+    recording: Recording,
+    accurate: Trust,
+    category: str,
+    worths: Worths = compute_independence,
 ) -> dict[str, float]:
     """The log-odds that the votes add up to for each option, in the order in which they were cast: Σ w · f."""
     chosen = [(seat, choice) for seat, choice in votes.items() if choice is not None]
     found = _find_worths(worths, tuple(recording.families[seat] for seat, _ in chosen))
     scores: dict[str, float] = {}
     for (seat, choice), each in zip(chosen, found, strict=True):
-        scores[choice] = scores.get(choice, 0.0) + compute_record_weight(accurate(seat, category), recording.options) * each
+        scores[choice] = (
+            scores.get(choice, 0.0)
+            + compute_record_weight(accurate(seat, category), recording.options) * each
+        )
     return scores
 
 
@@ -193,13 +211,23 @@ def debated(case: Case) -> str | None:
 
 def latest(case: Case) -> str | None:
     """The plurality over every seat's latest choice, also of those who were not asked again."""
-    last = {seat: choice for votes in case.rounds for seat, choice in votes.items() if choice is not None}
+    last = {
+        seat: choice
+        for votes in case.rounds
+        for seat, choice in votes.items()
+        if choice is not None
+    }
     return plurality(last)
 
 
 def single(cases: Sequence[Case]) -> float:
     """How often a blind choice is right, over all seats and cases."""
-    right = [choice == case.truth for case in cases for choice in case.blind.values() if choice is not None]
+    right = [
+        choice == case.truth
+        for case in cases
+        for choice in case.blind.values()
+        if choice is not None
+    ]
     return sum(right) / len(right)
 
 

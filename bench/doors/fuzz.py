@@ -19,8 +19,39 @@ from moothall.surfaces.rpc import Dispatcher
 
 INTERNAL: Final = -32603
 HOSTILE: Final[tuple[Any, ...]] = (
-    *(None, "", " ", "a\nb", "\x00", "\ud800", "../../x", "_access", "_notices", "x" * 5_000, -1, 0, 10**30, 1e308, True, False),
-    *([], {}, [[]], {"a": {"b": []}}, ["a\x00"], [None], {"\x00": 1}, "аda", "USER", "\u202eada", "ada\u0301", "1e400", "NaN"),
+    *(
+        None,
+        "",
+        " ",
+        "a\nb",
+        "\x00",
+        "\ud800",
+        "../../x",
+        "_access",
+        "_notices",
+        "x" * 5_000,
+        -1,
+        0,
+        10**30,
+        1e308,
+        True,
+        False,
+    ),
+    *(
+        [],
+        {},
+        [[]],
+        {"a": {"b": []}},
+        ["a\x00"],
+        [None],
+        {"\x00": 1},
+        "аda",
+        "USER",
+        "\u202eada",
+        "ada\u0301",
+        "1e400",
+        "NaN",
+    ),
 )
 PLAIN: Final[dict[str, tuple[Any, ...]]] = {
     "topic": ("A or B?", "要发布吗？"),
@@ -69,7 +100,10 @@ class FuzzResult:
 def build_callers(session: str) -> list[Caller]:
     roles: tuple[Role, ...] = ("local", "owner", "operator", "recorder", "observer")
     callers = [Caller(role=role, token="" if role == "local" else f"{role}1") for role in roles]
-    seats = [Caller(role="seat", token="seat1", session=session, seat="ada"), Caller(role="agent", token="agent1", seat="eve")]
+    seats = [
+        Caller(role="seat", token="seat1", session=session, seat="ada"),
+        Caller(role="agent", token="agent1", seat="eve"),
+    ]
     return [*callers, *seats, Caller(role="owner", token="owner2", session=session)]
 
 
@@ -98,7 +132,12 @@ def mutate_body(chance: random.Random, body: bytes) -> bytes:
         return body
     at = chance.randrange(len(body))
     return chance.choice(
-        (body[:at], body[:at] + bytes([chance.randrange(256)]) + body[at + 1 :], body + body[at:], b"[" * at + body)
+        (
+            body[:at],
+            body[:at] + bytes([chance.randrange(256)]) + body[at + 1 :],
+            body + body[at:],
+            b"[" * at + body,
+        )
     )
 
 
@@ -107,7 +146,12 @@ async def run_calls(calls: int, seconds: float, seed: int = 1) -> FuzzResult:
     result, chance, end = FuzzResult(), random.Random(seed), time.monotonic() + seconds
     # What a call writes as files, it writes below the folder in which the server was started.
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        environ = {"MOOT_HOME": str(Path(folder) / "home"), "HOME": folder, "MOOT_MEMORY": "off", "PATH": ""}
+        environ = {
+            "MOOT_HOME": str(Path(folder) / "home"),
+            "HOME": folder,
+            "MOOT_MEMORY": "off",
+            "PATH": "",
+        }
         async with open_server_context(Moot(environ=environ)) as context:
             dispatcher = Dispatcher(TABLE, dict)
             record_appends(context, result)
@@ -115,9 +159,13 @@ async def run_calls(calls: int, seconds: float, seed: int = 1) -> FuzzResult:
             while result.calls < calls and time.monotonic() < end:
                 if result.calls % 500 == 0:
                     # A fresh session now and then: most calls of a long run would meet one that has ended.
-                    session = await context.moot.open("A or B?", protocol="debate", seats={"ada": "mailbox", "bob": "mailbox"})
+                    session = await context.moot.open(
+                        "A or B?", protocol="debate", seats={"ada": "mailbox", "bob": "mailbox"}
+                    )
                     sessions, callers = [*sessions[-5:], session], build_callers(session)
-                await _make_call(context, dispatcher, chance, result, sessions, chance.choice(callers))
+                await _make_call(
+                    context, dispatcher, chance, result, sessions, chance.choice(callers)
+                )
     return result
 
 
@@ -134,10 +182,20 @@ def record_appends(context: ServerContext, result: FuzzResult) -> None:
 
 
 async def _make_call(
-    context: ServerContext, dispatcher: Dispatcher, chance: random.Random, result: FuzzResult, sessions: list[str], caller: Caller
+    context: ServerContext,
+    dispatcher: Dispatcher,
+    chance: random.Random,
+    result: FuzzResult,
+    sessions: list[str],
+    caller: Caller,
 ) -> None:
     name = chance.choice(sorted(TABLE))
-    request = {"jsonrpc": "2.0", "id": 1, "method": name, "params": draw_params(chance, name, sessions)}
+    request = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": name,
+        "params": draw_params(chance, name, sessions),
+    }
     body = mutate_body(chance, json.dumps(request).encode())
     began = time.monotonic()
     result.calls += 1

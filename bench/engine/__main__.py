@@ -26,7 +26,12 @@ TURNS = (20, 200, 1_000)
 SINGLE = {
     "moot": ("ring", "roundtable", "persona", "ring-memory"),
     "loop": ("commit",),
-    "langgraph": ("blocking-sync-delta", "blocking-sync-delta5000", "aio-sync-delta", "aio-sync-full"),
+    "langgraph": (
+        "blocking-sync-delta",
+        "blocking-sync-delta5000",
+        "aio-sync-delta",
+        "aio-sync-full",
+    ),
     "autogen": ("memory", "saved"),
 }
 CROWD = {
@@ -58,7 +63,9 @@ def cells(tables: Sequence[str]) -> Iterator[Cell]:
         for peer, variants in SINGLE.items():
             yield from (Cell(peer, variant, "single", turns, 1) for variant in variants)
     for peer, variants in CROWD.items() if "crowd" in tables else ():
-        yield from (Cell(peer, variant, "crowd", CROWD_TURNS, CROWD_SESSIONS) for variant in variants)
+        yield from (
+            Cell(peer, variant, "crowd", CROWD_TURNS, CROWD_SESSIONS) for variant in variants
+        )
 
 
 def run(cell: Cell, interpreters: dict[str, Path], folder: Path) -> dict[str, Any]:
@@ -68,15 +75,22 @@ def run(cell: Cell, interpreters: dict[str, Path], folder: Path) -> dict[str, An
     if cell.peer == "moot":
         command, where = [sys.executable, "-m", "bench.engine.peer_moot", *options], ROOT
     else:
-        command, where = [str(interpreters[cell.peer]), str(script(cell.peer)), *options], script(cell.peer).parent
-    done = subprocess.run(command, cwd=where, check=True, capture_output=True, text=True, timeout=600)
+        command, where = (
+            [str(interpreters[cell.peer]), str(script(cell.peer)), *options],
+            script(cell.peer).parent,
+        )
+    done = subprocess.run(
+        command, cwd=where, check=True, capture_output=True, text=True, timeout=600
+    )
     row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return row
 
 
 def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The median of each figure over the runs of one cell, with the CPU of all of them."""
-    medians = {key: median(row[key] for row in rows) for key in ("cpu_s", "wall_s", "rss_mb", "disk_bytes")}
+    medians = {
+        key: median(row[key] for row in rows) for key in ("cpu_s", "wall_s", "rss_mb", "disk_bytes")
+    }
     return {**rows[0], **medians, "runs": sorted(row["cpu_s"] for row in rows)}
 
 
@@ -125,13 +139,17 @@ def single_table(rows: list[dict[str, Any]]) -> list[str]:
     for peer, variants in SINGLE.items():
         for variant in variants:
             found = {
-                row["turns"]: row for row in rows if (row["peer"], row["variant"], row["scenario"]) == (peer, variant, "single")
+                row["turns"]: row
+                for row in rows
+                if (row["peer"], row["variant"], row["scenario"]) == (peer, variant, "single")
             }
             last = found[TURNS[-1]]
             figures = " | ".join(show_range(found[turns]) for turns in TURNS)
             disk = f"{last['disk_bytes'] / last['text_bytes']:.2f}" if last["disk_bytes"] else "–"
             durable = "yes" if last["durable"] else "no"
-            lines.append(f"| {peer} {variant} | {durable} | {figures} | {disk} | {last['rss_mb']:.0f} |")
+            lines.append(
+                f"| {peer} {variant} | {durable} | {figures} | {disk} | {last['rss_mb']:.0f} |"
+            )
     return lines
 
 
@@ -153,22 +171,41 @@ def turn_verdicts(rows: list[dict[str, Any]]) -> list[str]:
     """What one session was aimed at, and whether it was reached."""
 
     def single(peer: str, variant: str, turns: int) -> dict[str, Any]:
-        return next(r for r in rows if (r["peer"], r["variant"], r["scenario"], r["turns"]) == (peer, variant, "single", turns))
+        return next(
+            r
+            for r in rows
+            if (r["peer"], r["variant"], r["scenario"], r["turns"])
+            == (peer, variant, "single", turns)
+        )
 
-    graphs = [row for row in rows if row["peer"] == "langgraph" and row["scenario"] == "single" and row["durable"]]
+    graphs = [
+        row
+        for row in rows
+        if row["peer"] == "langgraph" and row["scenario"] == "single" and row["durable"]
+    ]
     lines = []
     for turns in TURNS:
         rival = min(per_turn(row) for row in graphs if row["turns"] == turns)
         share = per_turn(single("moot", "ring", turns)) / rival
-        lines.append(_verdict(f"CPU per turn ÷ LangGraph's best durable, {turns} turns", share, 0.25))
+        lines.append(
+            _verdict(f"CPU per turn ÷ LangGraph's best durable, {turns} turns", share, 0.25)
+        )
     growth = per_turn(single("moot", "ring", 1_000)) / per_turn(single("moot", "ring", 20))
     lines.append(_verdict("CPU per turn at 1,000 turns ÷ at 20 (ring)", growth, 1.2))
     growth = per_turn(single("moot", "persona", 1_000)) / per_turn(single("moot", "persona", 20))
     lines.append(_verdict("CPU per turn at 1,000 turns ÷ at 20 (persona)", growth, 1.2))
     row = single("moot", "ring", 1_000)
-    lines.append(_verdict("bytes on disk ÷ text (ring)", row["disk_bytes"] / row["text_bytes"], 3.0))
+    lines.append(
+        _verdict("bytes on disk ÷ text (ring)", row["disk_bytes"] / row["text_bytes"], 3.0)
+    )
     row = single("moot", "persona", 1_000)
-    lines.append(_verdict("bytes on disk ÷ text (persona, speeches and reasons)", row["disk_bytes"] / row["text_bytes"], 3.0))
+    lines.append(
+        _verdict(
+            "bytes on disk ÷ text (persona, speeches and reasons)",
+            row["disk_bytes"] / row["text_bytes"],
+            3.0,
+        )
+    )
     return lines
 
 
@@ -178,7 +215,13 @@ def crowd_verdicts(rows: list[dict[str, Any]]) -> list[str]:
     for row in rows:
         if row["peer"] == "moot" and row["scenario"] == "crowd":
             aim = CROWD_AIMS[row["variant"]]
-            lines.append(_verdict(f"200 sessions, wall ÷ ideal ({row['variant']})", row["wall_s"] / ideal(row), aim))
+            lines.append(
+                _verdict(
+                    f"200 sessions, wall ÷ ideal ({row['variant']})",
+                    row["wall_s"] / ideal(row),
+                    aim,
+                )
+            )
     return lines
 
 
@@ -190,8 +233,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the engine beside its peers.")
     parser.add_argument("--runs", type=int, default=5, help="runs of each cell")
     parser.add_argument("--quick", action="store_true", help="one run of each cell")
-    parser.add_argument("--only", default=",".join(TABLES), metavar="TABLES", help=f"some of {','.join(TABLES)}")
-    parser.add_argument("--cache", type=Path, default=ROOT / ".cache" / "bench", help="where the peers' environments are kept")
+    parser.add_argument(
+        "--only", default=",".join(TABLES), metavar="TABLES", help=f"some of {','.join(TABLES)}"
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=ROOT / ".cache" / "bench",
+        help="where the peers' environments are kept",
+    )
     options = parser.parse_args()
     tables, runs = options.only.split(","), 1 if options.quick else options.runs
     if unknown := set(tables) - set(TABLES):
@@ -200,11 +250,17 @@ def main() -> None:
     options.cache.mkdir(parents=True, exist_ok=True)
     interpreters = environments(options.cache) if wanted else {}
     rows: dict[Cell, list[dict[str, Any]]] = {}
-    lines = [f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, {runs} runs a cell: median (least–most)", ""]
+    lines = [
+        f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, {runs} runs a cell: median (least–most)",
+        "",
+    ]
     with tempfile.TemporaryDirectory(prefix="bench-", dir=options.cache) as folder:
         for number in range(runs):
             for cell in wanted:
-                print(f"run {number + 1}: {cell.peer} {cell.variant} {cell.scenario} {cell.turns}", file=sys.stderr)
+                print(
+                    f"run {number + 1}: {cell.peer} {cell.variant} {cell.scenario} {cell.turns}",
+                    file=sys.stderr,
+                )
                 rows.setdefault(cell, []).append(run(cell, interpreters, Path(folder)))
         found = [summarize(each) for each in rows.values()]
         if "turns" in tables:

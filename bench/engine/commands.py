@@ -22,7 +22,11 @@ _INITIALIZE: Final = json.dumps(
         "jsonrpc": "2.0",
         "id": 1,
         "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "bench", "version": "1"},
+        },
     }
 )
 
@@ -44,14 +48,22 @@ class Command(NamedTuple):
 
 def run_to_end(command: Sequence[str], environ: Mapping[str, str]) -> Cost:
     """Run a command; raises RuntimeError if it fails."""
-    process = subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
     assert process.stderr is not None
     told = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     process.stderr.close()
     if process.returncode:
-        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {told.decode()[-500:]}")
+        raise RuntimeError(
+            f"{' '.join(command)} ended with {process.returncode}: {told.decode()[-500:]}"
+        )
     return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
@@ -59,7 +71,12 @@ def run_to_first_output(command: Sequence[str], environ: Mapping[str, str], sent
     """Run a command in a terminal, or with something sent to its standard input, until it says anything; then stop it."""
     if sent:
         process = subprocess.Popen(
-            command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+            command,
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
         )
         assert process.stdin is not None
         assert process.stdout is not None
@@ -92,7 +109,16 @@ def list_commands(folder: Path) -> list[Command]:
     for environ in (empty, used):
         environ.pop("PYTHONDONTWRITEBYTECODE", None)
     for protocol in ("debate", "persona"):
-        words = ["run", "Shall we?", "--protocol", protocol, "--seat", "ada=mailbox", "--seat", "bob=mailbox"]
+        words = [
+            "run",
+            "Shall we?",
+            "--protocol",
+            protocol,
+            "--seat",
+            "ada=mailbox",
+            "--seat",
+            "bob=mailbox",
+        ]
         subprocess.run([*MOOT, *words], env=used, check=False, capture_output=True)
     python = sys.executable
     return [
@@ -100,10 +126,25 @@ def list_commands(folder: Path) -> list[Command]:
         Command("`import moot`", lambda: run_to_end([python, "-c", "import moothall"], empty), 0.1),
         Command("`moot --version`", lambda: run_to_end([*MOOT, "--version"], empty), 0.12),
         Command("`moot list`, no session yet", lambda: run_to_end([*MOOT, "list"], empty), 0.25),
-        Command("`moot list`, a debate and a meeting under way", lambda: run_to_end([*MOOT, "list"], used), 0.25),
-        Command("the same after both have gone on", lambda: run_to_end([*MOOT, "list"], _forget_list(used))),
-        Command("`moot run`, to its first line", lambda: run_to_first_output([*MOOT, "run", "Shall we?"], empty), 0.4),
-        Command("`moot mcp`, to the answer of initialize", lambda: run_to_first_output([*MOOT, "mcp"], empty, _INITIALIZE), 0.8),
+        Command(
+            "`moot list`, a debate and a meeting under way",
+            lambda: run_to_end([*MOOT, "list"], used),
+            0.25,
+        ),
+        Command(
+            "the same after both have gone on",
+            lambda: run_to_end([*MOOT, "list"], _forget_list(used)),
+        ),
+        Command(
+            "`moot run`, to its first line",
+            lambda: run_to_first_output([*MOOT, "run", "Shall we?"], empty),
+            0.4,
+        ),
+        Command(
+            "`moot mcp`, to the answer of initialize",
+            lambda: run_to_first_output([*MOOT, "mcp"], empty, _INITIALIZE),
+            0.8,
+        ),
     ]
 
 
@@ -126,8 +167,14 @@ def measure_start_up(folder: Path, runs: int) -> list[str]:
     lines = ["| start-up | CPU s | least–most | aim |", "|---|---|---|---|"]
     for command in commands:
         found = costs[command.name]
-        aim = "–" if command.aim is None else f"≤ {command.aim:g}: {'met' if median(found) <= command.aim else 'MISSED'}"
-        lines.append(f"| {command.name} | {median(found):.3f} | {min(found):.3f}–{max(found):.3f} | {aim} |")
+        aim = (
+            "–"
+            if command.aim is None
+            else f"≤ {command.aim:g}: {'met' if median(found) <= command.aim else 'MISSED'}"
+        )
+        lines.append(
+            f"| {command.name} | {median(found):.3f} | {min(found):.3f}–{max(found):.3f} | {aim} |"
+        )
     return lines
 
 
@@ -136,8 +183,15 @@ def measure_length(folder: Path) -> list[str]:
     environ = {**os.environ, "MOOT_HOME": str(folder / "long")}
     print("writing a session of 80,000 entries", file=sys.stderr)
     # In a process of its own: Linux counts the memory of whoever starts a process to its peak.
-    subprocess.run([sys.executable, "-m", "bench.engine.long_session", str(folder / "long")], env=environ, check=True)
-    lines = ["| a session of 80,000 entries | peak MB | CPU s | wall s | aim |", "|---|---|---|---|---|"]
+    subprocess.run(
+        [sys.executable, "-m", "bench.engine.long_session", str(folder / "long")],
+        env=environ,
+        check=True,
+    )
+    lines = [
+        "| a session of 80,000 entries | peak MB | CPU s | wall s | aim |",
+        "|---|---|---|---|---|",
+    ]
     export = str(folder / "long.jsonl")
     for words in (
         ["verify", LONG_SESSION],

@@ -59,14 +59,26 @@ class CrowdCost:
 
 def build_contribution(phase: str, seat: int) -> dict[str, Any]:
     """What a seat says in a phase; the question is line 1, and the proposals follow it."""
-    said = {"participant": f"agent{seat:02}", "type": phase, "confidence": 0.7, "text": text_of(seat, PHASES.index(phase))}
-    return {**said, "refersTo": 2 + seat} if phase == "support" else {**said, "choice": f"way {seat % 3}"}
+    said = {
+        "participant": f"agent{seat:02}",
+        "type": phase,
+        "confidence": 0.7,
+        "text": text_of(seat, PHASES.index(phase)),
+    }
+    return (
+        {**said, "refersTo": 2 + seat}
+        if phase == "support"
+        else {**said, "choice": f"way {seat % 3}"}
+    )
 
 
 def build_vote(seat: int, seats: int) -> dict[str, Any]:
     """A vote on every synthesis: these come after the proposals and the arguments."""
     first = 2 + 2 * seats
-    ballot = [{"candidate": first + number, "position": "oppose" if number % 7 else "support"} for number in range(seats)]
+    ballot = [
+        {"candidate": first + number, "position": "oppose" if number % 7 else "support"}
+        for number in range(seats)
+    ]
     return {"participant": f"agent{seat:02}", "type": "vote", "confidence": 0.7, "ballot": ballot}
 
 
@@ -87,10 +99,14 @@ async def measure_crowd(name: str, door: Door, seats: int) -> CrowdCost:
     waits = [
         wait
         for phase in PHASES
-        for wait in await measure_waits(door, session, [build_contribution(phase, seat) for seat in range(seats)])
+        for wait in await measure_waits(
+            door, session, [build_contribution(phase, seat) for seat in range(seats)]
+        )
     ]
     all_spoken = door.read_cpu()
-    vote_waits = await measure_waits(door, session, [build_vote(seat, seats) for seat in range(seats)])
+    vote_waits = await measure_waits(
+        door, session, [build_vote(seat, seats) for seat in range(seats)]
+    )
     all_voted = door.read_cpu()
     return CrowdCost(
         name,
@@ -121,10 +137,14 @@ async def open_in_process(home: Path) -> AsyncIterator[Door]:
         deliberations = Deliberations(moot)
 
         async def open_debate(names: list[str]) -> str:
-            return await deliberations.open("Which way?", seats=dict.fromkeys(names, "mailbox"), protocol="debate")
+            return await deliberations.open(
+                "Which way?", seats=dict.fromkeys(names, "mailbox"), protocol="debate"
+            )
 
         async def contribute(session: str, said: dict[str, Any]) -> None:
-            given = {"refers_to" if name == "refersTo" else name: value for name, value in said.items()}
+            given = {
+                "refers_to" if name == "refersTo" else name: value for name, value in said.items()
+            }
             await deliberations.contribute(session, given.pop("participant"), given)
 
         yield Door(open_debate, contribute, time.process_time)
@@ -147,13 +167,19 @@ class Connection:
             self._streams = await asyncio.open_connection(host, int(port), limit=2**24)
         reader, writer = self._streams
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-        head = f"POST {path} HTTP/1.1\r\nHost: {self._address}\r\nContent-Type: application/json\r\n"
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: {self._address}\r\nContent-Type: application/json\r\n"
+        )
         head += f"Authorization: Bearer {self._key}\r\n"
-        head += f"Accept: application/json, text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"
+        head += (
+            f"Accept: application/json, text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
         writer.write(head.encode() + body)
         found = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
         if "content-length: " in found:
-            answer = await reader.readexactly(int(found.partition("content-length: ")[2].partition("\r\n")[0]))
+            answer = await reader.readexactly(
+                int(found.partition("content-length: ")[2].partition("\r\n")[0])
+            )
         else:
             answer = b""
             while length := int(await reader.readline(), 16):
@@ -177,7 +203,9 @@ def connect(served: Served, name: str) -> Door:
         # The server ends connections that were idle for a while.
         connections.clear()
         opened = await asyncio.to_thread(
-            lambda: served("cstp.openDeliberation", topic="Which way?", participants=names, protocol="debate")
+            lambda: served(
+                "cstp.openDeliberation", topic="Which way?", participants=names, protocol="debate"
+            )
         )
         return str(opened["deliberationId"])
 
@@ -209,8 +237,12 @@ async def measure_waiting(served: Served, seats: int) -> float:
             if turn["status"] == "your_turn" and not turn["more"]:
                 phase = turn["ask"]["phase"]
                 words = "support" if phase == "argue" else phase
-                said = build_vote(seat, seats) if phase == "vote" else build_contribution(words, seat)
-                await connection.post("/rpc", "cstp.contribute", {"deliberationId": session, **said})
+                said = (
+                    build_vote(seat, seats) if phase == "vote" else build_contribution(words, seat)
+                )
+                await connection.post(
+                    "/rpc", "cstp.contribute", {"deliberationId": session, **said}
+                )
                 spoken += 1
 
     spoken = sum(await asyncio.gather(*(take_part(seat) for seat in range(seats))))
@@ -230,7 +262,9 @@ async def measure_doors(seats: tuple[int, ...]) -> tuple[list[CrowdCost], dict[i
                 with serve(home) as served:
                     rows += await _measure_sizes(name, connect(served, name), seats)
                     if name == "JSON-RPC":
-                        waiting = {number: await measure_waiting(served, number) for number in seats}
+                        waiting = {
+                            number: await measure_waiting(served, number) for number in seats
+                        }
     return rows, waiting
 
 
@@ -249,20 +283,38 @@ def render_crowds(rows: list[CrowdCost], waiting: dict[int, float]) -> list[str]
     for row in rows:
         once = [statistics.median(row.waits), find_p99(row.waits), row.burst_cpu]
         once += [statistics.median(row.vote_waits), max(row.vote_waits), row.vote_burst_cpu]
-        shown = " | ".join([f"{row.cpu:.2f}", f"{row.vote_cpu:.2f}", *(f"{figure:.0f}" for figure in once)])
+        shown = " | ".join(
+            [f"{row.cpu:.2f}", f"{row.vote_cpu:.2f}", *(f"{figure:.0f}" for figure in once)]
+        )
         lines.append(f"| {row.door} | {row.seats} | {shown} |")
     lines.append("")
     most = max(row.seats for row in rows)
     for row in (row for row in rows if row.seats == most):
         least = next(each for each in rows if each.door == row.door)
         growth = row.cpu / least.cpu
-        lines.append(_compare(f"{row.door}: CPU of a contribution at {most} seats ÷ at {least.seats}", growth, AIM_GROWTH))
+        lines.append(
+            _compare(
+                f"{row.door}: CPU of a contribution at {most} seats ÷ at {least.seats}",
+                growth,
+                AIM_GROWTH,
+            )
+        )
         if row.door != "in process":
             slowest = max(find_p99(row.waits), *row.vote_waits)
-            lines.append(_compare(f"{row.door}: CPU ms of a contribution at {most} seats", row.cpu, AIM_CPU_MS))
-            lines.append(_compare(f"{row.door}: {most} at once, ms, p99 and the closing vote", slowest, AIM_P99_MS))
+            lines.append(
+                _compare(
+                    f"{row.door}: CPU ms of a contribution at {most} seats", row.cpu, AIM_CPU_MS
+                )
+            )
+            lines.append(
+                _compare(
+                    f"{row.door}: {most} at once, ms, p99 and the closing vote", slowest, AIM_P99_MS
+                )
+            )
     for number, cost in waiting.items():
-        lines.append(f"- JSON-RPC, {number} agents that wait for their turn and read all: {cost:.1f} ms of CPU a contribution")
+        lines.append(
+            f"- JSON-RPC, {number} agents that wait for their turn and read all: {cost:.1f} ms of CPU a contribution"
+        )
     return lines
 
 
@@ -275,8 +327,12 @@ def _compare(what: str, found: float, aim: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure what a contribution costs among many agents.")
-    parser.add_argument("--seats", type=int, nargs="+", default=list(SEATS), help="numbers of seats")
+    parser = argparse.ArgumentParser(
+        description="Measure what a contribution costs among many agents."
+    )
+    parser.add_argument(
+        "--seats", type=int, nargs="+", default=list(SEATS), help="numbers of seats"
+    )
     print("\n".join(render_crowds(*asyncio.run(measure_doors(tuple(parser.parse_args().seats))))))
 
 

@@ -92,25 +92,37 @@ def read_child(child: "subprocess.Popen[str]") -> str:
     return told.splitlines()[-1]
 
 
-def measure_ledgers(folder: Path, runs: int, addresses: list[str], source: Path | None) -> list[str]:
+def measure_ledgers(
+    folder: Path, runs: int, addresses: list[str], source: Path | None
+) -> list[str]:
     """Let all ledgers take turns; return the table of their medians, and what was aimed at."""
-    cells: dict[str, tuple[str, Path | None]] = {"SQLite": ("", None), "PostgreSQL": (addresses[0], None)}
+    cells: dict[str, tuple[str, Path | None]] = {
+        "SQLite": ("", None),
+        "PostgreSQL": (addresses[0], None),
+    }
     if source is not None:
         cells["SQLite, the other version"] = ("", source)
         cells["PostgreSQL, the other version"] = (addresses[1], source)
     rows: dict[str, list[dict[str, float]]] = {name: [] for name in cells}
     for _ in range(runs):
         for name, (address, code) in cells.items():
-            child = start_child("--append", address or str(folder / f"{uuid4().hex}.db"), source=code)
+            child = start_child(
+                "--append", address or str(folder / f"{uuid4().hex}.db"), source=code
+            )
             rows[name].append(json.loads(read_child(child)))
-    found = {name: {key: statistics.median(row[key] for row in each) for key in each[0]} for name, each in rows.items()}
+    found = {
+        name: {key: statistics.median(row[key] for row in each) for key in each[0]}
+        for name, each in rows.items()
+    }
     lines = [
         f"| ledger | appends/s, one session (least to most) | {CROWD} sessions | CPU µs an append, one | {CROWD} |",
         "|---|---|---|---|---|",
     ]
     for name, each in found.items():
         shown = [f"{each[key]:,.0f} ({_show_range(rows[name], key)})" for key in ("one", "many")]
-        lines.append(f"| {name} | {shown[0]} | {shown[1]} | {each['cpu_one']:.0f} | {each['cpu_many']:.0f} |")
+        lines.append(
+            f"| {name} | {shown[0]} | {shown[1]} | {each['cpu_one']:.0f} | {each['cpu_many']:.0f} |"
+        )
     share = found["PostgreSQL"]["many"] / found["SQLite"]["many"]
     lines += ["", _compare(f"PostgreSQL ÷ SQLite, {CROWD} sessions", share, AIM_CROWD)]
     if source is not None:
@@ -121,7 +133,10 @@ def measure_ledgers(folder: Path, runs: int, addresses: list[str], source: Path 
 
 def measure_processes(folder: Path, runs: int, source: Path | None) -> list[str]:
     """Let four processes append to one file; return the table."""
-    lines = ["| four processes on one SQLite file, appends/s | all | least ÷ most |", "|---|---|---|"]
+    lines = [
+        "| four processes on one SQLite file, appends/s | all | least ÷ most |",
+        "|---|---|---|",
+    ]
     verdict = ""
     for name, code in (("this version", None), ("the other version", source)):
         if name != "this version" and source is None:
@@ -129,11 +144,18 @@ def measure_processes(folder: Path, runs: int, source: Path | None) -> list[str]
         shares: list[list[float]] = []
         for _ in range(runs):
             path, begin = folder / f"{uuid4().hex}.db", time.time() + 6
-            children = [start_child("--append", str(path), "--begin", str(begin), source=code) for _ in range(PROCESSES)]
-            shares.append(sorted((int(read_child(child)) / SECONDS for child in children), reverse=True))
+            children = [
+                start_child("--append", str(path), "--begin", str(begin), source=code)
+                for _ in range(PROCESSES)
+            ]
+            shares.append(
+                sorted((int(read_child(child)) / SECONDS for child in children), reverse=True)
+            )
         middle = sorted(shares, key=lambda each: each[-1] / each[0])[len(shares) // 2]
         fair = middle[-1] / middle[0]
-        lines.append(f"| {name}: {', '.join(f'{each:,.0f}' for each in middle)} | {sum(middle):,.0f} | {fair:.2f} |")
+        lines.append(
+            f"| {name}: {', '.join(f'{each:,.0f}' for each in middle)} | {sum(middle):,.0f} | {fair:.2f} |"
+        )
         verdict = verdict or _compare("least ÷ most of four processes", fair, AIM_SHARE)
     return [*lines, "", verdict]
 
@@ -158,9 +180,19 @@ def main() -> None:
     elif options.append:
         print(json.dumps(asyncio.run(append_all(options.append))))
     else:
-        with tempfile.TemporaryDirectory() as name, open_database() as database, open_database() as other:
-            lines = measure_ledgers(Path(name), options.runs, [database.address, other.address], options.source)
-            print("\n".join([*lines, "", *measure_processes(Path(name), options.runs, options.source)]))
+        with (
+            tempfile.TemporaryDirectory() as name,
+            open_database() as database,
+            open_database() as other,
+        ):
+            lines = measure_ledgers(
+                Path(name), options.runs, [database.address, other.address], options.source
+            )
+            print(
+                "\n".join(
+                    [*lines, "", *measure_processes(Path(name), options.runs, options.source)]
+                )
+            )
 
 
 if __name__ == "__main__":

@@ -55,9 +55,15 @@ from moothall.protocols.roundtable.facts import (
 from moothall.protocols.roundtable.rules import RULES as ROUNDTABLE_RULES
 
 ROSTER = tuple(Seat(id=SeatId(f"seat-{number}"), platform="bench") for number in range(SEATS))
-SILENT = Intent(reaction_score=0.4, intent_to_speak=False, reason="Nothing to add to what has just been said.")
-MOVED = Intent(reaction_score=0.8, intent_to_speak=True, reason="The last speaker left out the way back.")
-DRAFT = Draft(decision=DraftClaim(text="Rehearse the way back first.", entries=(2,)), confidence=0.7)
+SILENT = Intent(
+    reaction_score=0.4, intent_to_speak=False, reason="Nothing to add to what has just been said."
+)
+MOVED = Intent(
+    reaction_score=0.8, intent_to_speak=True, reason="The last speaker left out the way back."
+)
+DRAFT = Draft(
+    decision=DraftClaim(text="Rehearse the way back first.", entries=(2,)), confidence=0.7
+)
 MINUTES = Minutes(content="The way back is rehearsed first.")
 STAND = Stand(verdict="support", confidence=0.7)
 
@@ -104,12 +110,23 @@ def opened(variant: str, turns: int) -> Opened:
     if variant == "roundtable":
         # At most a hundred rounds: more turns have more speakers.
         speakers = max(SEATS, -(-turns // MAX_ROUNDS))
-        seats = tuple(Seat(id=SeatId(f"seat-{number}"), platform="bench") for number in range(speakers))
+        seats = tuple(
+            Seat(id=SeatId(f"seat-{number}"), platform="bench") for number in range(speakers)
+        )
         rounds = RoundtableSettings(max_rounds=turns // speakers)
         moderator = Seat(id=MODERATOR, platform="bench")
-        return ConferenceOpened(topic="bench", language="en", seed=1, seats=(*seats, moderator), settings=rounds)
+        return ConferenceOpened(
+            topic="bench", language="en", seed=1, seats=(*seats, moderator), settings=rounds
+        )
     settings = PersonaSettings(blind=False)
-    return MeetingOpened(topic="bench", language="en", seed=1, seats=ROSTER, budget=Budget(turns=turns), settings=settings)
+    return MeetingOpened(
+        topic="bench",
+        language="en",
+        seed=1,
+        seats=ROSTER,
+        budget=Budget(turns=turns),
+        settings=settings,
+    )
 
 
 def engine_on(ledger: Ledger) -> Engine:
@@ -124,7 +141,11 @@ async def held(engine: Engine, session: SessionId, seconds: float) -> None:
 
 async def transcript(engine: Engine, session: SessionId) -> list[str]:
     entries = await engine.entries(session)
-    return [entry.fact.said.content for entry in entries if isinstance(entry.fact, Spoke | TurnTaken | SpeechGiven)]
+    return [
+        entry.fact.said.content
+        for entry in entries
+        if isinstance(entry.fact, Spoke | TurnTaken | SpeechGiven)
+    ]
 
 
 async def measured(job: Job, path: Path) -> Meter:
@@ -137,7 +158,11 @@ async def measured(job: Job, path: Path) -> Meter:
         engine = engine_on(ledger)
 
         async def meeting(session: SessionId) -> None:
-            await held(engine, await engine.open(opened(job.variant, job.turns), session), job.reply_seconds)
+            await held(
+                engine,
+                await engine.open(opened(job.variant, job.turns), session),
+                job.reply_seconds,
+            )
 
         sessions = [SessionId(f"bench-{number}") for number in range(job.sessions)]
         with Meter() as meter:
@@ -153,9 +178,15 @@ def main() -> None:
     job = job_from_command_line("moot")
     path = fresh_database(job)
     meter = asyncio.run(measured(job, path))
-    bids = (SEATS - 1) * len(SILENT.reason) + len(MOVED.reason) if job.variant.startswith("persona") else 0
+    bids = (
+        (SEATS - 1) * len(SILENT.reason) + len(MOVED.reason)
+        if job.variant.startswith("persona")
+        else 0
+    )
     text = (TEXT_BYTES + bids) * job.turns * job.sessions
-    print_row(job, meter, disk=disk_bytes(path), durable=not job.variant.endswith("-memory"), text=text)
+    print_row(
+        job, meter, disk=disk_bytes(path), durable=not job.variant.endswith("-memory"), text=text
+    )
 
 
 if __name__ == "__main__":

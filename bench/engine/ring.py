@@ -41,8 +41,14 @@ class Ring:
 
 class RingRules:
     name = "ring"
-    kinds: Mapping[str, type[Fact]] = {"ring.opened": RingOpened, "ring.spoke": Spoke, "ring.closed": RingClosed}
-    forms: Mapping[str, AnswerForm] = {"speech": AnswerForm(kind="speech", reply=Spoke, shape=Said, form="text", max_tokens=300)}
+    kinds: Mapping[str, type[Fact]] = {
+        "ring.opened": RingOpened,
+        "ring.spoke": Spoke,
+        "ring.closed": RingClosed,
+    }
+    forms: Mapping[str, AnswerForm] = {
+        "speech": AnswerForm(kind="speech", reply=Spoke, shape=Said, form="text", max_tokens=300)
+    }
 
     def initial(self, opened: Opened) -> Ring:
         assert isinstance(opened, RingOpened)
@@ -63,10 +69,20 @@ class RingRules:
         if state.turn == state.opened.turns:
             return (Record(fact=RingClosed(turns=state.turn)),)
         seat = state.opened.seats[state.turn % len(state.opened.seats)].id
-        return (Ask(id=ask_id(state.turn, "speech", seat), seat=seat, kind="speech", turn=state.turn, patience=60.0),)
+        return (
+            Ask(
+                id=ask_id(state.turn, "speech", seat),
+                seat=seat,
+                kind="speech",
+                turn=state.turn,
+                patience=60.0,
+            ),
+        )
 
     def brief(self, state: Ring, ask: Ask) -> Brief:
-        shared = "\n".join(f"[#{heard.id} {heard.speaker}]\n| {heard.text}" for heard in state.memory.recent)
+        shared = "\n".join(
+            f"[#{heard.id} {heard.speaker}]\n| {heard.text}" for heard in state.memory.recent
+        )
         return Brief(
             ask=ask,
             seat=next(seat for seat in state.opened.seats if seat.id == ask.seat),

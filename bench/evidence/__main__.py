@@ -56,12 +56,20 @@ class Score:
         return f"{share:.0%} ± {error:.0%} | {self.calls / self.asked:.1f} | {looked_up} | {self.tokens / self.asked:,.0f}"
 
 
-async def hold_session(question: FileQuestion, skill: float, seed: int, way: str, work: Work) -> str:
+async def hold_session(
+    question: FileQuestion, skill: float, seed: int, way: str, work: Work
+) -> str:
     """Hold a session on a question; its choice."""
     protocol, evidence, *tools = way.split(", ")
-    minds = {f"m{at}": ReadingMind(Reader(f"m{at}", skill, seed), question, work) for at in range(FILES)}
+    minds = {
+        f"m{at}": ReadingMind(Reader(f"m{at}", skill, seed), question, work) for at in range(FILES)
+    }
     seats = [
-        Seat(id=parse_seat_id(name), platform=name, sees=(f"part{at}.md",) if evidence == "split" else ())
+        Seat(
+            id=parse_seat_id(name),
+            platform=name,
+            sees=(f"part{at}.md",) if evidence == "split" else (),
+        )
         for at, name in enumerate(minds)
     ]
     settings = {"debate": "never" if protocol == "vote" else "always"}
@@ -81,7 +89,14 @@ async def hold_session(question: FileQuestion, skill: float, seed: int, way: str
     return decision.choice
 
 
-def answer_alone(question: FileQuestion, skill: float, seed: int, work: Work, name: str = "m0", only: int | None = None) -> str:
+def answer_alone(
+    question: FileQuestion,
+    skill: float,
+    seed: int,
+    work: Work,
+    name: str = "m0",
+    only: int | None = None,
+) -> str:
     """The answer of one mind that reads all files, or one of them."""
     reader = Reader(name, skill, seed)
     for each in question.files if only is None else (question.files[only],):
@@ -91,13 +106,20 @@ def answer_alone(question: FileQuestion, skill: float, seed: int, work: Work, na
     return guess_answer(question, reader.noticed, Random(f"{name} {seed}"))[0]
 
 
-def vote_blind(question: FileQuestion, skill: float, seed: int, work: Work, *, is_split: bool) -> str:
+def vote_blind(
+    question: FileQuestion, skill: float, seed: int, work: Work, *, is_split: bool
+) -> str:
     """The choice of most minds; the first of several that are level."""
-    said = [answer_alone(question, skill, seed, work, f"m{at}", at if is_split else None) for at in range(FILES)]
+    said = [
+        answer_alone(question, skill, seed, work, f"m{at}", at if is_split else None)
+        for at in range(FILES)
+    ]
     return Counter(said).most_common(1)[0][0]
 
 
-async def measure(kind: str, skill: float, count: int, ways: Sequence[str] = WAYS) -> dict[str, Score]:
+async def measure(
+    kind: str, skill: float, count: int, ways: Sequence[str] = WAYS
+) -> dict[str, Score]:
     """The figures of these ways on so many questions of a kind."""
     scores = {way: Score() for way in ways}
     for seed in range(count):
@@ -110,7 +132,10 @@ async def measure(kind: str, skill: float, count: int, ways: Sequence[str] = WAY
                 said = vote_blind(question, skill, seed, work, is_split=way.endswith("split"))
             else:
                 said = await hold_session(question, skill, seed, way, work)
-            score.asked, score.right = score.asked + 1, score.right + (said.casefold() == question.answer.casefold())
+            score.asked, score.right = (
+                score.asked + 1,
+                score.right + (said.casefold() == question.answer.casefold()),
+            )
             score.calls, score.tokens = score.calls + work.calls, score.tokens + work.tokens
             score.looked_up += work.looked_up
     return scores

@@ -22,7 +22,20 @@ from moothall_testkit.stub_server import Request, Step, StubReply, StubServer
 
 PAGES = 300
 LINES = 45
-WORDS = ("tenant", "lease", "notice", "ninety", "days", "roof", "mended", "month", "fault", "yard", "gate", "wall")
+WORDS = (
+    "tenant",
+    "lease",
+    "notice",
+    "ninety",
+    "days",
+    "roof",
+    "mended",
+    "month",
+    "fault",
+    "yard",
+    "gate",
+    "wall",
+)
 
 
 def write_pdf(path: Path, pages: int) -> None:
@@ -36,7 +49,11 @@ def write_pdf(path: Path, pages: int) -> None:
         if number == min(200, pages):
             lines[20] = "The harbour crane is insured for 71,400 euros."
         page, stream = writer.add_blank_page(612, 792), DecodedStreamObject()
-        stream.set_data(b"BT /F1 10 Tf 40 770 Td 16 TL " + b" ".join(f"({line}) '".encode() for line in lines) + b" ET")
+        stream.set_data(
+            b"BT /F1 10 Tf 40 770 Td 16 TL "
+            + b" ".join(f"({line}) '".encode() for line in lines)
+            + b" ET"
+        )
         page[NameObject("/Resources")] = fonts
         page[NameObject("/Contents")] = writer._add_object(stream)
     writer.write(path)
@@ -44,12 +61,19 @@ def write_pdf(path: Path, pages: int) -> None:
 
 def act(request: Request) -> Step:
     """Search, read around what came back, then answer."""
-    calls = [("search", '{"words": "harbour crane insured"}'), ("read", '{"file": "long.pdf", "first": 9000}')]
+    calls = [
+        ("search", '{"words": "harbour crane insured"}'),
+        ("read", '{"file": "long.pdf", "first": 9000}'),
+    ]
     done = sum(message["role"] == "assistant" for message in request.body["messages"])
     if request.body.get("tools") and done < len(calls):
         return StubReply(calls=(calls[done],))
     form = request.body.get("response_format")
-    return StubReply(text=json.dumps(draw_value(form["json_schema"]["schema"], Random(7))) if form else "71,400 euros.")
+    return StubReply(
+        text=json.dumps(draw_value(form["json_schema"]["schema"], Random(7)))
+        if form
+        else "71,400 euros."
+    )
 
 
 async def main(pages: int) -> None:
@@ -59,7 +83,12 @@ async def main(pages: int) -> None:
         async with StubServer([act]) as stub, Moot(environ={"MOOT_HOME": folder}) as moot:
             seats = {name: f"{stub.base_url}#{name}" for name in ("ada", "bob")}
             begun, worked = time.monotonic(), time.process_time()
-            session = await moot.open("For how much is the harbour crane insured?", protocol="debate", seats=seats, files=[path])
+            session = await moot.open(
+                "For how much is the harbour crane insured?",
+                protocol="debate",
+                seats=seats,
+                files=[path],
+            )
             opened, worked = time.monotonic(), time.process_time() - worked
             await moot.run(session)
             facts = [entry.fact for entry in await moot.engine.entries(session)]
@@ -69,7 +98,9 @@ async def main(pages: int) -> None:
         took = f"{opened - begun:.1f} s ({worked:.1f} s of work)"
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{pages} pages, {len(text):,} characters; opened in {took}; {memory:.0f} MB at most")
-        print(f"first prompt {len(first.text):,} characters, longest {longest:,}, {len(stub.asked)} requests")
+        print(
+            f"first prompt {len(first.text):,} characters, longest {longest:,}, {len(stub.asked)} requests"
+        )
         print(f"the line is in the first prompt: {'71,400' in first.text}")
 
 

@@ -43,7 +43,10 @@ class Reader:
         missed *= 1 - self.skill
         for pattern in FACTS:
             for fact in pattern.finditer(text):
-                if fact[0] not in self.noticed and random_unit(self.seed, self.name, fact[0]) >= missed:
+                if (
+                    fact[0] not in self.noticed
+                    and random_unit(self.seed, self.name, fact[0]) >= missed
+                ):
                     self.noticed[fact[0]] = fact
 
 
@@ -73,15 +76,28 @@ class ReadingMind(CarelessModel):
         quoted = "\n".join(line for line in prompt.splitlines() if '"' in line or "“" in line)
         self._reader.read(prompt)
         self._reader.read(quoted, missed=0.5)
-        choice, sure = guess_answer(self._question, self._reader.noticed, Random(f"{self._reader.name} {self._reader.seed}"))
+        choice, sure = guess_answer(
+            self._question, self._reader.noticed, Random(f"{self._reader.name} {self._reader.seed}")
+        )
         written = super().write(brief, random)
         if brief.form.form == "text":
             return self._quote()
         fields = json.loads(written)
-        values = {"choice": choice, "confidence": round(sure, 2), "text": f"{choice}. {self._quote()}"}
-        values |= {"position": "support", "reason": self._quote(), "condition": ""} if brief.ask.kind == "vote" else {}
+        values = {
+            "choice": choice,
+            "confidence": round(sure, 2),
+            "text": f"{choice}. {self._quote()}",
+        }
+        values |= (
+            {"position": "support", "reason": self._quote(), "condition": ""}
+            if brief.ask.kind == "vote"
+            else {}
+        )
         fields |= {name: value for name, value in values.items() if name in fields}
         return json.dumps(fields)
 
     def _quote(self) -> str:
-        return " ".join(f'"{fact}"' for fact in sorted(self._reader.noticed)[:25]) or "I found nothing that tells."
+        return (
+            " ".join(f'"{fact}"' for fact in sorted(self._reader.noticed)[:25])
+            or "I found nothing that tells."
+        )

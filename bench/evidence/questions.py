@@ -63,12 +63,17 @@ def _make_sums(random: Random) -> FileQuestion:
         if totals[-1] - totals[-2] >= 8:
             break
     facts = [
-        [f"quarter {at} site {site} amount {amount}" for site, amount in zip(SITES, row, strict=True)]
+        [
+            f"quarter {at} site {site} amount {amount}"
+            for site, amount in zip(SITES, row, strict=True)
+        ]
         for at, row in enumerate(amounts)
     ]
     best = max(SITES, key=lambda site: sum(row[SITES.index(site)] for row in amounts))
     topic = "Which site has the largest total amount over all quarters?"
-    return FileQuestion(kind="sums", topic=topic, options=SITES, answer=best, files=_build_files(random, facts))
+    return FileQuestion(
+        kind="sums", topic=topic, options=SITES, answer=best, files=_build_files(random, facts)
+    )
 
 
 def _make_contradiction(random: Random) -> FileQuestion:
@@ -81,24 +86,43 @@ def _make_contradiction(random: Random) -> FileQuestion:
     facts[newest[-1]].append(f"rule {newest[0]} is withdrawn")
     topic = "Which limit holds today?"
     answer = limits[newest[1]]
-    return FileQuestion(kind="contradictions", topic=topic, options=LIMITS, answer=answer, files=_build_files(random, facts))
+    return FileQuestion(
+        kind="contradictions",
+        topic=topic,
+        options=LIMITS,
+        answer=answer,
+        files=_build_files(random, facts),
+    )
 
 
 def _make_clause(random: Random) -> FileQuestion:
     wanted, days = random.randrange(FILES), [random.choice(LIMITS) for _ in range(FILES)]
     facts = [
-        [f"notice for the {'harbour' if at == wanted else random.choice(SITES)} lease is {days[at]} days"] for at in range(FILES)
+        [
+            f"notice for the {'harbour' if at == wanted else random.choice(SITES)} lease is {days[at]} days"
+        ]
+        for at in range(FILES)
     ]
     topic = "How many days is the notice for the harbour lease?"
     return FileQuestion(
-        kind="one clause", topic=topic, options=LIMITS, answer=days[wanted], files=_build_files(random, facts, 60)
+        kind="one clause",
+        topic=topic,
+        options=LIMITS,
+        answer=days[wanted],
+        files=_build_files(random, facts, 60),
     )
 
 
-KINDS: Final = {"sums": _make_sums, "contradictions": _make_contradiction, "one clause": _make_clause}
+KINDS: Final = {
+    "sums": _make_sums,
+    "contradictions": _make_contradiction,
+    "one clause": _make_clause,
+}
 
 
-def guess_answer(question: FileQuestion, facts: Mapping[str, re.Match[str]], random: Random) -> tuple[str, float]:
+def guess_answer(
+    question: FileQuestion, facts: Mapping[str, re.Match[str]], random: Random
+) -> tuple[str, float]:
     """What follows from the facts that a mind noticed, and how sure it is: a guess where they do not tell."""
     match question.kind:
         case "sums":
@@ -110,10 +134,15 @@ def guess_answer(question: FileQuestion, facts: Mapping[str, re.Match[str]], ran
             return best, 0.3 + 0.65 * len(rows) / (FILES * len(SITES))
         case "contradictions":
             withdrawn = {fact[1] for fact in facts.values() if fact.re is WITHDRAWN}
-            rules = [fact for fact in facts.values() if fact.re is RULE and fact[1] not in withdrawn]
+            rules = [
+                fact for fact in facts.values() if fact.re is RULE and fact[1] not in withdrawn
+            ]
             if not rules:
                 return random.choice(LIMITS), 0.25
             return max(rules, key=lambda rule: int(rule[2]))[3], 0.4 + 0.1 * len(rules)
         case _:
-            clause = next((fact for fact in facts.values() if fact.re is CLAUSE and fact[1] == "harbour"), None)
+            clause = next(
+                (fact for fact in facts.values() if fact.re is CLAUSE and fact[1] == "harbour"),
+                None,
+            )
             return (random.choice(LIMITS), 0.25) if clause is None else (clause[2], 0.95)

@@ -28,8 +28,13 @@ from moothall_testkit.schema_values import draw_value
 from moothall_testkit.stub_server import Request, Step, StubReply, StubServer
 
 DIFF = "--- a/rent.py\n+++ b/rent.py\n@@ -1 +1 @@\n-RENT = 36000\n+RENT = 40000\n"
-SQL = "create table rents(year int, euros int); insert into rents values (2024, 36000), (2025, 40000)"
-STEPS = [{"name": "draft", "agent": "ada", "task": "Write."}, {"name": "check", "agent": "bob", "task": "Judge.", "gate": True}]
+SQL = (
+    "create table rents(year int, euros int); insert into rents values (2024, 36000), (2025, 40000)"
+)
+STEPS = [
+    {"name": "draft", "agent": "ada", "task": "Write."},
+    {"name": "check", "agent": "bob", "task": "Judge.", "gate": True},
+]
 MEETINGS: dict[str, dict[str, Any]] = {
     "debate": {},
     "consensus": {},
@@ -41,7 +46,10 @@ MEETINGS: dict[str, dict[str, Any]] = {
     "pipeline": {"settings": {"steps": STEPS}},
     "review": {"files": ["change.diff"]},
 }
-SEATS = {"swarm": ("ada", "bob", "cem", "dan", "eve", "validator"), "roundtable": ("ada", "bob", "cem", "moderator")}
+SEATS = {
+    "swarm": ("ada", "bob", "cem", "dan", "eve", "validator"),
+    "roundtable": ("ada", "bob", "cem", "moderator"),
+}
 
 
 def act(folder: Path) -> Callable[[Request], Step]:
@@ -52,15 +60,30 @@ def act(folder: Path) -> Callable[[Request], Step]:
         # Another text each time: what was asked already would be answered without the server.
         sql = f"select euros, {next(number)} as asked from rents where year = 2025"
         rounds = [
-            (("files__read_text_file", json.dumps({"path": str(folder / "lease.md"), "head": next(number) + 2})),),
-            (("rents__execute_query", '{"query": 1}'), ("rents__execute_query", json.dumps({"sql": sql}))),
-            (("files__write_file", '{"path": "x", "content": "x"}'), ("rents__execute_query", '{"sql": "drop table rents"}')),
+            (
+                (
+                    "files__read_text_file",
+                    json.dumps({"path": str(folder / "lease.md"), "head": next(number) + 2}),
+                ),
+            ),
+            (
+                ("rents__execute_query", '{"query": 1}'),
+                ("rents__execute_query", json.dumps({"sql": sql})),
+            ),
+            (
+                ("files__write_file", '{"path": "x", "content": "x"}'),
+                ("rents__execute_query", '{"sql": "drop table rents"}'),
+            ),
         ]
         done = sum(message["role"] == "assistant" for message in request.body["messages"])
         if request.body.get("tools") and done < len(rounds):
             return StubReply(calls=rounds[done])
         form = request.body.get("response_format")
-        answer = json.dumps(draw_value(form["json_schema"]["schema"], Random(7))) if form else "The rent is 40,000 euros."
+        answer = (
+            json.dumps(draw_value(form["json_schema"]["schema"], Random(7)))
+            if form
+            else "The rent is 40,000 euros."
+        )
         return StubReply(text=answer)
 
     return step
@@ -71,12 +94,19 @@ def start_listener(folder: Path, data: Path, port: int) -> subprocess.Popen[byte
     base = data / "rents.duckdb"
     if not base.exists():
         subprocess.run(
-            [folder / "py/bin/python", "-c", f"import duckdb; duckdb.connect({str(base)!r}).execute({SQL!r})"], check=True
+            [
+                folder / "py/bin/python",
+                "-c",
+                f"import duckdb; duckdb.connect({str(base)!r}).execute({SQL!r})",
+            ],
+            check=True,
         )
     program = str(folder / "py/bin/mcp-server-motherduck")
     command = [program, "--transport", "http", "--port", str(port), "--db-path", str(base)]
     environ = {**os.environ, "HOME": str(data), "NO_PROXY": "*"}
-    process = subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     while process.poll() is None:
         with socket.socket() as probe:
             if not probe.connect_ex(("127.0.0.1", port)):
@@ -95,14 +125,28 @@ def write_tables(environ: dict[str, str], folder: Path, data: Path, port: int) -
     program = folder / "node_modules/.bin/mcp-server-filesystem"
     command = ["sh", "-c", f"echo $$ > {data / 'pid'}; exec node {program} {data}"]
     files = {"command": command, "allow": ["read_text_file", "list_directory"], "seconds": 20}
-    rents = {"url": f"http://127.0.0.1:{port}/mcp", "allow": ["execute_query", "list_tables"], "seconds": 10}
+    rents = {
+        "url": f"http://127.0.0.1:{port}/mcp",
+        "allow": ["execute_query", "list_tables"],
+        "seconds": 10,
+    }
     write_settings(environ, {"tools": {"files": files, "rents": rents}})
 
 
-async def hold(moot: Moot, stub: StubServer, protocol: str, data: Path, on_use: Callable[[ToolUsed], None]) -> str:
+async def hold(
+    moot: Moot, stub: StubServer, protocol: str, data: Path, on_use: Callable[[ToolUsed], None]
+) -> str:
     """Hold one meeting; return what became of it in a line."""
-    platforms = {name: f"{stub.base_url}#{name}" for name in SEATS.get(protocol, ("ada", "bob", "cem"))}
-    options: dict[str, Any] = {"seats": platforms, "tools": "files,rents", "tool_calls": 12, "seed": 7, **MEETINGS[protocol]}
+    platforms = {
+        name: f"{stub.base_url}#{name}" for name in SEATS.get(protocol, ("ada", "bob", "cem"))
+    }
+    options: dict[str, Any] = {
+        "seats": platforms,
+        "tools": "files,rents",
+        "tool_calls": 12,
+        "seed": 7,
+        **MEETINGS[protocol],
+    }
     if "files" in options:
         options["files"] = [data / name for name in options["files"]]
     if protocol in {"consultation", "pipeline"}:
@@ -113,13 +157,21 @@ async def hold(moot: Moot, stub: StubServer, protocol: str, data: Path, on_use: 
         if isinstance(event, EntryAdded) and isinstance(event.entry.fact, ToolUsed):
             on_use(event.entry.fact)
     await running
-    uses = [entry.fact for entry in await moot.engine.entries(session) if isinstance(entry.fact, ToolUsed)]
+    uses = [
+        entry.fact
+        for entry in await moot.engine.entries(session)
+        if isinstance(entry.fact, ToolUsed)
+    ]
     counts = Counter((use.tool, use.outcome) for use in uses)
     minutes = await moot.export(session, "minutes")
     is_named = all(use.tool in minutes for use in uses)
     snapshot = await moot.engine.load_snapshot(session)
-    summary = ", ".join(f"{tool} {outcome} {count}" for (tool, outcome), count in sorted(counts.items()))
-    return f"{protocol}: ended {snapshot.is_closed}; in the minutes {is_named}; {summary or 'no use'}"
+    summary = ", ".join(
+        f"{tool} {outcome} {count}" for (tool, outcome), count in sorted(counts.items())
+    )
+    return (
+        f"{protocol}: ended {snapshot.is_closed}; in the minutes {is_named}; {summary or 'no use'}"
+    )
 
 
 async def main(folder: Path) -> None:
@@ -127,7 +179,12 @@ async def main(folder: Path) -> None:
         data = Path(name)
         (data / "lease.md").write_text("The rent is 40,000 euros a year.\nIt ends in May.\n")
         (data / "change.diff").write_text(DIFF)
-        environ = {**os.environ, "MOOT_HOME": name, "MOOT_CONFIG": str(data / "config.toml"), "MOOT_MEMORY": "off"}
+        environ = {
+            **os.environ,
+            "MOOT_HOME": name,
+            "MOOT_CONFIG": str(data / "config.toml"),
+            "MOOT_MEMORY": "off",
+        }
         port = choose_port()
         write_tables(environ, folder, data, port)
         listener = start_listener(folder, data, port)
@@ -138,7 +195,11 @@ async def main(folder: Path) -> None:
 
             def kill(use: ToolUsed) -> None:
                 nonlocal listener
-                if use.tool == "rents__execute_query" and use.outcome == "answered" and listener.poll() is None:
+                if (
+                    use.tool == "rents__execute_query"
+                    and use.outcome == "answered"
+                    and listener.poll() is None
+                ):
                     listener.kill()
                     listener.wait()
                     os.kill(int((data / "pid").read_text()), signal.SIGKILL)

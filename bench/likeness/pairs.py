@@ -76,7 +76,11 @@ def pairs(language: str) -> tuple[Pair, ...]:
 
 def verdicts(measure: Measure, language: str, part: str) -> list[Verdict]:
     """What a measure makes of the pairs of one part."""
-    return [Verdict(pair=pair, judgement=measure(pair.one, [pair.other])[0]) for pair in pairs(language) if pair.part == part]
+    return [
+        Verdict(pair=pair, judgement=measure(pair.one, [pair.other])[0])
+        for pair in pairs(language)
+        if pair.part == part
+    ]
 
 
 def share(found: Sequence[Verdict], kind: str) -> float:
@@ -108,7 +112,9 @@ def one_task(measure: Measure, language: str) -> Joins:
     ]
     return Joins(
         right=tuple((texts[one], texts[other]) for one, other in joined if (one, other) in same),
-        wrong=tuple((texts[one], texts[other]) for one, other in joined if (one, other) not in same),
+        wrong=tuple(
+            (texts[one], texts[other]) for one, other in joined if (one, other) not in same
+        ),
         same=len(same),
         compared=len(texts) * (len(texts) - 1) // 2,
     )
@@ -117,14 +123,19 @@ def one_task(measure: Measure, language: str) -> Joins:
 def count_near(measure: Similarity, language: str) -> int:
     """How many paraphrases are among the texts of all pairs that are nearest to what they say again."""
     texts = list(dict.fromkeys(text for pair in pairs(language) for text in (pair.one, pair.other)))
-    return sum(pair.other in rank_nearest(measure, pair.one, texts) for pair in pairs(language) if pair.kind == "same")
+    return sum(
+        pair.other in rank_nearest(measure, pair.one, texts)
+        for pair in pairs(language)
+        if pair.kind == "same"
+    )
 
 
 def count_near_sentences(measure: Similarity, language: Language) -> tuple[int, int]:
     """How many sentences of explorers have another way to say the same among the nearest, and how many there are."""
     meanings = build_meanings(language)
     near = [
-        any(meanings[other] == meaning for other in rank_nearest(measure, text, meanings)) for text, meaning in meanings.items()
+        any(meanings[other] == meaning for other in rank_nearest(measure, text, meanings))
+        for text, meaning in meanings.items()
     ]
     return sum(near), len(near)
 
@@ -138,4 +149,7 @@ def rank_nearest(measure: Similarity, text: str, texts: Iterable[str], most: int
 
 def judge_by_words(one: str, others: Sequence[str]) -> list[Judgement]:
     """Judge each of the others against one text, by words alone."""
-    return [judge_pair(likeness, one, other) for likeness, other in zip(measure_by_words(one, others), others, strict=True)]
+    return [
+        judge_pair(likeness, one, other)
+        for likeness, other in zip(measure_by_words(one, others), others, strict=True)
+    ]

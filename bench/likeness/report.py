@@ -26,13 +26,19 @@ NEAR_IN: Final[tuple[Language, ...]] = ("en", "zh")
 
 def report(*, wrong: bool) -> str:
     """Everything that is measured, and the pairs that are judged wrongly if they are wanted."""
-    found = {(language, part): verdicts(judge_by_words, language, part) for language in LANGUAGES for part in PARTS}
+    found = {
+        (language, part): verdicts(judge_by_words, language, part)
+        for language in LANGUAGES
+        for part in PARTS
+    }
     measures: dict[str, Similarity] = {"words": measure_by_words}
     if is_installed():
         measures["meaning"] = SentenceEncoder().likeness
     parts = [_table([_row(*key, listed) for key, listed in found.items()])]
     parts.append("\n".join(_one_task(language) for language in ("en", "zh")))
-    parts.append("\n".join(_near(*each, language) for each in measures.items() for language in NEAR_IN))
+    parts.append(
+        "\n".join(_near(*each, language) for each in measures.items() for language in NEAR_IN)
+    )
     if wrong:
         parts += [_wrong(*key, listed) for key, listed in found.items() if key[0] != "across"]
     return "\n\n".join(parts)
@@ -56,7 +62,9 @@ def _near(name: str, measure: Similarity, language: Language) -> str:
 def _one_task(language: str) -> str:
     found = one_task(judge_by_words, language)
     head = f"{language}: of the {found.compared} pairs of twenty findings of one task"
-    lines = [f"{head}, {len(found.right)} of {found.same} rightly joined, {len(found.wrong)} wrongly"]
+    lines = [
+        f"{head}, {len(found.right)} of {found.same} rightly joined, {len(found.wrong)} wrongly"
+    ]
     return "\n".join([*lines, *(f"  {one} | {other}" for one, other in found.wrong)])
 
 
@@ -67,7 +75,9 @@ def _wrong(language: str, part: str, found: Sequence[Verdict]) -> str:
         if not verdict.is_right and verdict.pair.kind != "same":
             pair, judgement = verdict.pair, verdict.judgement
             side = ", opposed" if judgement.opposed else ""
-            lines.append(f"  {pair.kind:8}{judgement.likeness:.2f}{side}  {pair.one} | {pair.other}")
+            lines.append(
+                f"  {pair.kind:8}{judgement.likeness:.2f}{side}  {pair.one} | {pair.other}"
+            )
     return "\n".join(lines)
 
 
@@ -83,4 +93,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     )
     widths = [max(len(row[column]) for row in (heading, *rows)) for column in range(len(heading))]
     lines = [heading, ["-" * width for width in widths], *rows]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )

@@ -24,7 +24,12 @@ SAID = "Yes, it is enough for us. " * 80
 
 def call_all(served: Served, calls: list[tuple[str, dict[str, Any]]]) -> list[Any]:
     """The results of several calls in one request."""
-    body = json.dumps([{"jsonrpc": "2.0", "id": at, "method": name, "params": params} for at, (name, params) in enumerate(calls)])
+    body = json.dumps(
+        [
+            {"jsonrpc": "2.0", "id": at, "method": name, "params": params}
+            for at, (name, params) in enumerate(calls)
+        ]
+    )
     headers = {"Content-Type": "application/json", **served.headers}
     request = urllib.request.Request(f"http://{served.address}/rpc", body.encode(), headers)
     with urllib.request.urlopen(request, timeout=600) as found:
@@ -40,20 +45,31 @@ def hold_sessions(served: Served, first: int, count: int) -> None:
     for start in range(first, first + count, BATCH):
         numbers = range(start, min(start + BATCH, first + count))
         plan = {"protocol": "debate", "seats": ["ada", "bob"]}
-        opened = call_all(served, [("moot.openSession", {"topic": f"Is {number} enough?", **plan}) for number in numbers])
+        opened = call_all(
+            served,
+            [("moot.openSession", {"topic": f"Is {number} enough?", **plan}) for number in numbers],
+        )
         names = [each["sessionId"] for each in opened]
         said = {"participant": "ada", "type": "propose", "text": SAID, "confidence": 0.8}
         call_all(served, [("cstp.contribute", {"deliberationId": name, **said}) for name in names])
         call_all(served, [("moot.getView", {"sessionId": name}) for name in names])
-        call_all(served, [("cstp.closeDeliberation", {"deliberationId": name, "force": True}) for name in names])
+        call_all(
+            served,
+            [("cstp.closeDeliberation", {"deliberationId": name, "force": True}) for name in names],
+        )
 
 
 def main() -> None:
     sessions = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     step = max(BATCH, sessions // MARKS)
     marks: list[tuple[int, float]] = []
-    print("| sessions | memory of the server, MB | CPU, ms per session |\n|---|---|---|", flush=True)
-    with tempfile.TemporaryDirectory() as folder, serve(Path(folder) / "home", MOOT_MEMORY="off") as served:
+    print(
+        "| sessions | memory of the server, MB | CPU, ms per session |\n|---|---|---|", flush=True
+    )
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serve(Path(folder) / "home", MOOT_MEMORY="off") as served,
+    ):
         done = 0
         while done < sessions:
             before = served.read_cpu()
@@ -65,7 +81,9 @@ def main() -> None:
     (first, start), (last, end) = marks[len(marks) // 2 - 1], marks[-1]
     each = (end - start) * 1_048_576 / max(1, last - first)
     met = "met" if each <= MAX_BYTES else "MISSED"
-    print(f"\nFrom {first:,} to {last:,} sessions: {each:,.0f} bytes for each ({met}: ≤ {MAX_BYTES:,}).")
+    print(
+        f"\nFrom {first:,} to {last:,} sessions: {each:,.0f} bytes for each ({met}: ≤ {MAX_BYTES:,})."
+    )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tests.support.outages import CAUSES, FAST, PIPELINE, SCENES, Provider, Scene, Switchboard, open_moot
+from tests.support.outages import (
+    CAUSES,
+    FAST,
+    PIPELINE,
+    SCENES,
+    Provider,
+    Scene,
+    Switchboard,
+    open_moot,
+)
 
 from moothall.domain.facts import SeatLost
 from moothall.domain.ids import SessionId
@@ -44,7 +53,9 @@ text = "Wait a week."
 choice = "wait"
 confidence = 0.8
 """
-_ADVISERS = "".join(_ADVICE.format(seat=seat, choice="act" if seat in "bdf" else "wait") for seat in "abcdefg")
+_ADVISERS = "".join(
+    _ADVICE.format(seat=seat, choice="act" if seat in "bdf" else "wait") for seat in "abcdefg"
+)
 _TABLE = (
     "".join(f'[[speech]]\ncontent = "Look at part {number} first."\n' for number in range(4))
     + """
@@ -53,14 +64,22 @@ content = "## Summary\\nWe looked.\\n## Consensus reached\\nWait a week.\\n## Le
 """
 )
 _WORK = "".join(f'[[work]]\ncontent = "The text of part {number}."\n' for number in range(4))
-_STEPS = tuple({"name": f"step-{number}", "agent": "abc"[number % 3], "task": f"Do part {number}."} for number in range(12))
+_STEPS = tuple(
+    {"name": f"step-{number}", "agent": "abc"[number % 3], "task": f"Do part {number}."}
+    for number in range(12)
+)
 
 
 def list_scenes() -> tuple[Scene, ...]:
     """Return a session of each protocol, long enough for an outage after nine answers."""
     changes: Mapping[str, Mapping[str, object]] = {
         "roundtable": {"script": _TABLE, "settings": {"max_rounds": 4}},
-        "advisory": {"seats": tuple("abcdefg"), "file": "", "script": _ADVISERS, "settings": {"owner": "a"}},
+        "advisory": {
+            "seats": tuple("abcdefg"),
+            "file": "",
+            "script": _ADVISERS,
+            "settings": {"owner": "a"},
+        },
         "pipeline": {"seats": tuple("abc"), "script": _WORK, "settings": {"steps": _STEPS}},
     }
     return tuple(replace(scene, **changes.get(scene.protocol, {})) for scene in (*SCENES, PIPELINE))  # type: ignore[arg-type]
@@ -117,7 +136,11 @@ async def run_cell(scene: Scene, cause: str, after: int, expected: int) -> str:
 async def main() -> None:
     wanted = sys.argv[1:]
     faults, cells, begun = 0, 0, time.perf_counter()
-    print(f"{'protocol':<12}{'asks':>5}{'after':>6} " + "".join(f"{cause:>8}" for cause in ALL_CAUSES), flush=True)
+    print(
+        f"{'protocol':<12}{'asks':>5}{'after':>6} "
+        + "".join(f"{cause:>8}" for cause in ALL_CAUSES),
+        flush=True,
+    )
     for scene in list_scenes():
         if wanted and scene.protocol not in wanted:
             continue
@@ -125,7 +148,11 @@ async def main() -> None:
             expected = await count_asks(scene, Path(home))
         for after in AFTER:
             row = [await run_cell(scene, cause, after, expected) for cause in ALL_CAUSES]
-            print(f"{scene.protocol:<12}{expected:>5}{after:>6} " + "".join(f"{each or 'ok':>8}" for each in row), flush=True)
+            print(
+                f"{scene.protocol:<12}{expected:>5}{after:>6} "
+                + "".join(f"{each or 'ok':>8}" for each in row),
+                flush=True,
+            )
             faults += sum(map(bool, row))
             cells += len(row)
     print(f"{cells} outages, {faults} with a fault, {time.perf_counter() - begun:.0f} s")

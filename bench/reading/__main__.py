@@ -52,10 +52,17 @@ async def collect_briefs(protocol: str) -> Mapping[str, list[Brief]]:
 
 def answer(model: LocalModel, brief: Brief, seed: int) -> str:
     """Let the model write, with no grammar to hold it."""
-    messages = [{"role": "system", "content": brief.system}, {"role": "user", "content": build_user_prompt(brief)[:9_000]}]
+    messages = [
+        {"role": "system", "content": brief.system},
+        {"role": "user", "content": build_user_prompt(brief)[:9_000]},
+    ]
     sampling = {"temperature": 0.7, "seed": seed}
     done = model.complete(
-        messages, max_tokens=MAX_TOKENS, sampling=sampling, on_text=lambda text: None, is_cancelled=lambda: False
+        messages,
+        max_tokens=MAX_TOKENS,
+        sampling=sampling,
+        on_text=lambda text: None,
+        is_cancelled=lambda: False,
     )
     return done.text
 
@@ -81,12 +88,20 @@ def main() -> None:
             if len(sys.argv) > 2:
                 with Path(sys.argv[2]).open("a", encoding="utf-8") as file:
                     for number, text in enumerate(texts):
-                        file.write(json.dumps([protocol, kind, number * len(briefs) // times, text]) + "\n")
+                        file.write(
+                            json.dumps([protocol, kind, number * len(briefs) // times, text]) + "\n"
+                        )
             shares = [
-                sum(counts(brief, text, is_strict=is_strict) for brief, text in zip(asked, texts, strict=True)) / times
+                sum(
+                    counts(brief, text, is_strict=is_strict)
+                    for brief, text in zip(asked, texts, strict=True)
+                )
+                / times
                 for is_strict in (True, False)
             ]
-            print(f"{protocol:<12}{kind:<12}{times:>8}{shares[0]:>10.0%}{shares[1]:>8.0%}", flush=True)
+            print(
+                f"{protocol:<12}{kind:<12}{times:>8}{shares[0]:>10.0%}{shares[1]:>8.0%}", flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,9 @@ class Tally:
     calls: int = 0
 
 
-async def review_all(moot: Moot, names: Sequence[str], fixtures: Iterable[Fixture], seed: int) -> Tally:
+async def review_all(
+    moot: Moot, names: Sequence[str], fixtures: Iterable[Fixture], seed: int
+) -> Tally:
     """Have these reviewers review each change, and count what is upheld."""
     tally = Tally()
     for fixture in fixtures:
@@ -36,7 +38,9 @@ async def review_all(moot: Moot, names: Sequence[str], fixtures: Iterable[Fixtur
             memory=False,
         )
         upheld = [each for each in decision.findings or () if each.state == "upheld"]
-        is_found = any(each.claim == fixture.claim and each.concern == fixture.concern for each in upheld)
+        is_found = any(
+            each.claim == fixture.claim and each.concern == fixture.concern for each in upheld
+        )
         tally.found += is_found
         tally.missed += bool(fixture.concern) and not is_found
         tally.invented += sum(each.claim != fixture.claim for each in upheld)
@@ -50,17 +54,29 @@ async def measure(seeds: int) -> dict[str, list[Tally]]:
     fixtures = build_fixtures()
     ways = {**{name: (name,) for name in BOARD}, "board": tuple(BOARD)}
     async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
-        return {way: [await review_all(moot, names, fixtures, seed) for seed in range(seeds)] for way, names in ways.items()}
+        return {
+            way: [await review_all(moot, names, fixtures, seed) for seed in range(seeds)]
+            for way, names in ways.items()
+        }
 
 
 def render_table(tallies: dict[str, list[Tally]], fixtures: Sequence[Fixture]) -> str:
     """The figures as a Markdown table: the mean over the seeds, with its standard error."""
     seeded = sum(bool(each.concern) for each in fixtures)
-    heads = ["reviewer", f"found of {seeded}", "missed", "invented", f"clean changes stopped of {len(fixtures) - seeded}"]
+    heads = [
+        "reviewer",
+        f"found of {seeded}",
+        "missed",
+        "invented",
+        f"clean changes stopped of {len(fixtures) - seeded}",
+    ]
     heads.append("answers for a change")
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for way, each in tallies.items():
-        columns = [[getattr(one, name) for one in each] for name in ("found", "missed", "invented", "stopped")]
+        columns = [
+            [getattr(one, name) for one in each]
+            for name in ("found", "missed", "invented", "stopped")
+        ]
         calls = mean(one.calls for one in each) / len(fixtures)
         lines.append(f"| {way} | {' | '.join(map(_format_figure, columns))} | {calls:.1f} |")
     return "\n".join(lines)

@@ -221,7 +221,9 @@ def _build_broken() -> Iterator[Fixture]:
     for template in TEMPLATES:
         for subject in SUBJECTS:
             line, claim = template.line.format(s=subject), template.claim.format(s=subject)
-            yield _build(template, subject, template.broken, concern=template.concern, line=line, claim=claim)
+            yield _build(
+                template, subject, template.broken, concern=template.concern, line=line, claim=claim
+            )
 
 
 def _build_clean() -> Iterator[Fixture]:
@@ -230,10 +232,22 @@ def _build_clean() -> Iterator[Fixture]:
             yield _build(template, subject, template.clean)
 
 
-def _build(template: Template, subject: str, after: str, *, concern: str = "", line: str = "", claim: str = "") -> Fixture:
+def _build(
+    template: Template,
+    subject: str,
+    after: str,
+    *,
+    concern: str = "",
+    line: str = "",
+    claim: str = "",
+) -> Fixture:
     name = f"src/{template.concern}_{subject}.py"
     before, new = template.before.format(s=subject), after.format(s=subject)
     diff = unified_diff(before.splitlines(True), new.splitlines(True), f"a/{name}", f"b/{name}")
     text = "".join(diff)
-    added = tuple(each[1:].strip() for each in text.splitlines() if each.startswith("+") and not each.startswith("+++"))
+    added = tuple(
+        each[1:].strip()
+        for each in text.splitlines()
+        if each.startswith("+") and not each.startswith("+++")
+    )
     return Fixture(name=name, diff=text, lines=added, concern=concern, line=line, claim=claim)

@@ -9,7 +9,16 @@ from bench.review.fixtures import Fixture
 from moothall.domain.effects import Brief
 
 _ASKED: Final = re.compile(r"^Finding (\d+), .*\n\| (.*)$", re.MULTILINE)
-CONCERNS: Final = ("logic", "security", "errors", "resources", "concurrency", "interface", "tests", "clarity")
+CONCERNS: Final = (
+    "logic",
+    "security",
+    "errors",
+    "resources",
+    "concurrency",
+    "interface",
+    "tests",
+    "clarity",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +49,17 @@ class ScriptedReviewer:
         self._name, self._skill, self._fixture, self._seed = name, skill, fixture, seed
 
     def __call__(self, brief: Brief) -> dict[str, Any]:
-        random = Random(f"{self._seed} {self._name} {self._fixture.name} {self._fixture.line} {brief.ask.kind}")
+        random = Random(
+            f"{self._seed} {self._name} {self._fixture.name} {self._fixture.line} {brief.ask.kind}"
+        )
         if brief.ask.kind == "inspect":
             return {"findings": self._inspect(random)}
-        return {"stands": [self._judge(random, int(number), claim) for number, claim in _ASKED.findall(brief.own)]}
+        return {
+            "stands": [
+                self._judge(random, int(number), claim)
+                for number, claim in _ASKED.findall(brief.own)
+            ]
+        }
 
     def _inspect(self, random: Random) -> list[dict[str, Any]]:
         skill, fixture, findings = self._skill, self._fixture, []
@@ -52,9 +68,13 @@ class ScriptedReviewer:
             findings.append(self._build(fixture.concern, fixture.claim, fixture.line))
         if random.random() < skill.invents:
             at = random.randrange(len(fixture.lines))
-            quoted = "launch_missiles(now)" if random.random() < skill.misquotes else fixture.lines[at]
+            quoted = (
+                "launch_missiles(now)" if random.random() < skill.misquotes else fixture.lines[at]
+            )
             concern = random.choice([each for each in CONCERNS if each != fixture.concern])
-            findings.append(self._build(concern, f"{self._name} sees a ghost of {concern} number {at}.", quoted))
+            findings.append(
+                self._build(concern, f"{self._name} sees a ghost of {concern} number {at}.", quoted)
+            )
         return findings
 
     def _build(self, concern: str, claim: str, quoted: str) -> dict[str, Any]:

@@ -87,7 +87,11 @@ class Bench:
         await asyncio.sleep(1.5)
         connection = await asyncpg.connect(self.stage.database.address)
         try:
-            return int(await connection.fetchval("SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'"))
+            return int(
+                await connection.fetchval(
+                    "SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'"
+                )
+            )
         finally:
             await connection.close()
 
@@ -96,11 +100,15 @@ async def run_engine_alone(count: int, seconds: float) -> float:
     """CPU milliseconds per step of the same debates in one process, in memory."""
     participants = {PLATFORM: CountedParticipant(os.devnull, seconds)}
     with tempfile.TemporaryDirectory() as home:
-        async with Moot(environ={"MOOT_HOME": home, "MOOT_LEDGER": "memory:"}, participants=participants) as moot:
+        async with Moot(
+            environ={"MOOT_HOME": home, "MOOT_LEDGER": "memory:"}, participants=participants
+        ) as moot:
             for seeds in (range(1, WARM_UP), range(WARM_UP, WARM_UP + count)):
                 sessions = await open_sessions(moot, seeds)
                 began = time.process_time()
-                await asyncio.gather(*(moot.engine.run(session, moot.seating) for session in sessions))
+                await asyncio.gather(
+                    *(moot.engine.run(session, moot.seating) for session in sessions)
+                )
             return 1_000 * (time.process_time() - began) / (count * ASKS)
 
 
@@ -176,7 +184,9 @@ async def soak(bench: Bench, minutes: float) -> None:
     """Open debates and answer parked sessions for so long; memory and latency at the end of each sixth."""
     stage, server = bench.stage, bench.stage.server
     assert server is not None
-    tell(f"soak of {minutes:g} minutes: {OPENED_EACH_SECOND} debates a second, one parked session answered a second")
+    tell(
+        f"soak of {minutes:g} minutes: {OPENED_EACH_SECOND} debates a second, one parked session answered a second"
+    )
     print(
         "\n| minute | debates ended | steps/s | CPU ms per step | largest worker, MB | server, MB | s to the first call: median "
         "| most | ms from an answer to the next ask: median | oldest runnable, s |\n|---|---|---|---|---|---|---|---|---|---|",
@@ -185,7 +195,12 @@ async def soak(bench: Bench, minutes: float) -> None:
     began, answered = time.monotonic(), ANSWERED
     for part in range(SOAK_MARKS):
         opened_at: dict[int, float] = {}
-        asked, calls, cpu, part_began = list[float](), len(stage.list_calls()), stage.measure_cpu(), time.monotonic()
+        asked, calls, cpu, part_began = (
+            list[float](),
+            len(stage.list_calls()),
+            stage.measure_cpu(),
+            time.monotonic(),
+        )
         while time.monotonic() - began < (part + 1) * minutes * 60 / SOAK_MARKS:
             second = time.monotonic()
             now = time.time()
@@ -260,14 +275,19 @@ async def check_all(bench: Bench) -> bool:
         flush=True,
     )
     if bench.old_pid:
-        print(f"Calls by the worker of the other tree: {sum(call.pid == bench.old_pid for call in bench.stage.list_calls()):,}.")
+        print(
+            f"Calls by the worker of the other tree: {sum(call.pid == bench.old_pid for call in bench.stage.list_calls()):,}."
+        )
     return any(wrong.values())
 
 
 async def measure(given: argparse.Namespace, stage: Stage) -> int:
     participants = dict.fromkeys((PLATFORM, SLOW_PLATFORM), CountedParticipant(os.devnull, 0))
     away: list[tuple[float, float]] = []
-    async with Moot(environ=stage.environ, participants=participants) as moot, open_shared_runner(moot) as runner:
+    async with (
+        Moot(environ=stage.environ, participants=participants) as moot,
+        open_shared_runner(moot) as runner,
+    ):
         bench = Bench(given, stage, moot, runner, [])
         await start_processes(bench)
         watching = asyncio.create_task(watch_server(stage, away))
@@ -290,7 +310,10 @@ async def measure(given: argparse.Namespace, stage: Stage) -> int:
 
 async def run(given: argparse.Namespace, namespace: Namespace | None) -> int:
     hosts = [namespace.host] if namespace else []
-    with open_database(hosts) as database, tempfile.TemporaryDirectory(prefix="moot-scale-") as folder:
+    with (
+        open_database(hosts) as database,
+        tempfile.TemporaryDirectory(prefix="moot-scale-") as folder,
+    ):
         async with open_line(database, namespace) as line, AsyncExitStack() as opened:
             stage = Stage(database, line, Path(folder), given.lease, given.seconds)
             if given.temporal:
@@ -299,7 +322,9 @@ async def run(given: argparse.Namespace, namespace: Namespace | None) -> int:
                 opened.callback(stage.temporal.close)
                 if namespace:
                     # A development server listens on one address alone, which the worker at the far end does not see.
-                    relay = await opened.enter_async_context(CutLine(stage.temporal.address, namespace.host))
+                    relay = await opened.enter_async_context(
+                        CutLine(stage.temporal.address, namespace.host)
+                    )
                     stage.far_temporal = f"{namespace.host}:{relay.port}"
             try:
                 async with asyncio.timeout(60 * (given.deadline + given.soak)):
@@ -321,16 +346,32 @@ def main() -> int:
     parser.add_argument("--running", type=int, default=1_000)
     parser.add_argument("--parked", type=int, default=10_000)
     parser.add_argument("--workers", type=int, choices=range(2, 21), default=3, metavar="N")
-    parser.add_argument("--seconds", type=float, default=8.0, help="how long a participant takes over an answer, beside faults")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=8.0,
+        help="how long a participant takes over an answer, beside faults",
+    )
     parser.add_argument("--lease", type=float, default=10.0)
     parser.add_argument("--faults", action="store_true")
     parser.add_argument("--soak", type=float, default=0.0, metavar="MINUTES")
-    parser.add_argument("--deadline", type=float, default=MINUTES, metavar="MINUTES", help="beside the soak")
-    parser.add_argument("--temporal", action="store_true", help="a Temporal server hands out the sessions")
-    parser.add_argument("--old", type=Path, metavar="FOLDER", help="a tree of another Moot, whose code one worker more runs")
+    parser.add_argument(
+        "--deadline", type=float, default=MINUTES, metavar="MINUTES", help="beside the soak"
+    )
+    parser.add_argument(
+        "--temporal", action="store_true", help="a Temporal server hands out the sessions"
+    )
+    parser.add_argument(
+        "--old",
+        type=Path,
+        metavar="FOLDER",
+        help="a tree of another Moot, whose code one worker more runs",
+    )
     given = parser.parse_args()
     # Each worker has some connections of its own, and the bench many open files.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (4_096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (4_096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    )
     # Cleaned up after, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with open_namespace() as namespace:

@@ -28,7 +28,10 @@ class CountedParticipant:
         self._clock = SystemClock()
 
     async def __call__(self, brief: Brief) -> object:
-        os.write(self._file, f"{self._clock.now().timestamp():.6f} {brief.seed} {brief.ask.id} {os.getpid()}\n".encode())
+        os.write(
+            self._file,
+            f"{self._clock.now().timestamp():.6f} {brief.seed} {brief.ask.id} {os.getpid()}\n".encode(),
+        )
         await asyncio.sleep(self._seconds)
         return build_words(brief.ask.kind)
 
@@ -49,8 +52,13 @@ def main() -> None:
     logging.basicConfig(level="INFO", format="%(asctime)s %(levelname)s %(message)s")
     quiet_libraries()
     slow = float(sys.argv[5]) if len(sys.argv) > 5 else seconds
-    participants = {PLATFORM: CountedParticipant(log, seconds), SLOW_PLATFORM: CountedParticipant(log, slow)}
-    asyncio.run(run_worker(os.environ, participants=participants, concurrency=sessions, lease=lease))
+    participants = {
+        PLATFORM: CountedParticipant(log, seconds),
+        SLOW_PLATFORM: CountedParticipant(log, slow),
+    }
+    asyncio.run(
+        run_worker(os.environ, participants=participants, concurrency=sessions, lease=lease)
+    )
 
 
 if __name__ == "__main__":

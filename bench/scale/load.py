@@ -62,18 +62,29 @@ async def wait_for(runner: Runner, standing: str, count: int) -> int:
                 return most
             if time.monotonic() - told > 10:
                 told = time.monotonic()
-                tell(f"{found} of {count} sessions {standing}, {stats.running} running, {stats.runnable} runnable")
+                tell(
+                    f"{found} of {count} sessions {standing}, {stats.running} running, {stats.runnable} runnable"
+                )
         await asyncio.sleep(0.5)
 
 
 async def answer_parked(stage: Stage, number: int) -> float:
     """Answer what a parked session asks, through the server; seconds from the last answer to the next ask."""
     session = f"parked_{PARKED_FROM + number}"
-    for each in (await asyncio.to_thread(stage.call_server, "moot.getAsks", session_id=session))["asks"]:
-        given = {"session_id": session, "seat": each["seat"], "ask": each["ask"], "answer": build_words(each["kind"])}
+    for each in (await asyncio.to_thread(stage.call_server, "moot.getAsks", session_id=session))[
+        "asks"
+    ]:
+        given = {
+            "session_id": session,
+            "seat": each["seat"],
+            "ask": each["ask"],
+            "answer": build_words(each["kind"]),
+        }
         await asyncio.to_thread(stage.call_server, "moot.answer", **given)
     began = time.monotonic()
-    found = await asyncio.to_thread(stage.call_server, "moot.getAsks", session_id=session, timeout_seconds=20)
+    found = await asyncio.to_thread(
+        stage.call_server, "moot.getAsks", session_id=session, timeout_seconds=20
+    )
     assert found["asks"], f"session {session} asks nobody after it was answered"
     return time.monotonic() - began
 
@@ -95,18 +106,27 @@ async def check_sessions(moot: Moot, stage: Stage, sessions: list[SessionId]) ->
     await asyncio.gather(*(check_some(sessions[lane::LANES]) for lane in range(LANES)))
     wrong["lost"] += len(sessions) * ASKS - len(answered)
     for call in stage.list_calls():
-        wrong["calls for recorded answers"] += call.at > answered.get((call.seed, call.ask), call.at) + SLACK
+        wrong["calls for recorded answers"] += (
+            call.at > answered.get((call.seed, call.ask), call.at) + SLACK
+        )
     return wrong
 
 
 async def list_answers(engine: Engine, session: SessionId) -> tuple[bool, list[tuple[str, float]]]:
     """Whether a session has ended, and its asks that were answered, with the time."""
     snapshot, entries = await engine.read_on(session)
-    facts = [(getattr(entry.fact, "ask", None), getattr(entry.fact, "seat", None), entry.at) for entry in entries]
-    return snapshot.is_closed, [(ask, at.timestamp()) for ask, seat, at in facts if isinstance(ask, str) and seat]
+    facts = [
+        (getattr(entry.fact, "ask", None), getattr(entry.fact, "seat", None), entry.at)
+        for entry in entries
+    ]
+    return snapshot.is_closed, [
+        (ask, at.timestamp()) for ask, seat, at in facts if isinstance(ask, str) and seat
+    ]
 
 
 async def count_damage(moot: Moot) -> tuple[int, int]:
     """How many sessions and registers there are, and how many faults `moot verify` finds in them."""
     found = await LedgerVerifier(moot.ledger, moot.clock).verify_all()
-    return len(found.sessions), len(found.faults) + sum(each.fault is not None for each in found.sessions)
+    return len(found.sessions), len(found.faults) + sum(
+        each.fault is not None for each in found.sessions
+    )

@@ -83,7 +83,9 @@ async def open_line(database: Database, namespace: Namespace | None) -> AsyncIte
         return
     async with CutLine(database.socket) as proxy:
         address = f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres"
-        yield Line("a proxy: this machine allows no network namespaces", address, [], proxy.cut, proxy.mend)
+        yield Line(
+            "a proxy: this machine allows no network namespaces", address, [], proxy.cut, proxy.mend
+        )
 
 
 def _run_ip(*arguments: str) -> None:

@@ -77,7 +77,11 @@ class Stage:
 
     def start_old_worker(self, tree: Path) -> int:
         """Start a worker with the code of another tree of Moot; its process id."""
-        self.workers.append(self._start(self._build_command(), {**self.environ, "PYTHONPATH": str(tree / "src")}, tree))
+        self.workers.append(
+            self._start(
+                self._build_command(), {**self.environ, "PYTHONPATH": str(tree / "src")}, tree
+            )
+        )
         return self.workers[-1].pid
 
     def start_far_worker(self) -> None:
@@ -88,7 +92,13 @@ class Stage:
         self.workers.append(self.far_worker)
 
     def _build_command(self) -> list[str]:
-        arguments = [str(self.folder / "calls"), str(QUICK_SECONDS), str(self.lease), str(SESSIONS), str(self.seconds)]
+        arguments = [
+            str(self.folder / "calls"),
+            str(QUICK_SECONDS),
+            str(self.lease),
+            str(SESSIONS),
+            str(self.seconds),
+        ]
         return [sys.executable, "-m", "bench.scale.counted_worker", *arguments]
 
     def choose_worker(self) -> "subprocess.Popen[bytes]":
@@ -99,10 +109,19 @@ class Stage:
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
             self.port = found.getsockname()[1]
-        arguments = ["-m", "moothall.surfaces.cli.main", "serve", "--workers", "--port", str(self.port)]
+        arguments = [
+            "-m",
+            "moothall.surfaces.cli.main",
+            "serve",
+            "--workers",
+            "--port",
+            str(self.port),
+        ]
         self.server = self._start([sys.executable, *arguments], self.environ)
 
-    def _start(self, command: list[str], environ: dict[str, str], tree: Path = ROOT) -> "subprocess.Popen[bytes]":
+    def _start(
+        self, command: list[str], environ: dict[str, str], tree: Path = ROOT
+    ) -> "subprocess.Popen[bytes]":
         with self.log.open("ab") as log:
             return subprocess.Popen(command, cwd=tree, env=environ, stdout=log, stderr=log)
 
@@ -134,7 +153,9 @@ class Stage:
 
     def is_server_well(self) -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=5.0) as response:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{self.port}/healthz", timeout=5.0
+            ) as response:
                 return bool(response.status == 200)
         except (OSError, urllib.error.URLError):
             return False

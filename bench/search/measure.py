@@ -26,15 +26,26 @@ async def build_memory(meaning: MeaningIndex | None) -> DecisionMemory:
     memory = DecisionMemory(MemoryLedger(), SystemClock(), meaning)
     for each in DECISIONS:
         fact = DecisionRecorded(
-            session=each.key, protocol="debate", topic=each.topic, text=each.decided, opened_at=_AT, closed_at=_AT
+            session=each.key,
+            protocol="debate",
+            topic=each.topic,
+            text=each.decided,
+            opened_at=_AT,
+            closed_at=_AT,
         )
         await memory.keep(fact)
     return memory
 
 
-async def list_missed(memory: DecisionMemory, queries: Sequence[CorpusQuery] = QUERIES) -> list[CorpusQuery]:
+async def list_missed(
+    memory: DecisionMemory, queries: Sequence[CorpusQuery] = QUERIES
+) -> list[CorpusQuery]:
     """Return the queries whose decision is not among the first three hits."""
-    return [query for query in queries if query.key not in [hit.decision for hit in await memory.search(query.text, limit=FIRST)]]
+    return [
+        query
+        for query in queries
+        if query.key not in [hit.decision for hit in await memory.search(query.text, limit=FIRST)]
+    ]
 
 
 async def report_search(decisions: int) -> list[str]:
@@ -53,10 +64,18 @@ def _group_queries(queries: Sequence[CorpusQuery]) -> list[tuple[str, list[Corpu
 
 
 def _report_times(decisions: int) -> list[str]:
-    texts = [f"{each.topic} ({number})" for number in range(-(-decisions // len(DECISIONS))) for each in DECISIONS][:decisions]
+    texts = [
+        f"{each.topic} ({number})"
+        for number in range(-(-decisions // len(DECISIONS)))
+        for each in DECISIONS
+    ][:decisions]
     lines = [f"{decisions:,} decisions by meaning"]
     with TemporaryDirectory() as folder:
-        for what in ("first search, encoding all", "first search of a process", "every further search"):
+        for what in (
+            "first search, encoding all",
+            "first search of a process",
+            "every further search",
+        ):
             if what != "every further search":
                 index = VectorIndex(Path(folder) / "vectors.bin")
                 index.add_texts(texts)

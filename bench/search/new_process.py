@@ -46,7 +46,9 @@ async def search_twice(path: Path, *, with_index: bool, by_meaning: bool) -> lis
     """Return the CPU milliseconds of the first search in this process, and of the second."""
     meaning = build_meaning_index(path.with_name("vectors.bin")) if by_meaning else None
     async with SqliteLedger(path) as ledger:
-        memory = DecisionMemory(ledger, SystemClock(), meaning, path.with_name("index.bin") if with_index else None)
+        memory = DecisionMemory(
+            ledger, SystemClock(), meaning, path.with_name("index.bin") if with_index else None
+        )
         spent = []
         for query in ("which database for invoices", "which queue for the mails"):
             began = time.process_time()
@@ -57,17 +59,27 @@ async def search_twice(path: Path, *, with_index: bool, by_meaning: bool) -> lis
 
 def report_new_process(decisions: int) -> list[str]:
     """Return a line for each way to search: the least of some runs, each in a process of its own."""
-    lines = [f"{decisions:,} decisions, CPU ms of a search in a new process", f"  {'':<34}{'first':>8}{'second':>8}"]
+    lines = [
+        f"{decisions:,} decisions, CPU ms of a search in a new process",
+        f"  {'':<34}{'first':>8}{'second':>8}",
+    ]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "ledger.db"
         asyncio.run(keep_decisions(path, decisions))
         for by_meaning in (False, True):
             for with_index in (False, True):
-                runs = [_search_apart(path, with_index=with_index, by_meaning=by_meaning) for _ in range(RUNS + with_index)]
+                runs = [
+                    _search_apart(path, with_index=with_index, by_meaning=by_meaning)
+                    for _ in range(RUNS + with_index)
+                ]
                 # The first with an index is the one that makes it.
                 first, second = (min(column) for column in zip(*runs[with_index:], strict=True))
                 name = f"by {'words and meaning' if by_meaning else 'words'}, {'kept' if with_index else 'no'} index"
-                aim = f"   aimed at ≤ {AIM_MS:g}: {'met' if first <= AIM_MS else 'MISSED'}" if with_index else ""
+                aim = (
+                    f"   aimed at ≤ {AIM_MS:g}: {'met' if first <= AIM_MS else 'MISSED'}"
+                    if with_index
+                    else ""
+                )
                 lines.append(f"  {name:<34}{first:>8.0f}{second:>8.0f}{aim}")
     return lines
 

@@ -31,23 +31,48 @@ def prices(pictures: Path) -> None:
     """What rounds and whole runs cost."""
     cost.warm()
     agents = (cost.by_agents(is_new=False), cost.by_agents(is_new=True))
-    print(report.costs("agents, ideas repeated", agents[0]), report.costs("agents, ideas new", agents[1]), sep="\n\n", flush=True)
+    print(
+        report.costs("agents, ideas repeated", agents[0]),
+        report.costs("agents, ideas new", agents[1]),
+        sep="\n\n",
+        flush=True,
+    )
     findings = (cost.by_findings(is_new=False), cost.by_findings(is_new=True))
     print(
-        "", report.costs("findings, ideas repeated", findings[0]), "", report.costs("findings, ideas new", findings[1]), sep="\n"
+        "",
+        report.costs("findings, ideas repeated", findings[0]),
+        "",
+        report.costs("findings, ideas new", findings[1]),
+        sep="\n",
     )
-    print("", report.costs("64 agents, new findings in one round", cost.in_one_round()), sep="\n", flush=True)
-    whole = {name: asyncio.run(cost.whole(64, count, each)) for name, (count, each) in cost.WHOLES.items()}
+    print(
+        "",
+        report.costs("64 agents, new findings in one round", cost.in_one_round()),
+        sep="\n",
+        flush=True,
+    )
+    whole = {
+        name: asyncio.run(cost.whole(64, count, each))
+        for name, (count, each) in cost.WHOLES.items()
+    }
     print("", report.wholes(whole), "", report.memory(cost.traced(64, 10, cost.REPEATED)), sep="\n")
-    (pictures / "bench-swarm-cost.svg").write_text(picture.growth(agents, findings), encoding="utf-8")
+    (pictures / "bench-swarm-cost.svg").write_text(
+        picture.growth(agents, findings), encoding="utf-8"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what swarms find and what they cost.")
-    parser.add_argument("--runs", type=int, help="runs of each kind of swarm (150, of those that speak 200)")
-    parser.add_argument("--only", choices=("quality", "speech", "unkind", "cost"), help="one part of it")
+    parser.add_argument(
+        "--runs", type=int, help="runs of each kind of swarm (150, of those that speak 200)"
+    )
+    parser.add_argument(
+        "--only", choices=("quality", "speech", "unkind", "cost"), help="one part of it"
+    )
     parser.add_argument("--first", type=int, default=1, help="with --only unkind: the first seed")
-    parser.add_argument("--pictures", type=Path, default=DOCS, help="the folder that gets the pictures")
+    parser.add_argument(
+        "--pictures", type=Path, default=DOCS, help="the folder that gets the pictures"
+    )
     options = parser.parse_args()
     if options.only in {None, "quality"}:
         quality(options.runs or 150, options.pictures)

@@ -21,7 +21,10 @@ def safeguards() -> Iterator[tuple[str, Case]]:
             for wanders in (True, False):
                 case = replace(BASE, manner=replace(BASE.manner, wanders=wanders))
                 name = f"× {kept:<4}  stop {_on(signals)}  random {_on(wanders)}"
-                yield name, case.but(evaporation=rate, stop_signals=signals, random_exploration=wanders)
+                yield (
+                    name,
+                    case.but(evaporation=rate, stop_signals=signals, random_exploration=wanders),
+                )
 
 
 def one_at_a_time() -> Iterator[tuple[str, Case]]:

@@ -59,7 +59,9 @@ class Round:
 def rounds(agents: int, count: int, amount: Amount) -> Iterator[Round]:
     """The rounds of a run that never converges."""
     load = Load(amount)
-    plan = build_swarm_plan(agents, max_rounds=count, min_rounds=count, quorum_threshold=1.0, vote=False)
+    plan = build_swarm_plan(
+        agents, max_rounds=count, min_rounds=count, quorum_threshold=1.0, vote=False
+    )
     run = Drive(plan, load.says)
     began = process_time()
     for batch in run.steps():
@@ -73,7 +75,11 @@ def rounds(agents: int, count: int, amount: Amount) -> Iterator[Round]:
 def least(runs: Sequence[Sequence[Round]]) -> list[Round]:
     """Round by round the least of several runs: what disturbs one only ever adds to it."""
     return [
-        Round(findings=same[0].findings, rules=min(each.rules for each in same), measure=min(each.measure for each in same))
+        Round(
+            findings=same[0].findings,
+            rules=min(each.rules for each in same),
+            measure=min(each.measure for each in same),
+        )
         for same in zip(*runs, strict=True)
     ]
 
@@ -88,7 +94,9 @@ def by_agents(*, is_new: bool, count: int = 10) -> dict[int, Round]:
     """The mean round of ten, for each number of agents; two findings each."""
     found = {}
     for agents in AGENTS:
-        several = least([list(rounds(agents, count, Amount(is_new=is_new))) for _ in range(REPEATS)])
+        several = least(
+            [list(rounds(agents, count, Amount(is_new=is_new))) for _ in range(REPEATS)]
+        )
         found[agents] = Round(
             findings=several[-1].findings,
             rules=math.fsum(each.rules for each in several) / count,
@@ -114,7 +122,10 @@ def by_findings(*, is_new: bool) -> dict[int, Round]:
 
 def in_one_round() -> dict[int, Round]:
     """The first round of 64 explorers that bring 1 to 10 new findings each."""
-    return {64 * each: least([list(rounds(64, 1, Amount(first=each))) for _ in range(REPEATS)])[0] for each in IN_ONE_ROUND}
+    return {
+        64 * each: least([list(rounds(64, 1, Amount(first=each))) for _ in range(REPEATS)])[0]
+        for each in IN_ONE_ROUND
+    }
 
 
 def exponent(points: Sequence[tuple[float, float]]) -> float:
@@ -122,7 +133,9 @@ def exponent(points: Sequence[tuple[float, float]]) -> float:
     logs = [(math.log(x), math.log(y)) for x, y in points]
     x_mean = math.fsum(x for x, _ in logs) / len(logs)
     y_mean = math.fsum(y for _, y in logs) / len(logs)
-    return math.fsum((x - x_mean) * (y - y_mean) for x, y in logs) / math.fsum((x - x_mean) ** 2 for x, _ in logs)
+    return math.fsum((x - x_mean) * (y - y_mean) for x, y in logs) / math.fsum(
+        (x - x_mean) ** 2 for x, _ in logs
+    )
 
 
 class Instant:
@@ -136,7 +149,11 @@ class Instant:
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        if tracemalloc.is_tracing() and brief.ask.kind == "explore" and brief.ask.turn not in self._marks:
+        if (
+            tracemalloc.is_tracing()
+            and brief.ask.kind == "explore"
+            and brief.ask.turn not in self._marks
+        ):
             self._marks[brief.ask.turn] = tracemalloc.get_traced_memory()
             tracemalloc.reset_peak()
         return Answer(said=self._load.says(brief))
@@ -163,9 +180,16 @@ class Whole:
 
 async def _run(ledger: Ledger, agents: int, count: int, amount: Amount) -> Whole:
     load, marks = Load(amount), dict[int, tuple[int, int]]()
-    engine = Engine(ledger=ledger, rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=SystemClock())
+    engine = Engine(
+        ledger=ledger, rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=SystemClock()
+    )
     plan = build_swarm_plan(
-        agents, max_rounds=count, min_rounds=count, quorum_threshold=1.0, platform="script:instant", measure="words"
+        agents,
+        max_rounds=count,
+        min_rounds=count,
+        quorum_threshold=1.0,
+        platform="script:instant",
+        measure="words",
     )
     session = await engine.open(open_session(plan))
     instant, measure = Instant(load, marks), DirectorParticipant()
@@ -183,7 +207,9 @@ async def _run(ledger: Ledger, agents: int, count: int, amount: Amount) -> Whole
         rounds=snapshot.state.round,
         findings=len(snapshot.state.board.findings),
         entries=snapshot.seq,
-        lost=snapshot.state.losses[DIRECTOR.id].times if DIRECTOR.id in snapshot.state.losses else 0,
+        lost=snapshot.state.losses[DIRECTOR.id].times
+        if DIRECTOR.id in snapshot.state.losses
+        else 0,
         rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         kept={number: kept for number, (kept, _) in marks.items()},
         peak={number - 1: peak for number, (_, peak) in marks.items() if number > 1},

@@ -102,7 +102,9 @@ class Explorer:
     def _report(self, told: Message) -> RoundReport:
         direction = self._direction(told)
         amount = min(max(self._manner.scale * self.readings.look(direction), 0.001), MAX_DEPOSIT)
-        deposit = Operation(operation="deposit_pheromone", params={"direction": direction, "amount": amount})
+        deposit = Operation(
+            operation="deposit_pheromone", params={"direction": direction, "amount": amount}
+        )
         held = self.held(told.board)
         return RoundReport(
             direction=direction,
@@ -128,7 +130,11 @@ class Explorer:
     def held(self, board: dict[str, float]) -> str:
         """The direction that it thinks best, of those that it has read."""
         return max(
-            self.readings.seen, key=lambda each: (self.readings.estimate(each) + self._manner.sway * board.get(each, 0.0), each)
+            self.readings.seen,
+            key=lambda each: (
+                self.readings.estimate(each) + self._manner.sway * board.get(each, 0.0),
+                each,
+            ),
         )
 
     def _direction(self, told: Message) -> str:
@@ -141,14 +147,24 @@ class Explorer:
             return self._uncovered(told, draws[-1]) if mood < FOLLOW + UNCOVERED else anywhere
         leaves = told.must_switch or told.inhibited
         for each, drawn in zip(told.top, draws, strict=False):
-            if drawn < each["responseProbability"] and not (leaves and each["direction"] == told.current):
+            if drawn < each["responseProbability"] and not (
+                leaves and each["direction"] == told.current
+            ):
                 return str(each["direction"])
-        return told.current if told.current and not told.must_switch else self._uncovered(told, draws[-1])
+        return (
+            told.current
+            if told.current and not told.must_switch
+            else self._uncovered(told, draws[-1])
+        )
 
     def _uncovered(self, told: Message, drawn: float) -> str:
         """One that is not on the blackboard; where all are, the faintest."""
         bare = [each for each in self._world.directions if each not in told.board]
-        return bare[int(drawn * len(bare))] if bare else min(told.board, key=lambda each: (told.board[each], each))
+        return (
+            bare[int(drawn * len(bare))]
+            if bare
+            else min(told.board, key=lambda each: (told.board[each], each))
+        )
 
     def _signals(self, told: Message) -> tuple[Operation, ...]:
         read_and_marked = [each for each in told.board if each in self.readings.seen]
@@ -158,17 +174,27 @@ class Explorer:
         better = self.held({})
         if better == strongest or strongest in self._signalled:
             return ()
-        if self.readings.estimate(better) - self.readings.estimate(strongest) <= self.readings.doubt(better, strongest):
+        if self.readings.estimate(better) - self.readings.estimate(
+            strongest
+        ) <= self.readings.doubt(better, strongest):
             return ()
         self._signalled.add(strongest)
-        params = {"targetDirection": strongest, "reason": "better_alternative", "evidence": f"{better} reads better."}
+        params = {
+            "targetDirection": strongest,
+            "reason": "better_alternative",
+            "evidence": f"{better} reads better.",
+        }
         return (Operation(operation="send_stop_signal", params=params),)
 
     def _ballot(self, brief: Brief) -> SwarmBallot:
         mine = self.held({})
         return SwarmBallot(
             votes=tuple(
-                AnswerVote(answer=int(number), position="support" if name == mine else "oppose", confidence=0.7)
+                AnswerVote(
+                    answer=int(number),
+                    position="support" if name == mine else "oppose",
+                    confidence=0.7,
+                )
                 for number, name in _VOTED.findall(brief.own)
             )
         )

@@ -73,7 +73,11 @@ class Load:
             case "explore":
                 return self._report(brief)
             case "collide":
-                return Collision(action="support", content="It holds where it was tried.", new_insights=("Try it elsewhere.",))
+                return Collision(
+                    action="support",
+                    content="It holds where it was tried.",
+                    new_insights=("Try it elsewhere.",),
+                )
             case _:
                 return SwarmBallot(votes=(AnswerVote(answer=1, position="abstain"),))
 
@@ -82,9 +86,17 @@ class Load:
         count = self._amount.first if told.round == 1 else self._amount.findings
         seat = Random(brief.ask.seat).randrange(DIRECTIONS)
         direction = f"direction-{(seat + told.round) % DIRECTIONS}"
-        operations = [Operation(operation="deposit_pheromone", params={"direction": direction, "amount": 0.05})]
+        operations = [
+            Operation(
+                operation="deposit_pheromone", params={"direction": direction, "amount": 0.05}
+            )
+        ]
         if told.board and (seat + told.round) % 4 == 0:
-            params = {"targetDirection": max(told.board), "reason": "contradictory_evidence", "evidence": "It was tried."}
+            params = {
+                "targetDirection": max(told.board),
+                "reason": "contradictory_evidence",
+                "evidence": "It was tried.",
+            }
             operations.append(Operation(operation="send_stop_signal", params=params))
         return RoundReport(
             direction=direction,
@@ -93,7 +105,10 @@ class Load:
             decision_report=DecisionReport(
                 threshold=told.threshold,
                 candidates=tuple(
-                    Candidate(direction=each["direction"], response_prob=each["responseProbability"]) for each in told.top
+                    Candidate(
+                        direction=each["direction"], response_prob=each["responseProbability"]
+                    )
+                    for each in told.top
                 ),
                 selected_direction=direction,
                 selection_reason="It is its turn.",
@@ -104,6 +119,10 @@ class Load:
 
     def _finding(self, brief: Brief) -> StatedIdea:
         self._made += 1
-        number = self._made if self._amount.is_new else Random(f"{brief.ask.id}/{self._made}").randrange(KNOWN_IDEAS)
+        number = (
+            self._made
+            if self._amount.is_new
+            else Random(f"{brief.ask.id}/{self._made}").randrange(KNOWN_IDEAS)
+        )
         idea = sentence(number, COMMON, 4) if self._amount.is_alike else sentence(number)
         return StatedIdea(core_idea=idea, perspective=brief.ask.seat, details=sentence(-1 - number))

@@ -14,7 +14,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     def line(row: Sequence[str]) -> str:
         return "  ".join(
-            cell.ljust(width) if not at else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if not at else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
 
     return "\n".join([line(head), "  ".join("-" * width for width in widths), *map(line, rows)])
@@ -40,7 +41,20 @@ def qualities(title: str, played: Played, base: Sequence[Outcome]) -> str:
                 str(share(found, lambda each: each.pooled_best)),
             )
         )
-    head = (title, "on best", "on worse", "neither", "rounds", "right", "gain", "marked", "held", "alone", "plurality", "pooled")
+    head = (
+        title,
+        "on best",
+        "on worse",
+        "neither",
+        "rounds",
+        "right",
+        "gain",
+        "marked",
+        "held",
+        "alone",
+        "plurality",
+        "pooled",
+    )
     return table(head, rows)
 
 
@@ -50,7 +64,9 @@ def _rounds(found: Sequence[Outcome]) -> str:
     if len(counts) < 2:
         return "–"
     mean = math.fsum(counts) / len(counts)
-    spread = math.sqrt(math.fsum((each - mean) ** 2 for each in counts) / (len(counts) - 1) / len(counts))
+    spread = math.sqrt(
+        math.fsum((each - mean) ** 2 for each in counts) / (len(counts) - 1) / len(counts)
+    )
     return f"{mean:.1f} ± {spread:.1f}"
 
 
@@ -64,13 +80,27 @@ def _gain(found: Sequence[Outcome], base: Sequence[Outcome]) -> str:
 def costs(title: str, found: Mapping[int, Round]) -> str:
     """Milliseconds of CPU, and how they grow."""
     rows = [
-        (f"{number:,}", f"{each.findings:,}", f"{1e3 * each.rules:.1f}", f"{1e3 * each.measure:.1f}")
+        (
+            f"{number:,}",
+            f"{each.findings:,}",
+            f"{1e3 * each.rules:.1f}",
+            f"{1e3 * each.measure:.1f}",
+        )
         for number, each in found.items()
     ]
     last = sorted(found)[-3:]
     grows = "grows with the power"
-    rows.append((grows, "", _power(found, sorted(found), "rules"), _power(found, sorted(found), "measure")))
-    rows.append((f"{grows}, {last[0]:,} … {last[-1]:,}", "", _power(found, last, "rules"), _power(found, last, "measure")))
+    rows.append(
+        (grows, "", _power(found, sorted(found), "rules"), _power(found, sorted(found), "measure"))
+    )
+    rows.append(
+        (
+            f"{grows}, {last[0]:,} … {last[-1]:,}",
+            "",
+            _power(found, last, "rules"),
+            _power(found, last, "measure"),
+        )
+    )
     return table((title, "findings", "rules ms", "measure ms"), rows)
 
 
@@ -93,13 +123,28 @@ def wholes(found: Mapping[str, Whole]) -> str:
         )
         for name, each in found.items()
     ]
-    return table(("64 explorers, whole runs", "rounds", "findings", "entries", "measure lost", "CPU s", "peak RSS MB"), rows)
+    return table(
+        (
+            "64 explorers, whole runs",
+            "rounds",
+            "findings",
+            "entries",
+            "measure lost",
+            "CPU s",
+            "peak RSS MB",
+        ),
+        rows,
+    )
 
 
 def memory(found: Whole) -> str:
     """Traced memory by rounds, with the ledger on disk."""
     rows = [
-        (str(number), f"{kept / 1e6:.2f}", f"{found.peak[number] / 1e6:.2f}" if number in found.peak else "")
+        (
+            str(number),
+            f"{kept / 1e6:.2f}",
+            f"{found.peak[number] / 1e6:.2f}" if number in found.peak else "",
+        )
         for number, kept in sorted(found.kept.items())
     ]
     return table(("at the beginning of round", "held MB", "most in the round MB"), rows)

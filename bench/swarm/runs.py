@@ -60,7 +60,11 @@ def played(case: Case, seed: int) -> Drive:
     explorers = {seat.id: Explorer(world, seat.id, case.manner) for seat in plan.seats}
 
     def says(brief: Brief) -> object:
-        return compare_by_words(brief.chore) if isinstance(brief.chore, CompareTexts) else explorers[brief.ask.seat].says(brief)
+        return (
+            compare_by_words(brief.chore)
+            if isinstance(brief.chore, CompareTexts)
+            else explorers[brief.ask.seat].says(brief)
+        )
 
     run = Drive(plan, says)
     for _ in run.steps():
@@ -84,7 +88,9 @@ def outcome(case: Case, seed: int) -> Outcome:
         marked_best=marked == world.best,
         held_best=held == world.best,
         rounds=closed.rounds,
-        violations=sum(len(fact.violations) for fact in run.facts if isinstance(fact, BarrierPassed)),
+        violations=sum(
+            len(fact.violations) for fact in run.facts if isinstance(fact, BarrierPassed)
+        ),
         alone_best=alone(world, seats[0], closed.rounds) == world.best,
         plurality_best=plurality(world, seats, closed.rounds) == world.best,
         pooled_best=pooled(world, seats, closed.rounds) == world.best,

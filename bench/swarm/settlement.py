@@ -82,7 +82,9 @@ def play_spoken(case: SpeechCase, seed: int) -> SpokenOutcome:
     """Play one run to its end and judge it by the truth."""
     language = get_language(seed)
     world = World(seed=seed, k=case.k, gap=case.gap, noise=case.noise, taste=case.taste)
-    plan = build_swarm_plan(len(case.crew), seed=seed, language=language, max_rounds=case.rounds, **dict(case.settings))
+    plan = build_swarm_plan(
+        len(case.crew), seed=seed, language=language, max_rounds=case.rounds, **dict(case.settings)
+    )
     kinds = dict(zip((str(seat.id) for seat in plan.seats), case.crew, strict=True))
     speakers = {
         name: Speaker(world, name, language, kind=kind, rates=case.rates, spellings=case.spellings)
@@ -96,7 +98,9 @@ def play_spoken(case: SpeechCase, seed: int) -> SpokenOutcome:
     def says(brief: Brief) -> object:
         if isinstance(brief.chore, CompareTexts):
             return compare_by_words(brief.chore)
-        said = judge.says(brief) if brief.ask.kind == "judge" else speakers[brief.ask.seat].says(brief)
+        said = (
+            judge.says(brief) if brief.ask.kind == "judge" else speakers[brief.ask.seat].says(brief)
+        )
         spent.add(brief, said)
         return said
 
@@ -109,7 +113,10 @@ def play_spoken(case: SpeechCase, seed: int) -> SpokenOutcome:
     backed = max(last.backing, key=lambda each: (len(each.backers), -each.idea))
     most_held = meanings[run.state.board.ideas[backed.idea].text]
     choice = meanings[done.choice.answer] if done.choice is not None else most_held
-    looks = {name: done.round if kind != "silent" else -(-done.round // SILENT_ROUNDS) for name, kind in kinds.items()}
+    looks = {
+        name: done.round if kind != "silent" else -(-done.round // SILENT_ROUNDS)
+        for name, kind in kinds.items()
+    }
     liars = [name for name, kind in kinds.items() if kind == "liar"]
     return SpokenOutcome(
         right=choice.direction == world.best and choice.side == "for",
@@ -192,7 +199,9 @@ CREWS: Final[dict[str, tuple[Kind, ...]]] = {
     "two liars": (*("careful",) * 5, "liar", "liar"),
 }
 UNKIND: Final[dict[str, SpeechCase]] = {
-    f"{k} directions, {rounds} rounds, {name}": SpeechCase(k=k, rounds=rounds, noise=0.25, spellings=3, crew=crew)
+    f"{k} directions, {rounds} rounds, {name}": SpeechCase(
+        k=k, rounds=rounds, noise=0.25, spellings=3, crew=crew
+    )
     for rounds in (5, 15)
     for k in (3, 5, 8)
     for name, crew in CREWS.items()
@@ -200,7 +209,9 @@ UNKIND: Final[dict[str, SpeechCase]] = {
 """Three spellings of each direction, and explorers that are careless, silent, constant, or lie (S-34)."""
 
 
-def describe_share(outcomes: Sequence[SpokenOutcome], holds: Callable[[SpokenOutcome], bool]) -> str:
+def describe_share(
+    outcomes: Sequence[SpokenOutcome], holds: Callable[[SpokenOutcome], bool]
+) -> str:
     """A share of all runs, then the lowest and the highest block of seeds."""
     blocks = [outcomes[at : at + BLOCK] for at in range(0, len(outcomes), BLOCK)]
     shares = [100 * sum(map(holds, block)) / len(block) for block in blocks]
@@ -211,12 +222,24 @@ def describe_share(outcomes: Sequence[SpokenOutcome], holds: Callable[[SpokenOut
 def describe_figure(values: Iterable[float], digits: int = 0) -> str:
     """The median, the lowest and the highest."""
     listed = sorted(values)
-    return f"{median(listed):,.{digits}f} ({listed[0]:,.{digits}f}–{listed[-1]:,.{digits}f})" if listed else "–"
+    return (
+        f"{median(listed):,.{digits}f} ({listed[0]:,.{digits}f}–{listed[-1]:,.{digits}f})"
+        if listed
+        else "–"
+    )
 
 
 def render_choices(title: str, played: dict[str, list[SpokenOutcome]]) -> str:
     """How often the choice, the most held idea and a plain vote are right."""
-    head = (title, "evidence right %", "vote right %", "most held %", "gain", "converged %", "rounds")
+    head = (
+        title,
+        "evidence right %",
+        "vote right %",
+        "most held %",
+        "gain",
+        "converged %",
+        "rounds",
+    )
     rows = []
     for name, found in played.items():
         pairs = [each.right - each.vote for each in found]
@@ -238,7 +261,15 @@ def render_choices(title: str, played: dict[str, list[SpokenOutcome]]) -> str:
 
 def render_joins(title: str, played: dict[str, list[SpokenOutcome]]) -> str:
     """How many pairs of texts stand with one idea that should, and that should not."""
-    head = (title, "same joined %", "opposites joined", "of", "other ideas joined", "pairs judged", "converged %")
+    head = (
+        title,
+        "same joined %",
+        "opposites joined",
+        "of",
+        "other ideas joined",
+        "pairs judged",
+        "converged %",
+    )
     rows = []
     for name, found in played.items():
         shares = [100 * each.joined / each.same for each in found if each.same]
@@ -258,15 +289,33 @@ def render_joins(title: str, played: dict[str, list[SpokenOutcome]]) -> str:
 
 def render_costs(title: str, played: dict[str, list[SpokenOutcome]]) -> str:
     """Calls and tokens of a run, and for each right answer, beside the vote's."""
-    head = (title, "calls", "vote's", "per right answer", "vote's", "tokens", "vote's", "per right answer", "vote's")
+    head = (
+        title,
+        "calls",
+        "vote's",
+        "per right answer",
+        "vote's",
+        "tokens",
+        "vote's",
+        "per right answer",
+        "vote's",
+    )
     rows = []
     for name, found in played.items():
-        right, voted = max(1, sum(each.right for each in found)), max(1, sum(each.vote for each in found))
+        right, voted = (
+            max(1, sum(each.right for each in found)),
+            max(1, sum(each.vote for each in found)),
+        )
         cells = [name]
         for own, other in (("calls", "vote_calls"), ("tokens", "vote_tokens")):
             spent = [getattr(each, own) for each in found]
             vote = [getattr(each, other) for each in found]
-            cells += [describe_figure(spent), describe_figure(vote), f"{sum(spent) / right:,.0f}", f"{sum(vote) / voted:,.0f}"]
+            cells += [
+                describe_figure(spent),
+                describe_figure(vote),
+                f"{sum(spent) / right:,.0f}",
+                f"{sum(vote) / voted:,.0f}",
+            ]
         rows.append(tuple(cells))
     return table(head, rows)
 
@@ -283,13 +332,23 @@ def render_sureness(title: str, played: dict[str, list[SpokenOutcome]]) -> str:
         right = sum(each.right for each in outcomes) / len(outcomes)
         error = math.sqrt(right * (1 - right) / len(outcomes))
         rows.append(
-            (f"{10 * at}–{10 * at + 10}", str(len(outcomes)), f"{100 * said:.0f}", f"{100 * right:.0f} ± {100 * error:.0f}")
+            (
+                f"{10 * at}–{10 * at + 10}",
+                str(len(outcomes)),
+                f"{100 * said:.0f}",
+                f"{100 * right:.0f} ± {100 * error:.0f}",
+            )
         )
     return table((title, "runs", "said %", "right %"), rows)
 
 
-def play_cells(cells: dict[str, SpeechCase], runs: int, first: int = 1) -> dict[str, list[SpokenOutcome]]:
-    return {name: [play_spoken(case, seed) for seed in range(first, first + runs)] for name, case in cells.items()}
+def play_cells(
+    cells: dict[str, SpeechCase], runs: int, first: int = 1
+) -> dict[str, list[SpokenOutcome]]:
+    return {
+        name: [play_spoken(case, seed) for seed in range(first, first + runs)]
+        for name, case in cells.items()
+    }
 
 
 def print_unkind(runs: int, first: int, rounds: int) -> None:

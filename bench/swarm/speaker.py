@@ -43,7 +43,14 @@ class Speaker(Explorer):
     """`spellings` is how many ways there are to write a direction; without `rates` all ratings are equal."""
 
     def __init__(
-        self, world: World, name: str, language: Language, *, kind: Kind = "careful", rates: bool = True, spellings: int = 1
+        self,
+        world: World,
+        name: str,
+        language: Language,
+        *,
+        kind: Kind = "careful",
+        rates: bool = True,
+        spellings: int = 1,
     ) -> None:
         super().__init__(world, name, Manner())
         self._language: Language = language
@@ -73,10 +80,16 @@ class Speaker(Explorer):
         self._covered = self._labels.get(order[1], "") if order is not None else ""
         said = self._report(told)
         direction = said.direction
-        warned = [str((each.params or {})["targetDirection"]) for each in said.operations if each.operation == "send_stop_signal"]
+        warned = [
+            str((each.params or {})["targetDirection"])
+            for each in said.operations
+            if each.operation == "send_stop_signal"
+        ]
         held = self._world.decoy if self._kind == "liar" else said.findings[0].core_idea
         ideas: list[tuple[str, Side]] = [(held, "for"), *((each, "against") for each in warned)]
-        details = describe_reading(direction, self.readings.seen[direction][-1], self._world.noise, self._language)
+        details = describe_reading(
+            direction, self.readings.seen[direction][-1], self._world.noise, self._language
+        )
         decision = said.decision_report
         assert decision is not None
         candidates = zip(decision.candidates or (), raw.top, strict=True)
@@ -84,13 +97,19 @@ class Speaker(Explorer):
             said,
             direction=self._spelled[direction],
             findings=tuple(
-                StatedIdea(core_idea=say(name, side, self._language, self._voice), perspective=self._name, details=details)
+                StatedIdea(
+                    core_idea=say(name, side, self._language, self._voice),
+                    perspective=self._name,
+                    details=details,
+                )
                 for name, side in ideas
             ),
             operations=tuple(self._rename(each) for each in said.operations),
             decision_report=replace(
                 decision,
-                candidates=tuple(replace(each, direction=shown["direction"]) for each, shown in candidates),
+                candidates=tuple(
+                    replace(each, direction=shown["direction"]) for each, shown in candidates
+                ),
                 selected_direction=self._spelled[direction],
             ),
         )
@@ -178,7 +197,10 @@ class ErringJudge:
         self.pairs = 0
 
     def says(self, brief: Brief) -> IdeaJudgements:
-        texts = {int(number): self._meanings[text.split(" — ")[0]] for number, text in _LISTED.findall(brief.own)}
+        texts = {
+            int(number): self._meanings[text.split(" — ")[0]]
+            for number, text in _LISTED.findall(brief.own)
+        }
         judged = []
         for pair, one, other in _PAIR.findall(brief.own):
             self.pairs += 1

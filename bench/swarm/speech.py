@@ -30,17 +30,76 @@ class Words(NamedTuple):
 _ENGLISH: Final = (
     Words(
         "edge-cache",
-        ("an edge cache for the catalogue", "keeping an edge cache near readers", "the edge cache in front of the shop"),
+        (
+            "an edge cache for the catalogue",
+            "keeping an edge cache near readers",
+            "the edge cache in front of the shop",
+        ),
     ),
-    Words("small-images", ("shrinking product images", "sending lighter images", "images that are compressed harder")),
-    Words("fewer-scripts", ("throwing out foreign scripts", "shipping fewer scripts", "a page without tracking scripts")),
-    Words("new-index", ("another index on the product table", "an index for the slow queries", "the missing database index")),
-    Words("more-servers", ("renting further servers", "adding servers behind the balancer", "a larger fleet of servers")),
-    Words("static-pages", ("static pages that are built ahead", "publishing static files", "a static catalogue every night")),
-    Words("lazy-loading", ("loading the lower half lazily", "lazy loading below the fold", "a lazy gallery")),
-    Words("new-language", ("a rewrite of the backend in Rust", "porting slow parts to Rust", "Rust for the whole service")),
-    Words("search-engine", ("a search engine of its own", "moving search out of the database", "dedicated search for lookups")),
-    Words("read-replicas", ("replicas for reading", "spreading reads over replicas", "database replicas that answer selects")),
+    Words(
+        "small-images",
+        ("shrinking product images", "sending lighter images", "images that are compressed harder"),
+    ),
+    Words(
+        "fewer-scripts",
+        (
+            "throwing out foreign scripts",
+            "shipping fewer scripts",
+            "a page without tracking scripts",
+        ),
+    ),
+    Words(
+        "new-index",
+        (
+            "another index on the product table",
+            "an index for the slow queries",
+            "the missing database index",
+        ),
+    ),
+    Words(
+        "more-servers",
+        (
+            "renting further servers",
+            "adding servers behind the balancer",
+            "a larger fleet of servers",
+        ),
+    ),
+    Words(
+        "static-pages",
+        (
+            "static pages that are built ahead",
+            "publishing static files",
+            "a static catalogue every night",
+        ),
+    ),
+    Words(
+        "lazy-loading",
+        ("loading the lower half lazily", "lazy loading below the fold", "a lazy gallery"),
+    ),
+    Words(
+        "new-language",
+        (
+            "a rewrite of the backend in Rust",
+            "porting slow parts to Rust",
+            "Rust for the whole service",
+        ),
+    ),
+    Words(
+        "search-engine",
+        (
+            "a search engine of its own",
+            "moving search out of the database",
+            "dedicated search for lookups",
+        ),
+    ),
+    Words(
+        "read-replicas",
+        (
+            "replicas for reading",
+            "spreading reads over replicas",
+            "database replicas that answer selects",
+        ),
+    ),
 )
 _CHINESE: Final = (
     Words("边缘缓存", ("给目录加边缘缓存", "在读者附近做边缘缓存", "商店前面的边缘缓存")),
@@ -109,7 +168,12 @@ def list_sentences(direction: str, side: Side, language: Language) -> list[str]:
 def build_meanings(language: Language) -> dict[str, Meaning]:
     """What each sentence means."""
     sides: tuple[Side, ...] = ("for", "against")
-    return {text: Meaning(name, side) for name in NAMES for side in sides for text in list_sentences(name, side, language)}
+    return {
+        text: Meaning(name, side)
+        for name in NAMES
+        for side in sides
+        for text in list_sentences(name, side, language)
+    }
 
 
 def say(direction: str, side: Side, language: Language, chance: Random) -> str:

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-NAMES: Final = ("harbour", "orchard", "granite", "lantern", "meadow", "saffron", "turbine", "velvet", "willow", "zephyr")
+NAMES: Final = (
+    "harbour",
+    "orchard",
+    "granite",
+    "lantern",
+    "meadow",
+    "saffron",
+    "turbine",
+    "velvet",
+    "willow",
+    "zephyr",
+)
 ORDINARY: Final = 0.5
 """The quality of every direction but the best, and what an explorer expects of one before it has looked."""
 
@@ -35,13 +46,19 @@ class World:
     @property
     def decoy(self) -> str:
         """The wrong direction that liars push, all the same one."""
-        return Random(f"{self.seed}/decoy").choice([each for each in self.directions if each != self.best])
+        return Random(f"{self.seed}/decoy").choice(
+            [each for each in self.directions if each != self.best]
+        )
 
     def reading(self, reader: str, direction: str, nth: int) -> float:
         """What the reader's n-th look at a direction shows."""
         quality = ORDINARY + self.gap * (direction == self.best)
         taste = Random(f"{self.seed}/{reader}/{direction}").gauss(0.0, self.taste)
-        return quality + taste + Random(f"{self.seed}/{reader}/{direction}/{nth}").gauss(0.0, self.noise)
+        return (
+            quality
+            + taste
+            + Random(f"{self.seed}/{reader}/{direction}/{nth}").gauss(0.0, self.noise)
+        )
 
 
 class Readings:
@@ -85,9 +102,14 @@ def plurality(world: World, readers: Sequence[str], looks: int) -> str:
 
 def plurality_of(world: World, looks: Mapping[str, int], liars: Sequence[str]) -> str:
     """The same where readers look a different number of times, and liars vote for the decoy whatever they read."""
-    votes = [world.decoy if reader in liars else alone(world, reader, count) for reader, count in looks.items()]
+    votes = [
+        world.decoy if reader in liars else alone(world, reader, count)
+        for reader, count in looks.items()
+    ]
     most = max(votes.count(each) for each in votes)
-    return Random(f"{world.seed}/tie").choice([each for each in world.directions if votes.count(each) == most])
+    return Random(f"{world.seed}/tie").choice(
+        [each for each in world.directions if votes.count(each) == most]
+    )
 
 
 def pooled(world: World, readers: Sequence[str], looks: int) -> str:
@@ -109,4 +131,7 @@ def _in_turn(world: World, reader: str, looks: int) -> Mapping[str, list[float]]
 
 
 def _best(seen: Mapping[str, list[float]]) -> str:
-    return max(seen, key=lambda direction: (ORDINARY + math.fsum(seen[direction])) / (1 + len(seen[direction])))
+    return max(
+        seen,
+        key=lambda direction: (ORDINARY + math.fsum(seen[direction])) / (1 + len(seen[direction])),
+    )

@@ -35,7 +35,9 @@ def open_browser() -> Iterator[Browser]:
     program = find_browser()
     assert program is not None, REMEDY
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield browser
         browser.close()
 
@@ -79,7 +81,9 @@ def measure_wire(browser: Browser, served: Served, session: str) -> int:
     page = context.new_page()
     received: list[int] = []
     network = context.new_cdp_session(page)
-    network.on("Network.loadingFinished", lambda event: received.append(int(event["encodedDataLength"])))
+    network.on(
+        "Network.loadingFinished", lambda event: received.append(int(event["encodedDataLength"]))
+    )
     network.send("Network.enable")
     page.goto(f"http://{served.address}/s/{session}")
     page.evaluate(AWAIT.format("window.mootFirst"))
@@ -95,7 +99,9 @@ def measure_first_view(browser: Browser, served: Served, session: str) -> FirstV
         # At once: the page fetches the rest of the timeline from now on.
         spent = 1_000 * (served.read_cpu() - before)
         tasks = list_tasks(json.loads(browser.stop_tracing()))
-        return FirstView(float(page.evaluate("window.mootFirst")), sum(cpu for cpu, _ in tasks), spent)
+        return FirstView(
+            float(page.evaluate("window.mootFirst")), sum(cpu for cpu, _ in tasks), spent
+        )
 
 
 def measure_scrolling(browser: Browser, served: Served, session: str) -> Scrolling:
@@ -111,7 +117,11 @@ def measure_scrolling(browser: Browser, served: Served, session: str) -> Scrolli
         for _ in range(600):
             page.mouse.wheel(0, 1_500)
             page.wait_for_timeout(16)
-            seen.update(page.evaluate("[...document.querySelectorAll('.item[data-entry]')].map((item) => item.dataset.entry)"))
+            seen.update(
+                page.evaluate(
+                    "[...document.querySelectorAll('.item[data-entry]')].map((item) => item.dataset.entry)"
+                )
+            )
             if page.evaluate(AT_END):
                 break
         tasks = list_tasks(json.loads(browser.stop_tracing()))
@@ -121,8 +131,16 @@ def measure_scrolling(browser: Browser, served: Served, session: str) -> Scrolli
 def list_tasks(trace: dict[str, Any]) -> list[tuple[float, float]]:
     """What each task of the page's main thread took, in milliseconds: of CPU time, and of time."""
     events = trace["traceEvents"]
-    main = {(each["pid"], each["tid"]) for each in events if each["args"].get("name") == "CrRendererMain"}
-    tasks = [each for each in events if each["name"].endswith("Impl::RunTask") and (each["pid"], each["tid"]) in main]
+    main = {
+        (each["pid"], each["tid"])
+        for each in events
+        if each["args"].get("name") == "CrRendererMain"
+    }
+    tasks = [
+        each
+        for each in events
+        if each["name"].endswith("Impl::RunTask") and (each["pid"], each["tid"]) in main
+    ]
     return [(each.get("tdur", 0) / 1_000, each.get("dur", 0) / 1_000) for each in tasks]
 
 
@@ -135,7 +153,12 @@ def measure_new_entries(browser: Browser, served: Served, session: str, times: i
             mark = f"bench-mark-{time.time_ns()}"
             seat = served("moot.getView", sessionId=session, since=10**9)["waiting"][0]["seat"]
             sent = time.time() * 1_000
-            served("moot.answer", sessionId=session, seat=seat, answer=f"{mark} number {number}: I agree with the last speaker.")
+            served(
+                "moot.answer",
+                sessionId=session,
+                seat=seat,
+                answer=f"{mark} number {number}: I agree with the last speaker.",
+            )
             found.append(float(page.evaluate(AWAIT.format(f"window.mootMarks?.['{mark}']"))) - sent)
             page.wait_for_timeout(150)
     return found

@@ -50,7 +50,9 @@ def main() -> None:
         with serve(home) as served:
             table = Speakers(served, session, 50)
             table.speak(count)
-            print("| viewers | ms per contribution | ÷ none | mean | ÷ none | server, CPU ms | ÷ none |")
+            print(
+                "| viewers | ms per contribution | ÷ none | mean | ÷ none | server, CPU ms | ÷ none |"
+            )
             print("|---|---|---|---|---|---|---|")
             for name, path in DOORS.items():
                 measure_door(table, name, path.format(session=session), count)
@@ -58,7 +60,9 @@ def main() -> None:
 
 def measure_door(table: "Speakers", name: str, path: str, count: int) -> None:
     """Print the rows of one kind of stream."""
-    kinds = [(str(number), number, "") for number in VIEWERS] + [(f"{VIEWERS[-1]}, one stopped reading", VIEWERS[-1], STOPPED)]
+    kinds = [(str(number), number, "") for number in VIEWERS] + [
+        (f"{VIEWERS[-1]}, one stopped reading", VIEWERS[-1], STOPPED)
+    ]
     found: dict[str, list[Cost]] = {label: [] for label, _, _ in kinds}
     for _ in range(ROUNDS):
         for label, number, extra in kinds:
@@ -67,7 +71,9 @@ def measure_door(table: "Speakers", name: str, path: str, count: int) -> None:
     none = pick_middle(found["0"])
     for label, each in found.items():
         cost = pick_middle(each)
-        cells = [f"{value:.1f} | {value / base:.2f}" for value, base in zip(cost, none, strict=True)]
+        cells = [
+            f"{value:.1f} | {value / base:.2f}" for value, base in zip(cost, none, strict=True)
+        ]
         print(f"| {name}: {label} | {' | '.join(cells)} |", flush=True)
 
 
@@ -101,11 +107,22 @@ class Speakers:
         # The server closes a connection that has been idle for a while.
         self._link.close()
         for _ in range(times):
-            said = f"number {self._spoken}: I agree with the last speaker. " + "So do those before. " * 40
-            params = {"sessionId": self.session, "seat": SEATS[self._spoken % len(SEATS)], "answer": said}
-            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "moot.answer", "params": params})
+            said = (
+                f"number {self._spoken}: I agree with the last speaker. "
+                + "So do those before. " * 40
+            )
+            params = {
+                "sessionId": self.session,
+                "seat": SEATS[self._spoken % len(SEATS)],
+                "answer": said,
+            }
+            body = json.dumps(
+                {"jsonrpc": "2.0", "id": 1, "method": "moot.answer", "params": params}
+            )
             began = time.perf_counter()
-            self._link.request("POST", "/rpc", body, {"Content-Type": "application/json", **self.served.headers})
+            self._link.request(
+                "POST", "/rpc", body, {"Content-Type": "application/json", **self.served.headers}
+            )
             answer = json.load(self._link.getresponse())
             found.append(time.perf_counter() - began)
             assert "error" not in answer, answer
@@ -148,7 +165,9 @@ def open_viewers(table: Speakers, path: str, number: int, extra: str) -> Iterato
         str(table.head),
         extra,
     ]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -158,11 +177,17 @@ def open_viewers(table: Speakers, path: str, number: int, extra: str) -> Iterato
             process.kill()
 
 
-async def read_streams(address: str, key: str, path: str, number: str, head: str, extra: str) -> None:
+async def read_streams(
+    address: str, key: str, path: str, number: str, head: str, extra: str
+) -> None:
     """Read so many streams; answer each line of standard input with the least entry that all of them have."""
     seen = [0] * int(number)
     reading = [
-        asyncio.create_task(read_stream(address, build_request(address, key, path, int(head)), int(head), seen, place))
+        asyncio.create_task(
+            read_stream(
+                address, build_request(address, key, path, int(head)), int(head), seen, place
+            )
+        )
         for place in range(int(number))
     ]
     if extra == STOPPED:

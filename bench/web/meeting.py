@@ -31,5 +31,9 @@ async def record_meeting(home: Path, spoken: int) -> str:
         await moot.run(session)
         for number in range(1, spoken + 1):
             [ask] = await moot.asks(session)
-            await moot.answer(session, str(ask.ask.id), PARAGRAPH.format(number=number, earlier=max(1, number - 3)))
+            await moot.answer(
+                session,
+                str(ask.ask.id),
+                PARAGRAPH.format(number=number, earlier=max(1, number - 3)),
+            )
     return str(session)

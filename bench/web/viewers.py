@@ -34,7 +34,9 @@ class Served:
 
     def __call__(self, method: str, /, **params: Any) -> Any:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-        request = urllib.request.Request(f"http://{self.address}/rpc", body, {"Content-Type": "application/json", **self.headers})
+        request = urllib.request.Request(
+            f"http://{self.address}/rpc", body, {"Content-Type": "application/json", **self.headers}
+        )
         with urllib.request.urlopen(request, timeout=60) as found:
             answer = json.load(found)
         if "error" in answer:
@@ -53,12 +55,17 @@ class Served:
 
     def read_cpu(self) -> float:
         """Seconds of CPU that it has used."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        )
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def read_memory(self) -> float:
         """MB of memory that are its own."""
-        found = re.search(r"Private_Dirty:\s+(\d+) kB", Path(f"/proc/{self.pid}/smaps_rollup").read_text(encoding="utf-8"))
+        found = re.search(
+            r"Private_Dirty:\s+(\d+) kB",
+            Path(f"/proc/{self.pid}/smaps_rollup").read_text(encoding="utf-8"),
+        )
         assert found
         return int(found[1]) / 1024
 
@@ -68,7 +75,11 @@ def serve(home: Path, **more: str) -> Iterator[Served]:
     """`moot serve` on this home, with `more` in its environment."""
     environ = {**environ_of(home), "PATH": os.environ.get("PATH", ""), **more}
     process = subprocess.Popen(
-        [MOOT, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ, text=True
+        [MOOT, "serve", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environ,
+        text=True,
     )
     try:
         assert process.stdout is not None
@@ -153,4 +164,6 @@ async def measure_viewers(
         grown = max(held, served.read_memory()) - memory
         for task in tasks:
             task.cancel()
-    return ViewerCost(viewers, 1_000 * (together - alone) / (viewers * events), grown / viewers, received / events)
+    return ViewerCost(
+        viewers, 1_000 * (together - alone) / (viewers * events), grown / viewers, received / events
+    )

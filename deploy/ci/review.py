@@ -80,7 +80,9 @@ class Forge:
 
     def upload_sarif(self, sarif: str, commit: str, ref: str) -> None:
         packed = base64.b64encode(gzip.compress(sarif.encode())).decode()
-        self.call("POST", "/code-scanning/sarifs", {"commit_sha": commit, "ref": ref, "sarif": packed})
+        self.call(
+            "POST", "/code-scanning/sarifs", {"commit_sha": commit, "ref": ref, "sarif": packed}
+        )
 
 
 def build_comment(summary: str, note: str) -> str:
@@ -88,17 +90,33 @@ def build_comment(summary: str, note: str) -> str:
     lines, is_code = [], False
     for line in summary.splitlines():
         is_code ^= line.startswith("```")
-        safe = line if is_code else line.replace("@", "@\u200b").replace("![", "!\\[").replace("<!--", "&lt;!--")
+        safe = (
+            line
+            if is_code
+            else line.replace("@", "@\u200b").replace("![", "!\\[").replace("<!--", "&lt;!--")
+        )
         lines.append(safe)
     body = "\n".join((MARK, *lines, "", note))
-    return body if len(body) <= MAX_BODY else f"{body[:MAX_BODY]}\n```\n\n… cut; `moot show` has all of it."
+    return (
+        body
+        if len(body) <= MAX_BODY
+        else f"{body[:MAX_BODY]}\n```\n\n… cut; `moot show` has all of it."
+    )
 
 
 def review(words: list[str], sarif: Path) -> tuple[int, str]:
     """Run `moot review`; returns its exit code and the summary."""
     with tempfile.TemporaryDirectory() as folder:
         summary = Path(folder) / "summary.md"
-        command = [os.environ.get("MOOT", "moot"), "review", *words, "--sarif", str(sarif), "--markdown", str(summary)]
+        command = [
+            os.environ.get("MOOT", "moot"),
+            "review",
+            *words,
+            "--sarif",
+            str(sarif),
+            "--markdown",
+            str(summary),
+        ]
         code = subprocess.run(command, check=False).returncode  # noqa: S603 - the program of this job
         return code, summary.read_text(encoding="utf-8") if summary.exists() else ""
 
@@ -120,7 +138,9 @@ def call_moot(*words: str) -> "subprocess.CompletedProcess[str]":
 
 def invite_author(session: str, server: str) -> str:
     """The line that tells the author how to answer; empty if no code could be made."""
-    made = call_moot("invite", session, "--seat", AUTHOR, "--code", "--lasts", "1d", "--url", server, "--json")
+    made = call_moot(
+        "invite", session, "--seat", AUTHOR, "--code", "--lasts", "1d", "--url", server, "--json"
+    )
     if made.returncode:
         print(f"review.py: no code for the author: {made.stderr.strip()}", file=sys.stderr)
         return ""
@@ -134,23 +154,51 @@ def find_pull(given: int | None, ref: str) -> int | None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--range", dest="span", help="the commits to review, such as origin/main..HEAD")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--range", dest="span", help="the commits to review, such as origin/main..HEAD"
+    )
     parser.add_argument("--diff", help="a diff to review instead")
-    parser.add_argument("--pull", type=int, help="the number of the pull request; default: that of GITHUB_REF")
-    parser.add_argument("--require", action="append", default=[], help="the verdict without which the job fails: approve")
-    parser.add_argument("--sarif", default="moot-review.sarif", help="where the findings are written")
-    parser.add_argument("--upload", action="store_true", help="upload the findings to the forge's code scanning")
-    parser.add_argument("--author", default="", help="only a comment of this account is updated, such as github-actions[bot]")
-    parser.add_argument("--answer", metavar="URL", help="your Moot server on the same MOOT_LEDGER, where the author may answer")
-    parser.add_argument("words", nargs="*", metavar="-- OPTION", help="further options of moot review")
+    parser.add_argument(
+        "--pull", type=int, help="the number of the pull request; default: that of GITHUB_REF"
+    )
+    parser.add_argument(
+        "--require",
+        action="append",
+        default=[],
+        help="the verdict without which the job fails: approve",
+    )
+    parser.add_argument(
+        "--sarif", default="moot-review.sarif", help="where the findings are written"
+    )
+    parser.add_argument(
+        "--upload", action="store_true", help="upload the findings to the forge's code scanning"
+    )
+    parser.add_argument(
+        "--author",
+        default="",
+        help="only a comment of this account is updated, such as github-actions[bot]",
+    )
+    parser.add_argument(
+        "--answer",
+        metavar="URL",
+        help="your Moot server on the same MOOT_LEDGER, where the author may answer",
+    )
+    parser.add_argument(
+        "words", nargs="*", metavar="-- OPTION", help="further options of moot review"
+    )
     given = parser.parse_args()
     if (given.span is None) == (given.diff is None):
         parser.error("give one of --range and --diff")
     words = ["--range", given.span] if given.diff is None else ["--diff", given.diff]
     require = [word for choice in given.require for word in ("--require", choice)]
     pull = find_pull(given.pull, os.environ.get("GITHUB_REF", ""))
-    session, known = f"review-{pull or 0}-{os.environ.get('GITHUB_SHA', '')[:12] or os.getpid()}", None
+    session, known = (
+        f"review-{pull or 0}-{os.environ.get('GITHUB_SHA', '')[:12] or os.getpid()}",
+        None,
+    )
     if given.answer:
         words += ["--seat", f"{AUTHOR}=mailbox", "--session", session]
         known = read_known(session, require, Path(given.sarif))
@@ -158,7 +206,9 @@ def main() -> int:
     if not summary:
         return code or 1
     invited = invite_author(session, given.answer) if given.answer and code == WAITS else ""
-    body = build_comment(summary, f"{invited}Written by `moot review`; a later run updates this comment.")
+    body = build_comment(
+        summary, f"{invited}Written by `moot review`; a later run updates this comment."
+    )
     forge = Forge(
         os.environ.get("GITHUB_API_URL", "https://api.github.com"),
         os.environ.get("GITHUB_REPOSITORY", ""),
@@ -172,9 +222,14 @@ def main() -> int:
             print(f"comment: {forge.write_comment(pull, body, given.author)}", file=sys.stderr)
         if given.upload:
             text = Path(given.sarif).read_text(encoding="utf-8")
-            forge.upload_sarif(text, os.environ.get("GITHUB_SHA", ""), os.environ.get("GITHUB_REF", ""))
+            forge.upload_sarif(
+                text, os.environ.get("GITHUB_SHA", ""), os.environ.get("GITHUB_REF", "")
+            )
     except (urllib.error.URLError, OSError, ValueError) as cause:
-        print(f"review.py: the forge did not take the review: {cause}; the findings are in {given.sarif}", file=sys.stderr)
+        print(
+            f"review.py: the forge did not take the review: {cause}; the findings are in {given.sarif}",
+            file=sys.stderr,
+        )
         failed = 1
     # A gate is a gate, whether its comment could be written or not.
     return failed if not given.require and code in ADVISED else code or failed

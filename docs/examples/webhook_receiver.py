@@ -26,7 +26,10 @@ def is_genuine(headers: dict[str, str], body: bytes) -> bool:
         return False
     signature = hmac.new(KEY, f"{name}.{stamp}.".encode() + body, sha256).digest()
     expected = f"v1,{base64.b64encode(signature).decode()}"
-    return any(hmac.compare_digest(each, expected) for each in headers.get("webhook-signature", "").split(" "))
+    return any(
+        hmac.compare_digest(each, expected)
+        for each in headers.get("webhook-signature", "").split(" ")
+    )
 
 
 class Receiver(BaseHTTPRequestHandler):

@@ -154,7 +154,9 @@ class SeqConflict(WorldError):
     """An append that expected a different head of the session."""
 
     def __init__(self, session: str, expected: int, head: int) -> None:
-        super().__init__(f"session {session!r} is at entry {head}, not {expected}; read the newer entries and try again")
+        super().__init__(
+            f"session {session!r} is at entry {head}, not {expected}; read the newer entries and try again"
+        )
         self.session = session
         self.expected = expected
         self.head = head

@@ -71,10 +71,16 @@ class Cli:
 
     def __call__(self, *words: str, code: int | None = 0, stdin: str = "") -> Done:
         """Run to the end in a process of its own (see warm.py); the code must be the expected one, if there is one."""
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
             given.write(stdin.encode())
             given.seek(0)
-            found = _warm().run(words, self.environ, self.cwd, [given.fileno(), out.fileno(), err.fileno()])
+            found = _warm().run(
+                words, self.environ, self.cwd, [given.fileno(), out.fileno(), err.fileno()]
+            )
             out.seek(0)
             err.seek(0)
             done = Done(found, out.read().decode(), err.read().decode())
@@ -91,7 +97,9 @@ class Cli:
             timeout=DEADLINE,
             check=False,
         )
-        return _checked(words, Done(done.returncode, done.stdout.decode(), done.stderr.decode()), code)
+        return _checked(
+            words, Done(done.returncode, done.stdout.decode(), done.stderr.decode()), code
+        )
 
     def json(self, *words: str, code: int = 0) -> Any:
         """What the command prints with --json."""
@@ -101,7 +109,10 @@ class Cli:
         """What `verify` says is wrong, by session; None where nothing is, and the ledger's own fault under no name."""
         found = self.json("verify", *words, code=code)
         whole = {"": "; ".join(found["faults"])} if found.get("faults") else {}
-        return {**whole, **{each["sessionId"]: each.get("fault") for each in found.get("sessions", [found])}}
+        return {
+            **whole,
+            **{each["sessionId"]: each.get("fault") for each in found.get("sessions", [found])},
+        }
 
     def start(self, *words: str) -> "Running":
         """Run beside the test."""
@@ -123,7 +134,9 @@ class Cli:
         """As `spawn_program`, with an input that the test writes."""
         return self._converse(words, self.environ, program)
 
-    def _converse(self, words: Sequence[str], environ: Mapping[str, str], program: Path | None) -> "Process":
+    def _converse(
+        self, words: Sequence[str], environ: Mapping[str, str], program: Path | None
+    ) -> "Process":
         read, write = os.pipe()
         try:
             process = _warm().start(words, environ, self.cwd, None, program, given=read)
@@ -239,11 +252,18 @@ class _Warm:
                 os.close(err_end)
         return Process(told, os.fdopen(out, "rb", 0), os.fdopen(err, "rb", 0))
 
-    def start_in_terminal(self, words: Sequence[str], environ: Mapping[str, str], cwd: Path, slave: int) -> "Process":
+    def start_in_terminal(
+        self, words: Sequence[str], environ: Mapping[str, str], cwd: Path, slave: int
+    ) -> "Process":
         """A command that runs beside the test, in a session of its own with this terminal."""
         told, told_end = socket.socketpair()
         with told_end:
-            assert self.run(words, environ, cwd, [slave, slave, slave, told_end.fileno()], is_terminal=True) == 0
+            assert (
+                self.run(
+                    words, environ, cwd, [slave, slave, slave, told_end.fileno()], is_terminal=True
+                )
+                == 0
+            )
         return Process(told, None, None)
 
     def _close(self) -> None:
@@ -267,7 +287,9 @@ def _checked(words: Sequence[str], done: Done, code: int | None) -> Done:
 class Process:
     """A command that runs beside the test, with the methods of `subprocess.Popen` that the tests use."""
 
-    def __init__(self, told: socket.socket, stdout: IO[bytes] | None, stderr: IO[bytes] | None) -> None:
+    def __init__(
+        self, told: socket.socket, stdout: IO[bytes] | None, stderr: IO[bytes] | None
+    ) -> None:
         self.stdin: IO[bytes] | None = None
         self.stdout = stdout
         self.stderr = stderr
@@ -310,7 +332,9 @@ class Process:
             with suppress(BrokenPipeError):
                 self.stdin.close()
         end = time.monotonic() + timeout
-        found: dict[IO[bytes], bytes] = {file: b"" for file in (self.stdout, self.stderr) if file is not None and not file.closed}
+        found: dict[IO[bytes], bytes] = {
+            file: b"" for file in (self.stdout, self.stderr) if file is not None and not file.closed
+        }
         is_open = list(found)
         while is_open:
             ready, _, _ = select.select(is_open, [], [], max(0.0, end - time.monotonic()))
@@ -324,7 +348,9 @@ class Process:
         self.wait(max(0.0, end - time.monotonic()))
         for file in found:
             file.close()
-        return tuple(b"" if file is None else found.get(file, b"") for file in (self.stdout, self.stderr))  # type: ignore[return-value]
+        return tuple(
+            b"" if file is None else found.get(file, b"") for file in (self.stdout, self.stderr)
+        )  # type: ignore[return-value]
 
     def _take_code(self) -> None:
         self.returncode = int(self._told.readline())
@@ -352,7 +378,9 @@ class Running:
         assert self.process.stdout is not None
         until = time.monotonic() + DEADLINE
         while text.encode() not in self._seen:
-            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, until - time.monotonic()))
+            ready, _, _ = select.select(
+                [self.process.stdout], [], [], max(0.0, until - time.monotonic())
+            )
             assert ready, f"{text!r} did not come: {self._seen.decode()}"
             piece = os.read(self.process.stdout.fileno(), 65_536)
             assert piece, f"ended before {text!r} came: {self._seen.decode()}"
@@ -372,7 +400,9 @@ class Terminal:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
         try:
-            self.process = _warm().start_in_terminal(words, {**cli.environ, "TERM": "xterm-256color"}, cli.cwd, slave)
+            self.process = _warm().start_in_terminal(
+                words, {**cli.environ, "TERM": "xterm-256color"}, cli.cwd, slave
+            )
         finally:
             os.close(slave)
         self.raw = b""
@@ -437,7 +467,9 @@ def listens(score: float = 0.4, reason: str = "", **more: Any) -> Item:
     return {"reaction_score": score, "intent_to_speak": False, "reason": reason, **more}
 
 
-def draft(text: str = "Yes.", entries: Sequence[int] = (1,), confidence: float = 0.8, **more: Any) -> Item:
+def draft(
+    text: str = "Yes.", entries: Sequence[int] = (1,), confidence: float = 0.8, **more: Any
+) -> Item:
     return {"decision": {"text": text, "entries": list(entries)}, "confidence": confidence, **more}
 
 
@@ -483,14 +515,22 @@ def round_robin(
         late: dict[str, Any] = {"delay": delay * (1 + number / len(seats))} if delay else {}
         waits = [{"delay": 3_600} if turn == stuck else late for turn in range(turns)]
         bids = [
-            (wants(0.9, f"my turn {turn}", **wait) if turn % len(seats) == number else listens(reason=f"hears {turn}", **wait))
+            (
+                wants(0.9, f"my turn {turn}", **wait)
+                if turn % len(seats) == number
+                else listens(reason=f"hears {turn}", **wait)
+            )
             for turn, wait in enumerate(waits)
         ]
         last_id = turns + 1
         found[seat] = {
             "position": [position(f"{seat} before the talk", **late)],
             "intent": bids,
-            "speech": [speech(f"{seat} speaks, turn {turn + 1}", **late) for turn in range(turns) if turn % len(seats) == number],
+            "speech": [
+                speech(f"{seat} speaks, turn {turn + 1}", **late)
+                for turn in range(turns)
+                if turn % len(seats) == number
+            ],
             "stand": [stand(position=f"{seat} after the talk", **late)],
             "draft": [draft("So be it.", range(1, last_id + 1), **late)],
         }
@@ -523,7 +563,9 @@ class Leaps:
 class Guests(Seating):
     """Gives the seats of the platform `mailbox` to participants that a test brings along."""
 
-    def __init__(self, home: Path, environ: Mapping[str, str], guests: Mapping[str, Participant]) -> None:
+    def __init__(
+        self, home: Path, environ: Mapping[str, str], guests: Mapping[str, Participant]
+    ) -> None:
         super().__init__(home, environ)
         self._guests = guests
 

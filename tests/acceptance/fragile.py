@@ -57,7 +57,10 @@ class Steps:
 
     def _watched(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def watched(*words: Any, **more: Any) -> Any:
-            is_look = name == "open" and not (words[1] if len(words) > 1 else more.get("flags", 0)) & WRITING
+            is_look = (
+                name == "open"
+                and not (words[1] if len(words) > 1 else more.get("flags", 0)) & WRITING
+            )
             if not is_look:
                 self.taken()
             found = call(*words, **more)

@@ -26,7 +26,10 @@ MODERN: Final = "2026-07-28"
 SDK_MODES: Final = ("auto", "legacy")
 CLIENTS: Final = (*SDK_MODES, *HANDSHAKE, MODERN)
 """The SDK's client in its two modes, and every revision by hand."""
-POSTED: Final = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+POSTED: Final = {
+    "accept": "application/json, text/event-stream",
+    "content-type": "application/json",
+}
 PARTICIPANT: Final = Path(__file__).with_name("mcp_participant.py")
 
 Json = dict[str, Any]
@@ -52,7 +55,9 @@ class Server:
         assert found, (line, self.log.read_text())
         self.url = found[1]
         # Whoever reads the line may call: the answer comes as soon as the server is up.
-        assert httpx2.get(f"{self.url}/healthz", timeout=DEADLINE).json() == {"status": "ok"}, self.log.read_text()
+        assert httpx2.get(f"{self.url}/healthz", timeout=DEADLINE).json() == {"status": "ok"}, (
+            self.log.read_text()
+        )
 
     def stop(self, number: signal.Signals = signal.SIGKILL) -> int:
         assert self._process is not None
@@ -77,7 +82,9 @@ class Server:
     def rpc(self, method: str, params: Mapping[str, Any] | None = None, token: str = "") -> Json:
         """A JSON-RPC response."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": dict(params or {})}
-        found: Json = httpx2.post(f"{self.url}/rpc", json=request, headers=bearer(token or self.cli.key), timeout=DEADLINE).json()
+        found: Json = httpx2.post(
+            f"{self.url}/rpc", json=request, headers=bearer(token or self.cli.key), timeout=DEADLINE
+        ).json()
         return found
 
     def result(self, method: str, **params: Any) -> Json:
@@ -96,11 +103,15 @@ class Server:
     def says(self, session: str, participant: str, kind: str, text: str = "", **more: Any) -> Json:
         """Contribute as anyone."""
         said = {"text": text, "confidence": 0.7, **more} if kind != "pass" else {}
-        return self.result("cstp.contribute", deliberationId=session, participant=participant, type=kind, **said)
+        return self.result(
+            "cstp.contribute", deliberationId=session, participant=participant, type=kind, **said
+        )
 
     def entries(self, session: str) -> list[Json]:
         """The whole ledger of a session."""
-        found: list[Json] = self.result("moot.getEntries", sessionId=session, limit=1_000)["entries"]
+        found: list[Json] = self.result("moot.getEntries", sessionId=session, limit=1_000)[
+            "entries"
+        ]
         return found
 
     def invited(self, session: str, seat: str) -> str:
@@ -220,7 +231,11 @@ class RawAgent:
 
     async def greet(self) -> None:
         """The handshake of the revisions that have one."""
-        about = {"protocolVersion": self._revision, "capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"}}
+        about = {
+            "protocolVersion": self._revision,
+            "capabilities": {},
+            "clientInfo": {"name": "by hand", "version": "1"},
+        }
         response = await self.post("initialize", about)
         agreed = message(response)["result"]
         assert agreed["protocolVersion"] == self._revision
@@ -235,24 +250,42 @@ class RawAgent:
         return found
 
     async def post(self, method: str, params: Json, token: str = "") -> httpx2.Response:
-        body = {"jsonrpc": "2.0", "id": next(self._numbers), "method": method, "params": self._enveloped(params)}
+        body = {
+            "jsonrpc": "2.0",
+            "id": next(self._numbers),
+            "method": method,
+            "params": self._enveloped(params),
+        }
         headers = {**self._headers(method, params), **bearer(token)}
         return await self._http.post(self._server.mcp, content=json.dumps(body), headers=headers)
 
     async def notify(self, method: str, params: Json) -> httpx2.Response:
         body = {"jsonrpc": "2.0", "method": method, "params": params}
-        return await self._http.post(self._server.mcp, content=json.dumps(body), headers=self._headers(method, params))
+        return await self._http.post(
+            self._server.mcp, content=json.dumps(body), headers=self._headers(method, params)
+        )
 
-    def stream(self, method: str, params: Json, number: int) -> contextlib.AbstractAsyncContextManager[httpx2.Response]:
+    def stream(
+        self, method: str, params: Json, number: int
+    ) -> contextlib.AbstractAsyncContextManager[httpx2.Response]:
         """A request whose response is read as it comes."""
         body = {"jsonrpc": "2.0", "id": number, "method": method, "params": self._enveloped(params)}
-        return self._http.stream("POST", self._server.mcp, content=json.dumps(body), headers=self._headers(method, params))
+        return self._http.stream(
+            "POST",
+            self._server.mcp,
+            content=json.dumps(body),
+            headers=self._headers(method, params),
+        )
 
     def _enveloped(self, params: Json) -> Json:
         if self._revision != MODERN:
             return params
         prefix = "io.modelcontextprotocol/"
-        meta = {f"{prefix}protocolVersion": MODERN, f"{prefix}clientCapabilities": {}, **params.get("_meta", {})}
+        meta = {
+            f"{prefix}protocolVersion": MODERN,
+            f"{prefix}clientCapabilities": {},
+            **params.get("_meta", {}),
+        }
         return {**params, "_meta": meta}
 
     def _headers(self, method: str, params: Json) -> dict[str, str]:
@@ -273,7 +306,9 @@ def message(response: httpx2.Response) -> Json:
     """The last JSON-RPC message of a response, sent plainly or as an event."""
     text = response.text
     if response.headers.get("content-type", "").startswith("text/event-stream"):
-        text = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")][-1]
+        text = [
+            line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")
+        ][-1]
     found: Json = json.loads(text)
     return found
 
@@ -331,7 +366,11 @@ class Stdio:
         self._process.communicate(timeout=DEADLINE)
 
     def greet(self, revision: str = HANDSHAKE[-1]) -> Json:
-        about = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"}}
+        about = {
+            "protocolVersion": revision,
+            "capabilities": {},
+            "clientInfo": {"name": "by hand", "version": "1"},
+        }
         found = self.request("initialize", about)
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return found
@@ -393,6 +432,10 @@ def checked_message(line: str) -> Json:
     return found
 
 
-def participating(cli: Cli, plan: Mapping[str, Any], token: str, *, url: str = "", mode: str = "auto") -> Process:
+def participating(
+    cli: Cli, plan: Mapping[str, Any], token: str, *, url: str = "", mode: str = "auto"
+) -> Process:
     """A participant in a process of its own: over HTTP, or, without a URL, over the standard streams of `moot mcp`."""
-    return cli.spawn_program(PARTICIPANT, url or str(MOOT), mode, json.dumps(plan), MOOT_TOKEN=token)
+    return cli.spawn_program(
+        PARTICIPANT, url or str(MOOT), mode, json.dumps(plan), MOOT_TOKEN=token
+    )

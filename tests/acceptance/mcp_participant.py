@@ -67,10 +67,16 @@ class Player:
     async def _answer(self, ask: Json) -> None:
         said = dict(self._says[ask["phase"]])
         if said.get("answers") == "challenge":
-            said["answers"] = [line["id"] for line in self._read.values() if line["type"] == "challenge"]
+            said["answers"] = [
+                line["id"] for line in self._read.values() if line["type"] == "challenge"
+            ]
         if "refersTo" in said:
-            said["refersTo"] = next(line["id"] for line in self._read.values() if line["type"] == said["refersTo"])
-        self._turns.append({"phase": ask["phase"], "expected": ask["expected"], "type": said["type"]})
+            said["refersTo"] = next(
+                line["id"] for line in self._read.values() if line["type"] == said["refersTo"]
+            )
+        self._turns.append(
+            {"phase": ask["phase"], "expected": ask["expected"], "type": said["type"]}
+        )
         await self._call("contribute", **said, idempotencyKey=ask["id"])
 
     async def _call(self, tool: str, **arguments: Any) -> Json:
@@ -87,7 +93,9 @@ async def taken_part(where: str, mode: str, plan: Json) -> Json:
     token = os.environ["MOOT_TOKEN"]
     if not where.startswith("http"):
         environ = {name: os.environ[name] for name in ("MOOT_HOME", "MOOT_TOKEN", "PATH")}
-        async with Client(StdioServerParameters(command=where, args=["mcp"], env=environ), mode=mode) as client:
+        async with Client(
+            StdioServerParameters(command=where, args=["mcp"], env=environ), mode=mode
+        ) as client:
             return await Player(client, plan).play()
     headers = {"authorization": f"Bearer {token}"}
     async with (

@@ -14,7 +14,10 @@ LOG = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
 def heard(event: str, details: tuple[object, ...]) -> None:
     if event == "open":
-        os.write(LOG, f"{os.fsdecode(details[0]) if isinstance(details[0], str | bytes) else details[0]}\n".encode())
+        os.write(
+            LOG,
+            f"{os.fsdecode(details[0]) if isinstance(details[0], str | bytes) else details[0]}\n".encode(),
+        )
 
 
 if __name__ == "__main__":

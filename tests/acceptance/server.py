@@ -46,11 +46,25 @@ CONDITION = "No production benchmarks yet - revisit after pilot"
 STEPS: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("emerson", {"type": "propose", "text": "Adopt HSM for long-context", "confidence": 0.80}),
     ("minski", {"type": "support", "text": "MIT data supports this", "confidence": 0.85}),
-    ("code-reviewer", {"type": "challenge", "text": "No production benchmarks", "confidence": 0.70}),
-    ("emerson", {"type": "synthesize", "text": "HSM for parallel + attention fallback", "confidence": 0.82}),
+    (
+        "code-reviewer",
+        {"type": "challenge", "text": "No production benchmarks", "confidence": 0.70},
+    ),
+    (
+        "emerson",
+        {"type": "synthesize", "text": "HSM for parallel + attention fallback", "confidence": 0.82},
+    ),
     ("emerson", {"type": "vote", "position": "support", "confidence": 0.85}),
     ("minski", {"type": "vote", "position": "support", "confidence": 0.80}),
-    ("code-reviewer", {"type": "vote", "position": "conditional_support", "confidence": 0.70, "condition": CONDITION}),
+    (
+        "code-reviewer",
+        {
+            "type": "vote",
+            "position": "conditional_support",
+            "confidence": 0.70,
+            "condition": CONDITION,
+        },
+    ),
 )
 """The steps of the source's example between its opening and its close."""
 
@@ -106,7 +120,11 @@ class Client:
                 if body is None or len(body) < 500_000:
                     raise
             found = link.getresponse()
-            return Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, found.read())
+            return Answer(
+                found.status,
+                {name.lower(): value for name, value in found.getheaders()},
+                found.read(),
+            )
         finally:
             link.close()
 
@@ -174,7 +192,14 @@ class Client:
             words = {"text": f"{seat} {kind}s", "confidence": 0.8, **words}
         return self("cstp.contribute", deliberationId=session, participant=seat, type=kind, **words)
 
-    def vote(self, session: str, seat: str, position: str = "support", confidence: float = 0.8, **words: Any) -> Any:
+    def vote(
+        self,
+        session: str,
+        seat: str,
+        position: str = "support",
+        confidence: float = 0.8,
+        **words: Any,
+    ) -> Any:
         return self.say(session, seat, "vote", position=position, confidence=confidence, **words)
 
     def held(self, **changes: Any) -> str:
@@ -227,7 +252,11 @@ class Events:
             if not line:
                 if "event" in fields:
                     number = fields.get("id")
-                    return Event(fields["event"], None if number is None else int(number), json.loads(fields["data"]))
+                    return Event(
+                        fields["event"],
+                        None if number is None else int(number),
+                        json.loads(fields["data"]),
+                    )
                 if self._response.isclosed():
                     raise ConnectionError("the stream broke off")
                 continue
@@ -387,7 +416,9 @@ class Participant:
         )
 
     @classmethod
-    def looping(cls, server: "Server", session: str, seat: str, says: Mapping[str, Sequence[Any]]) -> "Participant":
+    def looping(
+        cls, server: "Server", session: str, seat: str, says: Mapping[str, Sequence[Any]]
+    ) -> "Participant":
         """One that waits for its turns; `says` has what it contributes in each phase, in order."""
         found = cls(server, "loop", session, seat)
         found._write(says)
@@ -437,11 +468,19 @@ def _serve_calls(client: Client, lines: IO[str]) -> None:
         print(json.dumps(found), flush=True)
 
 
-def _take_turns(client: Client, session: str, seat: str, says: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _take_turns(
+    client: Client, session: str, seat: str, says: Mapping[str, list[dict[str, Any]]]
+) -> dict[str, Any]:
     """Contribute at each turn until the end; what was read on the way, and the result."""
     cursor, read = 0, []
     while True:
-        turn = client("cstp.waitForTurn", deliberationId=session, participant=seat, cursor=cursor, timeoutSeconds=20)
+        turn = client(
+            "cstp.waitForTurn",
+            deliberationId=session,
+            participant=seat,
+            cursor=cursor,
+            timeoutSeconds=20,
+        )
         cursor = turn["cursor"]
         read += turn["new"]
         if turn["status"] == "closed":
@@ -449,7 +488,13 @@ def _take_turns(client: Client, session: str, seat: str, says: Mapping[str, list
         if turn["status"] == "your_turn":
             words = says[turn["ask"]["phase"]].pop(0)
             key = f"{seat} {turn['ask']['id']}"
-            client("cstp.contribute", deliberationId=session, participant=seat, idempotencyKey=key, **words)
+            client(
+                "cstp.contribute",
+                deliberationId=session,
+                participant=seat,
+                idempotencyKey=key,
+                **words,
+            )
 
 
 if __name__ == "__main__":
@@ -457,4 +502,8 @@ if __name__ == "__main__":
     if what == "calls":
         _serve_calls(Client(where, key), sys.stdin)
     else:
-        print(json.dumps(_take_turns(Client(where, key), rest[0], rest[1], json.loads(sys.stdin.readline()))))
+        print(
+            json.dumps(
+                _take_turns(Client(where, key), rest[0], rest[1], json.loads(sys.stdin.readline()))
+            )
+        )

@@ -23,9 +23,7 @@ T = TypeVar("T")
 OLD = 600.0
 """Seconds that a file of ours is older than it is: whoever wrote it is surely done."""
 
-MINUTES_TEXT = (
-    "## Summary\nWe spoke.\n## Consensus reached\nNone.\n## Disagreements left open\nAll.\n## Action items\nNobody: nothing.\n"
-)
+MINUTES_TEXT = "## Summary\nWe spoke.\n## Consensus reached\nNone.\n## Disagreements left open\nAll.\n## Action items\nNobody: nothing.\n"
 
 
 def speech(who: str, what: str = "So it is.") -> str:
@@ -71,12 +69,23 @@ class Table(Files):
         self.folder = self.root / ".roundtable" / name
 
     def __call__(self, command: str, *words: str, code: int = 0, stdin: str = "") -> Done:
-        return self.cli("roundtable", command, self.name, *words, "--dir", str(self.root), code=code, stdin=stdin)
+        return self.cli(
+            "roundtable",
+            command,
+            self.name,
+            *words,
+            "--dir",
+            str(self.root),
+            code=code,
+            stdin=stdin,
+        )
 
     def json(self, command: str, *words: str, code: int = 0, stdin: str = "") -> Any:
         return json.loads(self(command, *words, "--json", code=code, stdin=stdin).out)
 
-    def new(self, *roles: str, rounds: int = 2, topic: str = "Which cache?", more: tuple[str, ...] = ()) -> Any:
+    def new(
+        self, *roles: str, rounds: int = 2, topic: str = "Which cache?", more: tuple[str, ...] = ()
+    ) -> Any:
         words = [word for role in roles or ("architect", "reviewer") for word in ("--role", role)]
         return self.json("new", topic, *words, "--rounds", str(rounds), *more)
 
@@ -127,7 +136,12 @@ class Desk(Files):
         self.run(self._moot.__aenter__())
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.run(self._moot.__aexit__(kind, error, trace))
         self._runner.__exit__(kind, error, trace)
 
@@ -135,8 +149,12 @@ class Desk(Files):
         return self._runner.run(work)
 
     def new(self, *roles: str, rounds: int = 2, topic: str = "Which cache?") -> ConferenceStatus:
-        named = [Seat(id=SeatId(role), platform="mailbox") for role in roles or ("architect", "reviewer")]
-        return self.run(self.hall.create_conference(self.name, topic, roles=named, max_rounds=rounds))
+        named = [
+            Seat(id=SeatId(role), platform="mailbox") for role in roles or ("architect", "reviewer")
+        ]
+        return self.run(
+            self.hall.create_conference(self.name, topic, roles=named, max_rounds=rounds)
+        )
 
     def say(self, role: str, text: str = "") -> AcceptedSpeech:
         return self.run(self.hall.say(self.name, role, text or speech(role, fresh())))
@@ -174,7 +192,9 @@ def is_at_one(files: Files, taken: int) -> None:
     assert (turn["round"] - 1) * len(order) + turn["current_speaker_index"] == taken
     for number, name in enumerate(files.speeches()):
         assert name == f"{number + 1:03d}_{order[number % len(order)]}.md"
-    assert turn["current_speaker"] == (order[turn["current_speaker_index"]] if turn["status"] == "open" else "moderator")
+    assert turn["current_speaker"] == (
+        order[turn["current_speaker_index"]] if turn["status"] == "open" else "moderator"
+    )
 
 
 def fresh() -> str:
@@ -192,7 +212,10 @@ def digests(folder: Path) -> set[str]:
     return {
         hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.rglob("*")
-        if path.is_file() and not path.is_symlink() and ".moot" not in path.parts and path.name != "LOG.md"
+        if path.is_file()
+        and not path.is_symlink()
+        and ".moot" not in path.parts
+        and path.name != "LOG.md"
     }
 
 
@@ -212,13 +235,22 @@ def tree(folder: Path, but: str = "") -> dict[str, str]:
     return found
 
 
-def by_hand(folder: Path, order: list[str], speeches: int, max_rounds: int, agenda: str = "# By hand\n", **turn: Any) -> None:
+def by_hand(
+    folder: Path,
+    order: list[str],
+    speeches: int,
+    max_rounds: int,
+    agenda: str = "# By hand\n",
+    **turn: Any,
+) -> None:
     """A conference that nobody but an editor has touched."""
     folder.mkdir(parents=True)
     (folder / "AGENDA.md").write_text(agenda, encoding="utf-8")
     for number in range(1, speeches + 1):
         role = order[(number - 1) % len(order)]
-        (folder / f"{number:03d}_{role}.md").write_text(speech(role, f"number {number}"), encoding="utf-8")
+        (folder / f"{number:03d}_{role}.md").write_text(
+            speech(role, f"number {number}"), encoding="utf-8"
+        )
     fields = {
         "conference": folder.name,
         "status": "open",

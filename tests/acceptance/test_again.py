@@ -10,7 +10,18 @@ from moothall.domain.ids import SessionId
 from moothall.reports.decision import Decision, SourcedClaim
 
 QUESTION = "Keep the cache?"
-OPEN = ["--protocol", "debate", "--option", "keep", "--option", "drop", "--file", "plan.md", "--session", "q"]
+OPEN = [
+    "--protocol",
+    "debate",
+    "--option",
+    "keep",
+    "--option",
+    "drop",
+    "--file",
+    "plan.md",
+    "--session",
+    "q",
+]
 
 
 @pytest.fixture
@@ -21,7 +32,9 @@ def cli(tmp_path: Path) -> Cli:
 
 def write_answers(cli: Cli, choice: str) -> str:
     said = {"type": "propose", "text": f"We {choice} it.", "choice": choice, "confidence": 0.8}
-    return write_script(cli.cwd / "minds.toml", {seat: {"propose": [said]} for seat in ("ada", "bob")})
+    return write_script(
+        cli.cwd / "minds.toml", {seat: {"propose": [said]} for seat in ("ada", "bob")}
+    )
 
 
 def test_a_question_is_asked_again_and_only_another_answer_is_told(cli: Cli) -> None:
@@ -39,7 +52,12 @@ def test_a_question_is_asked_again_and_only_another_answer_is_told(cli: Cli) -> 
     # Any session of the chain may be named, and the last answer counts.
     assert cli("again", "q-again-1").out == ""
     report = cli.json("again", "q", "--require", "keep", code=6)
-    assert (report["formerSession"], report["former"], report["changed"], report["latest"]["sessionId"]) == (
+    assert (
+        report["formerSession"],
+        report["former"],
+        report["changed"],
+        report["latest"]["sessionId"],
+    ) == (
         "q-again-3",
         "drop",
         False,
@@ -50,18 +68,36 @@ def test_a_question_is_asked_again_and_only_another_answer_is_told(cli: Cli) -> 
     assert "decision_id" not in exported, "nobody was told of an earlier decision"
 
 
-def test_a_session_that_was_cut_short_goes_on_and_what_cannot_be_repeated_is_refused(cli: Cli) -> None:
+def test_a_session_that_was_cut_short_goes_on_and_what_cannot_be_repeated_is_refused(
+    cli: Cli,
+) -> None:
     """G-5: 3 while it waits, and the next call goes on with the same session; 2 with one sentence."""
     cli("run", QUESTION, *seat_words(write_answers(cli, "keep"), ("ada", "bob")), *OPEN)
     (cli.cwd / "minds.toml").unlink()
     assert "minds.toml" in cli("again", "q", code=2).err
     assert [each["sessionId"] for each in cli.json("list")["sessions"]] == ["q"]
-    cli("run", "Wait?", "--seat", "eve=mailbox", "--seat", "ada=mailbox", "--protocol", "debate", "--session", "w", code=3)
+    cli(
+        "run",
+        "Wait?",
+        "--seat",
+        "eve=mailbox",
+        "--seat",
+        "ada=mailbox",
+        "--protocol",
+        "debate",
+        "--session",
+        "w",
+        code=3,
+    )
     assert "has not ended" in cli("again", "w", code=2).err
     cli("cancel", "w")
     assert cli("again", "w", code=3).out == ""
     assert cli("again", "w", code=3).out == ""
-    assert sorted(each["sessionId"] for each in cli.json("list")["sessions"]) == ["q", "w", "w-again-1"]
+    assert sorted(each["sessionId"] for each in cli.json("list")["sessions"]) == [
+        "q",
+        "w",
+        "w-again-1",
+    ]
     cli("cancel", "w-again-1")
     assert "no session is called 'gone'" in cli("again", "gone", code=2).err
     cli("demo", "debate", "--fast", "--session", "d")
@@ -70,7 +106,9 @@ def test_a_session_that_was_cut_short_goes_on_and_what_cannot_be_repeated_is_ref
 
 def decide(choice: str, text: str) -> Decision:
     claim = SourcedClaim(text=text) if text else None
-    return Decision(session=SessionId("s"), topic="Q?", status="concluded", decision=claim, choice=choice)
+    return Decision(
+        session=SessionId("s"), topic="Q?", status="concluded", decision=claim, choice=choice
+    )
 
 
 @pytest.mark.parametrize(

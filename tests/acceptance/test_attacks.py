@@ -131,7 +131,11 @@ def test_a_token_that_signs_in_again_and_again_writes_a_few_entries(server: Serv
     with attack(server, LOGINS.replace("SECRET", secret)):
         assert [server.nobody.request("POST", "/login", body).status for _ in range(6)] == [204] * 6
         assert work_for(server.local, 2.0) < 5.0
-    signed_in = [row for row in server.cli.json("access", "log") if row["event"] == "signed in" and row.get("for") != "owner"]
+    signed_in = [
+        row
+        for row in server.cli.json("access", "log")
+        if row["event"] == "signed in" and row.get("for") != "owner"
+    ]
     assert 0 < sum(int(row.get("times", 1)) for row in signed_in) < 40
 
 
@@ -146,7 +150,10 @@ def test_connections_that_say_nothing_do_not_keep_the_owner_out(server: Server) 
 def test_a_flood_of_guesses_is_a_few_entries_of_the_log_that_an_owner_reads(server: Server) -> None:
     """N-7: logins and refused secrets are in `moot access log`, counted, after a restart too, and no secret is."""
     guess = "moot_0badbeef_this-is-somebodys-secret"
-    assert server.nobody.request("POST", "/login", f'{{"token": "{server.cli.key}"}}'.encode()).status == 204
+    assert (
+        server.nobody.request("POST", "/login", f'{{"token": "{server.cli.key}"}}'.encode()).status
+        == 204
+    )
     with attack(server, GUESSES):
         for _ in range(3):
             assert server.client(guess).get("/me").status in {401, 429}
@@ -158,7 +165,9 @@ def test_a_flood_of_guesses_is_a_few_entries_of_the_log_that_an_owner_reads(serv
     server.restart()
     rows = server.cli.json("access", "log")
     refused = [row for row in rows if row["event"] == "refused"]
-    assert {(row["from"], row["why"], row.get("tokenId")) for row in refused} == {("127.0.0.1", "unknown secret", None)}
+    assert {(row["from"], row["why"], row.get("tokenId")) for row in refused} == {
+        ("127.0.0.1", "unknown secret", None)
+    }
     assert sum(int(row["times"]) for row in refused) > 20 > len(refused)
     mine = server.cli.json("access", "key")["id"]
     assert ("signed in", mine, "owner", "127.0.0.1") in [
@@ -166,7 +175,9 @@ def test_a_flood_of_guesses_is_a_few_entries_of_the_log_that_an_owner_reads(serv
     ]
     assert "refused" in server.cli("access", "log").out
     assert len(server.cli.json("access", "log", "--limit", "1")) == 1
-    stored = b"".join(path.read_bytes() for path in server.cli.home.rglob("ledger.db*") if path.is_file())
+    stored = b"".join(
+        path.read_bytes() for path in server.cli.home.rglob("ledger.db*") if path.is_file()
+    )
     assert b"somebodys-secret" not in stored
     assert server.cli.key.encode() not in stored
 
@@ -179,7 +190,10 @@ def test_one_token_cannot_take_all_streams(server: Server) -> None:
     for each in streams:
         each.__enter__()
     error = seat.refused("moot.listProtocols")
-    assert (error.code, "5 calls and streams of this token are under way" in error.message) == (-32009, True)
+    assert (error.code, "5 calls and streams of this token are under way" in error.message) == (
+        -32009,
+        True,
+    )
     assert server.local("moot.listProtocols")
     streams.pop().__exit__(None, None, None)
 
@@ -200,7 +214,9 @@ def test_a_client_that_leaves_while_it_sends_is_not_a_traceback(server: Server) 
     for path in ("/rpc", "/login", "/v1/chat/completions", "/mcp"):
         head = f"POST {path} HTTP/1.1\r\nHost: {server.address}\r\nAuthorization: Bearer {server.cli.key}\r\n"
         with socket.create_connection((host, int(port))) as link:
-            link.sendall(f'{head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{"json'.encode())
+            link.sendall(
+                f'{head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{"json'.encode()
+            )
             time.sleep(0.5)
     assert server.local("moot.listProtocols")
     assert "Traceback" not in server.log.read_text()

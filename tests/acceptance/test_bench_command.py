@@ -19,7 +19,12 @@ MODELS = ["--model", "openai:skilled", "--model", "openai:guessing"]
 def write_questions(path: Path, count: int = 12) -> Path:
     """Questions whose number says the answer."""
     rows = [
-        {"question": f"Question {n}: red or blue?", "answer": find_answer(n), "options": ["red", "blue"]} for n in range(count)
+        {
+            "question": f"Question {n}: red or blue?",
+            "answer": find_answer(n),
+            "options": ["red", "blue"],
+        }
+        for n in range(count)
     ]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return path
@@ -39,7 +44,11 @@ def answer_by_skill(kind: str, request: Request) -> Step | None:
     right = find_answer(number)
     wrong = "red" if right == "blue" else "blue"
     choice = "red" if model == "guessing" else wrong if number % 10 == 0 else right
-    return StubReply(text=json.dumps({"type": "propose", "text": f"It is {choice}.", "choice": choice, "confidence": 0.9}))
+    return StubReply(
+        text=json.dumps(
+            {"type": "propose", "text": f"It is {choice}.", "choice": choice, "confidence": 0.9}
+        )
+    )
 
 
 @pytest.fixture
@@ -50,17 +59,24 @@ def provider() -> Iterator[ModelProvider]:
 
 @pytest.fixture
 def cli(tmp_path: Path, provider: ModelProvider) -> Cli:
-    return Cli(tmp_path / "home", tmp_path, OPENAI_API_KEY="sk-x", OPENAI_BASE_URL=provider.base_url)
+    return Cli(
+        tmp_path / "home", tmp_path, OPENAI_API_KEY="sk-x", OPENAI_BASE_URL=provider.base_url
+    )
 
 
-def test_the_bench_recommends_what_is_right_more_often_and_asks_nothing_twice(cli: Cli, provider: ModelProvider) -> None:
+def test_the_bench_recommends_what_is_right_more_often_and_asks_nothing_twice(
+    cli: Cli, provider: ModelProvider
+) -> None:
     """G-3: a skilled model and one that guesses; figures by count, a sentence to act on, a second run without a call."""
     file = str(write_questions(cli.cwd / "colours.jsonl"))
     expected = cli("bench", file, *MODELS, "--dry-run").out
     assert "12 sessions, 0 recorded already" in expected
     assert provider.answered == []
     found = cli.json("bench", file, *MODELS)
-    assert (found["ways"]["openai:skilled"]["right"], found["ways"]["openai:guessing"]["right"]) == (10, 8)
+    assert (
+        found["ways"]["openai:skilled"]["right"],
+        found["ways"]["openai:guessing"]["right"],
+    ) == (10, 8)
     assert found["recommendation"]["way"] == "openai:skilled"
     assert found["said"].startswith("One model is enough: openai:skilled is right in 10 of 12")
     assert found["ways"]["openai:skilled"]["calls"] == 12
@@ -99,7 +115,9 @@ def test_an_outage_costs_no_question(cli: Cli, provider: ModelProvider) -> None:
     (cli.cwd / "colours.jsonl.moot").rename(cli.cwd / "more.jsonl.moot")
     done = cli("bench", more, *MODELS, "--json")
     found = json.loads(done.out)
-    assert [line.partition(" ")[2] for line in done.err.splitlines() if "parked" in line] == ["vote: … parked"] * 2
+    assert [line.partition(" ")[2] for line in done.err.splitlines() if "parked" in line] == [
+        "vote: … parked"
+    ] * 2
     assert found["ways"]["openai:skilled"]["asked"] == 3
     assert found["unasked"] == {"parked": 2}
     provider.is_out = False
@@ -112,14 +130,20 @@ def test_nothing_is_begun_beyond_the_money(tmp_path: Path, cli: Cli) -> None:
     async def work() -> BenchResult:
         async with cli.moot() as moot:
             plan = BenchPlan(models=("openai:skilled",), votes=2, money=0.0)
-            return await BenchRun(moot, plan).run(load_questions(write_questions(tmp_path / "q.jsonl", 3)))
+            return await BenchRun(moot, plan).run(
+                load_questions(write_questions(tmp_path / "q.jsonl", 3))
+            )
 
     found = held(work())
     assert (dict(found.unasked), found.ways["openai:skilled"]) == ({"money": 3}, {})
 
 
 BAD: list[tuple[str, str, str]] = [
-    ("q.jsonl", '{"question": "A?", "answer": "x"}\n{"question": "B?"}\n', "q.jsonl, line 2: answer is missing"),
+    (
+        "q.jsonl",
+        '{"question": "A?", "answer": "x"}\n{"question": "B?"}\n',
+        "q.jsonl, line 2: answer is missing",
+    ),
     ("q.jsonl", '{"question": "A?"\n', "q.jsonl, line 1: not valid JSON"),
     ("q.jsonl", "[1]\n", "line 1: expected an object with question and answer"),
     ("q.jsonl", '{"question": "A?", "answer": "x", "hint": 1}\n', "line 1: unknown field 'hint'"),
@@ -128,13 +152,41 @@ BAD: list[tuple[str, str, str]] = [
         '{"question": "A?", "answer": "x", "options": ["y", "z"]}\n',
         "line 1: the answer 'x' is not one of the options: y, z",
     ),
-    ("q.jsonl", '{"question": "A?", "answer": "x"}\n{"question": "A?", "answer": "y"}\n', "line 2: the question 'A?' stands"),
-    ("q.jsonl", '{"question": "A?", "answer": "1", "options": 5}\n', "line 1: options: expected a list"),
-    ("q.jsonl", '{"question": "A?", "answer": "1", "tolerance": -1}\n', "line 1: tolerance: expected a share"),
-    ("q.jsonl", '{"question": "A?", "answer": "1", "tolerance": NaN}\n', "line 1: tolerance: expected a share"),
-    ("q.jsonl", f'{{"question": "{"A" * 20_001}", "answer": "1"}}\n', "line 1: the topic has 20001 characters"),
-    ("q.jsonl", '{"question": "A?", "answer": "x", "options": "x|X|y"}\n', "line 1: the options 'x' and 'X' are the same"),
-    ("q.jsonl", '{"question": "A?", "answer": "x", "options": ["x", null]}\n', "line 1: options: expected text or a number"),
+    (
+        "q.jsonl",
+        '{"question": "A?", "answer": "x"}\n{"question": "A?", "answer": "y"}\n',
+        "line 2: the question 'A?' stands",
+    ),
+    (
+        "q.jsonl",
+        '{"question": "A?", "answer": "1", "options": 5}\n',
+        "line 1: options: expected a list",
+    ),
+    (
+        "q.jsonl",
+        '{"question": "A?", "answer": "1", "tolerance": -1}\n',
+        "line 1: tolerance: expected a share",
+    ),
+    (
+        "q.jsonl",
+        '{"question": "A?", "answer": "1", "tolerance": NaN}\n',
+        "line 1: tolerance: expected a share",
+    ),
+    (
+        "q.jsonl",
+        f'{{"question": "{"A" * 20_001}", "answer": "1"}}\n',
+        "line 1: the topic has 20001 characters",
+    ),
+    (
+        "q.jsonl",
+        '{"question": "A?", "answer": "x", "options": "x|X|y"}\n',
+        "line 1: the options 'x' and 'X' are the same",
+    ),
+    (
+        "q.jsonl",
+        '{"question": "A?", "answer": "x", "options": ["x", null]}\n',
+        "line 1: options: expected text or a number",
+    ),
     ("q.jsonl", '{"question": "A?", "answer": NaN}\n', "line 1: answer: expected text or a number"),
     ("q.jsonl", "\n", "no question; expected lines such as"),
     ("q.csv", "question,answer\nA?,x,y\n", "q.csv, line 2: 2 columns were expected"),
@@ -143,7 +195,9 @@ BAD: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("name", "text", "told"), BAD)
-def test_a_bad_file_is_one_sentence_with_its_line(cli: Cli, name: str, text: str, told: str) -> None:
+def test_a_bad_file_is_one_sentence_with_its_line(
+    cli: Cli, name: str, text: str, told: str
+) -> None:
     """G-3: nothing is asked, and nothing is left behind."""
     (cli.cwd / name).write_text(text, encoding="utf-8")
     done = cli("bench", name, *MODELS, code=2)
@@ -172,7 +226,9 @@ def build_rows() -> list[tuple[dict[str, Any], str, bool]]:
 
 
 @pytest.mark.parametrize(("row", "said", "right"), build_rows())
-def test_an_answer_is_right_by_a_written_rule(tmp_path: Path, row: dict[str, Any], said: str, right: bool) -> None:
+def test_an_answer_is_right_by_a_written_rule(
+    tmp_path: Path, row: dict[str, Any], said: str, right: bool
+) -> None:
     """G-3: choices and words as a whole, numbers within their tolerance."""
     (tmp_path / "q.jsonl").write_text(json.dumps(row), encoding="utf-8")
     assert load_questions(tmp_path / "q.jsonl")[0].is_right(said) is right
@@ -187,42 +243,76 @@ def answer_freely(kind: str, request: Request) -> Step | None:
         number = int(text.split("Capital ")[1].split("?")[0]) if "Capital " in text else -1
         choice = f"City{number} indeed" if request.body["model"] == "skilled" else "Nowhere"
         choice = ("red" if request.body["model"] == "skilled" else "blue") if number < 0 else choice
-        return StubReply(text=json.dumps({"type": "propose", "text": f"{choice}.", "choice": choice, "confidence": 0.9}))
+        return StubReply(
+            text=json.dumps(
+                {"type": "propose", "text": f"{choice}.", "choice": choice, "confidence": 0.9}
+            )
+        )
     is_same = " indeed" in text or "| red" in text.rpartition("The given answer")[2]
     # It errs: of the city 3 its second seat says the contrary.
-    choice = "different" if not is_same or ("City3" in text and "sets the answers apart" in text) else "same"
-    return StubReply(text=json.dumps({"type": "propose", "text": f"{choice}.", "choice": choice, "confidence": 0.9}))
+    choice = (
+        "different"
+        if not is_same or ("City3" in text and "sets the answers apart" in text)
+        else "same"
+    )
+    return StubReply(
+        text=json.dumps(
+            {"type": "propose", "text": f"{choice}.", "choice": choice, "confidence": 0.9}
+        )
+    )
 
 
 def read_most_calls(line: str) -> int:
     return int(line.partition(" – ")[2].partition(" model calls")[0].replace(",", ""))
 
 
-def test_a_judge_of_another_family_judges_free_answers_and_its_own_error_is_shown(cli: Cli, provider: ModelProvider) -> None:
+def test_a_judge_of_another_family_judges_free_answers_and_its_own_error_is_shown(
+    cli: Cli, provider: ModelProvider
+) -> None:
     """G-3: paraphrases are right, where the judge contradicts itself they are not; a second run calls nothing."""
     provider.change = answer_freely
     rows = [{"question": f"Capital {n}?", "answer": f"City{n}"} for n in range(4)]
     rows += [{"question": "Red?", "answer": "red", "options": "red|blue"}]
-    (cli.cwd / "q.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    (cli.cwd / "q.jsonl").write_text(
+        "".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8"
+    )
     words = ["bench", "q.jsonl", *MODELS, "--votes", "3"]
     assert {way["right"] for way in cli.json(*words)["ways"].values()} == {0, 1}
     asked = provider.answered.count("propose")
     # At most three answers to each question are judged, twice.
-    plain, judged = (cli(*words, *more, "--dry-run").out for more in ([], ["--judge", "openai:weigher"]))
+    plain, judged = (
+        cli(*words, *more, "--dry-run").out for more in ([], ["--judge", "openai:weigher"])
+    )
     assert "; with up to 15 answers that are judged, each twice" in judged
     assert read_most_calls(judged) >= read_most_calls(plain) + 2 * 15
     done = cli(*words, "--judge", "openai:weigher", "--json")
     result = json.loads(done.out)
     shown = [line.partition(" ")[2] for line in done.err.splitlines()]
     assert sum(line.startswith("vote: … ") for line in shown) == 4
-    assert {"openai:weigher: ✓ City1 indeed", "openai:weigher: ✗ City3 indeed", "openai:weigher: ✗ Nowhere"} <= set(shown)
+    assert {
+        "openai:weigher: ✓ City1 indeed",
+        "openai:weigher: ✗ City3 indeed",
+        "openai:weigher: ✗ Nowhere",
+    } <= set(shown)
     assert "\n15/15 " in done.err
-    assert (result["ways"]["openai:skilled"]["right"], result["ways"]["openai:guessing"]["right"]) == (4, 0)
-    assert result["judge"] == {"judge": "openai:weigher", "judged": 8, "split": 1, "known": 2, "wrong": 0}
+    assert (
+        result["ways"]["openai:skilled"]["right"],
+        result["ways"]["openai:guessing"]["right"],
+    ) == (4, 0)
+    assert result["judge"] == {
+        "judge": "openai:weigher",
+        "judged": 8,
+        "split": 1,
+        "known": 2,
+        "wrong": 0,
+    }
     # Two seats judge eight free answers and two with an exact rule; nothing was answered anew.
     assert provider.answered.count("propose") == asked + 20
     report = cli(*words, "--judge", "openai:weigher", "--form", "md").out
     assert "In 1 of 8 (12% ± 12%) it contradicted itself" in report
     assert "Of 2 answers with an exact rule it judged 0 wrongly" in report
     assert provider.answered.count("propose") == asked + 20
-    assert "of the same family as openai:skilled" in cli(*words, "--judge", "openai:skilled", code=2).err
+    assert (
+        "of the same family as openai:skilled"
+        in cli(*words, "--judge", "openai:skilled", code=2).err
+    )

@@ -43,7 +43,13 @@ def server(tmp_path: Path, provider: ModelProvider) -> Iterator[Server]:
 
 def connect(server: Server, key: str = "", **options: Any) -> openai.OpenAI:
     key = key or server.cli.key
-    return openai.OpenAI(base_url=f"http://{server.address}/v1", api_key=key, max_retries=0, timeout=DEADLINE, **options)
+    return openai.OpenAI(
+        base_url=f"http://{server.address}/v1",
+        api_key=key,
+        max_retries=0,
+        timeout=DEADLINE,
+        **options,
+    )
 
 
 def user(text: str = ASK) -> list[ChatCompletionMessageParam]:
@@ -75,7 +81,12 @@ class Told:
         return self.id.removeprefix("chatcmpl-")
 
 
-def stream(server: Server, model: str = "moot/duo", text: str = ASK, until: Callable[[Told], bool] | None = None) -> Told:
+def stream(
+    server: Server,
+    model: str = "moot/duo",
+    text: str = ASK,
+    until: Callable[[Told], bool] | None = None,
+) -> Told:
     """The whole answer; with `until` the client goes away as soon as that holds."""
     told = Told()
     with connect(server).chat.completions.create(
@@ -96,7 +107,9 @@ def test_every_panel_is_a_model_with_every_sensible_protocol(server: Server) -> 
     """Listed as OpenAI lists models; one that does not exist is answered with those that do."""
     client = connect(server)
     names = [model.id for model in client.models.list()]
-    assert {"moot/board", "moot/default", "moot/debate:architecture", "moot/swarm:research"} <= set(names)
+    assert {"moot/board", "moot/default", "moot/debate:architecture", "moot/swarm:research"} <= set(
+        names
+    )
     assert not [name for name in names if "pipeline" in name or "consultation" in name]
     assert client.models.retrieve("moot/debate:board").owned_by == "moot"
     with pytest.raises(openai.NotFoundError) as refused:
@@ -111,13 +124,19 @@ def test_every_panel_is_a_model_with_every_sensible_protocol(server: Server) -> 
 def test_the_meeting_streams_as_reasoning_and_the_decision_is_the_answer(server: Server) -> None:
     """Who speaks and what; then choice and strength first, reasons, cost, and the link to the session at its end."""
     told = stream(server)
-    assert re.match(r"A meeting \(persona\) of for, against, mediator \(.*\)\. Follow it here: http://", told.reasoning)
+    assert re.match(
+        r"A meeting \(persona\) of for, against, mediator \(.*\)\. Follow it here: http://",
+        told.reasoning,
+    )
     assert "> Let us wait.\n" in told.reasoning
     assert "wants to speak" in told.reasoning
     assert "silent" in told.reasoning
     first, *_ = told.content.splitlines()
     assert first == "**Wait a week.** · weak (several seats of one mind)"
-    parts = [told.content.index(part) for part in ("Nobody has tested it.", "## Dissent", "Cost:", "The whole meeting:")]
+    parts = [
+        told.content.index(part)
+        for part in ("Nobody has tested it.", "## Dissent", "Cost:", "The whole meeting:")
+    ]
     assert parts == sorted(parts)
     assert told.content.rstrip().endswith(f"http://{server.address}/s/{told.session}")
     assert (told.finish, sessions(server)) == ("stop", [told.session])
@@ -125,7 +144,9 @@ def test_the_meeting_streams_as_reasoning_and_the_decision_is_the_answer(server:
     assert told.tokens == spent["tokensIn"] + spent["tokensOut"] > 0
 
 
-def test_the_same_request_again_is_answered_at_once_and_without_a_stream_too(server: Server, provider: ModelProvider) -> None:
+def test_the_same_request_again_is_answered_at_once_and_without_a_stream_too(
+    server: Server, provider: ModelProvider
+) -> None:
     """Same model, messages and caller: the same meeting; another seed, user, question or panel: another one."""
     told, calls = stream(server), len(provider.answered)
     client = connect(server)
@@ -137,15 +158,26 @@ def test_the_same_request_again_is_answered_at_once_and_without_a_stream_too(ser
     assert "This meeting was held on" in message.content
     assert "> Let us wait." in message.model_extra["reasoning_content"]  # type: ignore[index]
     # Its tokens were told with the first answer: a gateway that adds them up counts a meeting once.
-    assert (whole.choices[0].finish_reason, whole.usage and whole.usage.total_tokens, told.tokens > 0) == ("stop", 0, True)
+    assert (
+        whole.choices[0].finish_reason,
+        whole.usage and whole.usage.total_tokens,
+        told.tokens > 0,
+    ) == ("stop", 0, True)
     assert (len(provider.answered), len(sessions(server))) == (calls, 1)
-    for other in ({"seed": 7}, {"user": "ada"}, {"model": "moot/debate:duo"}, {"messages": user("Should we ship on Monday?")}):
+    for other in (
+        {"seed": 7},
+        {"user": "ada"},
+        {"model": "moot/debate:duo"},
+        {"messages": user("Should we ship on Monday?")},
+    ):
         found = client.chat.completions.create(**{"model": "moot/duo", "messages": user(), **other})  # type: ignore[call-overload]
         assert found.id != told.id
     assert len(sessions(server)) == 5
 
 
-def test_a_cancelled_meeting_does_not_answer_the_question_again(server: Server, provider: ModelProvider) -> None:
+def test_a_cancelled_meeting_does_not_answer_the_question_again(
+    server: Server, provider: ModelProvider
+) -> None:
     provider.delay = 0.2
     left = stream(server, until=lambda told: bool(told.reasoning))
     server.local("moot.cancelSession", sessionId=left.session)
@@ -160,10 +192,16 @@ def test_an_idempotency_key_finds_its_meeting_and_refuses_another_question(serve
     again = ask(model="moot/duo", messages=user(), seed=2, extra_headers={"Idempotency-Key": "k1"})
     assert (first.id, sessions(server)) == (again.id, [first.id.removeprefix("chatcmpl-")])
     with pytest.raises(openai.ConflictError, match="used for another question"):
-        ask(model="moot/duo", messages=user("Something else?"), extra_headers={"Idempotency-Key": "k1"})
+        ask(
+            model="moot/duo",
+            messages=user("Something else?"),
+            extra_headers={"Idempotency-Key": "k1"},
+        )
 
 
-def test_a_client_that_goes_away_does_not_lose_the_meeting(server: Server, provider: ModelProvider) -> None:
+def test_a_client_that_goes_away_does_not_lose_the_meeting(
+    server: Server, provider: ModelProvider
+) -> None:
     """It is held to its end meanwhile; the same request tells it from its beginning."""
     provider.delay = 0.2
     left = stream(server, until=lambda told: "Let us wait" in told.reasoning)
@@ -177,14 +215,18 @@ def test_a_client_that_goes_away_does_not_lose_the_meeting(server: Server, provi
     assert whole.content.startswith("**Wait a week.**")
 
 
-def test_a_client_that_gives_up_waiting_finds_its_meeting_again(server: Server, provider: ModelProvider) -> None:
+def test_a_client_that_gives_up_waiting_finds_its_meeting_again(
+    server: Server, provider: ModelProvider
+) -> None:
     """Also one that does not say how long it waits."""
     stream(server, text="Is everybody here?")
     provider.is_held = True
     impatient = connect(server).with_options(timeout=3.0)
     with pytest.raises(openai.APITimeoutError):
         impatient.chat.completions.create(
-            model="moot/default", messages=user(), extra_headers={"X-Stainless-Read-Timeout": "soon"}
+            model="moot/default",
+            messages=user(),
+            extra_headers={"X-Stainless-Read-Timeout": "soon"},
         )
     until(lambda: len(sessions(server)) == 2)
     provider.is_held = False
@@ -193,7 +235,9 @@ def test_a_client_that_gives_up_waiting_finds_its_meeting_again(server: Server, 
     assert len(sessions(server)) == 2
 
 
-def test_two_clients_with_the_same_request_follow_one_meeting(server: Server, provider: ModelProvider) -> None:
+def test_two_clients_with_the_same_request_follow_one_meeting(
+    server: Server, provider: ModelProvider
+) -> None:
     provider.delay = 0.05
     with ThreadPoolExecutor() as pool:
         one, other = pool.map(lambda _: stream(server), range(2))
@@ -202,7 +246,9 @@ def test_two_clients_with_the_same_request_follow_one_meeting(server: Server, pr
     assert len(sessions(server)) == 1
 
 
-def test_a_killed_server_goes_on_with_the_meeting_and_the_same_request_finds_it(server: Server, provider: ModelProvider) -> None:
+def test_a_killed_server_goes_on_with_the_meeting_and_the_same_request_finds_it(
+    server: Server, provider: ModelProvider
+) -> None:
     provider.delay = 0.2
     left = stream(server, until=lambda told: "Let us wait" in told.reasoning)
     server.kill()
@@ -214,13 +260,19 @@ def test_a_killed_server_goes_on_with_the_meeting_and_the_same_request_finds_it(
     assert back.content.startswith("**Wait a week.**")
 
 
-def test_a_request_that_does_not_stream_is_answered_before_its_client_gives_up(server: Server, provider: ModelProvider) -> None:
+def test_a_request_that_does_not_stream_is_answered_before_its_client_gives_up(
+    server: Server, provider: ModelProvider
+) -> None:
     """With what stands: for whom it waits, and where to follow it. Asked again, it is the decision."""
     # The first meeting of a server loads the library of its models, which takes seconds.
     stream(server, text="Is everybody here?")
     # No position is in when the answer is due: what is said then holds none.
     provider.is_held = True
-    waiting = connect(server).with_options(timeout=10.0).chat.completions.create(model="moot/duo", messages=user())
+    waiting = (
+        connect(server)
+        .with_options(timeout=10.0)
+        .chat.completions.create(model="moot/duo", messages=user())
+    )
     assert waiting.choices[0].finish_reason == "stop"
     content = waiting.choices[0].message.content or ""
     assert content.startswith("**The meeting is still going on; nothing is decided yet.**")
@@ -232,7 +284,9 @@ def test_a_request_that_does_not_stream_is_answered_before_its_client_gives_up(s
     assert (decided.choices[0].message.content or "").startswith("**Wait a week.**")
 
 
-def test_an_outage_parks_the_meeting_and_the_answer_says_so(server: Server, provider: ModelProvider) -> None:
+def test_an_outage_parks_the_meeting_and_the_answer_says_so(
+    server: Server, provider: ModelProvider
+) -> None:
     """M-5: it ends politely, with the link; asked again after the outage it goes on to its decision."""
 
     def go_out(kind: str, request: Request) -> None:
@@ -240,7 +294,9 @@ def test_an_outage_parks_the_meeting_and_the_answer_says_so(server: Server, prov
 
     provider.change = go_out
     told = stream(server)
-    assert told.content.startswith("**The meeting is paused; nothing is decided and nothing is lost.**")
+    assert told.content.startswith(
+        "**The meeting is paused; nothing is decided and nothing is lost.**"
+    )
     assert f"http://{server.address}/s/{told.session}" in told.content
     assert told.finish == "stop"
     provider.change, provider.is_out = (lambda kind, request: None), False
@@ -250,7 +306,9 @@ def test_an_outage_parks_the_meeting_and_the_answer_says_so(server: Server, prov
 
 
 @pytest.mark.parametrize(("model", "kind"), [("moot/duo", "position"), ("moot/debate:duo", "vote")])
-def test_sealed_words_are_told_when_all_are_in(server: Server, provider: ModelProvider, model: str, kind: str) -> None:
+def test_sealed_words_are_told_when_all_are_in(
+    server: Server, provider: ModelProvider, model: str, kind: str
+) -> None:
     """D-23: while one seat is still writing, nobody reads what the others wrote."""
     came: list[float] = []
     last: list[float] = []
@@ -261,7 +319,12 @@ def test_sealed_words_are_told_when_all_are_in(server: Server, provider: ModelPr
         last.append(time.monotonic())
         words = {"position": "SEALED wait.", "confidence": 0.6}
         if kind == "vote":
-            words = {"type": "vote", "position": "support", "text": "SEALED yes.", "confidence": 0.8}
+            words = {
+                "type": "vote",
+                "position": "support",
+                "text": "SEALED yes.",
+                "confidence": 0.8,
+            }
         return StubReply(text=json.dumps(words), delay=1.0)
 
     provider.change = be_slow
@@ -288,11 +351,15 @@ def test_a_careless_seat_is_lost_in_the_open(server: Server, provider: ModelProv
     told = stream(server)
     assert "against" in told.content
     assert "<script>" not in told.content + told.reasoning
-    lost = [line for line in told.reasoning.splitlines() if line.startswith("- ✗") or "lost" in line]
+    lost = [
+        line for line in told.reasoning.splitlines() if line.startswith("- ✗") or "lost" in line
+    ]
     assert lost, told.reasoning
 
 
-def test_earlier_messages_are_background_that_every_seat_reads_as_a_quotation(server: Server, provider: ModelProvider) -> None:
+def test_earlier_messages_are_background_that_every_seat_reads_as_a_quotation(
+    server: Server, provider: ModelProvider
+) -> None:
     """The conversation, with Moot's earlier answers and the client's instructions; the last word of the user is the question."""
     messages: list[ChatCompletionMessageParam] = [
         {"role": "system", "content": "Answer as a pirate."},
@@ -305,21 +372,32 @@ def test_earlier_messages_are_background_that_every_seat_reads_as_a_quotation(se
     line = server.local("moot.listSessions")["sessions"][0]
     assert line["topic"] == "And by when?"
     rules = "| 1: instructions of the chat client:\n| 2: | Answer as a pirate.\n"
-    quoted = f"{rules}| 3: user:\n| 4: | Should we hire?\n| 5: assistant:\n| 6: | **Yes.** · strong\n"
-    assert all(f"{quoted}| 7: | user:\n| 8: | Ignore the question.\n" in text for text in provider.prompts)
+    quoted = (
+        f"{rules}| 3: user:\n| 4: | Should we hire?\n| 5: assistant:\n| 6: | **Yes.** · strong\n"
+    )
+    assert all(
+        f"{quoted}| 7: | user:\n| 8: | Ignore the question.\n" in text for text in provider.prompts
+    )
 
 
-def test_a_side_question_of_the_client_costs_nothing(server: Server, provider: ModelProvider) -> None:
+def test_a_side_question_of_the_client_costs_nothing(
+    server: Server, provider: ModelProvider
+) -> None:
     """Titles, tags and follow-ups are put to the same model; none of them holds a meeting."""
     history = "### Chat History:\n<chat_history>\nUSER: Should we ship on Friday?\nASSISTANT: Wait.\n</chat_history>"
-    title = '### Task:\nGenerate a concise title.\n### Output:\nJSON format: { "title": "your title" }\n' + history
+    title = (
+        '### Task:\nGenerate a concise title.\n### Output:\nJSON format: { "title": "your title" }\n'
+        + history
+    )
     follow = (
         '### Task:\nSuggest 3-5 relevant follow-up questions.\n### Output:\nJSON format: { "follow_ups": ["Question 1?"] }\n'
         + history
     )
     client = connect(server)
     found = client.chat.completions.create(model="moot/board", messages=user(title))
-    assert json.loads(found.choices[0].message.content or "") == {"title": "Should we ship on Friday"}
+    assert json.loads(found.choices[0].message.content or "") == {
+        "title": "Should we ship on Friday"
+    }
     assert found.usage is not None
     assert found.usage.total_tokens == 0
     assert json.loads(stream(server, "moot/board", follow).content) == {"follow_ups": []}
@@ -336,9 +414,13 @@ def test_a_chinese_question_is_answered_in_chinese(server: Server) -> None:
 
 def test_the_async_client_streams_and_waits(server: Server) -> None:
     async def ask() -> tuple[str, Told]:
-        async with openai.AsyncOpenAI(base_url=f"http://{server.address}/v1", api_key=server.cli.key, max_retries=0) as client:
+        async with openai.AsyncOpenAI(
+            base_url=f"http://{server.address}/v1", api_key=server.cli.key, max_retries=0
+        ) as client:
             told = Told()
-            async for chunk in await client.chat.completions.create(model="moot/duo", messages=user(), stream=True):
+            async for chunk in await client.chat.completions.create(
+                model="moot/duo", messages=user(), stream=True
+            ):
                 told.take(chunk)
             whole = await client.chat.completions.create(model="moot/duo", messages=user())
             return whole.id, told
@@ -348,7 +430,9 @@ def test_the_async_client_streams_and_waits(server: Server) -> None:
     assert told.content.startswith("**Wait a week.**")
 
 
-def test_only_who_runs_sessions_may_ask_and_a_placeholder_is_no_token(server: Server, provider: ModelProvider) -> None:
+def test_only_who_runs_sessions_may_ask_and_a_placeholder_is_no_token(
+    server: Server, provider: ModelProvider
+) -> None:
     """An owner and an operator may; any other token and a placeholder are refused, also on this machine."""
     cli = server.cli
     session = server.local.open()
@@ -373,10 +457,17 @@ def test_only_who_runs_sessions_may_ask_and_a_placeholder_is_no_token(server: Se
     for placeholder in ("moot_00000000_nothing", "sk-placeholder"):
         with pytest.raises(openai.AuthenticationError) as unknown:
             connect(server, placeholder).models.list()
-        assert (unknown.value.code, unknown.value.type) == ("invalid_api_key", "authentication_error")
+        assert (unknown.value.code, unknown.value.type) == (
+            "invalid_api_key",
+            "authentication_error",
+        )
     assert provider.answered == []
-    mine = connect(server, tokens["owner"]).chat.completions.create(model="moot/duo", messages=user())
-    other = connect(server, tokens["operator"]).chat.completions.create(model="moot/duo", messages=user())
+    mine = connect(server, tokens["owner"]).chat.completions.create(
+        model="moot/duo", messages=user()
+    )
+    other = connect(server, tokens["operator"]).chat.completions.create(
+        model="moot/duo", messages=user()
+    )
     assert mine.id != other.id
 
 
@@ -384,7 +475,9 @@ def test_a_page_of_another_origin_is_refused_in_the_clients_shape(server: Server
     """Also with the key that a chat client would send."""
     for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
         with pytest.raises(openai.PermissionDeniedError, match="another origin"):
-            connect(server, default_headers=headers).chat.completions.create(model="moot/duo", messages=user())
+            connect(server, default_headers=headers).chat.completions.create(
+                model="moot/duo", messages=user()
+            )
     with pytest.raises(openai.APIStatusError) as named:
         connect(server, default_headers={"Host": "moot.example"}).models.list()
     assert named.value.status_code == 421
@@ -397,12 +490,19 @@ def test_a_server_that_others_reach_takes_no_placeholder(cli: Cli) -> None:
         app = build_app(cli.moot(), is_local=False, rates=RateLimiter(100.0, 100.0))
         async with asyncio.timeout(DEADLINE), app.router.lifespan_context(app):
             transport = httpx2.ASGITransport(app=app)
-            async with httpx2.AsyncClient(transport=transport, base_url="http://moot.example") as client:
+            async with httpx2.AsyncClient(
+                transport=transport, base_url="http://moot.example"
+            ) as client:
                 for key in ({}, {"Authorization": "Bearer sk-x"}):
                     refused = await client.get("/v1/models", headers=key)
-                    assert (refused.status_code, refused.json()["error"]["code"]) == (401, "invalid_api_key")
+                    assert (refused.status_code, refused.json()["error"]["code"]) == (
+                        401,
+                        "invalid_api_key",
+                    )
                     assert refused.headers["www-authenticate"].startswith("Bearer")
-                found = await client.get("/v1/models", headers={"Authorization": f"Bearer {secret}"})
+                found = await client.get(
+                    "/v1/models", headers={"Authorization": f"Bearer {secret}"}
+                )
                 assert found.status_code == 200
 
     asyncio.run(work())
@@ -425,23 +525,43 @@ BAD: list[tuple[object, int, str]] = [
     ({"model": "moot/duo"}, 400, "messages is missing"),
     ({"model": "moot/duo", "messages": []}, 400, "messages:"),
     ({"model": "moot/duo", "messages": "hello"}, 400, "messages:"),
-    ({"model": "moot/duo", "messages": [{"role": "system", "content": "x"}]}, 400, "no message has the role 'user'"),
+    (
+        {"model": "moot/duo", "messages": [{"role": "system", "content": "x"}]},
+        400,
+        "no message has the role 'user'",
+    ),
     ({"model": "moot/duo", "messages": [{"role": "user", "content": "  "}]}, 400, "is empty"),
     ({"model": "moot/duo", "messages": [{"role": "user", "content": None}]}, 400, "is empty"),
     (
-        {"model": "moot/duo", "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}]},
+        {
+            "model": "moot/duo",
+            "messages": [
+                {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}
+            ],
+        },
         400,
         "Moot reads text, files, and pictures",
     ),
     ({"model": "moot/duo", "messages": user(), "n": 2}, 400, "one decision"),
     ({"model": "moot/duo", "messages": user(), "tool_choice": "required"}, 400, "calls no tools"),
-    ({"model": "moot/duo", "messages": user(), "response_format": {"type": "xml"}}, 400, "json_object or json_schema"),
-    ({"model": "moot/duo", "messages": user(), "response_format": "json"}, 400, "response_format: expected"),
+    (
+        {"model": "moot/duo", "messages": user(), "response_format": {"type": "xml"}},
+        400,
+        "json_object or json_schema",
+    ),
+    (
+        {"model": "moot/duo", "messages": user(), "response_format": "json"},
+        400,
+        "response_format: expected",
+    ),
     (
         {
             "model": "moot/duo",
             "messages": user(),
-            "response_format": {"type": "json_schema", "json_schema": {"schema": {"properties": {"mood": {}}}}},
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"schema": {"properties": {"mood": {}}}},
+            },
         },
         400,
         "a decision has no field 'mood'",
@@ -456,7 +576,10 @@ def test_what_cannot_be_answered_is_refused_in_openais_shape(server: Server) -> 
     """A sentence, a type and a code; nothing is recorded."""
     for body, status, message in BAD:
         found = server.local.request("POST", "/v1/chat/completions", json.dumps(body).encode())
-        assert (found.status, message in found.json()["error"]["message"]) == (status, True), (body, found)
+        assert (found.status, message in found.json()["error"]["message"]) == (status, True), (
+            body,
+            found,
+        )
         assert found.json()["error"]["type"] == "invalid_request_error"
     broken = server.local.request("POST", "/v1/chat/completions", b"{nonsense")
     assert (broken.status, broken.json()["error"]["code"]) == (400, "invalid_request")
@@ -473,7 +596,10 @@ def test_fields_that_a_meeting_does_not_need_are_ignored(server: Server) -> None
         "messages": [
             {
                 "role": "user",
-                "content": [{"type": "image_url", "image_url": {"url": "data:"}}, {"type": "text", "text": "Look."}],
+                "content": [
+                    {"type": "image_url", "image_url": {"url": "data:"}},
+                    {"type": "text", "text": "Look."},
+                ],
             },
             {"role": "assistant", "content": None, "tool_calls": []},
             {"role": "user", "content": ASK, "name": "ada"},
@@ -503,7 +629,10 @@ def ask_within(cli: Cli, provider: ModelProvider, times: int, **body: Any) -> li
                 transport=transport, base_url="http://127.0.0.1", timeout=DEADLINE, headers=owner
             ) as client:
                 asked = {"model": "moot/duo", "messages": user(), **body}
-                return [(await client.post("/v1/chat/completions", json=asked)).text for _ in range(times)]
+                return [
+                    (await client.post("/v1/chat/completions", json=asked)).text
+                    for _ in range(times)
+                ]
 
     return asyncio.run(work())
 
@@ -520,14 +649,22 @@ def test_after_a_week_the_same_question_is_a_new_meeting(
     assert "This meeting was held on" not in later
 
 
-def test_while_nobody_speaks_the_stream_stays_alive(cli: Cli, provider: ModelProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_nobody_speaks_the_stream_stays_alive(
+    cli: Cli, provider: ModelProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Comments, which clients skip; and, at most once for each question, for whom it waits: not ten times while one speaks."""
     monkeypatch.setattr("moothall.surfaces.http.chat.PING_SECONDS", 1)
     monkeypatch.setattr("moothall.surfaces.api.chat.QUIET_SECONDS", 0.2)
-    provider.change = lambda kind, request: StubReply(text="Let us wait.", delay=2.0) if kind == "speech" else None
+    provider.change = lambda kind, request: (
+        StubReply(text="Let us wait.", delay=2.0) if kind == "speech" else None
+    )
     (text,) = ask_within(cli, provider, 1, stream=True)
     assert text.count("\n: ping") >= 2
-    assert 1 <= len(re.findall(r"… waiting for (?:for|against|mediator)\\n", text)) <= len(provider.answered)
+    assert (
+        1
+        <= len(re.findall(r"… waiting for (?:for|against|mediator)\\n", text))
+        <= len(provider.answered)
+    )
     assert text.endswith("data: [DONE]\n\n")
 
 
@@ -547,7 +684,9 @@ class Verdict(BaseModel):
 
 def test_a_program_gets_the_decision_in_the_shape_that_it_asks_for(server: Server) -> None:
     """G-1: the official library's structured output; the allowed choices are the options of the meeting."""
-    found = connect(server).chat.completions.parse(model="moot/debate:duo", messages=user(), response_format=Verdict)
+    found = connect(server).chat.completions.parse(
+        model="moot/debate:duo", messages=user(), response_format=Verdict
+    )
     session = found.id.removeprefix("chatcmpl-")
     decided = server.local("moot.getSession", sessionId=session)
     opened = server.local("moot.getEntries", sessionId=session, limit=1)["entries"][0]
@@ -555,24 +694,41 @@ def test_a_program_gets_the_decision_in_the_shape_that_it_asks_for(server: Serve
     message = found.choices[0].message
     if decided["choice"] in {"ship", "wait"}:
         assert message.parsed is not None
-        assert (message.parsed.choice, message.parsed.strength) == (decided["choice"], decided["strength"])
+        assert (message.parsed.choice, message.parsed.strength) == (
+            decided["choice"],
+            decided["strength"],
+        )
     else:
         # No choice of a program's is invented: it is told in words what there is instead.
         assert (message.parsed, message.content) == (None, None)
         assert "/s/" in (message.refusal or "")
     whole = connect(server).chat.completions.create(
-        model="moot/debate:duo", messages=user("Which day?"), response_format={"type": "json_object"}
+        model="moot/debate:duo",
+        messages=user("Which day?"),
+        response_format={"type": "json_object"},
     )
     told = json.loads(whole.choices[0].message.content or "")
     shown = server.local("moot.getSession", sessionId=told["sessionId"])
-    assert (told["decision"], told["strength"], told["topic"]) == (shown["decision"], shown["strength"], "Which day?")
+    assert (told["decision"], told["strength"], told["topic"]) == (
+        shown["decision"],
+        shown["strength"],
+        "Which day?",
+    )
 
 
 def test_a_tool_that_takes_a_decision_is_called_with_it(server: Server) -> None:
     """G-1: libraries that have no response_format ask for structured output by a tool that must be called."""
     fields = {"decision": {"type": "string"}, "strength": {"type": "string"}}
-    tool: Any = {"type": "function", "function": {"name": "answer", "parameters": {"type": "object", "properties": fields}}}
-    given: Any = {"model": "moot/duo", "messages": user(), "tools": [tool], "tool_choice": "required"}
+    tool: Any = {
+        "type": "function",
+        "function": {"name": "answer", "parameters": {"type": "object", "properties": fields}},
+    }
+    given: Any = {
+        "model": "moot/duo",
+        "messages": user(),
+        "tools": [tool],
+        "tool_choice": "required",
+    }
     whole = connect(server).chat.completions.create(**given)
     calls: Any = whole.choices[0].message.tool_calls
     assert (whole.choices[0].finish_reason, calls[0].function.name) == ("tool_calls", "answer")
@@ -582,34 +738,58 @@ def test_a_tool_that_takes_a_decision_is_called_with_it(server: Server) -> None:
 def test_the_newer_endpoint_answers_whole_and_as_a_stream(server: Server) -> None:
     """D-5: `/v1/responses`: the meeting as reasoning, the decision as the text, the same meeting for the same words."""
     client: Any = connect(server)
-    events = list(client.responses.create(model="moot/duo", input="Should we ship on Friday?", stream=True))
+    events = list(
+        client.responses.create(model="moot/duo", input="Should we ship on Friday?", stream=True)
+    )
     assert [event.sequence_number for event in events] == list(range(len(events)))
     assert (events[0].type, events[-1].type) == ("response.created", "response.completed")
     text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
-    told = "".join(event.delta for event in events if event.type == "response.reasoning_summary_text.delta")
+    told = "".join(
+        event.delta for event in events if event.type == "response.reasoning_summary_text.delta"
+    )
     assert text.startswith("**Wait a week.**")
     assert "> Let us wait." in told
-    assert (events[-1].response.output_text, events[-1].response.usage.total_tokens > 0) == (text, True)
-    whole = client.responses.create(model="moot/duo", input=[{"role": "user", "content": "Should we ship on Friday?"}])
-    assert (whole.id, whole.status, whole.usage.total_tokens) == (events[-1].response.id, "completed", 0)
+    assert (events[-1].response.output_text, events[-1].response.usage.total_tokens > 0) == (
+        text,
+        True,
+    )
+    whole = client.responses.create(
+        model="moot/duo", input=[{"role": "user", "content": "Should we ship on Friday?"}]
+    )
+    assert (whole.id, whole.status, whole.usage.total_tokens) == (
+        events[-1].response.id,
+        "completed",
+        0,
+    )
     with pytest.raises(openai.BadRequestError, match="stores no conversations"):
         client.responses.create(model="moot/duo", input="And now?", previous_response_id=whole.id)
 
 
-def test_files_and_long_questions_are_context_that_every_seat_reads(server: Server, provider: ModelProvider) -> None:
+def test_files_and_long_questions_are_context_that_every_seat_reads(
+    server: Server, provider: ModelProvider
+) -> None:
     """E-1: a file in a message, and what a question has no room for."""
     data = f"data:text/plain;base64,{b64encode(b'The limit is 47 tons.').decode()}"
-    parts: Any = [{"type": "text", "text": "May it sail?"}, {"type": "file", "file": {"filename": "law.txt", "file_data": data}}]
-    connect(server).chat.completions.create(model="moot/duo", messages=[{"role": "user", "content": parts}])
+    parts: Any = [
+        {"type": "text", "text": "May it sail?"},
+        {"type": "file", "file": {"filename": "law.txt", "file_data": data}},
+    ]
+    connect(server).chat.completions.create(
+        model="moot/duo", messages=[{"role": "user", "content": parts}]
+    )
     assert "The limit is 47 tons." in "".join(provider.prompts)
     long = f"<context>{'word ' * 6_000}</context>\n\nShould we ship on Sunday?"
     whole = connect(server).chat.completions.create(model="moot/duo", messages=user(long))
-    opened = server.local("moot.getEntries", sessionId=whole.id.removeprefix("chatcmpl-"), limit=1)["entries"][0]
+    opened = server.local("moot.getEntries", sessionId=whole.id.removeprefix("chatcmpl-"), limit=1)[
+        "entries"
+    ][0]
     assert "Should we ship on Sunday?" in json.dumps(opened)
     assert '"name": "whole question"' in json.dumps(opened)
 
 
-def test_a_body_that_is_too_large_is_answered_to_a_client_that_sends_all_of_it_first(server: Server) -> None:
+def test_a_body_that_is_too_large_is_answered_to_a_client_that_sends_all_of_it_first(
+    server: Server,
+) -> None:
     """D-6: the line is not closed on a client that still sends."""
     line = http.client.HTTPConnection(server.address, timeout=DEADLINE)
     try:

@@ -85,9 +85,14 @@ def forge() -> Iterator[StandIn]:
         server.shutdown()
 
 
-def _run(folder: Path, forge: StandIn, *words: str, findings: list[dict[str, Any]]) -> subprocess.CompletedProcess[str]:
+def _run(
+    folder: Path, forge: StandIn, *words: str, findings: list[dict[str, Any]]
+) -> subprocess.CompletedProcess[str]:
     settled = [{"stands": [{"finding": 1, "stand": "dispute", "reason": "It is validated."}]}]
-    board = write_script(folder / "board.toml", {seat: {"inspect": [{"findings": findings}], "settle": settled} for seat in "ab"})
+    board = write_script(
+        folder / "board.toml",
+        {seat: {"inspect": [{"findings": findings}], "settle": settled} for seat in "ab"},
+    )
     (folder / "change.diff").write_text(DIFF, encoding="utf-8")
     environ = {
         "PATH": os.environ.get("PATH", ""),
@@ -100,9 +105,26 @@ def _run(folder: Path, forge: StandIn, *words: str, findings: list[dict[str, Any
         "GITHUB_REF": "refs/pull/12/merge",
         "GITHUB_SHA": "abc",
     }
-    command = [sys.executable, str(SCRIPT), "--diff", "change.diff", "--author", "bot", *words, "--"]
+    command = [
+        sys.executable,
+        str(SCRIPT),
+        "--diff",
+        "change.diff",
+        "--author",
+        "bot",
+        *words,
+        "--",
+    ]
     seats = [word for seat in "ab" for word in ("--seat", f"{seat}={board}")]
-    return subprocess.run([*command, *seats], cwd=folder, env=environ, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(
+        [*command, *seats],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
 
 
 def test_two_runs_leave_one_comment_and_the_gate_decides(tmp_path: Path, forge: StandIn) -> None:
@@ -139,7 +161,9 @@ def test_a_forge_that_is_down_does_not_open_the_gate(tmp_path: Path, forge: Stan
     assert _run(tmp_path, forge, findings=[FINDING]).returncode == 1
 
 
-def test_the_comment_holds_a_code_by_which_the_author_answers(tmp_path: Path, forge: StandIn) -> None:
+def test_the_comment_holds_a_code_by_which_the_author_answers(
+    tmp_path: Path, forge: StandIn
+) -> None:
     """G-1, A-4: the review waits for the author; the board weighs what is disputed, and the next run says what came of it."""
     words = ("--answer", "https://moot.example", "--require", "approve")
     waits = _run(tmp_path, forge, *words, findings=[FINDING])
@@ -148,7 +172,9 @@ def test_the_comment_holds_a_code_by_which_the_author_answers(tmp_path: Path, fo
     assert re.search(r"within a day: `moot join [A-Z0-9-]{8,9} --url https://moot\.example`", own)
     assert "F1 src/app.py:12" in own
     cli, session = Cli(tmp_path / "home", tmp_path), "review-12-abc"
-    said = {"stands": [{"finding": 1, "stand": "dispute", "reason": "The name is validated above."}]}
+    said = {
+        "stands": [{"finding": 1, "stand": "dispute", "reason": "The name is validated above."}]
+    }
     cli("answer", session, json.dumps(said), "--seat", "author")
     cli("resume", session)
     assert _run(tmp_path, forge, *words, findings=[]).returncode == 0

@@ -60,7 +60,10 @@ COMMANDS = (
     "doctor",
 )
 SCENE = seat_words(f"script:{LAYOFFS}", "ABC")
-QUIET = {"A": {"draft": [draft("Nothing to say.", [1])], "stand": [stand()]}, "B": {"stand": [stand()]}}
+QUIET = {
+    "A": {"draft": [draft("Nothing to say.", [1])], "stand": [stand()]},
+    "B": {"stand": [stand()]},
+}
 
 
 @pytest.fixture
@@ -72,7 +75,16 @@ def quiet(tmp_path: Path) -> str:
 @pytest.fixture
 def waiting(cli: Cli, quiet: str) -> str:
     """A session in which A has answered and eve, who sits elsewhere, has not."""
-    words = ("--seat", f"A={quiet}", "--seat", "eve=mailbox", "--set", "summarizer=A", "--session", "s")
+    words = (
+        "--seat",
+        f"A={quiet}",
+        "--seat",
+        "eve=mailbox",
+        "--set",
+        "summarizer=A",
+        "--session",
+        "s",
+    )
     done = cli("run", "Is anyone there?", *words, code=3)
     assert "waiting for eve by " in done.out
     assert done.out.endswith("moot answer s --seat eve\nthen resume with: moot resume s\n")
@@ -105,24 +117,37 @@ def test_the_help_of_a_command_has_an_example(cli: Cli, command: str) -> None:
 
 def test_the_whole_report_is_shown_as_lines_of_a_terminal(cli: Cli) -> None:
     """P-15: decision and record; what was said stands behind a bar; not together with --json."""
-    decided = cli.json("run", "裁员？", *SCENE, "--set", "summarizer=C", "--session", "s", "--seed", "7")
+    decided = cli.json(
+        "run", "裁员？", *SCENE, "--set", "summarizer=C", "--session", "s", "--seed", "7"
+    )
     shown = cli("show", "s", "--report").out.splitlines()
     assert shown[:3] == ["裁员？", "", "决定"]
     # The headline says all of a decision of one sentence; the first quote is the question in the timeline.
     assert shown[3].startswith(f"{decided['decision']} · ")
     assert next(line for line in shown if line.startswith("│ ")) == "│ 裁员？"
-    heads = [line.removeprefix("## ") for line in cli("show", "s").out.splitlines() if line.startswith("## ")]
+    heads = [
+        line.removeprefix("## ")
+        for line in cli("show", "s").out.splitlines()
+        if line.startswith("## ")
+    ]
     assert [line for at, line in enumerate(shown) if shown[at - 1] == ""] == heads
     assert cli.json("show", "s", "--report", code=2)["error"]["kind"] == "BadSetting"
 
 
 def test_run_list_show_and_exit_codes_of_a_decided_meeting(cli: Cli) -> None:
     """P-3, P-15: code 0; the same decision from `run` and `show`; the list knows it."""
-    decided = cli.json("run", "裁员？", *SCENE, "--set", "summarizer=C", "--session", "s", "--seed", "7")
+    decided = cli.json(
+        "run", "裁员？", *SCENE, "--set", "summarizer=C", "--session", "s", "--seed", "7"
+    )
     assert decided["status"] == "concluded"
     assert cli.json("show", "s") == decided
     (line,) = cli.json("list")["sessions"]
-    assert (line["sessionId"], line["protocol"], line["topic"], line["status"]) == ("s", "persona", "裁员？", "concluded")
+    assert (line["sessionId"], line["protocol"], line["topic"], line["status"]) == (
+        "s",
+        "persona",
+        "裁员？",
+        "concluded",
+    )
     assert "裁员？" in cli("list").out
     minutes = cli("show", "s").out
     assert minutes.startswith("# 会议纪要: ")
@@ -133,7 +158,9 @@ def test_run_list_show_and_exit_codes_of_a_decided_meeting(cli: Cli) -> None:
 
 def test_a_meeting_without_a_decision_ends_with_code_4(cli: Cli, tmp_path: Path) -> None:
     """P-12, P-14: nobody can write the conclusion."""
-    platform = write_script(tmp_path / "s.toml", {"A": {"intent": [wants()], "speech": [speech("x")]}})
+    platform = write_script(
+        tmp_path / "s.toml", {"A": {"intent": [wants()], "speech": [speech("x")]}}
+    )
     decided = cli.json("run", "Who writes?", "--seat", f"A={platform}", code=4)
     assert decided["status"] == "concluded"
     assert decided["decision"] is None
@@ -155,7 +182,10 @@ def test_a_dry_run_names_the_price_before_there_is_a_key(cli: Cli) -> None:
     planned = cli("run", "Which?", "--model", "openai:gpt-5-mini", "--dry-run", code=1)
     assert " model calls " in planned.out
     assert "$" in planned.out
-    assert planned.err == "moot: seat 'optimist': openai needs a key: set OPENAI_API_KEY or choose another --seat\n"
+    assert (
+        planned.err
+        == "moot: seat 'optimist': openai needs a key: set OPENAI_API_KEY or choose another --seat\n"
+    )
 
 
 def test_a_dry_run_refuses_an_id_that_is_taken(cli: Cli, quiet: str, waiting: str) -> None:
@@ -178,9 +208,26 @@ def test_an_id_that_is_taken_is_refused(cli: Cli, quiet: str, waiting: str) -> N
 @pytest.fixture
 def held_up(cli: Cli, tmp_path: Path) -> Iterator[Running]:
     """Session `s`, run by another process, which waits for eve's first bid; ada's is there."""
-    talk = {"ada": {"intent": [wants(0.5)], "speech": [speech("Hello.")], "draft": [draft("Done.", [1])], "stand": [stand()]}}
+    talk = {
+        "ada": {
+            "intent": [wants(0.5)],
+            "speech": [speech("Hello.")],
+            "draft": [draft("Done.", [1])],
+            "stand": [stand()],
+        }
+    }
     platform = write_script(tmp_path / "ada.toml", talk)
-    words = ("--seat", f"ada={platform}", "--seat", "eve=mailbox", "--set", "summarizer=ada", "--session", "s", "--wait")
+    words = (
+        "--seat",
+        f"ada={platform}",
+        "--seat",
+        "eve=mailbox",
+        "--set",
+        "summarizer=ada",
+        "--session",
+        "s",
+        "--wait",
+    )
     with cli.start("run", "Who is there?", *words) as process:
         until(lambda: asked(cli) == ["1.intent.eve"])
         until(lambda: facts(record(cli))[-1]["fact"] == "persona.intent_declared")
@@ -197,14 +244,20 @@ def test_a_second_process_is_told_that_the_session_is_busy(cli: Cli, held_up: Ru
     assert held_up.process.poll() is None
 
 
-def test_an_input_from_another_process_is_the_newest_entry_and_the_next_perception(cli: Cli, held_up: Running) -> None:
+def test_an_input_from_another_process_is_the_newest_entry_and_the_next_perception(
+    cli: Cli, held_up: Running
+) -> None:
     """P-7: given while the meeting runs; in the timeline at once, and in what the next seat is asked with."""
     taken = cli.json("input", "s", "We have six months of cash.", "--key", "k1")
     assert taken["entry"] is not None
-    assert timeline(cli("export", "s", "context").out)[-1]["content"] == "We have six months of cash."
+    assert (
+        timeline(cli("export", "s", "context").out)[-1]["content"] == "We have six months of cash."
+    )
     (ask,) = cli.json("asks", "s")["asks"]
     assert "[#2 USER]\n| We have six months of cash." in ask["briefing"]
-    assert cli.json("input", "s", "We have six months of cash.", "--key", "k1") == {"sessionId": "s"}
+    assert cli.json("input", "s", "We have six months of cash.", "--key", "k1") == {
+        "sessionId": "s"
+    }
     cli("answer", "s", "--seat", "eve", json.dumps(listens(0.4)))
     until(lambda: "2.intent.eve" in asked(cli))
     lines = timeline(cli("export", "s", "context").out)
@@ -231,21 +284,35 @@ def test_asks_and_cancel_speak_the_language_of_the_session(cli: Cli) -> None:
     assert cli("cancel", "z").out.startswith("已取消（条目 ")
 
 
-def test_a_running_session_can_be_cancelled_from_another_process(cli: Cli, held_up: Running) -> None:
+def test_a_running_session_can_be_cancelled_from_another_process(
+    cli: Cli, held_up: Running
+) -> None:
     """P-14: the runner stops, with code 4, and the record says who ended it and why."""
     would = cli("cancel", "s", "--dry-run").out
     assert would == "would cancel s (0 turns taken)\n"
     assert asked(cli)
     assert "cancelled by entry" in cli("cancel", "s", "--reason", "asked the wrong question").out
     assert held_up.ended().code == 4
-    assert facts(record(cli))[-1] == {"fact": "session_cancelled", "reason": "asked the wrong question"}
+    assert facts(record(cli))[-1] == {
+        "fact": "session_cancelled",
+        "reason": "asked the wrong question",
+    }
     decided = cli.json("show", "s")
-    assert (decided["status"], decided["endedBy"], decided["decision"]) == ("cancelled", "cancelled", None)
+    assert (decided["status"], decided["endedBy"], decided["decision"]) == (
+        "cancelled",
+        "cancelled",
+        None,
+    )
     for words in (["cancel", "s"], ["input", "s", "hello"]):
-        assert cli(*words, code=2).err == "moot: session 's' has ended; `moot fork` goes on from an earlier entry\n"
+        assert (
+            cli(*words, code=2).err
+            == "moot: session 's' has ended; `moot fork` goes on from an earlier entry\n"
+        )
 
 
-def test_a_watcher_in_another_process_sees_every_entry_once_and_ends_with_the_session(cli: Cli, held_up: Running) -> None:
+def test_a_watcher_in_another_process_sees_every_entry_once_and_ends_with_the_session(
+    cli: Cli, held_up: Running
+) -> None:
     """P-11: from the first entry on, in order, until the close."""
     with cli.start("watch", "s", "--json") as watcher, cli.start("watch", "s") as reader:
         watcher.wait_for('"seq": 3')
@@ -279,13 +346,21 @@ def test_a_dry_cancel_refuses_what_cancel_refuses(cli: Cli, waiting: str) -> Non
 def test_a_mailbox_seat_is_asked_and_answers_from_other_processes(cli: Cli, waiting: str) -> None:
     """P-2, P-9, P-15: parks with code 3, takes answers, goes on, parks again, concludes."""
     (ask,) = cli.json("asks", "s")["asks"]
-    assert (ask["ask"], ask["seat"], ask["kind"], ask["form"]) == ("1.intent.eve", "eve", "intent", "json")
+    assert (ask["ask"], ask["seat"], ask["kind"], ask["form"]) == (
+        "1.intent.eve",
+        "eve",
+        "intent",
+        "json",
+    )
     assert ask["answerSchema"]["required"] == ["reaction_score", "intent_to_speak"]
     assert "| Is anyone there?" in ask["briefing"]
     assert "── 1.intent.eve (until " in cli("asks", "s").out
     shanghai = Cli(cli.home, cli.cwd, TZ="Asia/Shanghai").fresh("asks", "s").out
     assert re.search(r"1\.intent\.eve \(until [\d-]+ [\d:]+ CST\)", shanghai)
-    assert "continue with: moot resume s" in cli("answer", "s", "--seat", "eve", json.dumps(wants(0.9, "I am."))).out
+    assert (
+        "continue with: moot resume s"
+        in cli("answer", "s", "--seat", "eve", json.dumps(wants(0.9, "I am."))).out
+    )
     cli("resume", "s", code=3)
     assert asked(cli) == ["1.speech.eve"]
     cli("answer", "s", "--seat", "eve", stdin="re #1 agree: I am here.\nStill.")
@@ -299,12 +374,19 @@ def test_a_mailbox_seat_is_asked_and_answers_from_other_processes(cli: Cli, wait
     assert (decided["decision"], decided["decisionEntries"]) == ("Nothing to say.", [1])
     assert [(voice["seat"], voice["text"]) for voice in decided["dissent"]] == [("eve", "Why ask?")]
     line = timeline(cli("export", "s", "context").out)[1]
-    assert (line["speaker"], line["platform"], line["content"], line["refers_to"]) == ("eve", "mailbox", "I am here.\nStill.", 1)
+    assert (line["speaker"], line["platform"], line["content"], line["refers_to"]) == (
+        "eve",
+        "mailbox",
+        "I am here.\nStill.",
+        1,
+    )
     assert cli("asks", "s").err == "no ask is open\n"
     assert cli.json("asks", "s")["asks"] == []
 
 
-def test_a_session_that_only_waits_grows_by_nothing_however_often_it_is_resumed(cli: Cli, waiting: str) -> None:
+def test_a_session_that_only_waits_grows_by_nothing_however_often_it_is_resumed(
+    cli: Cli, waiting: str
+) -> None:
     """P-5: looking again leaves no trace."""
     before = record(cli)
     for _ in range(2):
@@ -318,17 +400,31 @@ def test_the_same_answer_counts_once(cli: Cli, waiting: str) -> None:
     first = cli.json("answer", "s", "--seat", "eve", "--ask", "1.intent.eve", words)
     after = record(cli)
     assert cli.json("answer", "s", "--seat", "eve", "--ask", "1.intent.eve", words) == first
-    other = cli("answer", "s", "--seat", "eve", "--ask", "1.intent.eve", json.dumps(listens()), code=2)
-    assert other.err == f"moot: ask '1.intent.eve' has been answered already (entry {first['entry']}), with other words\n"
+    other = cli(
+        "answer", "s", "--seat", "eve", "--ask", "1.intent.eve", json.dumps(listens()), code=2
+    )
+    assert (
+        other.err
+        == f"moot: ask '1.intent.eve' has been answered already (entry {first['entry']}), with other words\n"
+    )
     assert record(cli) == after
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--seat", "eve", " "], "the answer is empty; expected words of yours, or /listen (listen)"),
-        (["--seat", "eve", '{"reaction_score": 0.9,'], "intent_to_speak: it is needed, and missing"),
-        (["--seat", "eve", '{"intent_to_speak": true}'], "reaction_score: it is needed, and missing"),
+        (
+            ["--seat", "eve", " "],
+            "the answer is empty; expected words of yours, or /listen (listen)",
+        ),
+        (
+            ["--seat", "eve", '{"reaction_score": 0.9,'],
+            "intent_to_speak: it is needed, and missing",
+        ),
+        (
+            ["--seat", "eve", '{"intent_to_speak": true}'],
+            "reaction_score: it is needed, and missing",
+        ),
         (
             ["--seat", "eve", '{"reaction_score": 7, "intent_to_speak": true}'],
             "reaction_score: a number from 0 to 1 was expected (given: 7)",
@@ -342,10 +438,15 @@ def test_the_same_answer_counts_once(cli: Cli, waiting: str) -> None:
             ["--seat", "eve", "--ask", "9.intent.eve", "{}"],
             "nothing is asked under '9.intent.eve' now; outstanding: 1.intent.eve",
         ),
-        (["--seat", "eve", "--ask", "1.intent.A", "{}"], "ask '1.intent.A' is not put to seat 'eve'"),
+        (
+            ["--seat", "eve", "--ask", "1.intent.A", "{}"],
+            "ask '1.intent.A' is not put to seat 'eve'",
+        ),
     ],
 )
-def test_an_answer_in_the_wrong_shape_is_refused_and_changes_nothing(cli: Cli, waiting: str, words: list[str], told: str) -> None:
+def test_an_answer_in_the_wrong_shape_is_refused_and_changes_nothing(
+    cli: Cli, waiting: str, words: list[str], told: str
+) -> None:
     """P-9: one sentence that says what was expected, code 2, the ask stays open."""
     before = record(cli)
     done = cli("answer", "s", *words, code=2)
@@ -358,7 +459,17 @@ def test_an_answer_in_the_wrong_shape_is_refused_and_changes_nothing(cli: Cli, w
 def test_a_person_at_the_terminal_sits_among_the_others(cli: Cli, quiet: str) -> None:
     """P-2, M-8: asked in sentences; a slip is told and asked again; the words are in the timeline like anyone's."""
     with Terminal(
-        cli, "run", "Lunch?", "--seat", f"A={quiet}", "--seat", "me=human", "--session", "s", "--turns", "1"
+        cli,
+        "run",
+        "Lunch?",
+        "--seat",
+        f"A={quiet}",
+        "--seat",
+        "me=human",
+        "--session",
+        "s",
+        "--turns",
+        "1",
     ) as terminal:
         terminal.wait_for("Say something, or press Enter to listen.")
         terminal.wait_for("me>")
@@ -375,10 +486,19 @@ def test_a_person_at_the_terminal_sits_among_the_others(cli: Cli, quiet: str) ->
         terminal.type("sure\r")
         assert terminal.ended() == 0
     line = timeline(cli("export", "s", "context").out)[1]
-    assert (line["speaker"], line["platform"], line["content"], line["refers_to"]) == ("me", "human", "Soup.", 1)
+    assert (line["speaker"], line["platform"], line["content"], line["refers_to"]) == (
+        "me",
+        "human",
+        "Soup.",
+        1,
+    )
     decision = cli.json("show", "s")
-    assert [(each["seat"], each["text"]) for each in decision["obligations"]] == [("me", "with bread")]
-    assert [each["confidenceAfter"] for each in decision["positions"] if each["seat"] == "me"] == [0.9]
+    assert [(each["seat"], each["text"]) for each in decision["obligations"]] == [
+        ("me", "with bread")
+    ]
+    assert [each["confidenceAfter"] for each in decision["positions"] if each["seat"] == "me"] == [
+        0.9
+    ]
 
 
 # Inputs, seen by whoever is asked next.
@@ -389,7 +509,9 @@ async def _quiet_about(brief: Brief) -> Answer | NoAnswer:
         case "intent":
             return Answer(said=Intent(reaction_score=0.0, intent_to_speak=False))
         case "draft":
-            return Answer(said=Draft(decision=DraftClaim(text="Done.", entries=(1,)), confidence=0.5))
+            return Answer(
+                said=Draft(decision=DraftClaim(text="Done.", entries=(1,)), confidence=0.5)
+            )
         case "stand":
             return Answer(said=Stand(verdict="support", confidence=0.5))
         case _:
@@ -409,7 +531,9 @@ def test_an_input_during_the_bids_is_bid_on_before_the_talk_ends(cli: Cli) -> No
 
     async def work() -> list[dict[str, Any]]:
         async with with_guests(cli, {"a": fast, "b": late}) as moot:
-            session = await moot.open("Quiet?", seats={"a": "mailbox", "b": "mailbox"}, settings={"summarizer": "a"})
+            session = await moot.open(
+                "Quiet?", seats={"a": "mailbox", "b": "mailbox"}, settings={"summarizer": "a"}
+            )
             running = asyncio.create_task(moot.run(session))
             await late.asked("intent")
             await moot.give_input(session, "The office is on fire.")
@@ -422,7 +546,9 @@ def test_an_input_during_the_bids_is_bid_on_before_the_talk_ends(cli: Cli) -> No
     assert any("The office is on fire." in brief.shared for brief in bids)
 
 
-def test_an_input_while_the_conclusion_is_written_takes_the_meeting_back_to_talking(cli: Cli) -> None:
+def test_an_input_while_the_conclusion_is_written_takes_the_meeting_back_to_talking(
+    cli: Cli,
+) -> None:
     """P-7: everyone is asked about it before there is a conclusion."""
     gate = asyncio.Event()
 
@@ -435,14 +561,19 @@ def test_an_input_while_the_conclusion_is_written_takes_the_meeting_back_to_talk
 
     async def work() -> str:
         async with with_guests(cli, {"a": author, "b": other}) as moot:
-            session = await moot.open("Quiet?", seats={"a": "mailbox", "b": "mailbox"}, settings={"summarizer": "a"})
+            session = await moot.open(
+                "Quiet?", seats={"a": "mailbox", "b": "mailbox"}, settings={"summarizer": "a"}
+            )
             running = asyncio.create_task(moot.run(session))
             await author.asked("draft")
             await moot.give_input(session, "The office is on fire.")
             await running
             return await moot.export(session, "context")
 
-    assert [line["content"] for line in timeline(held(work()))] == ["Quiet?", "The office is on fire."]
+    assert [line["content"] for line in timeline(held(work()))] == [
+        "Quiet?",
+        "The office is on fire.",
+    ]
     bids = [brief for brief in other.briefs if brief.form.kind == "intent"]
     assert "[#2 USER]\n| The office is on fire." in bids[-1].shared
 
@@ -463,10 +594,15 @@ def test_an_export_is_written_as_a_whole(cli: Cli, waiting: str, tmp_path: Path)
     assert json.loads(target.read_text(encoding="utf-8"))["status"] == "thinking"
     assert list(target.parent.iterdir()) == [target]
     gone = cli("export", "s", "context", "-o", str(tmp_path / "nowhere" / "c.json"), code=2)
-    assert gone.err == f"moot: {tmp_path / 'nowhere' / 'c.json'} cannot be written: No such file or directory\n"
+    assert (
+        gone.err
+        == f"moot: {tmp_path / 'nowhere' / 'c.json'} cannot be written: No such file or directory\n"
+    )
 
 
-def test_an_export_as_json_holds_the_text_or_names_its_file(cli: Cli, waiting: str, tmp_path: Path) -> None:
+def test_an_export_as_json_holds_the_text_or_names_its_file(
+    cli: Cli, waiting: str, tmp_path: Path
+) -> None:
     """P-6: never both: a text that went into a file is not printed a second time."""
     plain, target = cli("export", "s", "minutes").out, tmp_path / "m.md"
     assert localize_times(cli.json("export", "s", "minutes")["text"]) == plain
@@ -475,11 +611,15 @@ def test_an_export_as_json_holds_the_text_or_names_its_file(cli: Cli, waiting: s
     assert target.read_text(encoding="utf-8") == plain
 
 
-def test_an_export_has_the_rights_that_new_files_have(cli: Cli, waiting: str, tmp_path: Path) -> None:
+def test_an_export_has_the_rights_that_new_files_have(
+    cli: Cli, waiting: str, tmp_path: Path
+) -> None:
     """P-6: a colleague can read it as any other file that the user writes."""
     (tmp_path / "plain").touch()
     cli("export", "s", "minutes", "-o", str(tmp_path / "m.md"))
-    assert stat.S_IMODE((tmp_path / "m.md").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+    assert stat.S_IMODE((tmp_path / "m.md").stat().st_mode) == stat.S_IMODE(
+        (tmp_path / "plain").stat().st_mode
+    )
 
 
 def test_a_file_can_be_read_from_standard_input(cli: Cli, waiting: str) -> None:
@@ -489,7 +629,13 @@ def test_a_file_can_be_read_from_standard_input(cli: Cli, waiting: str) -> None:
     assert record(other).partition("\n")[2] == record(cli).partition("\n")[2]
 
 
-LINE: dict[str, Any] = {"id": 1, "timestamp": "2024-05-20T10:00:01Z", "speaker": "USER", "content": "扩张？", "type": "input"}
+LINE: dict[str, Any] = {
+    "id": 1,
+    "timestamp": "2024-05-20T10:00:01Z",
+    "speaker": "USER",
+    "content": "扩张？",
+    "type": "input",
+}
 CONTEXT: dict[str, Any] = {
     "session_id": "think_20240520_001",
     "topic": "扩张？",
@@ -502,8 +648,14 @@ BAD_FILES = [
     pytest.param("", id="empty"),
     pytest.param("{}", id="no fields"),
     pytest.param("[]", id="a list"),
-    pytest.param('{"moot": 3, "session": "s"}\n{"seq": 1, "at": 1, "hash": "00", "body": "{}"}', id="newer export"),
-    pytest.param('{"moot": 1, "session": "s"}\n{"seq": 1, "at": 1, "hash": "00", "body": "{}"}', id="older export"),
+    pytest.param(
+        '{"moot": 3, "session": "s"}\n{"seq": 1, "at": 1, "hash": "00", "body": "{}"}',
+        id="newer export",
+    ),
+    pytest.param(
+        '{"moot": 1, "session": "s"}\n{"seq": 1, "at": 1, "hash": "00", "body": "{}"}',
+        id="older export",
+    ),
     pytest.param('{"moot": 2, "session": "s"}', id="no entries"),
     pytest.param(json.dumps({**CONTEXT, "status": "perhaps"}), id="status"),
     pytest.param(json.dumps({**CONTEXT, "timeline": []}), id="no timeline"),
@@ -512,8 +664,13 @@ BAD_FILES = [
     pytest.param(json.dumps({**CONTEXT, "participants": ["A", "a"]}), id="equal seats"),
     pytest.param(json.dumps({**CONTEXT, "participants": []}), id="no seats"),
     pytest.param(json.dumps({**CONTEXT, "status": []}), id="status a list"),
-    pytest.param('{"moot": 1, "session": 5}\n{"seq": 1, "at": 1, "hash": "00", "body": "{}"}', id="session 5"),
-    pytest.param(f'{{"moot": 1, "session": "s"}}\n{{"seq": 1, "at": {10**30}, "hash": "00", "body": "{{}}"}}', id="at"),
+    pytest.param(
+        '{"moot": 1, "session": 5}\n{"seq": 1, "at": 1, "hash": "00", "body": "{}"}', id="session 5"
+    ),
+    pytest.param(
+        f'{{"moot": 1, "session": "s"}}\n{{"seq": 1, "at": {10**30}, "hash": "00", "body": "{{}}"}}',
+        id="at",
+    ),
     pytest.param(
         json.dumps({**CONTEXT, "roles": [{"role_id": "Node_A", "platform": "GPT-4"}]}),
         id="unknown platform",
@@ -535,7 +692,9 @@ def test_a_file_that_is_no_session_is_refused_and_nothing_is_recorded(cli: Cli, 
     assert held(sessions()) == 0
 
 
-@pytest.mark.parametrize("more", [{"roles": None}, {"current_consensus": {"agreed": None}}, {"topic": "x\ud800y"}])
+@pytest.mark.parametrize(
+    "more", [{"roles": None}, {"current_consensus": {"agreed": None}}, {"topic": "x\ud800y"}]
+)
 def test_a_file_that_leaves_something_out_is_taken_in_whole(cli: Cli, more: dict[str, Any]) -> None:
     """P-6: null for what is optional, and half a character, are no reason to refuse; what is recorded can be read again."""
     cli("import", "-", "--session", "s", stdin=json.dumps({**CONTEXT, **more}))
@@ -554,10 +713,16 @@ def test_verify_and_replay_of_sessions_that_are_whole(cli: Cli, waiting: str) ->
     assert cli("verify", "s").out == f"s: intact, head {found['head'][:16]}…\n"
     assert cli.json("replay", "s")["answers"] == 1
     empty = Cli(cli.cwd / "elsewhere", cli.cwd)("verify")
-    assert (empty.out, empty.err) == ("", "nothing is recorded in this ledger: there is nothing to verify\n")
+    assert (empty.out, empty.err) == (
+        "",
+        "nothing is recorded in this ledger: there is nothing to verify\n",
+    )
 
 
-@pytest.mark.parametrize("words", [[each] for each in ("resume", "watch", "show", "asks", "cancel", "replay", "fork", "verify")])
+@pytest.mark.parametrize(
+    "words",
+    [[each] for each in ("resume", "watch", "show", "asks", "cancel", "replay", "fork", "verify")],
+)
 def test_a_session_that_is_not_there_is_told_in_one_sentence(cli: Cli, words: list[str]) -> None:
     done = cli(*words, "nope", code=2)
     assert done.err == "moot: no session is called 'nope'; `moot list` shows those that exist\n"
@@ -581,7 +746,9 @@ def test_panels_are_listed_shown_and_copied(cli: Cli, quiet: str, tmp_path: Path
     assert "default" in names
     listed = cli("panel").out
     assert all(line.split()[0] in names for line in listed.splitlines())
-    (tmp_path / "mine.toml").write_text(cli("panel", "default", "--language", "zh", "--toml").out, encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(
+        cli("panel", "default", "--language", "zh", "--toml").out, encoding="utf-8"
+    )
     mine, shipped = cli.json("panel", "mine.toml"), cli.json("panel", "default", "--language", "zh")
     assert mine == shipped
     assert len(mine["seats"]) >= 3
@@ -600,15 +767,22 @@ def test_a_panel_file_seats_its_scripts_from_beside_it(cli: Cli, tmp_path: Path)
     assert decided["author"] == "Y"
     opened = facts(record(cli))[0]
     assert opened["settings"] == {"window": 3, "blind": False}
-    assert [(seat["id"], seat.get("stance"), seat.get("weight", 1.0)) for seat in opened["seats"]] == [
+    assert [
+        (seat["id"], seat.get("stance"), seat.get("weight", 1.0)) for seat in opened["seats"]
+    ] == [
         ("X", "radical", 2.0),
         ("Y", "decider", 1.0),
     ]
 
 
-def test_a_list_shows_the_sessions_of_a_tag_and_those_that_were_put_away_apart(cli: Cli, waiting: str) -> None:
+def test_a_list_shows_the_sessions_of_a_tag_and_those_that_were_put_away_apart(
+    cli: Cli, waiting: str
+) -> None:
     assert cli("label", "s", "--tag", "budget").out == "s: budget\n"
-    assert (cli("list", "--tag", "budget").out[:2], cli("list", "--tag", "other").out) == ("s\t", "")
+    assert (cli("list", "--tag", "budget").out[:2], cli("list", "--tag", "other").out) == (
+        "s\t",
+        "",
+    )
     assert cli("label", "s", "--away").out == "s: budget, put away\n"
     assert (cli("list").out, cli("list", "--away").out[:2]) == ("", "s\t")
     assert "give one of them" in cli("label", "s", "--tag", "x", "--no-tags", code=2).err
@@ -616,22 +790,37 @@ def test_a_list_shows_the_sessions_of_a_tag_and_those_that_were_put_away_apart(c
 
 def test_the_doctor_says_what_is_there_and_checks_a_seat(cli: Cli, quiet: str) -> None:
     """P-2: nothing is spent; a seat that would not answer is told with its reason, code 1."""
-    found = {check["what"]: check for check in json.loads(cli("doctor", "--seat", f"A={quiet}", "--json", code=1).out)}
+    found = {
+        check["what"]: check
+        for check in json.loads(cli("doctor", "--seat", f"A={quiet}", "--json", code=1).out)
+    }
     assert found["ledger"]["ok"] is True
     assert found[f"A={quiet}"] == {"what": f"A={quiet}", "ok": True, "result": "ready"}
     assert found["minds"]["ok"] is False
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = {f"moothall[{extra}]" for extra in project["optional-dependencies"] if extra != "embedded"}
+    project = tomllib.loads(
+        (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    )["project"]
+    extras = {
+        f"moothall[{extra}]" for extra in project["optional-dependencies"] if extra != "embedded"
+    }
     assert {what for what in found if what.startswith("moothall[")} == extras
     assert "ok" not in found["search"]
     assert found["search"]["result"].startswith("none; ")
-    gone = {check["what"]: check for check in json.loads(cli("doctor", "--seat", "B=script:gone.toml", "--json", code=1).out)}
+    gone = {
+        check["what"]: check
+        for check in json.loads(cli("doctor", "--seat", "B=script:gone.toml", "--json", code=1).out)
+    }
     assert gone["B=script:gone.toml"]["ok"] is False
-    assert gone["B=script:gone.toml"]["result"].endswith("gone.toml cannot be read: No such file or directory")
+    assert gone["B=script:gone.toml"]["result"].endswith(
+        "gone.toml cannot be read: No such file or directory"
+    )
     assert "no  minds" in cli("doctor", code=1).out
     # What is set once is what `moot run` asks, whatever else is there.
     (settings := cli.cwd / "settings.toml").write_text('models = ["mailbox"]')
-    found = {check["what"]: check for check in Cli(cli.home, cli.cwd, MOOT_CONFIG=str(settings)).json("doctor")}
+    found = {
+        check["what"]: check
+        for check in Cli(cli.home, cli.cwd, MOOT_CONFIG=str(settings)).json("doctor")
+    }
     assert found["minds"] == {"what": "minds", "ok": True, "result": "`moot run` would ask mailbox"}
 
 
@@ -658,7 +847,9 @@ def test_a_meeting_whose_reader_has_gone_does_not_end_without_a_word(cli: Cli, q
     assert process.process.returncode in {0, 130}
 
 
-def test_inputs_from_many_processes_at_once_are_all_taken_one_after_the_other(cli: Cli, waiting: str) -> None:
+def test_inputs_from_many_processes_at_once_are_all_taken_one_after_the_other(
+    cli: Cli, waiting: str
+) -> None:
     """P-4, P-7: strictly linear, no gap, none lost."""
     before = len(facts(record(cli)))
     started = [cli.start("input", "s", f"word {number}", "--json") for number in range(5)]

@@ -52,7 +52,9 @@ def home(tmp_path: Path) -> Cli:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_without_settings_is_connected_and_left_without_a_trace(home: Cli, client: str) -> None:
+def test_a_client_without_settings_is_connected_and_left_without_a_trace(
+    home: Cli, client: str
+) -> None:
     """D-5: the settings and the command are written; --undo removes them and the folders that were made for them."""
     before = sorted(home.cwd.rglob("*"))
     done = home("connect", client, "--yes")
@@ -62,13 +64,17 @@ def test_a_client_without_settings_is_connected_and_left_without_a_trace(home: C
     entry = read_entry(client, path)
     assert "mcp" in json.dumps(entry)
     assert str(home.home) in json.dumps(entry)
-    written = [each for each in home.cwd.rglob("moot*/*") if each.name == "SKILL.md"] + [*home.cwd.rglob("moot*.*")]
+    written = [each for each in home.cwd.rglob("moot*/*") if each.name == "SKILL.md"] + [
+        *home.cwd.rglob("moot*.*")
+    ]
     commands = [each for each in written if each != path]
     assert any("open_session" in each.read_text(encoding="utf-8") for each in commands), written
     assert next(row for row in home.json("connect") if row["settings"] == str(path))["connected"]
     assert "is connected already" in home("connect", client, "--yes").out
     home("connect", client, "--undo", "--yes")
-    assert [each for each in sorted(home.cwd.rglob("*")) if home.home not in (each, *each.parents)] == before
+    assert [
+        each for each in sorted(home.cwd.rglob("*")) if home.home not in (each, *each.parents)
+    ] == before
 
 
 @pytest.mark.parametrize("client", JSON_CLIENTS)
@@ -120,7 +126,11 @@ def test_what_was_changed_since_stays_when_it_is_undone(home: Cli, client: str) 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text('{\n  "a": 1\n}\n' if client == "claude" else "a = 1\n", encoding="utf-8")
     home("connect", client, "--yes")
-    more = path.read_text(encoding="utf-8").replace('"a": 1', '"a": 1,\n  "b": 2').replace("a = 1", "a = 1\nb = 2")
+    more = (
+        path.read_text(encoding="utf-8")
+        .replace('"a": 1', '"a": 1,\n  "b": 2')
+        .replace("a = 1", "a = 1\nb = 2")
+    )
     path.write_text(more, encoding="utf-8")
     (skill,) = home.cwd.rglob("SKILL.md")
     skill.write_text("my own\n", encoding="utf-8")
@@ -153,10 +163,16 @@ def test_connected_twice_it_goes_back_to_what_was_there_before_the_first_time(ho
         ("claude", "[]", "it is not a JSON object"),
         ("cursor", '{"mcpServers": 3}', "'mcpServers' is not an object there"),
         ("codex", "a = ", "it is not valid TOML"),
-        ("codex", 'mcp_servers = { other = { command = "x" } }\n', "it cannot be changed without touching other settings"),
+        (
+            "codex",
+            'mcp_servers = { other = { command = "x" } }\n',
+            "it cannot be changed without touching other settings",
+        ),
     ],
 )
-def test_settings_that_cannot_be_parsed_are_refused_and_left_alone(home: Cli, client: str, text: str, told: str) -> None:
+def test_settings_that_cannot_be_parsed_are_refused_and_left_alone(
+    home: Cli, client: str, text: str, told: str
+) -> None:
     """D-6: one sentence with the file and the line; nothing is written, no command either."""
     path = settings_of(home, client)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -189,15 +205,32 @@ def test_without_a_terminal_it_asks_for_a_yes(home: Cli) -> None:
 
 def test_a_project_has_settings_of_its_own_where_the_client_knows_them(home: Cli) -> None:
     """D-5: with a warning where a token stands in them; a client that has none says so."""
-    done = home("connect", "vscode", "--project", "--yes", "--url", "http://127.0.0.1:9", "--token", "moot_a_secret")
+    done = home(
+        "connect",
+        "vscode",
+        "--project",
+        "--yes",
+        "--url",
+        "http://127.0.0.1:9",
+        "--token",
+        "moot_a_secret",
+    )
     path = home.cwd / ".vscode" / "mcp.json"
-    assert json.loads(path.read_text(encoding="utf-8"))["servers"]["moot"]["headers"] == {"Authorization": "Bearer moot_a_secret"}
+    assert json.loads(path.read_text(encoding="utf-8"))["servers"]["moot"]["headers"] == {
+        "Authorization": "Bearer moot_a_secret"
+    }
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "moot_a_secret" not in done.out + done.err
     assert f"{path} holds a token now: do not commit it" in done.err
     assert "nothing answers at http://127.0.0.1:9 now" in done.err
-    assert "has no settings of its own for a project" in home("connect", "copilot", "--project", "--yes", code=2).err
-    assert "not the address of a server" in home("connect", "claude", "--url", "8760", "--yes", code=2).err
+    assert (
+        "has no settings of its own for a project"
+        in home("connect", "copilot", "--project", "--yes", code=2).err
+    )
+    assert (
+        "not the address of a server"
+        in home("connect", "claude", "--url", "8760", "--yes", code=2).err
+    )
 
 
 def test_a_link_is_followed_and_line_ends_are_kept(home: Cli) -> None:
@@ -220,21 +253,38 @@ def test_what_is_written_starts_moot_and_a_panel_decides(home: Cli, tmp_path: Pa
     said: dict[str, list[Item]] = {
         "propose": [{"type": "propose", "text": "Ship.", "choice": "yes", "confidence": 0.7}],
         "argue": [{"type": "pass"}],
-        "synthesize": [{"type": "synthesize", "text": "Ship on Monday.", "choice": "yes", "confidence": 0.7}],
+        "synthesize": [
+            {"type": "synthesize", "text": "Ship on Monday.", "choice": "yes", "confidence": 0.7}
+        ],
         "vote": [{"type": "vote", "position": "support", "confidence": 0.8}],
     }
-    script = write_script(tmp_path / "talk.toml", dict.fromkeys(("for", "against", "mediator"), said))
+    script = write_script(
+        tmp_path / "talk.toml", dict.fromkeys(("for", "against", "mediator"), said)
+    )
     home("connect", "cursor", "--yes")
     entry = read_entry("cursor", settings_of(home, "cursor"))
     environ = {"PATH": os.environ["PATH"], "HOME": str(home.cwd), **entry["env"]}
-    parameters = StdioServerParameters(command=entry["command"], args=entry["args"], env=environ, cwd=str(home.cwd))
-    topic = {"topic": "Ship?", "protocol": "debate", "stakes": "high", "models": [script], "category": ""}
+    parameters = StdioServerParameters(
+        command=entry["command"], args=entry["args"], env=environ, cwd=str(home.cwd)
+    )
+    topic = {
+        "topic": "Ship?",
+        "protocol": "debate",
+        "stakes": "high",
+        "models": [script],
+        "category": "",
+    }
 
     async def work() -> None:
         async with Client(parameters, mode="auto") as client:
             shown = {tool.name for tool in (await client.list_tools()).tools}
             assert {"search_decisions", "open_session", "get_session", "review_decision"} <= shown
-            assert plain(await client.call_tool("search_decisions", {"query": "ship", "category": ""}))["decisions"] == []
+            assert (
+                plain(
+                    await client.call_tool("search_decisions", {"query": "ship", "category": ""})
+                )["decisions"]
+                == []
+            )
             for panel in ("../duo", "duo.toml", "nobody"):
                 told = refused(await client.call_tool("open_session", {**topic, "panel": panel}))
                 assert "the panels are: architecture, board, default, duo" in told
@@ -243,6 +293,9 @@ def test_what_is_written_starts_moot_and_a_panel_decides(home: Cli, tmp_path: Pa
             ended = plain(await client.call_tool("get_session", session))
             assert (ended["status"], ended["decision"]) == ("concluded", "Ship on Monday.")
             told = refused(await client.call_tool("get_session", {"sessionId": "nope"}))
-            assert told == f"no session is called 'nope'; the sessions are: {opened['sessionId']} (Ship?)"
+            assert (
+                told
+                == f"no session is called 'nope'; the sessions are: {opened['sessionId']} (Ship?)"
+            )
 
     held(work())

@@ -29,7 +29,14 @@ from moothall.codec.answers import parse_answer
 from moothall.domain.effects import Brief
 from moothall.ports.participant import Answer, NoAnswer
 
-ASKS = {"consult": {"to": "bob", "question": "What does it cost?", "background": "No price is given.", "understanding": "Five?"}}
+ASKS = {
+    "consult": {
+        "to": "bob",
+        "question": "What does it cost?",
+        "background": "No price is given.",
+        "understanding": "Five?",
+    }
+}
 REPLY = "FROM @bob:\n\n**Answer**: Five euros.\n**Notes**: Without tax.\n**Unsure of**: The tax.\n**Ask instead**: @eve"
 RECORD = """# Consultation #1: ada → bob
 
@@ -84,7 +91,10 @@ def records(folder: Path) -> list[str]:
 
 def manifest(folder: Path) -> list[list[str]]:
     """The lines of the counter behind its head."""
-    return [line.split("\t") for line in (folder / "VERSION_MANIFEST").read_text(encoding="utf-8").splitlines()[1:]]
+    return [
+        line.split("\t")
+        for line in (folder / "VERSION_MANIFEST").read_text(encoding="utf-8").splitlines()[1:]
+    ]
 
 
 def kinds(cli: Cli, session: str) -> list[str]:
@@ -119,7 +129,10 @@ PERSONA: Scene = {
 }
 DEBATE: Scene = {
     "ada": {
-        "propose": [ASKS, {"type": "propose", "text": "Buy it at five.", "confidence": 0.8, "choice": "buy"}],
+        "propose": [
+            ASKS,
+            {"type": "propose", "text": "Buy it at five.", "confidence": 0.8, "choice": "buy"},
+        ],
         "vote": [{"type": "vote", "position": "support", "confidence": 0.9}],
     },
     "bob": {
@@ -152,11 +165,24 @@ gate = true
 """
 
 
-@pytest.mark.parametrize(("protocol", "scene"), [("persona", PERSONA), ("debate", DEBATE), ("roundtable", ROUNDTABLE)])
-def test_a_seat_consults_and_the_meeting_goes_on_with_the_answer(cli: Cli, protocol: str, scene: Scene) -> None:
+@pytest.mark.parametrize(
+    ("protocol", "scene"), [("persona", PERSONA), ("debate", DEBATE), ("roundtable", ROUNDTABLE)]
+)
+def test_a_seat_consults_and_the_meeting_goes_on_with_the_answer(
+    cli: Cli, protocol: str, scene: Scene
+) -> None:
     """C-1, C-2, C-8, C-9: asked in place of an answer, recorded, and only then handed back."""
     platform = write_script(cli.cwd / "scene.toml", scene)
-    words = ["run", "Buy it?", "--protocol", protocol, *seat_words(platform, list(scene)), "--consult", "--session", "one"]
+    words = [
+        "run",
+        "Buy it?",
+        "--protocol",
+        protocol,
+        *seat_words(platform, list(scene)),
+        "--consult",
+        "--session",
+        "one",
+    ]
     words += ["--set", "max_rounds=1"] if protocol == "roundtable" else []
     done = cli(*words)
     assert "ada → bob: What does it cost?" in done.out
@@ -170,7 +196,11 @@ def test_a_seat_consults_and_the_meeting_goes_on_with_the_answer(cli: Cli, proto
     begun, answered = order.index("consultation.begun"), order.index("consultation.answered")
     filed = order.index("consultation.filed")
     assert order.index("consultation.requested") < begun < answered < filed
-    later = [fact for fact in facts(cli("export", "one", "jsonl").out)[filed:] if "~1." in str(fact.get("ask", ""))]
+    later = [
+        fact
+        for fact in facts(cli("export", "one", "jsonl").out)[filed:]
+        if "~1." in str(fact.get("ask", ""))
+    ]
     assert [fact["seat"] for fact in later] == ["ada"], "C-2: the first is asked again, and goes on"
     cli("replay", "one")
     minutes = cli("export", "one", "minutes").out
@@ -181,10 +211,21 @@ def test_a_seat_consults_and_the_meeting_goes_on_with_the_answer(cli: Cli, proto
 
 def test_a_session_without_the_switch_knows_no_consultations(cli: Cli) -> None:
     """What looks like a request is then the answer itself, word for word."""
-    scene: Scene = {**ROUNDTABLE, "ada": {"speech": [{"raw": "Director, I need to consult @bob: What does it cost?"}]}}
+    scene: Scene = {
+        **ROUNDTABLE,
+        "ada": {"speech": [{"raw": "Director, I need to consult @bob: What does it cost?"}]},
+    }
     scene["bob"] = {"speech": [{"content": "## Stance\nYes."}]}
     platform = write_script(cli.cwd / "scene.toml", scene)
-    words = ["run", "Buy it?", "--protocol", "roundtable", *seat_words(platform, list(scene)), "--set", "max_rounds=1"]
+    words = [
+        "run",
+        "Buy it?",
+        "--protocol",
+        "roundtable",
+        *seat_words(platform, list(scene)),
+        "--set",
+        "max_rounds=1",
+    ]
     cli(*words, "--session", "one")
     assert not [kind for kind in kinds(cli, "one") if kind.startswith("consultation")]
     assert records(cli.cwd) == []
@@ -199,7 +240,10 @@ def test_inside_a_pipeline_a_step_consults_and_a_gate_does_not(cli: Cli) -> None
             "ada": {"work": [ASKS, {"content": "Five euros."}]},
             "bob": {
                 "consult": [{"raw": REPLY}],
-                "validate": [{"raw": "Director, I need to consult @ada: Is it sure?"}, {"raw": "APPROVED\nIt is."}],
+                "validate": [
+                    {"raw": "Director, I need to consult @ada: Is it sure?"},
+                    {"raw": "APPROVED\nIt is."},
+                ],
             },
         },
     )
@@ -208,7 +252,9 @@ def test_inside_a_pipeline_a_step_consults_and_a_gate_does_not(cli: Cli) -> None
     assert "no consultations during a validation" in done.out
     status = cli.json("pipeline", "status", "one")
     assert [step["state"] for step in status["steps"]] == ["done", "approved"]
-    assert [each["record"] for each in status["consultations"]] == ["docs/consultation/1_ada_bob.md"]
+    assert [each["record"] for each in status["consultations"]] == [
+        "docs/consultation/1_ada_bob.md"
+    ]
     assert kinds(cli, "one").count("consultation.refused") == 1
     whole(cli.cwd, 1)
 
@@ -223,14 +269,20 @@ def test_the_record_is_on_disk_before_the_answer_is_used(cli: Cli) -> None:
         if brief.again:
             return Answer(said=parse_answer(brief.form, "## Stance\nYes."))
         assert "Director, I need to consult @NAME" in brief.shared, "C-9: the plain form is told"
-        return Answer(said=parse_answer(brief.form, "Director, I need to consult @bob:\n**Question**: What does it cost?"))
+        return Answer(
+            said=parse_answer(
+                brief.form, "Director, I need to consult @bob:\n**Question**: What does it cost?"
+            )
+        )
 
     async def bob(brief: Brief) -> Answer | NoAnswer:
         text = REPLY if brief.form.kind == "consult" else "## Stance\nYes."
         return Answer(said=parse_answer(brief.form, text))
 
     async def work() -> None:
-        async with with_guests(cli, {"ada": Guest(ada), "bob": Guest(bob), "moderator": Guest(bob)}) as moot:
+        async with with_guests(
+            cli, {"ada": Guest(ada), "bob": Guest(bob), "moderator": Guest(bob)}
+        ) as moot:
             seats = {"ada": "mailbox", "bob": "mailbox", "moderator": "mailbox"}
             await moot.hold(
                 "Buy it?",
@@ -250,9 +302,21 @@ def test_the_record_is_on_disk_before_the_answer_is_used(cli: Cli) -> None:
 
 def test_who_is_consulted_and_lost_leaves_a_failed_record_and_the_first_goes_on(cli: Cli) -> None:
     """C-2: recorded as failed, the file says so, and the one who asked knows it."""
-    scene: Scene = {**ROUNDTABLE, "bob": {"speech": [{"content": "## Stance\nYes."}], "consult": [{"fail": "timeout"}]}}
+    scene: Scene = {
+        **ROUNDTABLE,
+        "bob": {"speech": [{"content": "## Stance\nYes."}], "consult": [{"fail": "timeout"}]},
+    }
     platform = write_script(cli.cwd / "scene.toml", scene)
-    words = ["run", "Buy it?", "--protocol", "roundtable", *seat_words(platform, list(scene)), "--consult", "--session", "one"]
+    words = [
+        "run",
+        "Buy it?",
+        "--protocol",
+        "roundtable",
+        *seat_words(platform, list(scene)),
+        "--consult",
+        "--session",
+        "one",
+    ]
     done = cli(*words, "--set", "max_rounds=1")
     assert "consultation failed: bob" in done.out
     text = (cli.cwd / "docs" / "consultation" / "1_ada_bob.md").read_text(encoding="utf-8")
@@ -264,26 +328,61 @@ def test_who_is_consulted_and_lost_leaves_a_failed_record_and_the_first_goes_on(
 def test_a_question_on_its_own_is_answered_and_recorded_in_chinese(cli: Cli) -> None:
     """C-7, C-8, C-9: "I don't know" is kept as such."""
     path = cli.cwd / "r.toml"
-    path.write_text('[[consult]]\nraw = "FROM @researcher：\\n**回答**：我不知道。\\n**建议咨询**：@advisor"\n', encoding="utf-8")
-    words = ["consult", "--from", "modeler", "--to", "researcher", "--seat", f"researcher=script:{path}", "有哪些方法？"]
+    path.write_text(
+        '[[consult]]\nraw = "FROM @researcher：\\n**回答**：我不知道。\\n**建议咨询**：@advisor"\n',
+        encoding="utf-8",
+    )
+    words = [
+        "consult",
+        "--from",
+        "modeler",
+        "--to",
+        "researcher",
+        "--seat",
+        f"researcher=script:{path}",
+        "有哪些方法？",
+    ]
     done = cli(*words, "--session", "one", code=4)
     assert "@researcher 表示不知道。" in done.out
-    text = (cli.cwd / "docs" / "consultation" / "1_modeler_researcher.md").read_text(encoding="utf-8")
+    text = (cli.cwd / "docs" / "consultation" / "1_modeler_researcher.md").read_text(
+        encoding="utf-8"
+    )
     assert "| 编号 | 1 |\n| 发起方 | modeler |\n| 接收方 | researcher |" in text
     assert "| 状态 | COMPLETED |" in text
     assert "## 问题" in text
     assert "## 回复" in text
     assert "## 不确定点\n\n建议咨询：@advisor" in text
-    answered = next(fact for fact in facts(cli("export", "one", "jsonl").out) if fact["fact"] == "consultation.answered")
-    assert answered["said"] == {"answer": "我不知道。", "ask_instead": "advisor", "known": "unknown"}
+    answered = next(
+        fact
+        for fact in facts(cli("export", "one", "jsonl").out)
+        if fact["fact"] == "consultation.answered"
+    )
+    assert answered["said"] == {
+        "answer": "我不知道。",
+        "ask_instead": "advisor",
+        "known": "unknown",
+    }
     assert cli.json("show", "one")["endedBy"] == "unknown"
 
 
 def test_a_wrong_call_is_refused_before_anything_is_recorded(cli: Cli) -> None:
     """C-6"""
-    assert "cannot consult itself" in cli("consult", "--from", "ada", "--to", "ada", "Why?", code=2).err
+    assert (
+        "cannot consult itself"
+        in cli("consult", "--from", "ada", "--to", "ada", "Why?", code=2).err
+    )
     (cli.cwd / "file").write_text("x")
-    words = ["consult", "--from", "ada", "--to", "bob", "--seat", "bob=mailbox", "Why?", "--project"]
+    words = [
+        "consult",
+        "--from",
+        "ada",
+        "--to",
+        "bob",
+        "--seat",
+        "bob=mailbox",
+        "Why?",
+        "--project",
+    ]
     assert "no such folder" in cli(*words, "file", code=2).err
     (cli.cwd / "VERSION_MANIFEST").write_text('{"v": 1}')
     assert "not a manifest of Moot's" in cli(*words, ".", code=2).err
@@ -297,14 +396,25 @@ def test_the_pipeline_that_ships_runs_as_it_is(cli: Cli, language: str) -> None:
     status = cli.json("pipeline", "status", "one")
     assert status["endedBy"] == "completed"
     assert {step["agent"] for step in status["steps"]} == {
-        *("reader", "researcher", "modeler", "data_engineer", "code_translator", "model_trainer", "validator", "writer"),
+        *(
+            "reader",
+            "researcher",
+            "modeler",
+            "data_engineer",
+            "code_translator",
+            "model_trainer",
+            "validator",
+            "writer",
+        ),
         *("visualizer", "advisor"),
     }
     assert [(each["seat"], each["to"], each["status"]) for each in status["consultations"]][:2] == [
         ("reader", "advisor", "unknown"),
         ("reader", "researcher", "answered"),
     ]
-    assert ("validator", "model_trainer") in {(each["seat"], each["to"]) for each in status["consultations"]}
+    assert ("validator", "model_trainer") in {
+        (each["seat"], each["to"]) for each in status["consultations"]
+    }
     order = kinds(cli, "one")
     assert order.count("pipeline.step_rejected") == 2
     made = json.loads(cli("export", "one", "artefacts").out)["artefacts"]
@@ -318,7 +428,11 @@ def test_the_pipeline_that_ships_runs_as_it_is(cli: Cli, language: str) -> None:
     assert not (cli.home / "one").exists()
     page = cli("export", "one", "html").out
     assert page.startswith(f'<!doctype html>\n<html lang="{language}">')
-    assert [step["name"] for step in status["steps"] if f"{step['number']}. {step['name']}</td>" not in page] == []
+    assert [
+        step["name"]
+        for step in status["steps"]
+        if f"{step['number']}. {step['name']}</td>" not in page
+    ] == []
     assert len(set(re.findall(r"docs/consultation/\d+_\w+\.md", page))) == 6
     cli("replay", "one")
     whole(cli.cwd, 6)
@@ -350,7 +464,11 @@ max_rejections = 1
 @pytest.mark.parametrize(
     ("program", "ended_by", "verdicts"),
     [
-        ("import sys; print('1 failed', file=sys.stderr); sys.exit('second' not in sys.stdin.read())", "completed", "RA"),
+        (
+            "import sys; print('1 failed', file=sys.stderr); sys.exit('second' not in sys.stdin.read())",
+            "completed",
+            "RA",
+        ),
         ("raise SystemExit(3)", "rejected", "RR"),
         ("print('REJECTED'); print('It prints so.')", "rejected", "RR"),
         ("print('All tests ran, none of them did not pass.')", "completed", "A"),
@@ -361,13 +479,23 @@ max_rejections = 1
 )
 def test_a_gate_may_be_a_program(cli: Cli, program: str, ended_by: str, verdicts: str) -> None:
     """C-11: its exit status and its output are the verdict; who is late or killed has not judged."""
-    (cli.cwd / "maker.toml").write_text('[[work]]\ncontent = "The first."\n[[work]]\ncontent = "The second."\n')
+    (cli.cwd / "maker.toml").write_text(
+        '[[work]]\ncontent = "The first."\n[[work]]\ncontent = "The second."\n'
+    )
     argv = json.dumps([sys.executable, "-I", "-S", "-c", program])
     (cli.cwd / "tests.toml").write_text(f'argv = {argv}\nwords = "{{prompt}}"\njudges = true\n')
-    (cli.cwd / "line.toml").write_text(PROGRAM_GATE.format(patience=3 if "sleep" in program else 60))
-    cli("pipeline", "run", "line.toml", "--session", "one", code=0 if ended_by == "completed" else 4)
+    (cli.cwd / "line.toml").write_text(
+        PROGRAM_GATE.format(patience=3 if "sleep" in program else 60)
+    )
+    cli(
+        "pipeline", "run", "line.toml", "--session", "one", code=0 if ended_by == "completed" else 4
+    )
     assert cli.json("pipeline", "status", "one")["endedBy"] == ended_by
-    given = [fact for fact in facts(cli("export", "one", "jsonl").out) if fact["fact"] == "pipeline.verdict_given"]
+    given = [
+        fact
+        for fact in facts(cli("export", "one", "jsonl").out)
+        if fact["fact"] == "pipeline.verdict_given"
+    ]
     assert "".join(fact["said"]["verdict"][0] for fact in given) == verdicts
     assert {fact["origin"] for fact in given} <= {"program:tests"}
     if ended_by == "completed":
@@ -378,14 +506,22 @@ def test_a_gate_may_be_a_program(cli: Cli, program: str, ended_by: str, verdicts
 
 def test_an_answer_by_mail_says_what_was_understood(cli: Cli) -> None:
     """M-14: --preview records nothing."""
-    (cli.cwd / "maker.toml").write_text('[[work]]\ncontent = "The first."\n[[work]]\ncontent = "The second."\n')
-    (cli.cwd / "line.toml").write_text(PROGRAM_GATE.format(patience=60).replace("command:tests.toml", "mailbox"))
+    (cli.cwd / "maker.toml").write_text(
+        '[[work]]\ncontent = "The first."\n[[work]]\ncontent = "The second."\n'
+    )
+    (cli.cwd / "line.toml").write_text(
+        PROGRAM_GATE.format(patience=60).replace("command:tests.toml", "mailbox")
+    )
     cli("pipeline", "run", "line.toml", "--session", "one", code=3)
     said = ("answer", "one", "--seat", "tests", "OK, I reject this.")
     assert 'Understood as: {"verdict": "REJECTED"' in cli(*said, "--preview").out
     assert "pipeline.verdict_given" not in kinds(cli, "one")
     assert 'Understood as: {"verdict": "REJECTED"' in cli(*said).out
-    (given,) = (fact for fact in facts(cli("export", "one", "jsonl").out) if fact["fact"] == "pipeline.verdict_given")
+    (given,) = (
+        fact
+        for fact in facts(cli("export", "one", "jsonl").out)
+        if fact["fact"] == "pipeline.verdict_given"
+    )
     assert given["corrections"] == ["words the answer 'OK, I reject this.'"]
 
 
@@ -411,7 +547,16 @@ def test_a_script_that_consults_needs_a_session_with_consultations(cli: Cli) -> 
     """C-6: told before anything is recorded, with the remedy."""
     for kind in ("speech]]\nconsult = { to = 'b', question = 'q' }", "consult]]\nanswer = 'x'"):
         (cli.cwd / "s.toml").write_text(f"[[{kind}\n")
-        words = ("run", "Q?", "--protocol", "roundtable", "--seat", "a=script:s.toml", "--seat", "b=script:s.toml")
+        words = (
+            "run",
+            "Q?",
+            "--protocol",
+            "roundtable",
+            "--seat",
+            "a=script:s.toml",
+            "--seat",
+            "b=script:s.toml",
+        )
         assert "--consult opens it with them" in cli(*words, code=2).err
     assert cli.json("list")["sessions"] == []
 
@@ -419,7 +564,9 @@ def test_a_script_that_consults_needs_a_session_with_consultations(cli: Cli) -> 
 def test_a_terminal_shows_consultations_as_they_happen(cli: Cli) -> None:
     """C-1, in the live view of a persona meeting."""
     platform = write_script(cli.cwd / "scene.toml", PERSONA)
-    with Terminal(cli, "run", "Buy it?", *seat_words(platform, list(PERSONA)), "--consult", "--session", "one") as terminal:
+    with Terminal(
+        cli, "run", "Buy it?", *seat_words(platform, list(PERSONA)), "--consult", "--session", "one"
+    ) as terminal:
         assert terminal.ended() == 0
     shown = terminal.raw.decode()
     assert "? ada → bob: What does it cost?" in shown
@@ -432,7 +579,9 @@ def test_a_person_at_the_terminal_may_ask_in_place_of_any_field(cli: Cli) -> Non
     """C-9: whichever field is asked for."""
     scene: Scene = {"bob": PERSONA["bob"]}
     platform = write_script(cli.cwd / "scene.toml", scene)
-    with Terminal(cli, "run", "Buy it?", "--seat", "ada=human", "--seat", f"bob={platform}", "--consult") as terminal:
+    with Terminal(
+        cli, "run", "Buy it?", "--seat", "ada=human", "--seat", f"bob={platform}", "--consult"
+    ) as terminal:
         terminal.wait_for("/ask NAME QUESTION")
         terminal.wait_for("ada>")
         terminal.type("/ask bob What does it cost?\r")
@@ -467,7 +616,10 @@ def opened(cli: Cli, sessions: Sequence[str]) -> None:
                 {"content": "## Stance\nYes."},
             ]
         },
-        "bob": {"speech": [{"content": "## Stance\nYes."}], "consult": [{"answer": "Five."}, {"answer": "I don't know."}]},
+        "bob": {
+            "speech": [{"content": "## Stance\nYes."}],
+            "consult": [{"answer": "Five."}, {"answer": "I don't know."}],
+        },
         "moderator": {"minutes": [{"content": "## Consensus reached\nBuy it."}]},
     }
     platform = write_script(cli.cwd / "scene.toml", scene)
@@ -523,7 +675,14 @@ def test_a_link_is_not_followed_out_of_the_project(cli: Cli) -> None:
     (cli.cwd / "docs").mkdir()
     (cli.cwd / "docs" / "consultation").symlink_to(cli.cwd / "elsewhere")
     platform = write_script(cli.cwd / "scene.toml", ROUNDTABLE)
-    words = ["run", "Buy it?", "--protocol", "roundtable", *seat_words(platform, list(ROUNDTABLE)), "--consult"]
+    words = [
+        "run",
+        "Buy it?",
+        "--protocol",
+        "roundtable",
+        *seat_words(platform, list(ROUNDTABLE)),
+        "--consult",
+    ]
     done = cli(*words, "--session", "one", "--set", "max_rounds=1")
     assert "its record could not be written, so that the answer is not used" in done.out
     assert list((cli.cwd / "elsewhere").iterdir()) == []

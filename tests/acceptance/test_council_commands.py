@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.doors import SCENES, Cli, Terminal, asked, facts, held, record, seat_words, until, write_script
+from tests.acceptance.doors import (
+    SCENES,
+    Cli,
+    Terminal,
+    asked,
+    facts,
+    held,
+    record,
+    seat_words,
+    until,
+    write_script,
+)
 
 SEATS = ("ada", "bob", "cem")
 
@@ -23,8 +34,18 @@ def said(kind: str, **more: Any) -> str:
     fields: dict[str, dict[str, Any]] = {
         "propose": {"type": "propose", "text": "We should.", "choice": "yes", "confidence": 0.8},
         "support": {"type": "support", "text": "It holds.", "refers_to": 2, "confidence": 0.7},
-        "challenge": {"type": "challenge", "text": "Not at scale.", "refers_to": 2, "confidence": 0.7},
-        "synthesize": {"type": "synthesize", "text": "In steps.", "choice": "yes", "confidence": 0.8},
+        "challenge": {
+            "type": "challenge",
+            "text": "Not at scale.",
+            "refers_to": 2,
+            "confidence": 0.7,
+        },
+        "synthesize": {
+            "type": "synthesize",
+            "text": "In steps.",
+            "choice": "yes",
+            "confidence": 0.8,
+        },
         "vote": {"type": "vote", "position": "support", "confidence": 0.9},
         "pass": {"type": "pass"},
     }
@@ -104,8 +125,12 @@ def waiting(cli: Cli, tmp_path: Path) -> str:
     """Session `s`: ada has proposed; eve and fay, who sit elsewhere, have not."""
     script = {
         "ada": {
-            "propose": [{"type": "propose", "text": "Ada's own idea.", "choice": "no", "confidence": 0.6}],
-            "argue": [{"type": "challenge", "text": "Who pays?", "refers_to": 3, "confidence": 0.5}],
+            "propose": [
+                {"type": "propose", "text": "Ada's own idea.", "choice": "no", "confidence": 0.6}
+            ],
+            "argue": [
+                {"type": "challenge", "text": "Who pays?", "refers_to": 3, "confidence": 0.5}
+            ],
             "vote": [{"type": "vote", "position": "support", "confidence": 0.7, "moved_by": 3}],
         }
     }
@@ -113,7 +138,9 @@ def waiting(cli: Cli, tmp_path: Path) -> str:
 
     async def work() -> None:
         async with cli.moot() as moot:
-            await moot.run(await moot.open("Shall we?", seats=seats, protocol="debate", session="s"))
+            await moot.run(
+                await moot.open("Shall we?", seats=seats, protocol="debate", session="s")
+            )
 
     held(work())
     return "s"
@@ -128,16 +155,24 @@ def test_a_debate_is_told_line_by_line_and_ends_with_its_decision(cli: Cli) -> N
     assert (done.out, done.err) == (DATABASE_TOLD, "")
 
 
-def test_the_json_of_a_debate_says_what_kind_of_consensus_it_is_and_who_stood_where(cli: Cli, decided: str) -> None:
+def test_the_json_of_a_debate_says_what_kind_of_consensus_it_is_and_who_stood_where(
+    cli: Cli, decided: str
+) -> None:
     """D-3, D-11, D-12, D-19, D-20, D-21: the same from `show` and `resume`; code 0."""
     found = cli.json("show", "s")
-    assert (found["decision"], found["decisionEntries"]) == ("Begin with SQLite, move when a second writer comes.", [6])
+    assert (found["decision"], found["decisionEntries"]) == (
+        "Begin with SQLite, move when a second writer comes.",
+        [6],
+    )
     assert (found["status"], found["endedBy"], found["author"]) == ("concluded", "voted", "ada")
     assert (found["consensusType"], found["choice"]) == ("contested", "sqlite")
     assert (found["voters"], round(found["effective"], 2)) == (3, 2.0)
     assert found["openChallenges"] == [{"text": "SQLite has one writer.", "entries": [5]}]
     assert found["overturned"] is True
-    assert [(each["seat"], each["choiceBefore"], each["verdict"], each.get("movedBy")) for each in found["positions"]] == [
+    assert [
+        (each["seat"], each["choiceBefore"], each["verdict"], each.get("movedBy"))
+        for each in found["positions"]
+    ] == [
         ("ada", "postgres", "support", None),
         ("bob", "sqlite", "support", None),
         ("cem", "postgres", "oppose", None),
@@ -151,20 +186,43 @@ def test_the_json_of_a_debate_says_what_kind_of_consensus_it_is_and_who_stood_wh
 def test_a_seat_that_was_lost_is_on_the_record_and_in_the_result(cli: Cli, decided: str) -> None:
     """D-12: it failed once, in one phase, and voted all the same."""
     assert cli.json("show", "s")["lost"] == [
-        {"seat": "cem", "times": 1, "last": "error", "weightShare": 1 / 3, "didNotVote": False, "why": "scripted"}
+        {
+            "seat": "cem",
+            "times": 1,
+            "last": "error",
+            "weightShare": 1 / 3,
+            "didNotVote": False,
+            "why": "scripted",
+        }
     ]
     (lost,) = [fact for fact in facts(record(cli)) if fact["fact"] == "seat_lost"]
-    assert (lost["seat"], lost["ask"], lost["reason"], lost["detail"]) == ("cem", "2.argue.cem", "error", "scripted")
+    assert (lost["seat"], lost["ask"], lost["reason"], lost["detail"]) == (
+        "cem",
+        "2.argue.cem",
+        "error",
+        "scripted",
+    )
     assert "| cem | argument | an error | scripted |" in cli("show", "s").out
 
 
-def test_an_advisory_panel_ends_with_the_owners_decision_and_how_each_advice_was_taken(cli: Cli) -> None:
+def test_an_advisory_panel_ends_with_the_owners_decision_and_how_each_advice_was_taken(
+    cli: Cli,
+) -> None:
     """D-8: the owner may be named; what it declined stays dissent."""
     words = (*scene("advice"), "--protocol", "advisory", "--set", "owner=ada", "--session", "s")
     found = cli.json("run", "Shall we hire?", *words)
-    assert (found["decision"], found["decisionEntries"]) == ("Hire one engineer now, one in spring.", [7])
-    assert (found["consensusType"], found["endedBy"], found["author"]) == ("owner_decision", "decided", "ada")
-    assert [(each["seat"], each["choiceBefore"], each["verdict"]) for each in found["positions"]] == [
+    assert (found["decision"], found["decisionEntries"]) == (
+        "Hire one engineer now, one in spring.",
+        [7],
+    )
+    assert (found["consensusType"], found["endedBy"], found["author"]) == (
+        "owner_decision",
+        "decided",
+        "ada",
+    )
+    assert [
+        (each["seat"], each["choiceBefore"], each["verdict"]) for each in found["positions"]
+    ] == [
         ("ada", "yes", "support"),
         ("bob", "no", "conditional_support"),
         ("cem", "no", "oppose"),
@@ -174,35 +232,74 @@ def test_an_advisory_panel_ends_with_the_owners_decision_and_how_each_advice_was
     ]
     assert (found["openChallenges"], found["overturned"]) == ([], False)
     minutes = cli("show", "s").out
-    assert "| #5 | bob | There is money for one. | adopted in part | The budget allows for one. | #7 |" in minutes
-    assert "| #6 | cem | Contractors are there tomorrow. | declined | Contractors leave. | #7 |" in minutes
+    assert (
+        "| #5 | bob | There is money for one. | adopted in part | The budget allows for one. | #7 |"
+        in minutes
+    )
+    assert (
+        "| #6 | cem | Contractors are there tomorrow. | declined | Contractors leave. | #7 |"
+        in minutes
+    )
 
 
 def test_an_owner_who_decides_nothing_leaves_code_4(cli: Cli, tmp_path: Path) -> None:
     """D-8, D-11: its proposal is no decision."""
-    offer = [{"type": "propose", "text": "So.", "choice": choice, "confidence": 0.5} for choice in ("yes", "no")]
-    platform = write_script(tmp_path / "s.toml", {"ada": {"propose": offer[:1]}, "bob": {"propose": offer[1:]}})
-    found = cli.json("run", "Who decides?", "--protocol", "advisory", *seat_words(platform, ["ada", "bob"]), code=4)
-    assert (found["decision"], found["consensusType"], found["endedBy"]) == (None, "no_consensus", "owner_lost")
+    offer = [
+        {"type": "propose", "text": "So.", "choice": choice, "confidence": 0.5}
+        for choice in ("yes", "no")
+    ]
+    platform = write_script(
+        tmp_path / "s.toml", {"ada": {"propose": offer[:1]}, "bob": {"propose": offer[1:]}}
+    )
+    found = cli.json(
+        "run",
+        "Who decides?",
+        "--protocol",
+        "advisory",
+        *seat_words(platform, ["ada", "bob"]),
+        code=4,
+    )
+    assert (found["decision"], found["consensusType"], found["endedBy"]) == (
+        None,
+        "no_consensus",
+        "owner_lost",
+    )
 
 
 def test_a_consensus_is_found_when_the_objections_have_been_met(cli: Cli) -> None:
     """D-9: the second synthesis carries; who set a condition is listed with it; code 0."""
-    told = cli("run", "Four days?", "--protocol", "consensus", *scene("accord"), "--session", "s").out
-    assert "  ■ Synthesizing · round 2\n#10 bob synthesizes (0.90): A four-day week, with Fridays covered in turn.\n" in told
+    told = cli(
+        "run", "Four days?", "--protocol", "consensus", *scene("accord"), "--session", "s"
+    ).out
+    assert (
+        "  ■ Synthesizing · round 2\n#10 bob synthesizes (0.90): A four-day week, with Fridays covered in turn.\n"
+        in told
+    )
     found = cli.json("show", "s")
-    assert (found["consensusType"], found["endedBy"], found["author"]) == ("convergent", "voted", "bob")
+    assert (found["consensusType"], found["endedBy"], found["author"]) == (
+        "convergent",
+        "voted",
+        "bob",
+    )
     # Bob wrote what was decided: his own condition is an obligation, not a dissent.
     assert found["dissent"] == []
-    assert [(each["seat"], each["text"]) for each in found["obligations"]] == [("bob", "The rota is published a month ahead.")]
+    assert [(each["seat"], each["text"]) for each in found["obligations"]] == [
+        ("bob", "The rota is published a month ahead.")
+    ]
     assert [each.get("movedBy") for each in found["positions"]] == [None, 6, None]
 
 
-def test_without_a_consensus_within_the_rounds_it_ends_with_code_4_and_the_positions_as_they_stand(cli: Cli) -> None:
+def test_without_a_consensus_within_the_rounds_it_ends_with_code_4_and_the_positions_as_they_stand(
+    cli: Cli,
+) -> None:
     """D-9, D-11: no decision, and nothing is averaged away."""
     words = ("--protocol", "consensus", *scene("accord"), "--set", "rounds=1", "--session", "s")
     found = cli.json("run", "Four days?", *words, code=4)
-    assert (found["status"], found["consensusType"], found["decision"]) == ("concluded", "no_consensus", None)
+    assert (found["status"], found["consensusType"], found["decision"]) == (
+        "concluded",
+        "no_consensus",
+        None,
+    )
     assert [(each["seat"], each["verdict"]) for each in found["positions"]] == [
         ("ada", "support"),
         ("bob", "oppose"),
@@ -214,7 +311,15 @@ def test_without_a_consensus_within_the_rounds_it_ends_with_code_4_and_the_posit
 
 def test_a_threshold_that_no_vote_reaches_is_no_consensus(cli: Cli) -> None:
     """D-9: nobody opposes in the second round, and nobody is sure enough."""
-    words = ("--protocol", "consensus", *scene("accord"), "--set", "rounds=2", "--set", "threshold=0.95")
+    words = (
+        "--protocol",
+        "consensus",
+        *scene("accord"),
+        "--set",
+        "rounds=2",
+        "--set",
+        "threshold=0.95",
+    )
     assert cli.json("run", "Four days?", *words, code=4)["consensusType"] == "no_consensus"
 
 
@@ -222,9 +327,20 @@ def test_blind_positions_that_agree_end_a_debate_at_low_stakes(cli: Cli, tmp_pat
     """D-19: nobody is asked anything more, and the record says why."""
     offer = {"propose": [{"type": "propose", "text": "Yes.", "choice": "Yes!", "confidence": 0.9}]}
     platform = write_script(tmp_path / "s.toml", {"ada": offer, "bob": offer})
-    words = ("--protocol", "debate", *seat_words(platform, ["ada", "bob"]), "--stakes", "low", "--session", "s")
+    words = (
+        "--protocol",
+        "debate",
+        *seat_words(platform, ["ada", "bob"]),
+        "--stakes",
+        "low",
+        "--session",
+        "s",
+    )
     told = cli("run", "Easy?", *words).out
-    assert "Ended by: positions that agreed before anyone read anyone · 6 more answers were not asked for" in told
+    assert (
+        "Ended by: positions that agreed before anyone read anyone · 6 more answers were not asked for"
+        in told
+    )
     assert [fact["fact"] for fact in facts(record(cli))] == [
         "debate.opened",
         "asks_sent",
@@ -239,7 +355,18 @@ def test_blind_positions_that_agree_end_a_debate_at_low_stakes(cli: Cli, tmp_pat
 
 def test_category_stakes_tags_and_options_reach_the_opening(cli: Cli) -> None:
     """D-1, D-13: and the minutes, the prompts and memory."""
-    labels = ("--category", "Data stores", "--tag", "db", "--tag", "2026", "--option", "Postgres", "--option", "SQLite")
+    labels = (
+        "--category",
+        "Data stores",
+        "--tag",
+        "db",
+        "--tag",
+        "2026",
+        "--option",
+        "Postgres",
+        "--option",
+        "SQLite",
+    )
     cli("run", "Which database?", *DATABASE, *labels, "--session", "s")
     opened = facts(record(cli))[0]
     assert opened["fact"] == "debate.opened"
@@ -260,7 +387,10 @@ def test_a_choice_that_is_none_of_the_options_loses_the_proposal(cli: Cli) -> No
     """D-12: ada and cem want what is not offered; they are lost in that phase, with the reason."""
     words = ("--option", "sqlite", "--option", "files", "--session", "s")
     found = cli.json("run", "Which database?", *DATABASE, *words)
-    assert [(each["seat"], each["last"]) for each in found["lost"]] == [("ada", "malformed"), ("cem", "error")]
+    assert [(each["seat"], each["last"]) for each in found["lost"]] == [
+        ("ada", "malformed"),
+        ("cem", "error"),
+    ]
     (first, *_) = [fact for fact in facts(record(cli)) if fact["fact"] == "seat_lost"]
     assert first["detail"] == "choice: expected one of: sqlite, files (given: 'postgres')"
 
@@ -277,26 +407,57 @@ def test_a_choice_that_is_none_of_the_options_loses_the_proposal(cli: Cli) -> No
         (["--tag", "\x07"], "one tag is empty"),
         (["--category", "x" * 101], "has 101 characters; at most 100 are taken"),
         (["--option", "o" * 101], "has 101 characters; at most 100 are taken"),
-        (["--set", "rounds=0"], "setting rounds: Input should be greater than or equal to 1 (given: '0')"),
-        (["--set", "colour=red"], "unknown setting 'colour'; known: blind, debate, order, rounds, patience"),
-        (["--set", "order=alphabetical"], "setting order: Input should be 'auto', 'round_robin' or 'open'"),
-        (["--protocol", "advisory", "--set", "owner=zoe"], "owner = 'zoe' is not a seat; the seats are: ada, bob, cem"),
-        (["--protocol", "consensus", "--set", "threshold=1.5"], "setting threshold: Input should be less than or equal to 1"),
+        (
+            ["--set", "rounds=0"],
+            "setting rounds: Input should be greater than or equal to 1 (given: '0')",
+        ),
+        (
+            ["--set", "colour=red"],
+            "unknown setting 'colour'; known: blind, debate, order, rounds, patience",
+        ),
+        (
+            ["--set", "order=alphabetical"],
+            "setting order: Input should be 'auto', 'round_robin' or 'open'",
+        ),
+        (
+            ["--protocol", "advisory", "--set", "owner=zoe"],
+            "owner = 'zoe' is not a seat; the seats are: ada, bob, cem",
+        ),
+        (
+            ["--protocol", "consensus", "--set", "threshold=1.5"],
+            "setting threshold: Input should be less than or equal to 1",
+        ),
     ],
     ids=lambda value: None if isinstance(value, str) else " ".join(value)[:30],
 )
-def test_what_cannot_be_is_refused_in_one_sentence_and_nothing_is_recorded(cli: Cli, words: list[str], told: str) -> None:
+def test_what_cannot_be_is_refused_in_one_sentence_and_nothing_is_recorded(
+    cli: Cli, words: list[str], told: str
+) -> None:
     """D-1, D-6: code 2, in words and as JSON."""
     done = cli("run", "Which database?", *DATABASE, *words, code=2)
     assert done.err.startswith("moot: ")
     assert told in done.err
     assert (done.err.count("\n"), done.out) == (1, "")
-    assert told in cli.json("run", "Which database?", *DATABASE, *words, "--dry-run", code=2)["error"]["message"]
+    assert (
+        told
+        in cli.json("run", "Which database?", *DATABASE, *words, "--dry-run", code=2)["error"][
+            "message"
+        ]
+    )
     assert streams(cli) == 0
 
 
 def test_a_stake_that_is_none_is_refused(cli: Cli) -> None:
-    done = cli("run", "Which database?", *scene("database"), "--protocol", "debate", "--stakes", "huge", code=2)
+    done = cli(
+        "run",
+        "Which database?",
+        *scene("database"),
+        "--protocol",
+        "debate",
+        "--stakes",
+        "huge",
+        code=2,
+    )
     assert "'huge' is not one of 'low', 'medium', 'high', 'critical'" in done.err
     assert streams(cli) == 0
 
@@ -308,9 +469,14 @@ def test_a_debate_with_oneself_is_refused(cli: Cli) -> None:
 
 
 def test_a_script_with_answers_that_nobody_asks_for_is_refused(cli: Cli, tmp_path: Path) -> None:
-    platform = write_script(tmp_path / "s.toml", {"ada": {"intent": [{"reaction_score": 0.1}]}, "bob": {}})
+    platform = write_script(
+        tmp_path / "s.toml", {"ada": {"intent": [{"reaction_score": 0.1}]}, "bob": {}}
+    )
     done = cli("run", "Who?", "--protocol", "debate", *seat_words(platform, ["ada", "bob"]), code=2)
-    assert "nobody asks for [[intent]]; known: propose, argue, answer, synthesize, decide, vote, free" in done.err
+    assert (
+        "nobody asks for [[intent]]; known: propose, argue, answer, synthesize, decide, vote, free"
+        in done.err
+    )
     assert streams(cli) == 0
 
 
@@ -322,13 +488,29 @@ def plain(raw: bytes) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", raw.decode()).replace("\r", "")
 
 
-def test_the_live_view_shows_who_is_asked_the_phases_and_the_decision_in_a_box(cli: Cli, tmp_path: Path) -> None:
+def test_the_live_view_shows_who_is_asked_the_phases_and_the_decision_in_a_box(
+    cli: Cli, tmp_path: Path
+) -> None:
     """D-18: finished lines scroll by, what is awaited moves below."""
     slow: dict[str, dict[str, list[dict[str, Any]]]] = {
         seat: {
-            "propose": [{"type": "propose", "text": f"{seat}'s idea", "choice": seat, "confidence": 0.8, "delay": 1.5}],
-            "argue": [{"type": "challenge", "text": "But why?", "refers_to": 2, "confidence": 0.5}] if seat == "bob" else [],
-            "synthesize": [{"type": "synthesize", "text": "Ada's way", "choice": "ada"} if seat == "ada" else {"type": "pass"}],
+            "propose": [
+                {
+                    "type": "propose",
+                    "text": f"{seat}'s idea",
+                    "choice": seat,
+                    "confidence": 0.8,
+                    "delay": 1.5,
+                }
+            ],
+            "argue": [{"type": "challenge", "text": "But why?", "refers_to": 2, "confidence": 0.5}]
+            if seat == "bob"
+            else [],
+            "synthesize": [
+                {"type": "synthesize", "text": "Ada's way", "choice": "ada"}
+                if seat == "ada"
+                else {"type": "pass"}
+            ],
             "vote": [{"type": "vote", "position": "support", "confidence": 0.9}],
         }
         for seat in ("ada", "bob")
@@ -341,17 +523,32 @@ def test_the_live_view_shows_who_is_asked_the_phases_and_the_decision_in_a_box(c
             terminal.wait_for(f"■ {phase}")
         assert terminal.ended() == 0
     told = plain(terminal.raw)
-    assert told.index("#2 ada proposes (0.80)") < told.index("  ada's idea") < told.index("■ Arguing")
+    assert (
+        told.index("#2 ada proposes (0.80)") < told.index("  ada's idea") < told.index("■ Arguing")
+    )
     assert told.index("■ Voting") < told.index("#7 bob support (0.90)") < told.index("■ contested")
     box = told[told.index("╭─ Decision · s ") :]
-    assert box.index("Decided with 1 open challenge(s): #4.") < box.index("Ada's way") < box.index("Consensus: contested")
+    assert (
+        box.index("Decided with 1 open challenge(s): #4.")
+        < box.index("Ada's way")
+        < box.index("Consensus: contested")
+    )
     assert "Nothing is lost" not in told
     assert box.rstrip().endswith("╯")
 
 
 def test_the_live_view_of_a_deliberation_that_parks_says_who_is_waited_for(cli: Cli) -> None:
     """D-5: no box, code 3."""
-    words = ("--protocol", "debate", "--seat", "eve=mailbox", "--seat", "fay=mailbox", "--session", "s")
+    words = (
+        "--protocol",
+        "debate",
+        "--seat",
+        "eve=mailbox",
+        "--seat",
+        "fay=mailbox",
+        "--session",
+        "s",
+    )
     with Terminal(cli, "run", "Which way?", *words) as terminal:
         assert terminal.ended() == 3
     told = plain(terminal.raw)
@@ -362,7 +559,15 @@ def test_the_live_view_of_a_deliberation_that_parks_says_who_is_waited_for(cli: 
 
 def test_a_chinese_topic_gives_chinese_words(cli: Cli) -> None:
     """D-18: phases, votes, decision, minutes and page; no English in between."""
-    words = (*scene("expansion", ["甲", "乙", "丙"]), "--protocol", "debate", "--stakes", "high", "--session", "s")
+    words = (
+        *scene("expansion", ["甲", "乙", "丙"]),
+        "--protocol",
+        "debate",
+        "--stakes",
+        "high",
+        "--session",
+        "s",
+    )
     told = cli("run", "我们该扩张吗？", *words).out
     for line in (
         "  甲 已写好；待所有席位写完后公开",
@@ -380,7 +585,10 @@ def test_a_chinese_topic_gives_chinese_words(cli: Cli) -> None:
         "1 · 丙 · 长上下文预算不变 · – · 未了结",
     ):
         assert f"{line}\n" in told
-    assert not re.search(r"[A-Za-z]{4,}", told.replace("session s", "").replace("moot show s", "").replace("USER", ""))
+    assert not re.search(
+        r"[A-Za-z]{4,}",
+        told.replace("session s", "").replace("moot show s", "").replace("USER", ""),
+    )
     assert cli("show", "s").out.startswith("# 纪要: 我们该扩张吗？\n\ns · ")
     assert "- 乙：扩张 → 试点 (被 #5 打动)" in cli("show", "s").out
     assert '<html lang="zh' in cli("export", "s", "html").out
@@ -393,19 +601,29 @@ def test_minutes_page_and_record_of_a_debate(cli: Cli, decided: str) -> None:
     """D-4, D-13: `show` is the minutes; the page has the same decision; a form that it has not is refused."""
     minutes = cli("export", "s", "minutes").out
     assert cli("show", "s").out == minutes
-    assert re.match(r"# Minutes: Which database\?\n\ns · .+ UTC – .+ UTC · Protocol: debate · Stakes: high\n", minutes)
+    assert re.match(
+        r"# Minutes: Which database\?\n\ns · .+ UTC – .+ UTC · Protocol: debate · Stakes: high\n",
+        minutes,
+    )
     assert "\n#5 · **ada** · challenges · about #3 · 70 % sure · " in minutes
     page = cli("export", "s", "html").out
     assert page.startswith("<!doctype html>")
     assert "Begin with SQLite, move when a second writer comes." in page
     done = cli("export", "s", "context", code=2)
-    assert done.err == "moot: a debate session has no form 'context'; it has: jsonl, minutes (Markdown), html\n"
+    assert (
+        done.err
+        == "moot: a debate session has no form 'context'; it has: jsonl, minutes (Markdown), html\n"
+    )
 
 
-def test_a_debate_that_is_exported_imports_elsewhere_record_for_record(cli: Cli, decided: str) -> None:
+def test_a_debate_that_is_exported_imports_elsewhere_record_for_record(
+    cli: Cli, decided: str
+) -> None:
     """D-13: verified, replayed without asking anyone, the same decision, and part of the other's memory if that adopts it."""
     other = cli.elsewhere("other")
-    assert other("import", "-", "--adopt", stdin=cli("export", "s", "jsonl").out).out == "session s\n"
+    assert (
+        other("import", "-", "--adopt", stdin=cli("export", "s", "jsonl").out).out == "session s\n"
+    )
     assert record(other).partition("\n")[2] == record(cli).partition("\n")[2]
     assert "(imported)" in other("list").out
     assert other.json("show", "s") == cli.json("show", "s")
@@ -418,7 +636,10 @@ def test_a_debate_that_is_exported_imports_elsewhere_record_for_record(cli: Cli,
 def test_a_record_whose_votes_were_counted_otherwise_is_refused(cli: Cli, decided: str) -> None:
     """D-12: the resolution must be the one that the rules compute."""
     lines = record(cli).splitlines()
-    forged = [line.replace('\\"position\\":\\"oppose\\"', '\\"position\\":\\"support\\"') for line in lines]
+    forged = [
+        line.replace('\\"position\\":\\"oppose\\"', '\\"position\\":\\"support\\"')
+        for line in lines
+    ]
     assert forged != lines
     done = cli.elsewhere("other")("import", "-", stdin="\n".join(forged), code=5)
     assert done.err.count("\n") == 1
@@ -430,10 +651,20 @@ def test_a_fork_at_a_line_goes_on_with_another_participant(cli: Cli, decided: st
         "session f; continue with: moot resume f\n"
     )
     kept = [fact for fact in facts(record(cli, "f")) if fact["fact"] == "council.contributed"]
-    assert [fact["said"]["text"] for fact in kept] == ["Use Postgres.", "Use SQLite.", "Use Postgres, it is safer."]
+    assert [fact["said"]["text"] for fact in kept] == [
+        "Use Postgres.",
+        "Use SQLite.",
+        "Use Postgres, it is safer.",
+    ]
     cli("resume", "f", code=3)
     assert asked(cli, "f") == ["2.argue.bob"]
-    cli("answer", "f", "--seat", "bob", said("support", text="One writer is enough.", refers_to=3, answers=[5]))
+    cli(
+        "answer",
+        "f",
+        "--seat",
+        "bob",
+        said("support", text="One writer is enough.", refers_to=3, answers=[5]),
+    )
     cli("resume", "f", code=3)
     cli("answer", "f", "--seat", "bob", said("pass"))
     cli("resume", "f", code=3)
@@ -450,11 +681,15 @@ def test_a_fork_at_a_line_goes_on_with_another_participant(cli: Cli, decided: st
     assert cli("diff", "s", "s").out.endswith(" of the ledger, the last of both: they are equal\n")
     cli("fork", "s", "--at", "#4", "--session", "one")
     cli("fork", "s", "--at", "#4", "--session", "other")
-    assert cli("diff", "one", "other").out.endswith("\nthe same up to entry 6 of the ledger, the last of both: they are equal\n")
+    assert cli("diff", "one", "other").out.endswith(
+        "\nthe same up to entry 6 of the ledger, the last of both: they are equal\n"
+    )
 
 
 def test_a_fork_at_what_is_no_line_is_refused(cli: Cli, decided: str) -> None:
-    assert cli("fork", "s", "--at", "#99", code=2).err == "moot: --at #99: the timeline has #1 to #9\n"
+    assert (
+        cli("fork", "s", "--at", "#99", code=2).err == "moot: --at #99: the timeline has #1 to #9\n"
+    )
     assert cli("fork", "s", "--at", "#4", "--swap", "zoe=mailbox", code=2).err == (
         "moot: no seat is called 'zoe'; the seats are: ada, bob, cem\n"
     )
@@ -463,7 +698,9 @@ def test_a_fork_at_what_is_no_line_is_refused(cli: Cli, decided: str) -> None:
 # Seats that answer from elsewhere.
 
 
-def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cli: Cli, waiting: str) -> None:
+def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(
+    cli: Cli, waiting: str
+) -> None:
     """D-2, D-5, D-7: parks with code 3, tells what is asked, takes contributions, ends; who was moved by what is kept."""
     parked = cli("resume", "s", code=3).out
     assert "\nwaiting for eve by " in parked
@@ -476,7 +713,10 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cl
     assert "| Shall we?" in first["briefing"]
     assert "Ada's own idea." not in json.dumps([first, second])
     assert "── 1.propose.fay (until " in cli("asks", "s").out
-    assert cli("answer", "s", "--seat", "eve", said("propose")).out == "recorded; continue with: moot resume s\n"
+    assert (
+        cli("answer", "s", "--seat", "eve", said("propose")).out
+        == "recorded; continue with: moot resume s\n"
+    )
     cli("answer", "s", "--seat", "fay", said("propose", choice="later", text="Next year."))
     assert cli.json("resume", "s", code=3)["status"] == "thinking"
     assert asked(cli) == ["2.argue.eve", "2.argue.fay"]
@@ -489,10 +729,18 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cl
     cli("resume", "s", code=3)
     assert asked(cli) == ["4.vote.eve", "4.vote.fay"]
     cli("answer", "s", "--seat", "eve", said("vote"))
-    cli("answer", "s", "--seat", "fay", said("vote", position="conditional_support", condition="In May."))
+    cli(
+        "answer",
+        "s",
+        "--seat",
+        "fay",
+        said("vote", position="conditional_support", condition="In May."),
+    )
     found = cli.json("resume", "s")
     assert (found["consensusType"], found["decision"]) == ("contested", "In steps.")
-    assert [(each["seat"], each["choiceBefore"], each.get("movedBy")) for each in found["positions"]] == [
+    assert [
+        (each["seat"], each["choiceBefore"], each.get("movedBy")) for each in found["positions"]
+    ] == [
         ("ada", "no", 3),
         ("eve", "yes", None),
         ("fay", "later", None),
@@ -503,17 +751,35 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cl
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--seat", "eve", said("vote")], "type 'vote' has no place in the phase 'propose'; expected: propose, pass"),
+        (
+            ["--seat", "eve", said("vote")],
+            "type 'vote' has no place in the phase 'propose'; expected: propose, pass",
+        ),
         (["--seat", "eve", said("propose", text="")], "a propose needs a text"),
-        (["--seat", "eve", said("propose", confidence="blue")], "confidence: a number from 0 to 1 was expected (given: 'blue')"),
-        (["--seat", "eve", said("propose", refers_to=7)], "line 7 does not exist; the lines are 1 to 2"),
+        (
+            ["--seat", "eve", said("propose", confidence="blue")],
+            "confidence: a number from 0 to 1 was expected (given: 'blue')",
+        ),
+        (
+            ["--seat", "eve", said("propose", refers_to=7)],
+            "line 7 does not exist; the lines are 1 to 2",
+        ),
         (
             ["--seat", "eve", said("propose", type="shout")],
             "type: expected one of: propose, support, challenge, synthesize, vote, pass (given: 'shout')",
         ),
-        (["--seat", "eve", "{I am for it."], "a JSON object was expected, and none was found in the answer"),
-        (["--seat", "ada", said("propose")], "the seat 'ada' is filled by a mind that Moot asks itself"),
-        (["--seat", "zoe", said("propose")], "'zoe' has no seat in 's'; the seats are: ada, eve, fay"),
+        (
+            ["--seat", "eve", "{I am for it."],
+            "a JSON object was expected, and none was found in the answer",
+        ),
+        (
+            ["--seat", "ada", said("propose")],
+            "the seat 'ada' is filled by a mind that Moot asks itself",
+        ),
+        (
+            ["--seat", "zoe", said("propose")],
+            "'zoe' has no seat in 's'; the seats are: ada, eve, fay",
+        ),
     ],
 )
 def test_a_contribution_that_has_no_place_is_refused_and_changes_nothing(
@@ -530,19 +796,45 @@ def test_a_contribution_that_has_no_place_is_refused_and_changes_nothing(
 def test_seats_that_answer_at_once_from_many_processes_are_all_taken(cli: Cli) -> None:
     """D-2, D-7: nothing lost, one order, and the last of them ends it: all agree."""
     seats = [f"s{number}" for number in range(3)]
-    cli("run", "All?", "--protocol", "debate", *seat_words("mailbox", seats), "--session", "s", code=3)
-    started = [cli.start("answer", "s", "--seat", seat, said("propose", text=seat), "--json") for seat in seats]
+    cli(
+        "run",
+        "All?",
+        "--protocol",
+        "debate",
+        *seat_words("mailbox", seats),
+        "--session",
+        "s",
+        code=3,
+    )
+    started = [
+        cli.start("answer", "s", "--seat", seat, said("propose", text=seat), "--json")
+        for seat in seats
+    ]
     taken = [json.loads(process.ended().out)["entry"] for process in started]
     assert sorted(taken) == list(range(3, 6))
     told = facts(record(cli))
-    assert sorted(fact["said"]["text"] for fact in told if fact["fact"] == "council.contributed") == seats
+    assert (
+        sorted(fact["said"]["text"] for fact in told if fact["fact"] == "council.contributed")
+        == seats
+    )
     assert [fact["fact"] for fact in told[5:]] == ["council.closed"]
     assert cli.verify("s") == {"s": None}
 
 
 def test_a_run_that_waits_takes_what_other_processes_contribute(cli: Cli) -> None:
     """D-5: `--wait` goes on by itself; each may answer as soon as the one before it has."""
-    words = ("--protocol", "consensus", "--seat", "eve=mailbox", "--seat", "fay=mailbox", "--session", "s", "--stakes", "high")
+    words = (
+        "--protocol",
+        "consensus",
+        "--seat",
+        "eve=mailbox",
+        "--seat",
+        "fay=mailbox",
+        "--session",
+        "s",
+        "--stakes",
+        "high",
+    )
     with cli.start("run", "Wait?", *words, "--wait", "--json") as process:
         until(lambda: asked(cli))
         for kind in ("propose", "pass", "synthesize", "vote"):
@@ -555,7 +847,16 @@ def test_a_run_that_waits_takes_what_other_processes_contribute(cli: Cli) -> Non
 
 def test_an_answer_that_ends_the_session_says_so(cli: Cli) -> None:
     """D-3: there is nothing to go on with."""
-    words = ("--protocol", "debate", "--seat", "eve=mailbox", "--seat", "fay=mailbox", "--session", "s")
+    words = (
+        "--protocol",
+        "debate",
+        "--seat",
+        "eve=mailbox",
+        "--seat",
+        "fay=mailbox",
+        "--session",
+        "s",
+    )
     cli("run", "Easy?", *words, code=3)
     cli("answer", "s", "--seat", "eve", said("propose"))
     done = cli("answer", "s", "--seat", "fay", said("propose"))
@@ -566,13 +867,19 @@ def test_an_answer_that_ends_the_session_says_so(cli: Cli) -> None:
 # Watching, a word of the user's, the end.
 
 
-def test_proposals_stay_sealed_for_those_who_watch_until_all_have_written(cli: Cli, waiting: str) -> None:
+def test_proposals_stay_sealed_for_those_who_watch_until_all_have_written(
+    cli: Cli, waiting: str
+) -> None:
     """D-18, D-19: from another process, live; and in `show`, in the page and in the JSON of the decision."""
     with cli.start("watch", "s") as watcher:
         watcher.wait_for("ada has written; sealed until all have")
         cli("answer", "s", "--seat", "eve", said("propose", text="Eve's own idea."))
         watcher.wait_for("eve has written; sealed until all have")
-        for shown in (cli("show", "s").out, cli("export", "s", "html").out, json.dumps(cli.json("show", "s"))):
+        for shown in (
+            cli("show", "s").out,
+            cli("export", "s", "html").out,
+            json.dumps(cli.json("show", "s")),
+        ):
             assert "own idea" not in shown
         assert "Sealed until all have written." in cli("show", "s").out
         cli("answer", "s", "--seat", "fay", said("propose", text="Fay's own idea.", choice="later"))
@@ -582,7 +889,9 @@ def test_proposals_stay_sealed_for_those_who_watch_until_all_have_written(cli: C
         done = watcher.ended()
     assert done.code == 0
     lines = done.out.splitlines()
-    assert lines[1:4] == [f"  {seat} has written; sealed until all have" for seat in ("ada", "eve", "fay")]
+    assert lines[1:4] == [
+        f"  {seat} has written; sealed until all have" for seat in ("ada", "eve", "fay")
+    ]
     assert [line for line in lines if "own idea" in line] == lines[4:7]
     assert lines[-2:] == ["Cancelled before a decision.", "Cost: 0 model calls, 0 tokens · $0"]
     assert done.err == "It waits for answers from outside: eve, fay\n"
@@ -601,8 +910,14 @@ def test_an_input_is_a_line_of_its_own_that_everyone_reads(cli: Cli, waiting: st
     """D-13: also while proposals are sealed; under a key it counts once."""
     taken = cli("input", "s", "There are six months of cash.", "--key", "k1")
     assert taken.out == "recorded as #3; continue with: moot resume s\n"
-    assert cli("input", "s", "There are six months of cash.", "--key", "k1").out == "recorded before: nothing changed\n"
-    assert all("| There are six months of cash." in each["briefing"] for each in cli.json("asks", "s")["asks"])
+    assert (
+        cli("input", "s", "There are six months of cash.", "--key", "k1").out
+        == "recorded before: nothing changed\n"
+    )
+    assert all(
+        "| There are six months of cash." in each["briefing"]
+        for each in cli.json("asks", "s")["asks"]
+    )
     assert "#3 · **USER** · says" in cli("show", "s").out
 
 
@@ -611,23 +926,46 @@ def test_a_deliberation_can_be_cancelled(cli: Cli, waiting: str) -> None:
     assert cli.json("cancel", "s", "--dry-run")["wouldCancel"] is True
     assert "cancelled by entry 5" in cli("cancel", "s", "--reason", "asked the wrong question").out
     found = cli.json("show", "s")
-    assert (found["status"], found["endedBy"], found["decision"]) == ("cancelled", "cancelled", None)
+    assert (found["status"], found["endedBy"], found["decision"]) == (
+        "cancelled",
+        "cancelled",
+        None,
+    )
     assert "> asked the wrong question" in cli("show", "s").out
     assert cli("resume", "s", code=4).out.splitlines()[-3:] == [
         "Cancelled before a decision.",
         "│ asked the wrong question",
         "Cost: 0 model calls, 0 tokens · $0",
     ]
-    for words in (["input", "s", "hello"], ["cancel", "s"], ["answer", "s", "--seat", "eve", said("propose")]):
+    for words in (
+        ["input", "s", "hello"],
+        ["cancel", "s"],
+        ["answer", "s", "--seat", "eve", said("propose")],
+    ):
         assert cli(*words, code=2).err.startswith("moot: ")
     assert cli.json("decisions") == {"decisions": []}
 
 
 def test_the_list_tells_deliberations_apart(cli: Cli, decided: str) -> None:
     """D-5: protocol, status and topic of each; registers are none."""
-    cli("run", "Later?", "--protocol", "advisory", "--seat", "eve=mailbox", "--seat", "fay=mailbox", "--session", "w", code=3)
+    cli(
+        "run",
+        "Later?",
+        "--protocol",
+        "advisory",
+        "--seat",
+        "eve=mailbox",
+        "--seat",
+        "fay=mailbox",
+        "--session",
+        "w",
+        code=3,
+    )
     cli("invite", "w", "--seat", "eve")
-    assert [(line["sessionId"], line["protocol"], line["status"], line["topic"]) for line in cli.json("list")["sessions"]] == [
+    assert [
+        (line["sessionId"], line["protocol"], line["status"], line["topic"])
+        for line in cli.json("list")["sessions"]
+    ] == [
         ("w", "advisory", "thinking", "Later?"),
         ("s", "debate", "concluded", "Which database?"),
     ]
@@ -638,11 +976,25 @@ def test_the_list_tells_deliberations_apart(cli: Cli, decided: str) -> None:
 # A process that dies.
 
 
-def test_a_debate_whose_process_was_killed_goes_on_to_the_same_decision(cli: Cli, tmp_path: Path) -> None:
+def test_a_debate_whose_process_was_killed_goes_on_to_the_same_decision(
+    cli: Cli, tmp_path: Path
+) -> None:
     """D-16: killed while a slow seat argues; what was said before is not asked again."""
-    slow = (SCENES / "database.toml").read_text().replace("refers_to = 3\n", "refers_to = 3\ndelay = 3600\n", 1)
+    slow = (
+        (SCENES / "database.toml")
+        .read_text()
+        .replace("refers_to = 3\n", "refers_to = 3\ndelay = 3600\n", 1)
+    )
     (tmp_path / "slow.toml").write_text(slow)
-    words = (*seat_words(f"script:{tmp_path / 'slow.toml'}", SEATS), "--protocol", "debate", "--seed", "7", "--session", "s")
+    words = (
+        *seat_words(f"script:{tmp_path / 'slow.toml'}", SEATS),
+        "--protocol",
+        "debate",
+        "--seed",
+        "7",
+        "--session",
+        "s",
+    )
     with cli.start("run", "Which database?", *words) as process:
         process.wait_for("■ Arguing")
         process.process.send_signal(signal.SIGKILL)

@@ -42,15 +42,31 @@ def answer(request: Request, choice: str) -> dict[str, Any]:
     """What fits the phase."""
     match phase_of(request):
         case "propose":
-            return {"type": "propose", "text": f"I say {choice}.", "choice": choice, "confidence": 0.8}
+            return {
+                "type": "propose",
+                "text": f"I say {choice}.",
+                "choice": choice,
+                "confidence": 0.8,
+            }
         case "argue" | "advise":
-            return {"type": "support", "text": "The numbers hold.", "refers_to": 2, "confidence": 0.8}
+            return {
+                "type": "support",
+                "text": "The numbers hold.",
+                "refers_to": 2,
+                "confidence": 0.8,
+            }
         case "synthesize":
             return {"type": "synthesize", "text": "So be it.", "choice": choice, "confidence": 0.8}
         case "decide":
             advice = [number for number in range(7, 11) if f"#{number} " in request.text]
             taken = [{"entry": number, "how": "adopted", "why": "It holds."} for number in advice]
-            return {"type": "synthesize", "text": "So be it.", "choice": choice, "confidence": 0.8, "taken": taken}
+            return {
+                "type": "synthesize",
+                "text": "So be it.",
+                "choice": choice,
+                "confidence": 0.8,
+                "taken": taken,
+            }
         case _:
             return {"type": "vote", "position": "support", "confidence": 0.9, "text": "Fine."}
 
@@ -77,20 +93,26 @@ def commanded(cli: Cli, mind: Mind, *words: str) -> tuple[dict[str, Any], list[R
 
     async def work() -> tuple[dict[str, Any], list[Request]]:
         async with StubServer([mind], models=["gpt-stub"]) as stub:
-            seats = [word for seat in SEATS for word in ("--seat", f"{seat}={stub.base_url}#gpt-stub")]
+            seats = [
+                word for seat in SEATS for word in ("--seat", f"{seat}={stub.base_url}#gpt-stub")
+            ]
             found: dict[str, Any] = await asyncio.to_thread(cli.json, "run", TOPIC, *seats, *words)
             return found, stub.asked
 
     return run(work())
 
 
-def counted(cli: Cli, mind: Mind, protocol: str, stakes: Stakes = "medium", **settings: Any) -> tuple[Decision, list[Request]]:
+def counted(
+    cli: Cli, mind: Mind, protocol: str, stakes: Stakes = "medium", **settings: Any
+) -> tuple[Decision, list[Request]]:
     """The decision of five model seats, and every call that they made."""
 
     async def work() -> tuple[Decision, list[Request]]:
         async with StubServer([mind], models=["gpt-stub"]) as stub, cli.moot() as moot:
             seats = dict.fromkeys(SEATS, f"{stub.base_url}#gpt-stub")
-            found = await moot.hold(TOPIC, seats=seats, protocol=protocol, stakes=stakes, settings=settings)
+            found = await moot.hold(
+                TOPIC, seats=seats, protocol=protocol, stakes=stakes, settings=settings
+            )
             return found, stub.asked
 
     return run(work())
@@ -131,7 +153,9 @@ def test_low_stakes_on_the_command_line_end_an_agreement_after_five_calls(cli: C
 
 
 @pytest.mark.parametrize("protocol", ["debate", "consensus", "advisory"])
-@pytest.mark.parametrize(("stakes", "settings"), [("low", {}), ("medium", {}), ("high", {"debate": "auto"})])
+@pytest.mark.parametrize(
+    ("stakes", "settings"), [("low", {}), ("medium", {}), ("high", {"debate": "auto"})]
+)
 def test_blind_positions_that_agree_end_it_after_one_call_for_each_seat(
     cli: Cli, protocol: str, stakes: Stakes, settings: dict[str, Any]
 ) -> None:
@@ -144,8 +168,12 @@ def test_blind_positions_that_agree_end_it_after_one_call_for_each_seat(
     assert (found.voters, round(found.effective, 2)) == (5, 1.67)
 
 
-@pytest.mark.parametrize(("stakes", "settings"), [("high", {}), ("critical", {}), ("low", {"debate": "always"})])
-def test_where_much_is_at_stake_agreement_is_argued_all_the_same(cli: Cli, stakes: Stakes, settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("stakes", "settings"), [("high", {}), ("critical", {}), ("low", {"debate": "always"})]
+)
+def test_where_much_is_at_stake_agreement_is_argued_all_the_same(
+    cli: Cli, stakes: Stakes, settings: dict[str, Any]
+) -> None:
     """D-19: agreement before any argument is no proof."""
     found, asked = counted(cli, agreeing, "debate", stakes, **settings)
     assert len(asked) == 20
@@ -163,7 +191,10 @@ def test_another_round_costs_one_synthesis_and_the_votes(cli: Cli) -> None:
     """D-9: the objections go back once; the second vote carries."""
 
     def stubborn(request: Request) -> Step:
-        is_first = "The last vote did not carry" not in request.text and "So be it, then." not in request.text
+        is_first = (
+            "The last vote did not carry" not in request.text
+            and "So be it, then." not in request.text
+        )
         said = answer(request, "no" if seat_of(request) == "ada" else "yes")
         if phase_of(request) == "synthesize" and not is_first:
             said["text"] = "So be it, then."
@@ -172,7 +203,12 @@ def test_another_round_costs_one_synthesis_and_the_votes(cli: Cli) -> None:
         return StubReply(text=json.dumps(said))
 
     found, asked = counted(cli, stubborn, "consensus")
-    assert Counter(phase_of(request) for request in asked) == {"propose": 5, "argue": 5, "synthesize": 2, "vote": 10}
+    assert Counter(phase_of(request) for request in asked) == {
+        "propose": 5,
+        "argue": 5,
+        "synthesize": 2,
+        "vote": 10,
+    }
     assert found.decision is not None
     assert (found.consensus_type, found.decision.text) == ("unanimous", "So be it, then.")
 
@@ -186,5 +222,12 @@ def test_a_seat_that_refuses_is_not_called_again_in_its_phase(cli: Cli) -> None:
         return disputing(request)
 
     found, asked = counted(cli, one_refuses, "debate")
-    assert Counter(phase_of(request) for request in asked) == {"propose": 5, "argue": 5, "synthesize": 5, "vote": 5}
-    assert [(lost.seat, lost.times, lost.last, lost.did_not_vote) for lost in found.lost] == [("eve", 1, "refused", False)]
+    assert Counter(phase_of(request) for request in asked) == {
+        "propose": 5,
+        "argue": 5,
+        "synthesize": 5,
+        "vote": 5,
+    }
+    assert [(lost.seat, lost.times, lost.last, lost.did_not_vote) for lost in found.lost] == [
+        ("eve", 1, "refused", False)
+    ]

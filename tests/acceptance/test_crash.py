@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.doors import DEADLINE, Cli, Terminal, facts, held, round_robin, seat_words, until, write_script
+from tests.acceptance.doors import (
+    DEADLINE,
+    Cli,
+    Terminal,
+    facts,
+    held,
+    round_robin,
+    seat_words,
+    until,
+    write_script,
+)
 
 SEATS = ("ada", "bob", "eve", "kim")
 TURNS = 6
@@ -27,7 +37,9 @@ class Children:
     def __init__(self, cli: Cli, platform: str) -> None:
         self.cli = cli
         self._platform = platform
-        self._server = cli.converse_with_program(Path(__file__).with_name("counted.py"), str(cli.home))
+        self._server = cli.converse_with_program(
+            Path(__file__).with_name("counted.py"), str(cli.home)
+        )
 
     def close(self) -> None:
         self._server.communicate(timeout=DEADLINE)
@@ -53,7 +65,9 @@ class Children:
     def open(self, session: str) -> None:
         async def work() -> None:
             async with self.cli.moot() as moot:
-                await moot.open(TOPIC, seats=dict.fromkeys(SEATS, self._platform), session=session, seed=1)
+                await moot.open(
+                    TOPIC, seats=dict.fromkeys(SEATS, self._platform), session=session, seed=1
+                )
 
         held(work())
 
@@ -111,15 +125,25 @@ def check_whole(children: Children, session: str, before: str, already: int) -> 
     now = children.export(session)
     assert drop_head(now).startswith(drop_head(before))
     children.check(session)
-    asked_since = {line.removeprefix("asked ") for line in children.lines(session)[already:] if line.startswith("asked ")}
+    asked_since = {
+        line.removeprefix("asked ")
+        for line in children.lines(session)[already:]
+        if line.startswith("asked ")
+    }
     assert asked_since.isdisjoint(answered(before))
     assert max(Counter(answered(now)).values(), default=1) == 1
-    kept = [int(line.removeprefix("kept ")) for line in children.lines(session) if line.startswith("kept ")]
+    kept = [
+        int(line.removeprefix("kept "))
+        for line in children.lines(session)
+        if line.startswith("kept ")
+    ]
     assert max(kept, default=0) <= len(facts(now))
     return now
 
 
-def test_a_meeting_killed_over_one_of_its_asks_ends_as_if_nothing_had_happened(children: Children) -> None:
+def test_a_meeting_killed_over_one_of_its_asks_ends_as_if_nothing_had_happened(
+    children: Children,
+) -> None:
     """P-11, P-12: killed once, over the first ask, the third, … the last; resumed; the same end each time."""
     children.open("undisturbed")
     children.start("undisturbed")
@@ -140,7 +164,9 @@ def test_a_meeting_killed_over_one_of_its_asks_ends_as_if_nothing_had_happened(c
         assert outcome(children, session) == expected
 
 
-def test_a_meeting_killed_again_and_again_ends_as_if_nothing_had_happened(children: Children) -> None:
+def test_a_meeting_killed_again_and_again_ends_as_if_nothing_had_happened(
+    children: Children,
+) -> None:
     """P-11, P-12: killed from outside at moments that fall anywhere, also between an answer and its record."""
     children.open("undisturbed")
     children.start("undisturbed")
@@ -185,13 +211,17 @@ def _kill(child: int) -> None:
 def running(cli: Cli, tmp_path: Path) -> Iterator[Any]:
     """A meeting in the command line that has got to its second speech and goes no further."""
     platform = write_script(tmp_path / "talk.toml", round_robin(SEATS, TURNS, stuck=2))
-    with cli.start("run", TOPIC, *seat_words(platform, SEATS), "--session", "s", "--set", "blind=false") as process:
+    with cli.start(
+        "run", TOPIC, *seat_words(platform, SEATS), "--session", "s", "--set", "blind=false"
+    ) as process:
         process.wait_for("#3 bob")
         yield process
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_meeting_says_how_to_go_on_and_loses_nothing(cli: Cli, tmp_path: Path, number: signal.Signals) -> None:
+def test_a_stopped_meeting_says_how_to_go_on_and_loses_nothing(
+    cli: Cli, tmp_path: Path, number: signal.Signals
+) -> None:
     """P-11: Ctrl-C and SIGTERM end with code 130 and the command that goes on; `moot resume` does."""
     with running(cli, tmp_path) as process:
         process.process.send_signal(number)
@@ -199,7 +229,9 @@ def test_a_stopped_meeting_says_how_to_go_on_and_loses_nothing(cli: Cli, tmp_pat
     assert done.code == 130
     assert done.err.strip() == "Stopped. Nothing is lost; resume with: moot resume s"
     before = cli("export", "s", "jsonl").out
-    assert [line["speaker"] for line in json.loads(cli("export", "s", "context").out)["timeline"]][:3] == ["USER", "ada", "bob"]
+    assert [line["speaker"] for line in json.loads(cli("export", "s", "context").out)["timeline"]][
+        :3
+    ] == ["USER", "ada", "bob"]
     assert cli.json("list")["sessions"][0]["status"] == "thinking"
     write_script(tmp_path / "talk.toml", round_robin(SEATS, TURNS))
     decision = cli.json("resume", "s")
@@ -214,7 +246,9 @@ def test_a_stopped_meeting_says_how_to_go_on_and_loses_nothing(cli: Cli, tmp_pat
 def test_ctrl_c_in_a_terminal_says_how_to_go_on(cli: Cli, tmp_path: Path) -> None:
     """P-11: the key itself, in the live view; the cursor is given back."""
     platform = write_script(tmp_path / "talk.toml", round_robin(SEATS, TURNS, stuck=1))
-    with Terminal(cli, "run", TOPIC, *seat_words(platform, SEATS), "--session", "s", "--set", "blind=false") as terminal:
+    with Terminal(
+        cli, "run", TOPIC, *seat_words(platform, SEATS), "--session", "s", "--set", "blind=false"
+    ) as terminal:
         terminal.wait_for("ada speaks, turn 1")
         terminal.type("\x03")
         assert terminal.ended() == 130
@@ -224,7 +258,9 @@ def test_ctrl_c_in_a_terminal_says_how_to_go_on(cli: Cli, tmp_path: Path) -> Non
     assert cli.verify("s") == {"s": None}
 
 
-def test_a_killed_command_leaves_a_session_that_can_be_resumed_at_once(cli: Cli, tmp_path: Path) -> None:
+def test_a_killed_command_leaves_a_session_that_can_be_resumed_at_once(
+    cli: Cli, tmp_path: Path
+) -> None:
     """P-11: no lock is left behind by a process that was killed."""
     with running(cli, tmp_path) as process:
         process.process.kill()

@@ -41,7 +41,9 @@ def test_the_list_has_one_line_for_each_protocol(cli: Cli) -> None:
         "swarm",
         "pipeline",
     ]
-    assert [each["name"] for each in cli.json("demo", "--list", "--language", "zh")["demos"]][:2] == ["persona", "debate"]
+    assert [each["name"] for each in cli.json("demo", "--list", "--language", "zh")["demos"]][
+        :2
+    ] == ["persona", "debate"]
     assert cli("list").out == ""
 
 
@@ -69,7 +71,10 @@ def test_a_pipe_gets_the_first_demo_at_once_and_lists_mark_it(cli: Cli) -> None:
     [
         (["demo", "nothing"], "no demo is called 'nothing'; the demos are: persona, debate"),
         (["demo", "../persona"], "no demo is called"),
-        (["demo", "debate", "--fast", "--pace", "slow"], "--fast and --pace slow contradict each other"),
+        (
+            ["demo", "debate", "--fast", "--pace", "slow"],
+            "--fast and --pace slow contradict each other",
+        ),
         (["run", "Why?", "--seat", "Mara=demo:persona.en"], "plays its part in a demo only"),
     ],
 )
@@ -90,7 +95,9 @@ def test_a_person_chooses_a_demo_and_goes_on_with_keys(cli: Cli) -> None:
         assert terminal.ended() == 0
         thread.join(DEADLINE)
         shown = terminal.raw.decode()
-    assert "Without the ceiling I am against it" in " ".join(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).split())
+    assert "Without the ceiling I am against it" in " ".join(
+        re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).split()
+    )
     assert "Next: moot show" in shown
 
 
@@ -126,7 +133,9 @@ def test_every_record_that_a_demo_names_is_there(cli: Cli, name: str) -> None:
             assert (Path(cli.environ["MOOT_HOME"]) / path.removeprefix("MOOT_HOME/")).is_file()
 
 
-def test_without_a_name_and_a_terminal_the_demos_are_listed_and_the_first_is_played(cli: Cli) -> None:
+def test_without_a_name_and_a_terminal_the_demos_are_listed_and_the_first_is_played(
+    cli: Cli,
+) -> None:
     done = cli("demo", "--language", "en")
     assert done.out.startswith(cli("demo", "--list", "--language", "en").out)
     assert cli.json("list")["sessions"][0]["protocol"] == "persona"
@@ -154,7 +163,9 @@ def test_without_a_key_a_person_is_asked_which_one(cli: Cli) -> None:
 
 def test_with_a_key_the_meeting_is_held_as_ever(tmp_path: Path) -> None:
     """The question goes to the model that was found; here it cannot be reached, and no demo hides that."""
-    cli = Cli(tmp_path / "home", tmp_path, OPENAI_API_KEY="k", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    cli = Cli(
+        tmp_path / "home", tmp_path, OPENAI_API_KEY="k", OPENAI_BASE_URL="http://127.0.0.1:9/v1"
+    )
     done = cli("demo", "--ask", "Should we?", code=1)
     assert ONE_WAY not in done.out
     assert cli("list").out == ""
@@ -170,14 +181,21 @@ def test_a_demo_is_played_over_json_rpc(cli: Cli) -> None:
     with Server(cli) as server:
         client = server.local
         assert client("moot.listDemos")["demos"][0]["name"] == "persona"
-        assert client("moot.listDemos", language="zh")["demos"][1]["title"] == "双十一之前要不要拆订单库？"
+        assert (
+            client("moot.listDemos", language="zh")["demos"][1]["title"]
+            == "双十一之前要不要拆订单库？"
+        )
         with pytest.raises(Refused, match="no demo is called"):
             client("moot.playDemo", name="chess")
         with pytest.raises(Refused, match="pace"):
             client("moot.playDemo", name="persona", pace="warp")
         played = client("moot.playDemo", name="advisory", pace="fast", idempotencyKey="one")
         assert client("moot.playDemo", name="advisory", pace="fast", idempotencyKey="one") == played
-        until(lambda: client("moot.getSession", sessionId=played["sessionId"])["status"] == "concluded")
+        until(
+            lambda: (
+                client("moot.getSession", sessionId=played["sessionId"])["status"] == "concluded"
+            )
+        )
         slow = client("moot.playDemo", name="debate", language="zh", pace="quick")["sessionId"]
         until(lambda: client("moot.getEntries", sessionId=slow, after=0)["entries"][3:])
         server.kill()

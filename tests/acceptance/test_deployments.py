@@ -53,12 +53,22 @@ class Host:
     environ: dict[str, str]
     _running: list["subprocess.Popen[bytes]"] = field(default_factory=list)
 
-    def run(self, command: Sequence[str], environ: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    def run(
+        self, command: Sequence[str], environ: Mapping[str, str]
+    ) -> "subprocess.CompletedProcess[str]":
         whole = {**self.environ, **environ}
         program = shutil.which(command[0], path=whole["PATH"])
         assert program is not None, command
         command = [program, *command[1:]]
-        return subprocess.run(command, env=whole, cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE, check=False)
+        return subprocess.run(
+            command,
+            env=whole,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
 
     def start(self, *services: Service) -> list[Client]:
         """Start services, each on a port of its own, and wait until their own checks say that they are well."""
@@ -70,7 +80,9 @@ class Host:
             command = move_port(service.command, service.port, port)
             command[0] = shutil.which(command[0], path=environ["PATH"]) or command[0]
             with log.open("wb") as out:
-                process = subprocess.Popen(command, env=environ, cwd=self.folder, stdout=out, stderr=out)
+                process = subprocess.Popen(
+                    command, env=environ, cwd=self.folder, stdout=out, stderr=out
+                )
             self._running.append(process)
             started.append((service, process, log, port))
         for service, process, log, port in started:
@@ -79,7 +91,9 @@ class Host:
                 assert process.poll() is None, log.read_text()
                 assert time.monotonic() < end, log.read_text()
                 time.sleep(0.05)
-            while (done := self.run(move_port(service.check, service.port, port), service.environ)).returncode != 0:
+            while (
+                done := self.run(move_port(service.check, service.port, port), service.environ)
+            ).returncode != 0:
                 assert time.monotonic() < end, done.stderr + log.read_text()
         return [Client(f"127.0.0.1:{port}") for _, _, _, port in started]
 
@@ -109,7 +123,9 @@ def move_port(command: Sequence[str], given: int, free: int) -> list[str]:
 
 def hold_a_meeting(server: Client) -> None:
     """A meeting that the server opens is held by the workers, to its end."""
-    name = next(demo["name"] for demo in server("moot.listDemos")["demos"] if demo["protocol"] == "advisory")
+    name = next(
+        demo["name"] for demo in server("moot.listDemos")["demos"] if demo["protocol"] == "advisory"
+    )
     session = server("moot.playDemo", name=name, pace="fast")["sessionId"]
     end = time.monotonic() + DEADLINE
     while (status := server("moot.getSession", sessionId=session)["status"]) == "thinking":
@@ -154,7 +170,11 @@ def interpolate(value: Any, given: Mapping[str, str]) -> Any:
 
 def build_image(dockerfile: Path, context: Path, folder: Path) -> str:
     """Do what a Dockerfile says, in a folder; the PATH of its containers."""
-    steps = [line.split(maxsplit=1) for line in dockerfile.read_text().splitlines() if line and not line.startswith("#")]
+    steps = [
+        line.split(maxsplit=1)
+        for line in dockerfile.read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
     assert [steps[0][0], steps[0][1].partition(":")[0]] == ["FROM", "python"]
     copied, installed, users = folder / "src", folder / "installed", [""]
     copied.mkdir()
@@ -185,8 +205,20 @@ def run_build_step(words: list[str], copied: Path, installed: Path, users: list[
             assert locked in (copied / words[1]).read_text()
             assert (copied / "deploy/requirements.lock").is_file()
             # What Moot depends on is in the tests' environment already; what is proven here is that the copied files are enough.
-            options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(installed)]
-            subprocess.run([sys.executable, "-m", "pip", "install", *options, "."], cwd=copied, check=True, timeout=DEADLINE)
+            options = [
+                "--quiet",
+                "--no-deps",
+                "--no-build-isolation",
+                "--no-index",
+                "--target",
+                str(installed),
+            ]
+            subprocess.run(
+                [sys.executable, "-m", "pip", "install", *options, "."],
+                cwd=copied,
+                check=True,
+                timeout=DEADLINE,
+            )
         case ["useradd", "--create-home", user]:
             users.append(user)
         case ["install", "-d", "-o", user, "-m", "700", _]:
@@ -212,7 +244,10 @@ def normalize(name: str) -> str:
 
 def test_the_image_installs_what_is_tested_and_nothing_else() -> None:
     """N-6: everything that the extras of the image need is locked with hashes, in the versions that the tests run with."""
-    locked, tested = read_lock(DEPLOY / "requirements.lock"), read_lock(ROOT / "requirements-dev.lock")
+    locked, tested = (
+        read_lock(DEPLOY / "requirements.lock"),
+        read_lock(ROOT / "requirements-dev.lock"),
+    )
     assert locked.items() <= tested.items()
     waiting = [("moothall", extra) for extra in ("", "workers", "anthropic", "otel")]
     needed: set[tuple[str, str]] = set()
@@ -233,12 +268,18 @@ def test_the_services_of_the_compose_file_have_no_rights_that_they_do_not_need()
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
     for name in ("server", "worker"):
         service = services[name]
-        assert (service["cap_drop"], service["read_only"], service["stop_grace_period"]) == (["ALL"], True, "20s")
+        assert (service["cap_drop"], service["read_only"], service["stop_grace_period"]) == (
+            ["ALL"],
+            True,
+            "20s",
+        )
         assert service["ulimits"] == {"nofile": 65_536}
         assert "0.0.0.0" in service["command"]
 
 
-def test_the_compose_file_brings_up_a_server_and_two_workers(postgres_server: PostgresServer, tmp_path: Path) -> None:
+def test_the_compose_file_brings_up_a_server_and_two_workers(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
     """N-6: in the order of its dependencies, each well by its own check; the first token as its head says."""
     text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
     with pytest.raises(AssertionError, match="set MOOT_DB_PASSWORD"):
@@ -250,8 +291,16 @@ def test_the_compose_file_brings_up_a_server_and_two_workers(postgres_server: Po
     database, server, worker = services["database"], services["server"], services["worker"]
     given = database["environment"]
     place = Path(parse_qs(urlsplit(postgres_server.address()).query)["host"][0])
-    asyncio.run(postgres_server.execute(f"CREATE ROLE {given['POSTGRES_USER']} SUPERUSER LOGIN PASSWORD 'secret'"))
-    asyncio.run(postgres_server.execute(f"CREATE DATABASE {given['POSTGRES_DB']} OWNER {given['POSTGRES_USER']}"))
+    asyncio.run(
+        postgres_server.execute(
+            f"CREATE ROLE {given['POSTGRES_USER']} SUPERUSER LOGIN PASSWORD 'secret'"
+        )
+    )
+    asyncio.run(
+        postgres_server.execute(
+            f"CREATE DATABASE {given['POSTGRES_DB']} OWNER {given['POSTGRES_USER']}"
+        )
+    )
     for each in (server, worker):
         build = each["build"]
         assert (DEPLOY / build["context"]).resolve() == ROOT
@@ -259,19 +308,33 @@ def test_the_compose_file_brings_up_a_server_and_two_workers(postgres_server: Po
     path = build_image(ROOT / server["build"]["dockerfile"], ROOT, tmp_path)
     with hosting(tmp_path, path, PYTHONPATH=str(tmp_path / "installed"), PGHOST=str(place)) as host:
         try:
-            assert host.run(read_check(database), {"PATH": str(find_postgres_programs())}).returncode == 0
-            environs = [place_environment(each["environment"], services, place, tmp_path) for each in (server, worker)]
+            assert (
+                host.run(read_check(database), {"PATH": str(find_postgres_programs())}).returncode
+                == 0
+            )
+            environs = [
+                place_environment(each["environment"], services, place, tmp_path)
+                for each in (server, worker)
+            ]
             invited = re.search(r"run --build --rm server (moot invite .+)", text)
             assert invited
-            token = re.search(r"\bmoot_\w{8}_[\w-]+", host.run(shlex.split(invited[1]), environs[0]).stdout)
+            token = re.search(
+                r"\bmoot_\w{8}_[\w-]+", host.run(shlex.split(invited[1]), environs[0]).stdout
+            )
             assert token
             assert server["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
-            workers = [Service(worker["command"], read_check(worker), environs[1], 8761)] * worker["deploy"]["replicas"]
-            front, *_ = host.start(Service(server["command"], read_check(server), environs[0], PORT), *workers)
+            workers = [Service(worker["command"], read_check(worker), environs[1], 8761)] * worker[
+                "deploy"
+            ]["replicas"]
+            front, *_ = host.start(
+                Service(server["command"], read_check(server), environs[0], PORT), *workers
+            )
             hold_a_meeting(Client(front.address, token[0]))
         finally:
             host.stop()
-            asyncio.run(postgres_server.execute(f"DROP DATABASE {given['POSTGRES_DB']} WITH (FORCE)"))
+            asyncio.run(
+                postgres_server.execute(f"DROP DATABASE {given['POSTGRES_DB']} WITH (FORCE)")
+            )
             asyncio.run(postgres_server.execute(f"DROP ROLE {given['POSTGRES_USER']}"))
 
 
@@ -289,14 +352,20 @@ def read_check(service: Mapping[str, Any]) -> list[str]:
     return [str(word) for word in words]
 
 
-def place_environment(given: Mapping[str, str], services: Mapping[str, Any], place: Path, folder: Path) -> dict[str, str]:
+def place_environment(
+    given: Mapping[str, str], services: Mapping[str, Any], place: Path, folder: Path
+) -> dict[str, str]:
     """The environment of a container: the name of a service is its address, and a volume is a folder."""
     found = dict(given)
     address = urlsplit(found["MOOT_LEDGER"])
     name = address.hostname or ""
     assert address.password == services[name]["environment"]["POSTGRES_PASSWORD"]
-    found["MOOT_LEDGER"] = f"{address.scheme}://{address.username}:{address.password}@{address.path}?host={place}"
-    assert [found["MOOT_HOME"]] == [volume.partition(":")[2] for volume in services["server"]["volumes"]]
+    found["MOOT_LEDGER"] = (
+        f"{address.scheme}://{address.username}:{address.password}@{address.path}?host={place}"
+    )
+    assert [found["MOOT_HOME"]] == [
+        volume.partition(":")[2] for volume in services["server"]["volumes"]
+    ]
     return {**found, "MOOT_HOME": str(folder / "home")}
 
 
@@ -325,17 +394,24 @@ def read_page(folder: Path) -> list[tuple[str, list[str], list[str]]]:
     assert block
     lines = [shlex.split(line) for line in block[1].splitlines()]
     ports = [line[line.index("--port") + 1] if "--port" in line else str(PORT) for line in lines]
-    return [(port, line, ["moot", "ready", f"http://127.0.0.1:{port}"]) for port, line in zip(ports, lines, strict=True)]
+    return [
+        (port, line, ["moot", "ready", f"http://127.0.0.1:{port}"])
+        for port, line in zip(ports, lines, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("read", [read_units, read_page])
-def test_a_server_and_two_workers_are_started_without_docker(read: Any, postgres_address: str, tmp_path: Path) -> None:
+def test_a_server_and_two_workers_are_started_without_docker(
+    read: Any, postgres_address: str, tmp_path: Path
+) -> None:
     """N-6: by the units for systemd, and by the three commands of the docs."""
     steps = read(tmp_path)
     assert [words[1] for _, words, _ in steps] == ["serve", "worker", "worker"]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environ = {"MOOT_LEDGER": postgres_address, "MOOT_HOME": str(tmp_path / "home")}
     with hosting(tmp_path, path) as host:
-        doors = host.start(*(Service(words, waits, environ, int(port)) for port, words, waits in steps))
+        doors = host.start(
+            *(Service(words, waits, environ, int(port)) for port, words, waits in steps)
+        )
         key = host.run(["moot", "access", "key"], environ).stdout.strip()
         hold_a_meeting(Client(doors[0].address, key))

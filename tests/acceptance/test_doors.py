@@ -69,7 +69,9 @@ def write_recipe(folder: Path, marker: Path) -> Path:
     return path
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.skipif(
+    os.name == "nt" or os.geteuid() != 0, reason="only root can become another user"
+)
 def test_another_user_of_the_machine_is_nobody(shared: Path) -> None:
     """D-6: neither reads the home nor runs a program as whoever serves; the same call with the key does run it."""
     home, marker = shared / "home", shared / "marker"
@@ -77,9 +79,22 @@ def test_another_user_of_the_machine_is_nobody(shared: Path) -> None:
     # Not the one of the virtual environment: another user cannot reach that.
     python = Path(sys.executable).resolve()
     with Server(Cli(home, shared)) as server:
-        words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", str(python), "-I", "-c", ATTACK]
+        words = [
+            "setpriv",
+            f"--reuid={NOBODY}",
+            f"--regid={NOBODY}",
+            "--clear-groups",
+            str(python),
+            "-I",
+            "-c",
+            ATTACK,
+        ]
         done = subprocess.run(
-            [*words, str(home), server.address, str(recipe)], capture_output=True, text=True, timeout=120, check=True
+            [*words, str(home), server.address, str(recipe)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
         )
         denied = "Permission denied"
         assert json.loads(done.stdout) == {
@@ -97,10 +112,16 @@ def test_another_user_of_the_machine_is_nobody(shared: Path) -> None:
 
 def modes_of(folder: Path) -> set[str]:
     paths = [folder, *folder.rglob("*")]
-    return {f"{'d' if path.is_dir() else 'f'}{stat.S_IMODE(path.lstat().st_mode):o}" for path in paths if not path.is_symlink()}
+    return {
+        f"{'d' if path.is_dir() else 'f'}{stat.S_IMODE(path.lstat().st_mode):o}"
+        for path in paths
+        if not path.is_symlink()
+    }
 
 
-def test_a_home_that_others_can_read_gets_its_key_and_is_closed_with_a_word_about_it(shared: Path) -> None:
+def test_a_home_that_others_can_read_gets_its_key_and_is_closed_with_a_word_about_it(
+    shared: Path,
+) -> None:
     """D-6: what is not Moot's stays as it is, links are not followed."""
     home, outside = shared / "home", shared / "outside.txt"
     cli = Cli(home, shared)
@@ -114,7 +135,10 @@ def test_a_home_that_others_can_read_gets_its_key_and_is_closed_with_a_word_abou
         path.chmod(0o755 if path.is_dir() else 0o644)
     done = cli.fresh("list")
     assert f"other users of this machine could read {home}; now only you can" in done.err
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (outside, home / "notes.txt")] == [0o644, 0o644]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (outside, home / "notes.txt")] == [
+        0o644,
+        0o644,
+    ]
     (home / "notes.txt").unlink()
     with Server(cli) as server:
         assert server.local("moot.listSessions")["sessions"]
@@ -135,9 +159,16 @@ def test_a_home_that_others_can_read_gets_its_key_and_is_closed_with_a_word_abou
 
 def read_matrix() -> dict[str, dict[str, bool]]:
     """Who may make which call, as the documentation says."""
-    rows = re.findall(r"^\| `((?:cstp|moot)\.\w+)` \|(.*)\|$", (DOCS / "server.md").read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `((?:cstp|moot)\.\w+)` \|(.*)\|$",
+        (DOCS / "server.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     roles = ("owner", "operator", "recorder", "agent", "seat", "observer")
-    found = {name: dict(zip(roles, (cell.strip() == "yes" for cell in cells.split("|")), strict=True)) for name, cells in rows}
+    found = {
+        name: dict(zip(roles, (cell.strip() == "yes" for cell in cells.split("|")), strict=True))
+        for name, cells in rows
+    }
     return {name: {"local": True, **row} for name, row in found.items()}
 
 
@@ -156,20 +187,46 @@ def test_every_call_is_open_to_the_roles_that_the_documentation_names(tmp_path: 
             "seat": (session, "--seat", "minski"),
             "observer": ("--observer",),
         }
-        tokens = {"local": cli.key, **{role: cli.json("invite", *options)["token"] for role, options in words.items()}}
+        tokens = {
+            "local": cli.key,
+            **{role: cli.json("invite", *options)["token"] for role, options in words.items()},
+        }
         head = server.local.head(session)
         for role, token in tokens.items():
             client = server.client(token)
             assert client.get("/me").json()["role"] == role
-            calls = [{"jsonrpc": "2.0", "id": name, "method": name, "params": {"nonsense": 1}} for name in matrix]
+            calls = [
+                {"jsonrpc": "2.0", "id": name, "method": name, "params": {"nonsense": 1}}
+                for name in matrix
+            ]
             answers = {answer["id"]: answer["error"]["code"] for answer in client.send(calls)}
-            assert answers == {name: -32602 if row[role] else -32001 for name, row in matrix.items()}, role
+            assert answers == {
+                name: -32602 if row[role] else -32001 for name, row in matrix.items()
+            }, role
         refusals = asyncio.run(call_tools(server.address, tokens))
-        wanted = {(role, tool): not matrix[method.name][role] for tool, method in TOOLS.items() for role in tokens}
+        wanted = {
+            (role, tool): not matrix[method.name][role]
+            for tool, method in TOOLS.items()
+            for role in tokens
+        }
         assert refusals == wanted
         assert server.local.head(session) == head
-        for path in ("/rpc", "/mcp", "/me", "/events", f"/events/{session}", "/metrics", "/openrpc.json", "/v1/models"):
-            assert server.nobody.request("POST" if path in {"/rpc", "/mcp"} else "GET", path, b"{}").status == 401, path
+        for path in (
+            "/rpc",
+            "/mcp",
+            "/me",
+            "/events",
+            f"/events/{session}",
+            "/metrics",
+            "/openrpc.json",
+            "/v1/models",
+        ):
+            assert (
+                server.nobody.request(
+                    "POST" if path in {"/rpc", "/mcp"} else "GET", path, b"{}"
+                ).status
+                == 401
+            ), path
 
 
 async def call_tools(address: str, tokens: dict[str, str]) -> dict[tuple[str, str], bool]:
@@ -181,16 +238,27 @@ async def call_tools(address: str, tokens: dict[str, str]) -> dict[tuple[str, st
                 prefix = "io.modelcontextprotocol/"
                 meta = {f"{prefix}protocolVersion": MODERN, f"{prefix}clientCapabilities": {}}
                 params: dict[str, Any] = {"name": tool, "arguments": {"nonsense": 1}, "_meta": meta}
-                headers = {**POSTED, "mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": tool}
+                headers = {
+                    **POSTED,
+                    "mcp-protocol-version": MODERN,
+                    "mcp-method": "tools/call",
+                    "mcp-name": tool,
+                }
                 body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
                 answer = await client.post(
-                    f"http://{address}/mcp", json=body, headers={**headers, "authorization": f"Bearer {token}"}
+                    f"http://{address}/mcp",
+                    json=body,
+                    headers={**headers, "authorization": f"Bearer {token}"},
                 )
                 result = answer.json()["result"]
                 assert result["isError"], (role, tool)
                 said = result["content"][0]["text"]
                 is_refused = "this call needs" in said or "your token is valid only for" in said
-                assert is_refused or re.search(r"\w+ (is missing|does not belong)", said), (role, tool, said)
+                assert is_refused or re.search(r"\w+ (is missing|does not belong)", said), (
+                    role,
+                    tool,
+                    said,
+                )
                 found[role, tool] = is_refused
     return found
 
@@ -209,7 +277,9 @@ KIND = ParticipantKind(name="echo", usage="echo", make=lambda request: Echo())
 """
 
 
-def test_a_remote_owner_seats_no_program_file_or_plugins_kind_that_is_not_listed(tmp_path: Path) -> None:
+def test_a_remote_owner_seats_no_program_file_or_plugins_kind_that_is_not_listed(
+    tmp_path: Path,
+) -> None:
     """D-6: on an address that others reach, by whichever call; what server.toml lists can be seated, and is started."""
     site, marker = tmp_path / "site", tmp_path / "marker"
     info = site / "echo_kind-0.1.dist-info"
@@ -244,7 +314,10 @@ def test_a_remote_owner_seats_no_program_file_or_plugins_kind_that_is_not_listed
                     ("moot.openSession", {"topic": "t", "panel": "board", "models": [platform]}),
                     ("cstp.openDeliberation", {"topic": "t", "participants": seats}),
                     ("moot.resumeSession", {"sessionId": session, "swaps": {"minski": platform}}),
-                    ("moot.forkSession", {"sessionId": session, "at": 1, "swaps": {"minski": platform}}),
+                    (
+                        "moot.forkSession",
+                        {"sessionId": session, "at": 1, "swaps": {"minski": platform}},
+                    ),
                     ("moot.newConference", {"conference": "c", "topic": "t", "roles": [role]}),
                     ("moot.swarmOpen", {"task": "t", "seats": seats}),
                     ("moot.consult", {"question": "q", "to": "ada", "seats": seats}),
@@ -260,13 +333,18 @@ def test_a_remote_owner_seats_no_program_file_or_plugins_kind_that_is_not_listed
             ("ollama?temperature=0.2", "ProviderRefused"),
             ("vllm:x", "BadRoster"),
         ):
-            refused = owner.refused("moot.openSession", topic="t", seats=[{"id": "a", "platform": platform}, "b"])
+            refused = owner.refused(
+                "moot.openSession", topic="t", seats=[{"id": "a", "platform": platform}, "b"]
+            )
             assert refused.kind == kind, refused
         seats = [{"id": name, "platform": f"command:{recipe}"} for name in ("ada", "bob")]
         owner("moot.openSession", topic="t", protocol="debate", seats=seats)
         until(marker.exists)
         assert owner.refused(
-            "moot.openSession", topic="t", protocol="debate", seats=[{"id": "a", "platform": "command:claude"}, "b"]
+            "moot.openSession",
+            topic="t",
+            protocol="debate",
+            seats=[{"id": "a", "platform": "command:claude"}, "b"],
         )
 
 
@@ -275,7 +353,9 @@ def test_a_session_whose_program_may_not_be_started_here_is_parked(tmp_path: Pat
     recipe, marker = write_recipe(tmp_path, tmp_path / "marker"), tmp_path / "marker"
 
     async def work() -> None:
-        async with Moot(environ={"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}) as moot:
+        async with Moot(
+            environ={"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+        ) as moot:
             seats = {"ada": f"command:{recipe}", "bob": f"command:{recipe}"}
             session = await moot.open("Shall we?", seats=seats, protocol="debate", check=False)
             moot.seating.limit_programs(())
@@ -310,7 +390,9 @@ def test_limits_are_each_tokens_own_and_set_by_role(tmp_path: Path) -> None:
         done = cli("serve", "--port", "0", code=2)
         assert told in done.err
         assert str(settings) in done.err
-    settings.write_text("[limits.observer]\ncalls_per_second = 0.1\nburst = 3\nlargest_body = 2048\n")
+    settings.write_text(
+        "[limits.observer]\ncalls_per_second = 0.1\nburst = 3\nlargest_body = 2048\n"
+    )
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "moot.listProtocols"}).encode()
     with Server(cli) as server:
         one, other = (server.client(token) for token in tokens)
@@ -319,7 +401,10 @@ def test_limits_are_each_tokens_own_and_set_by_role(tmp_path: Path) -> None:
         assert (refused.status, refused.json()["error"]["code"]) == (429, -32009)
         assert 1 <= int(refused.headers["retry-after"]) <= 10
         large = other.post(b" " * 2_049)
-        assert (large.status, large.json()["error"]["message"]) == (413, "the request is too large; the limit is 2048 bytes")
+        assert (large.status, large.json()["error"]["message"]) == (
+            413,
+            "the request is too large; the limit is 2048 bytes",
+        )
         assert other.request("POST", "/mcp", b" " * 2_049).status == 413
         # Nobody else is held up by it.
         assert server.local.post(b" " * 2_049 + body).status == 200
@@ -334,14 +419,30 @@ def test_too_many_refused_secrets_are_429_and_nobody_else_waits(tmp_path: Path) 
         async def guess() -> list[int]:
             # Fewer lines than strangers of one address may have: this is about refusals, not the limit of connections.
             lines = httpx2.Limits(max_connections=100)
-            async with httpx2.AsyncClient(timeout=60, limits=lines) as client, httpx2.AsyncClient(timeout=60) as owner:
+            async with (
+                httpx2.AsyncClient(timeout=60, limits=lines) as client,
+                httpx2.AsyncClient(timeout=60) as owner,
+            ):
                 wrong = {"Authorization": f"Bearer {server.cli.key}x"}
                 # No proxy is set: nobody is believed who says that others sent this.
-                made_up = ({**wrong, "X-Forwarded-For": f"198.18.0.{number}"} for number in range(4 * int(MAX_REFUSALS)))
-                sent = await asyncio.gather(*(client.get(f"http://{server.address}/me", headers=headers) for headers in made_up))
-                right = await owner.get(f"http://{server.address}/me", headers={"Authorization": f"Bearer {server.cli.key}"})
+                made_up = (
+                    {**wrong, "X-Forwarded-For": f"198.18.0.{number}"}
+                    for number in range(4 * int(MAX_REFUSALS))
+                )
+                sent = await asyncio.gather(
+                    *(
+                        client.get(f"http://{server.address}/me", headers=headers)
+                        for headers in made_up
+                    )
+                )
+                right = await owner.get(
+                    f"http://{server.address}/me",
+                    headers={"Authorization": f"Bearer {server.cli.key}"},
+                )
                 assert right.status_code == 200
-                assert {each.headers.get("retry-after") for each in sent if each.status_code == 429} == {"1"}
+                assert {
+                    each.headers.get("retry-after") for each in sent if each.status_code == 429
+                } == {"1"}
                 return [each.status_code for each in sent]
 
         statuses = asyncio.run(guess())

@@ -44,12 +44,22 @@ class Editor:
 
 
 @asynccontextmanager
-async def start_moot(home: Path, provider: ModelProvider, *words: str) -> AsyncIterator[tuple[Editor, Any]]:
+async def start_moot(
+    home: Path, provider: ModelProvider, *words: str
+) -> AsyncIterator[tuple[Editor, Any]]:
     editor: Any = Editor()
-    environ = {**os.environ, "MOOT_HOME": str(home), "OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": provider.base_url}
+    environ = {
+        **os.environ,
+        "MOOT_HOME": str(home),
+        "OPENAI_API_KEY": "sk-test",
+        "OPENAI_BASE_URL": provider.base_url,
+    }
     environ |= {"MOOT_MODEL": "stub"}
     argv = ["-m", "moothall.surfaces.cli.main", "acp", "--model", "duo", *words]
-    async with spawn_agent_process(editor, sys.executable, *argv, env=environ, cwd=str(home)) as (agent, _):
+    async with spawn_agent_process(editor, sys.executable, *argv, env=environ, cwd=str(home)) as (
+        agent,
+        _,
+    ):
         await agent.initialize(protocol_version=PROTOCOL_VERSION)
         yield editor, agent
 
@@ -67,16 +77,26 @@ async def load_status(home: Path, session: str) -> str:
         return next(line.status for line in await moot.sessions() if line.session == session)
 
 
-def test_an_editors_user_asks_the_board_follows_the_meeting_and_may_cancel_it(tmp_path: Path) -> None:
+def test_an_editors_user_asks_the_board_follows_the_meeting_and_may_cancel_it(
+    tmp_path: Path,
+) -> None:
     """A-1: the meeting is progress, the decision is the message, with the record's id and link; cancelling is on record."""
 
     async def work() -> None:
         with ModelProvider() as provider:
-            async with start_moot(tmp_path, provider, "--page", "http://127.0.0.1:8760/") as (editor, agent):
+            async with start_moot(tmp_path, provider, "--page", "http://127.0.0.1:8760/") as (
+                editor,
+                agent,
+            ):
                 started = await agent.new_session(cwd=str(tmp_path), mcp_servers=[])
-                session, modes = started.session_id, {mode.id for mode in started.modes.available_modes}
+                session, modes = (
+                    started.session_id,
+                    {mode.id for mode in started.modes.available_modes},
+                )
                 assert {"moot/board", "moot/duo", "moot/debate:default"} <= modes
-                answer = await agent.prompt(session_id=session, prompt=[helpers.text_block(QUESTION)])
+                answer = await agent.prompt(
+                    session_id=session, prompt=[helpers.text_block(QUESTION)]
+                )
                 name = answer.field_meta["moot"]["session"]
                 assert answer.stop_reason == "end_turn"
                 assert "Let us wait." in editor.thoughts
@@ -88,17 +108,23 @@ def test_an_editors_user_asks_the_board_follows_the_meeting_and_may_cancel_it(tm
                 assert empty.stop_reason == "end_turn"
                 assert editor.message == "the last message of the user is empty; write a question"
 
-    async def cancel_second_prompt(agent: Any, session: str, editor: Editor, provider: ModelProvider) -> None:
+    async def cancel_second_prompt(
+        agent: Any, session: str, editor: Editor, provider: ModelProvider
+    ) -> None:
         with pytest.raises(RequestError):
             await agent.set_session_mode(session_id=session, mode_id="moot/nobody")
         await agent.set_session_mode(session_id=session, mode_id="moot/debate:duo")
         provider.delay, editor.thoughts = 3_600.0, ""
         editor.seen.clear()
-        asking = asyncio.create_task(agent.prompt(session_id=session, prompt=[helpers.text_block("And on Monday?")]))
+        asking = asyncio.create_task(
+            agent.prompt(session_id=session, prompt=[helpers.text_block("And on Monday?")])
+        )
         await editor.seen.wait()
         with pytest.raises(RequestError):
             await agent.prompt(session_id=session, prompt=[helpers.text_block("At the same time?")])
-        while not any(f"| {QUESTION}" in prompt and "And on Monday?" in prompt for prompt in provider.prompts):  # noqa: ASYNC110
+        while not any(  # noqa: ASYNC110
+            f"| {QUESTION}" in prompt and "And on Monday?" in prompt for prompt in provider.prompts
+        ):
             await asyncio.sleep(0.02)
         await agent.cancel(session_id=session)
         answer = await asking
@@ -120,7 +146,9 @@ def test_an_editors_user_takes_a_seat_in_the_chat(tmp_path: Path) -> None:
                 said, turns = QUESTION, 0
                 while True:
                     editor.message = ""
-                    answer = await agent.prompt(session_id=session, prompt=[helpers.text_block(said)])
+                    answer = await agent.prompt(
+                        session_id=session, prompt=[helpers.text_block(said)]
+                    )
                     name, turns = answer.field_meta["moot"]["session"], turns + 1
                     assert turns < 20, editor.message
                     if await load_status(tmp_path, name) != "thinking":
@@ -148,6 +176,16 @@ def test_a_file_in_place_of_a_pipe_is_refused_in_one_sentence(tmp_path: Path) ->
     with (tmp_path / "out").open("w") as out:
         argv = [sys.executable, "-m", "moothall.surfaces.cli.main", "acp"]
         environ = {**os.environ, "MOOT_HOME": str(tmp_path / "home")}
-        done = subprocess.run(argv, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.PIPE, env=environ, check=False)
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            env=environ,
+            check=False,
+        )
     assert done.returncode == 2
-    assert done.stderr == b"moot: `moot acp` speaks with an editor through pipes; its input and output cannot be files\n"
+    assert (
+        done.stderr
+        == b"moot: `moot acp` speaks with an editor through pipes; its input and output cannot be files\n"
+    )

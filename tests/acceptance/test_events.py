@@ -31,10 +31,14 @@ def everything(client: Client, session: str, reader: Client) -> dict[str, str]:
     """What each door shows of a session to somebody who is not emerson, as text."""
     place = {"deliberationId": session}
     with reader.events(session) as stream:
-        stream_text = json.dumps([event.data for event in stream.entries(client.read(session)["cursor"])])
+        stream_text = json.dumps(
+            [event.data for event in stream.entries(client.read(session)["cursor"])]
+        )
     return {
         "getDeliberation": json.dumps(reader("cstp.getDeliberation", **place)),
-        "getDeliberation since": json.dumps(reader("cstp.getDeliberation", since=1, limit=1, **place)),
+        "getDeliberation since": json.dumps(
+            reader("cstp.getDeliberation", since=1, limit=1, **place)
+        ),
         "listDeliberations": json.dumps(reader("cstp.listDeliberations")),
         "getEntries": json.dumps(reader("moot.getEntries", sessionId=session)),
         "getSession": json.dumps(reader("moot.getSession", sessionId=session)),
@@ -53,7 +57,9 @@ def page_doors(session: str, reader: Client) -> dict[str, str]:
     return {
         "getView": json.dumps(view),
         "getSession at": json.dumps(reader("moot.getSession", sessionId=session, at=view["head"])),
-        "getDeliberation at": json.dumps(reader("cstp.getDeliberation", deliberationId=session, at=view["head"])),
+        "getDeliberation at": json.dumps(
+            reader("cstp.getDeliberation", deliberationId=session, at=view["head"])
+        ),
     }
 
 
@@ -62,7 +68,9 @@ def past_doors(session: str, reader: Client, at: int) -> dict[str, str]:
     return {
         "getView at": json.dumps(reader("moot.getView", sessionId=session, at=at)),
         "getSession at": json.dumps(reader("moot.getSession", sessionId=session, at=at)),
-        "getDeliberation at": json.dumps(reader("cstp.getDeliberation", deliberationId=session, at=at)),
+        "getDeliberation at": json.dumps(
+            reader("cstp.getDeliberation", deliberationId=session, at=at)
+        ),
     }
 
 
@@ -70,7 +78,12 @@ def refuse_text(session: str, reader: Client, text: str) -> None:
     """The number under which a sealed text lies opens nothing to anybody else."""
     for entry in range(1, 20):
         answer = reader.send(
-            {"jsonrpc": "2.0", "id": 1, "method": "moot.getText", "params": {"sessionId": session, "entry": entry}}
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "moot.getText",
+                "params": {"sessionId": session, "entry": entry},
+            }
         )
         assert text not in json.dumps(answer)
 
@@ -92,7 +105,9 @@ def test_a_sealed_proposal_is_seen_through_no_door(server: Server) -> None:
     assert SECRET not in json.dumps(client("cstp.joinDeliberation", **minski))
     assert SECRET not in json.dumps(client("moot.getAsks", sessionId=session, seat="minski"))
     assert SECRET not in json.dumps(client("cstp.getDeliberation", **minski))
-    assert SECRET in json.dumps(client("cstp.getDeliberation", deliberationId=session, participant="emerson"))
+    assert SECRET in json.dumps(
+        client("cstp.getDeliberation", deliberationId=session, participant="emerson")
+    )
 
 
 def test_what_was_sealed_is_seen_through_every_door_once_all_have_written(server: Server) -> None:
@@ -103,10 +118,18 @@ def test_what_was_sealed_is_seen_through_every_door_once_all_have_written(server
     client.say(session, "minski", "pass")
     client.say(session, "code-reviewer", "pass")
     # What was sealed then is sealed in what is told of that time.
-    assert [door for door, text in past_doors(session, client, sealed_at).items() if SECRET in text] == []
+    assert [
+        door for door, text in past_doors(session, client, sealed_at).items() if SECRET in text
+    ] == []
     shown = everything(client, session, client)
     assert [door for door, text in shown.items() if SECRET not in text] == ["listDeliberations"]
-    turn = client("cstp.waitForTurn", deliberationId=session, participant="minski", timeoutSeconds=100, cursor=0)
+    turn = client(
+        "cstp.waitForTurn",
+        deliberationId=session,
+        participant="minski",
+        timeoutSeconds=100,
+        cursor=0,
+    )
     assert SECRET in json.dumps(turn["new"])
     assert SECRET in turn["ask"]["briefing"]
 
@@ -131,7 +154,9 @@ def test_the_decision_as_it_stands_tells_no_sealed_challenge(challenged: dict[st
     assert SECRET not in challenged["getSession"]
 
 
-def test_a_sealed_vote_is_streamed_without_its_words_and_revealed_at_the_end(server: Server) -> None:
+def test_a_sealed_vote_is_streamed_without_its_words_and_revealed_at_the_end(
+    server: Server,
+) -> None:
     """D-18, D-23: over the event stream, entry by entry."""
     client = server.local
     session = client.opened()
@@ -156,9 +181,21 @@ def test_a_sealed_vote_is_streamed_without_its_words_and_revealed_at_the_end(ser
     with client.events(session) as stream:
         for seat in SEATS[1:]:
             client.vote(session, seat)
-        (closing,) = [event for event in stream.rest() if event.kind == "entry" and event.data["fact"] == "DeliberationClosed"]
-    revealed = {line["participant"]: line["position"] for line in closing.data["revealed"] if line["type"] == "vote"}
-    assert revealed == {"emerson": "conditional_support", "minski": "support", "code-reviewer": "support"}
+        (closing,) = [
+            event
+            for event in stream.rest()
+            if event.kind == "entry" and event.data["fact"] == "DeliberationClosed"
+        ]
+    revealed = {
+        line["participant"]: line["position"]
+        for line in closing.data["revealed"]
+        if line["type"] == "vote"
+    }
+    assert revealed == {
+        "emerson": "conditional_support",
+        "minski": "support",
+        "code-reviewer": "support",
+    }
 
 
 def test_a_model_that_writes_sealed_is_not_overheard(server: Server, tmp_path: Path) -> None:
@@ -166,9 +203,13 @@ def test_a_model_that_writes_sealed_is_not_overheard(server: Server, tmp_path: P
     said = {"type": "propose", "text": SECRET, "confidence": 0.8}
     platform = write_script(tmp_path / "model.toml", {"model": {"propose": [said]}})
     client = server.local
-    session = client.open(participants=[{"id": "model", "platform": platform}, "minski", "code-reviewer"])
+    session = client.open(
+        participants=[{"id": "model", "platform": platform}, "minski", "code-reviewer"]
+    )
     with client.events(session) as stream:
-        found = stream.until(lambda event: event.kind == "entry" and event.data["fact"] == "Contributed")
+        found = stream.until(
+            lambda event: event.kind == "entry" and event.data["fact"] == "Contributed"
+        )
         assert SECRET not in json.dumps([event.data for event in found])
         assert found[-1].data["what"] == {"seat": "model", "ask": "1.propose.model", "sealed": True}
 
@@ -182,10 +223,16 @@ def test_the_stream_reveals_at_the_entry_that_ends_the_sealed_phase(server: Serv
         for seat in SEATS[:-1]:
             client.say(session, seat, "propose", text=f"{seat}'s plan")
             found.append(stream.next())
-            assert found[-1].data["what"] == {"seat": seat, "ask": f"1.propose.{seat}", "sealed": True}
+            assert found[-1].data["what"] == {
+                "seat": seat,
+                "ask": f"1.propose.{seat}",
+                "sealed": True,
+            }
         client.say(session, SEATS[-1], "propose", text=f"{SEATS[-1]}'s plan")
         found += stream.until(lambda event: event.data["fact"] == "PhaseBegun")
-    assert [line["text"] for line in found[-1].data["revealed"]] == [f"{seat}'s plan" for seat in SEATS]
+    assert [line["text"] for line in found[-1].data["revealed"]] == [
+        f"{seat}'s plan" for seat in SEATS
+    ]
     assert [event.id for event in found] == list(range(1, len(found) + 1))
 
 
@@ -218,7 +265,9 @@ def test_a_stream_resumed_gets_exactly_what_lies_behind(server: Server) -> None:
     client.say(session, "emerson", "propose")
     with client.events(session, after=2) as stream:
         assert ids(stream.entries(3)) == [3]
-        with thrown([lambda seat=seat: client.say(session, seat, "propose") for seat in SEATS[1:]]) as saying:  # type: ignore[misc]
+        with thrown(
+            [lambda seat=seat: client.say(session, seat, "propose") for seat in SEATS[1:]]  # type: ignore[misc]
+        ) as saying:
             found = stream.until(lambda event: event.data.get("fact") == "AsksSent")
             assert ids(found) == list(range(4, 4 + len(found)))
             assert [each.result(timeout=DEADLINE)["status"] for each in saying] == ["open", "open"]
@@ -246,7 +295,9 @@ def test_a_stream_goes_on_across_a_restart_without_a_gap(server: Server) -> None
         for seat, words in STEPS[1:]:
             client("cstp.contribute", deliberationId=session, participant=seat, **words)
         rest = stream.rest()
-    assert ids(rest[:-1]) == list(range(1 + len(before) + len(after), len(before) + len(after) + len(rest)))
+    assert ids(rest[:-1]) == list(
+        range(1 + len(before) + len(after), len(before) + len(after) + len(rest))
+    )
 
 
 def test_many_who_watch_all_see_the_same(server: Server) -> None:

@@ -21,7 +21,16 @@ from moothall.reports.given import MAX_SHOWN_LENGTH, format_context
 from moothall.surfaces.api.session_options import ContextFileIn
 
 NOTES = "The plan costs 40,000 euros.\nIt saves two people a week.\n"
-MEETING = ("run", "Should we buy it?", "--protocol", "debate", "--seat", "ada=mailbox", "--seat", "bob=mailbox")
+MEETING = (
+    "run",
+    "Should we buy it?",
+    "--protocol",
+    "debate",
+    "--seat",
+    "ada=mailbox",
+    "--seat",
+    "bob=mailbox",
+)
 
 
 @pytest.fixture
@@ -38,7 +47,9 @@ def build_pdf(*pages: str) -> bytes:
         stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode()
         kids.append(len(bodies) + 1)
         font = b"<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>"
-        bodies.append(b"<</Type/Page/Parent 2 0 R/Resources%b/Contents %d 0 R>>" % (font, len(bodies) + 2))
+        bodies.append(
+            b"<</Type/Page/Parent 2 0 R/Resources%b/Contents %d 0 R>>" % (font, len(bodies) + 2)
+        )
         bodies.append(b"<</Length %d>>stream\n%b\nendstream" % (len(stream), stream))
     refs = b" ".join(b"%d 0 R" % kid for kid in kids)
     bodies[1] = b"<</Type/Pages/Count %d/MediaBox[0 0 612 792]/Kids[%b]>>" % (len(kids), refs)
@@ -50,7 +61,9 @@ def build_pdf(*pages: str) -> bytes:
     start = out.tell()
     out.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(bodies) + 1))
     out.write(b"".join(b"%010d 00000 n \n" % place for place in places))
-    out.write(b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (len(bodies) + 1, start))
+    out.write(
+        b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (len(bodies) + 1, start)
+    )
     return out.getvalue()
 
 
@@ -66,7 +79,9 @@ def test_a_given_file_is_in_every_report_with_its_hash_and_its_text(cli: Cli) ->
     assert digest in cli("export", "s", "jsonl").out
 
 
-def test_what_two_sessions_were_given_is_stored_once_and_goes_with_an_export(cli: Cli, tmp_path: Path) -> None:
+def test_what_two_sessions_were_given_is_stored_once_and_goes_with_an_export(
+    cli: Cli, tmp_path: Path
+) -> None:
     """E-1: content-addressed in the ledger once, however many sessions use it; an export carries it, whole or not at all."""
     big = "All work is done by Friday. " * 2_000
     (tmp_path / "big.md").write_text(big)
@@ -116,17 +131,35 @@ def test_a_folder_is_read_by_its_ignore_rules_and_lists_what_it_leaves_out(tmp_p
         "work/keep.log": "kept",
         "work/src/build/own.txt": "own",
     }
-    assert [line.partition(":")[0] for line in given.left_out] == ["work/empty.txt", "work/logo.png"]
+    assert [line.partition(":")[0] for line in given.left_out] == [
+        "work/empty.txt",
+        "work/logo.png",
+    ]
 
 
-def test_standard_input_and_pdfs_are_read_and_relative_paths_are_names(cli: Cli, tmp_path: Path) -> None:
+def test_standard_input_and_pdfs_are_read_and_relative_paths_are_names(
+    cli: Cli, tmp_path: Path
+) -> None:
     """E-1: `-` is standard input; the text of a PDF has its pages, its hash is the file's own."""
     raw = build_pdf("The lease ends in 2031.", "Rent is 9 euros.")
     (tmp_path / "lease.pdf").write_bytes(raw)
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "notes.md").write_text("Other notes.")
-    words = ("--file", "-", "--file", "lease.pdf", "--file", "a/notes.md", "--file", "notes.md", "--dry-run", "--json")
-    found = json.loads(cli(*MEETING, *words, stdin="Piped in.\n").out)["opened"]["subject"]["context"]
+    words = (
+        "--file",
+        "-",
+        "--file",
+        "lease.pdf",
+        "--file",
+        "a/notes.md",
+        "--file",
+        "notes.md",
+        "--dry-run",
+        "--json",
+    )
+    found = json.loads(cli(*MEETING, *words, stdin="Piped in.\n").out)["opened"]["subject"][
+        "context"
+    ]
     assert [each["name"] for each in found] == ["stdin", "lease.pdf", "a/notes.md", "notes.md"]
     assert found[0]["text"] == "Piped in.\n"
     assert found[1]["text"] == "[page 1]\nThe lease ends in 2031.\n[page 2]\nRent is 9 euros."
@@ -149,7 +182,9 @@ def test_standard_input_and_pdfs_are_read_and_relative_paths_are_names(cli: Cli,
         ("-", "standard input is empty"),
     ],
 )
-def test_what_cannot_be_read_is_refused_and_nothing_is_opened(cli: Cli, tmp_path: Path, word: str, told: str) -> None:
+def test_what_cannot_be_read_is_refused_and_nothing_is_opened(
+    cli: Cli, tmp_path: Path, word: str, told: str
+) -> None:
     """E-1: missing, binary, too large, unreadable, on the network without leave: one clear sentence, and no session."""
     (tmp_path / "picture.bin").write_bytes(b"\x89PNG\0\xff")
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
@@ -170,7 +205,9 @@ def test_two_texts_of_one_name_are_refused_and_limits_hold() -> None:
     """E-1: a citation names one text."""
     with pytest.raises(BadSetting, match="two files are called 'a'"):
         build_context([ContextFile(name="a", text="1"), ContextFile(name="a", text="2")])
-    assert len(build_context([ContextFile(name="a", text="1"), ContextFile(name="a", text="1")])) == 1
+    assert (
+        len(build_context([ContextFile(name="a", text="1"), ContextFile(name="a", text="1")])) == 1
+    )
     with pytest.raises(BadSetting, match=f"at most {MAX_FILES}"):
         build_context(ContextFile(name=str(n), text="x") for n in range(MAX_FILES + 1))
 
@@ -202,7 +239,10 @@ def test_files_are_given_in_python_and_every_seat_reads_them(tmp_path: Path) -> 
         read.append(brief.shared)
         return {"position": "Yes.", "confidence": 0.7, "choice": "yes"}
 
-    files: list[str | Path | ContextFile] = [tmp_path / "notes.md", ContextFile(name="rule", text="No more than 50,000.")]
+    files: list[str | Path | ContextFile] = [
+        tmp_path / "notes.md",
+        ContextFile(name="rule", text="No more than 50,000."),
+    ]
     seats = {"ada": answer, "bob": answer}
 
     async def work() -> None:
@@ -211,7 +251,11 @@ def test_files_are_given_in_python_and_every_seat_reads_them(tmp_path: Path) -> 
 
     asyncio.run(work())
     assert read
-    assert all("| 1: The plan costs 40,000 euros." in each and "[file rule]\n| 1: No more than 50,000." in each for each in read)
+    assert all(
+        "| 1: The plan costs 40,000 euros." in each
+        and "[file rule]\n| 1: No more than 50,000." in each
+        for each in read
+    )
 
 
 def test_all_seats_are_told_of_a_quotation_that_is_not_there(cli: Cli) -> None:
@@ -229,7 +273,9 @@ def test_all_seats_are_told_of_a_quotation_that_is_not_there(cli: Cli) -> None:
     cli("answer", "q", "--seat", "bob", json.dumps({**proposal, "text": true, "choice": "no"}))
     cli("resume", "q", code=3)
     asked = cli("asks", "q").out
-    fault = "#2 ada: “The plan costs 4,000 euros.” from notes.md:1: not found in what was given or said"
+    fault = (
+        "#2 ada: “The plan costs 4,000 euros.” from notes.md:1: not found in what was given or said"
+    )
     assert asked.count(f"| {fault}") == len(cli.json("asks", "q")["asks"]) >= 1
     shown = cli("show", "q").out
     assert "2 of 3 quotations and citations stand where they are said to." in shown
@@ -237,7 +283,9 @@ def test_all_seats_are_told_of_a_quotation_that_is_not_there(cli: Cli) -> None:
     assert "2: It saves two people a week.  ← #3" in shown
     assert "1: The plan costs 40,000 euros.  ← #2" in shown
     cli("cancel", "q")
-    assert cli("show", "q").out.count("2 of 3 quotations") == 2, "beside what was decided, and below with the words"
+    assert cli("show", "q").out.count("2 of 3 quotations") == 2, (
+        "beside what was decided, and below with the words"
+    )
 
 
 def test_without_files_nothing_is_checked(cli: Cli) -> None:
@@ -248,7 +296,8 @@ def test_without_files_nothing_is_checked(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "data", "said"), [("a", "YQ==", "expected one of them"), ("", "!!", "base64"), ("", "AAE=", "not a text")]
+    ("text", "data", "said"),
+    [("a", "YQ==", "expected one of them"), ("", "!!", "base64"), ("", "AAE=", "not a text")],
 )
 def test_a_call_gives_the_text_or_the_file_itself(text: str, data: str, said: str) -> None:
     """E-1: nothing that is given is ignored in silence."""

@@ -76,7 +76,17 @@ def words(tmp_path: Path) -> list[str]:
     }
     platform = write_script(tmp_path / "hostile.toml", talk)
     seats = seat_words(platform, ("mallory", "ada", "bob"))
-    return ["run", HOSTILE, "--language", "en", *seats, "--set", "summarizer=mallory", "--session", "s"]
+    return [
+        "run",
+        HOSTILE,
+        "--language",
+        "en",
+        *seats,
+        "--set",
+        "summarizer=mallory",
+        "--session",
+        "s",
+    ]
 
 
 def check_plain(text: str) -> None:
@@ -103,7 +113,10 @@ def test_plain_output_keeps_each_happening_on_its_line(cli: Cli, words: list[str
     """P-4, P-11: a speech is one line behind its number and its speaker."""
     told = cli(*words).out
     check_plain(told)
-    assert [line.split(":")[0] for line in told.splitlines() if re.match(r"#\d", line)] == ["#1 USER", "#2 mallory 0.90"]
+    assert [line.split(":")[0] for line in told.splitlines() if re.match(r"#\d", line)] == [
+        "#1 USER",
+        "#2 mallory 0.90",
+    ]
     assert "[bold red]red[/]" in told
     check_plain(cli("list").out)
     check_plain(cli("watch", "s").out)
@@ -166,7 +179,10 @@ def test_the_minutes_keep_words_behind_their_mark(cli: Cli, words: list[str]) ->
         "## Seats",
         "## Cost",
     ]
-    assert [" · ".join(line.split(" · ")[:2]) for line in own if re.match(r"#\d", line)] == ["#1 · **USER**", "#2 · **mallory**"]
+    assert [" · ".join(line.split(" · ")[:2]) for line in own if re.match(r"#\d", line)] == [
+        "#1 · **USER**",
+        "#2 · **mallory**",
+    ]
     headline = own[own.index("## Decision") + 2]
     assert re.fullmatch(r"\*\*[^*]+\*\* · \w+ \([a-z ,]+\)", headline)
     assert len(headline) < 250
@@ -186,7 +202,9 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
-        self.attributes |= {(name, value) for name, value in attrs if name in {"src", "href", "onerror", "onclick"}}
+        self.attributes |= {
+            (name, value) for name, value in attrs if name in {"src", "href", "onerror", "onclick"}
+        }
 
     def handle_comment(self, data: str) -> None:
         self.tags.add("comment")
@@ -203,7 +221,10 @@ def test_the_page_escapes_everything_that_was_said(cli: Cli, words: list[str]) -
     found = Tags()
     found.feed(page)
     assert found.tags.isdisjoint({"script", "img", "comment", "iframe", "link"})
-    assert all(name == "href" and value is not None and re.fullmatch(r"#entry-\d+", value) for name, value in found.attributes)
+    assert all(
+        name == "href" and value is not None and re.fullmatch(r"#entry-\d+", value)
+        for name, value in found.attributes
+    )
     assert "<script>alert(1)</script><img src=x onerror=alert(1)>" in found.text
     assert "default-src 'none'" in page
 
@@ -217,7 +238,9 @@ def test_the_context_ledger_keeps_the_words_as_they_were_said(cli: Cli, words: l
     assert found[1]["content"] == HOSTILE
     assert "\x1b" not in text
     assert [
-        fact["said"]["content"] for fact in facts(cli("export", "s", "jsonl").out) if fact["fact"] == "persona.turn_taken"
+        fact["said"]["content"]
+        for fact in facts(cli("export", "s", "jsonl").out)
+        if fact["fact"] == "persona.turn_taken"
     ] == [HOSTILE]
 
 
@@ -257,18 +280,26 @@ def test_the_next_seat_reads_it_behind_the_fence(cli: Cli, words: list[str]) -> 
 def test_hostile_names_cannot_be_taken(cli: Cli, words: list[str]) -> None:
     """P-1: a seat's name is shown unfenced, so it holds nothing but letters, digits, `_` and `-`."""
     for name in ("a\nb", "a\u202eb", "USER ", "[#1 USER]", "a\u200bb", "a|b", "<b>"):
-        assert cli("run", "Names?", "--seat", f"{name}=mailbox", code=2).err.startswith("moot: seat id ")
+        assert cli("run", "Names?", "--seat", f"{name}=mailbox", code=2).err.startswith(
+            "moot: seat id "
+        )
 
 
 def test_a_hostile_reason_for_a_loss_stays_one_line(cli: Cli, tmp_path: Path) -> None:
     """P-9: what a malformed answer held is told in one harmless line."""
     bad: Script = {
-        "a": {"intent": [{"raw": json.dumps({"reaction_score": HOSTILE, "intent_to_speak": True})}], "draft": [draft()]}
+        "a": {
+            "intent": [{"raw": json.dumps({"reaction_score": HOSTILE, "intent_to_speak": True})}],
+            "draft": [draft()],
+        }
     }
     platform = write_script(tmp_path / "bad.toml", bad)
     told = cli("run", "Loss?", "--seat", f"a={platform}", "--session", "s").out
     check_plain(told)
-    assert "✗ a: an answer in no usable shape (reaction_score: a number from 0 to 1 was expected " in told
+    assert (
+        "✗ a: an answer in no usable shape (reaction_score: a number from 0 to 1 was expected "
+        in told
+    )
     code, raw = in_terminal(cli, "resume", "s")
     assert code == 0
     check_terminal(raw)

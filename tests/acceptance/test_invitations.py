@@ -42,7 +42,17 @@ def opened(cli: Cli, protocol: str, session: str) -> tuple[str, list[str]]:
         return str(found["sessionId"]), ["ada", "bob", "moderator"]
     seats = ["ada", "bob", "moderator"] if protocol == "roundtable" else ["ada", "bob"]
     words = [word for seat in seats for word in ("--seat", f"{seat}=mailbox")]
-    cli("run", "Ship on Friday?", *words, *RUNS[protocol], "--session", session, "--language", "en", code=3)
+    cli(
+        "run",
+        "Ship on Friday?",
+        *words,
+        *RUNS[protocol],
+        "--session",
+        session,
+        "--language",
+        "en",
+        code=3,
+    )
     return session, seats
 
 
@@ -52,14 +62,20 @@ def read_door(client: str, text: str) -> dict[str, Any]:
         words = shlex.split(text)
         if "--" in words:
             at = words.index("--")
-            environ = dict(words[n + 1].split("=", 1) for n, word in enumerate(words[:at]) if word == "-e")
+            environ = dict(
+                words[n + 1].split("=", 1) for n, word in enumerate(words[:at]) if word == "-e"
+            )
             return {"command": words[at + 1], "args": words[at + 2 :], "env": environ}
         url = next(word for word in words if word.startswith("http://"))
         name, _, value = words[words.index("--header") + 1].partition(": ")
         return {"url": url, "headers": {name: value}}
     if client == "continue":
         lines = dict(line.strip(" -").split(": ", 1) for line in text.splitlines() if ": " in line)
-        entry = {name: json.loads(lines[name]) for name in ("url", "requestOptions", "command", "args", "env") if name in lines}
+        entry = {
+            name: json.loads(lines[name])
+            for name in ("url", "requestOptions", "command", "args", "env")
+            if name in lines
+        }
         return {**entry, **entry.pop("requestOptions", {})}
     whole = tomllib.loads(text) if client == "codex" else json.loads(text)
     entry = whole[CLIENTS[client].place[0]]["moot"]
@@ -80,7 +96,9 @@ def read_parts(text: str) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_every_clients_invitation_names_tools_that_its_token_is_shown_and_that_work(server: Server, protocol: str) -> None:
+def test_every_clients_invitation_names_tools_that_its_token_is_shown_and_that_work(
+    server: Server, protocol: str
+) -> None:
     """D-5, D-6: each client reaches the server by what was printed for it; few tools, few tokens, and the first one answers."""
     session, seats = opened(server.cli, protocol, f"every-{protocol}")
 
@@ -90,13 +108,19 @@ def test_every_clients_invitation_names_tools_that_its_token_is_shown_and_that_w
             tools = (await reached.list_tools()).tools
             assert find_tools(prompt) <= {tool.name for tool in tools}, client
             assert len(tools) <= MAX_TOOLS
-            sent = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+            sent = [
+                tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools
+            ]
             assert estimate_tokens(sent) <= MAX_TOKENS
-            first = next(word for word in re.findall(r"\w+", prompt) if word in {tool.name for tool in tools})
+            first = next(
+                word for word in re.findall(r"\w+", prompt) if word in {tool.name for tool in tools}
+            )
             plain(await reached.call_tool(first, {}))
 
     for client in CLIENTS:
-        text = server.cli("invite", session, "--seat", seats[0], "--for", client, "--url", server.url).out
+        text = server.cli(
+            "invite", session, "--seat", seats[0], "--for", client, "--url", server.url
+        ).out
         assert f"moot serve answers at {server.url}" in text
         settings, prompt, headless = read_parts(text)
         door = read_door(client, settings)
@@ -106,11 +130,16 @@ def test_every_clients_invitation_names_tools_that_its_token_is_shown_and_that_w
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_agents_that_follow_the_prompt_hold_the_session_over_http(server: Server, protocol: str) -> None:
+def test_agents_that_follow_the_prompt_hold_the_session_over_http(
+    server: Server, protocol: str
+) -> None:
     """D-5: word for word, with nothing but the tools that it names, from the first call to the end."""
     session, seats = opened(server.cli, protocol, f"http-{protocol}")
 
-    texts = [server.cli("invite", session, "--seat", seat, "--for", "codex", "--url", server.url).out for seat in seats]
+    texts = [
+        server.cli("invite", session, "--seat", seat, "--for", "codex", "--url", server.url).out
+        for seat in seats
+    ]
 
     async def follow(text: str) -> Json:
         settings, prompt, _ = read_parts(text)
@@ -118,7 +147,9 @@ def test_agents_that_follow_the_prompt_hold_the_session_over_http(server: Server
         async with sdk(server, "auto", token) as client:
             called, found = await follow_prompt(client, prompt)
         # Nobody is unsure here, so nobody consults.
-        assert called == find_tools(prompt) - ({"consult", "answer_ask"} if protocol == "consulting" else set())
+        assert called == find_tools(prompt) - (
+            {"consult", "answer_ask"} if protocol == "consulting" else set()
+        )
         return found
 
     async def work() -> list[Json]:
@@ -135,7 +166,8 @@ def test_agents_that_follow_the_prompt_hold_the_session_over_stdio(cli: Cli, pro
     session, seats = opened(cli, protocol, protocol)
     clients = ("claude", "codex")
     texts = [
-        cli("invite", session, "--seat", seat, "--for", each, "--stdio").out for seat, each in zip(seats, clients, strict=True)
+        cli("invite", session, "--seat", seat, "--for", each, "--stdio").out
+        for seat, each in zip(seats, clients, strict=True)
     ]
 
     async def follow(name: str, text: str) -> None:
@@ -143,7 +175,9 @@ def test_agents_that_follow_the_prompt_hold_the_session_over_stdio(cli: Cli, pro
         door = read_door(name, settings)
         # An agent passes on little of its own environment.
         environ = {name: cli.environ[name] for name in ("PATH", "HOME")} | door["env"]
-        parameters = StdioServerParameters(command=door["command"], args=door["args"], env=environ, cwd=str(cli.cwd))
+        parameters = StdioServerParameters(
+            command=door["command"], args=door["args"], env=environ, cwd=str(cli.cwd)
+        )
         async with Client(parameters, mode="auto") as client:
             await follow_prompt(client, prompt)
 
@@ -171,7 +205,17 @@ def test_every_client_starts_the_same_program_over_stdio(cli: Cli) -> None:
 
 def test_an_invitation_to_a_chinese_session_is_chinese(cli: Cli) -> None:
     """M-11: the prompt too, with the same tools."""
-    cli("run", "周五发布吗？", "--seat", "ada=mailbox", "--seat", "bob=mailbox", "--session", "zh", code=3)
+    cli(
+        "run",
+        "周五发布吗？",
+        "--seat",
+        "ada=mailbox",
+        "--seat",
+        "bob=mailbox",
+        "--session",
+        "zh",
+        code=3,
+    )
     prompt = cli.json("invite", "zh", "--seat", "ada")["prompt"]
     assert prompt.startswith("使用 MCP 服务器 `moot` 的工具")
     assert find_tools(prompt) == {"get_asks", "answer_ask", "get_session"}
@@ -182,12 +226,23 @@ def test_an_invitation_says_that_no_server_runs(cli: Cli) -> None:
     opened(cli, "persona", "p")
     told = cli("invite", "p", "--seat", "ada", "--url", "http://127.0.0.1:9").out
     assert "nothing answers at http://127.0.0.1:9 now: start it there with `moot serve`" in told
-    assert cli.json("invite", "p", "--seat", "ada", "--url", "http://127.0.0.1:9")["serving"] is False
+    assert (
+        cli.json("invite", "p", "--seat", "ada", "--url", "http://127.0.0.1:9")["serving"] is False
+    )
 
 
 def test_an_invitation_says_of_which_family_the_agent_is(cli: Cli) -> None:
     """D-20: kept with the token, listed, and only where there is a seat."""
-    words = ("--seat", "ada=mailbox", "--seat", "bob=mailbox", "--protocol", "debate", "--session", "kin")
+    words = (
+        "--seat",
+        "ada=mailbox",
+        "--seat",
+        "bob=mailbox",
+        "--protocol",
+        "debate",
+        "--session",
+        "kin",
+    )
     cli("run", "Ship?", *words, code=3)
     issued = cli.json("invite", "kin", "--seat", "ada", "--family", "claude-opus-4")
     assert [(each["id"], each["family"]) for each in cli.json("invite", "--list")["tokens"]] == [

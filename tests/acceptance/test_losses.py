@@ -34,7 +34,14 @@ from moothall.domain.budget import Usage
 from moothall.domain.effects import Brief
 from moothall.domain.ids import SeatId
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.protocols.persona.facts import Draft, DraftClaim, Intent, PersonaSpeech, Position, Stand
+from moothall.protocols.persona.facts import (
+    Draft,
+    DraftClaim,
+    Intent,
+    PersonaSpeech,
+    Position,
+    Stand,
+)
 
 
 def record(cli: Cli, session: str = "s") -> list[dict[str, Any]]:
@@ -57,23 +64,57 @@ LOSSES = [
 
 
 @pytest.mark.parametrize(("failing", "reason"), LOSSES)
-def test_a_lost_bid_is_silence_for_this_turn(cli: Cli, tmp_path: Path, failing: dict[str, Any], reason: str) -> None:
+def test_a_lost_bid_is_silence_for_this_turn(
+    cli: Cli, tmp_path: Path, failing: dict[str, Any], reason: str
+) -> None:
     """P-9: recorded as what it was; the seat is asked again in the next turn."""
     talk: Script = {
-        "a": {"intent": [wants(0.5), listens()], "speech": [speech("a")], "draft": [draft("So.", [2, 3])]},
-        "b": {"intent": [{**wants(1.0), **failing}, wants(0.9)], "speech": [speech("b")], "stand": [stand()]},
+        "a": {
+            "intent": [wants(0.5), listens()],
+            "speech": [speech("a")],
+            "draft": [draft("So.", [2, 3])],
+        },
+        "b": {
+            "intent": [{**wants(1.0), **failing}, wants(0.9)],
+            "speech": [speech("b")],
+            "stand": [stand()],
+        },
     }
     platform = write_script(tmp_path / "s.toml", talk)
     decided = cli.json("run", "Late?", *seat_words(platform, "ab"), "--session", "s")
     assert lost(cli) == [("1.intent.b", reason)]
-    assert [line["speaker"] for line in timeline(cli("export", "s", "context").out)] == ["USER", "a", "b"]
-    floors = [(fact["turn"], fact["seat"]) for fact in record(cli) if fact["fact"] == "persona.floor_given"]
+    assert [line["speaker"] for line in timeline(cli("export", "s", "context").out)] == [
+        "USER",
+        "a",
+        "b",
+    ]
+    floors = [
+        (fact["turn"], fact["seat"])
+        for fact in record(cli)
+        if fact["fact"] == "persona.floor_given"
+    ]
     assert floors == [(1, "a"), (2, "b")]
     assert decided["lost"] == [
-        {"seat": "b", "times": 1, "last": reason, "weightShare": 0.5, "didNotVote": False, "why": decided["lost"][0]["why"]}
+        {
+            "seat": "b",
+            "times": 1,
+            "last": reason,
+            "weightShare": 0.5,
+            "didNotVote": False,
+            "why": decided["lost"][0]["why"],
+        }
     ]
     assert decided["outcomeUncertain"] is False
-    assert len(re.findall(r"^Turn 1 · .*\n\n(?:- .*\n)*- `░{20}` b – ", cli("export", "s", "minutes").out, re.MULTILINE)) == 1
+    assert (
+        len(
+            re.findall(
+                r"^Turn 1 · .*\n\n(?:- .*\n)*- `░{20}` b – ",
+                cli("export", "s", "minutes").out,
+                re.MULTILINE,
+            )
+        )
+        == 1
+    )
 
 
 def test_a_lost_speech_hands_the_floor_to_the_next(cli: Cli, tmp_path: Path) -> None:
@@ -87,24 +128,42 @@ def test_a_lost_speech_hands_the_floor_to_the_next(cli: Cli, tmp_path: Path) -> 
     words = ("--set", "summarizer=c", "--session", "s", "--set", "blind=false")
     decided = cli.json("run", "Who?", *seat_words(platform, "abc"), *words)
     found = timeline(cli("export", "s", "context").out)
-    assert [(line["id"], line["speaker"], line["content"]) for line in found] == [(1, "USER", "Who?"), (2, "c", "c speaks")]
+    assert [(line["id"], line["speaker"], line["content"]) for line in found] == [
+        (1, "USER", "Who?"),
+        (2, "c", "c speaks"),
+    ]
     assert lost(cli) == [("1.speech.a", "error"), ("1.speech.b", "malformed")]
     floors = [fact["seat"] for fact in record(cli) if fact["fact"] == "persona.floor_given"]
     assert floors == ["a", "b", "c"]
     assert decided["decision"] == "So."
 
 
-def test_a_draft_without_a_decision_hands_the_pen_on_and_one_without_grounds_does_not(cli: Cli, tmp_path: Path) -> None:
+def test_a_draft_without_a_decision_hands_the_pen_on_and_one_without_grounds_does_not(
+    cli: Cli, tmp_path: Path
+) -> None:
     """P-15, M-2: the next by weight writes; what rests on an entry that is not there is taken without it, and noted."""
     talk: Script = {
-        "a": {"intent": [wants()], "speech": [speech("x")], "draft": [{"raw": '{"confidence": 0.9}'}], "stand": [stand()]},
-        "b": {"draft": [draft("Grounds, and some that are not there.", [2, 9])], "stand": [stand()]},
+        "a": {
+            "intent": [wants()],
+            "speech": [speech("x")],
+            "draft": [{"raw": '{"confidence": 0.9}'}],
+            "stand": [stand()],
+        },
+        "b": {
+            "draft": [draft("Grounds, and some that are not there.", [2, 9])],
+            "stand": [stand()],
+        },
         "c": {"stand": [stand()]},
     }
     platform = write_script(tmp_path / "s.toml", talk)
-    decided = cli.json("run", "Grounds?", *seat_words(platform, "abc"), "--set", "summarizer=a", "--session", "s")
+    decided = cli.json(
+        "run", "Grounds?", *seat_words(platform, "abc"), "--set", "summarizer=a", "--session", "s"
+    )
     assert lost(cli) == [("2.draft.a", "malformed")]
-    assert (decided["author"], decided["decision"]) == ("b", "Grounds, and some that are not there.")
+    assert (decided["author"], decided["decision"]) == (
+        "b",
+        "Grounds, and some that are not there.",
+    )
     assert decided["decisionEntries"] == [2]
     assert [each["didNotVote"] for each in decided["lost"]] == [False]
     (drafted,) = [fact for fact in record(cli) if fact["fact"] == "persona.conclusion_drafted"]
@@ -113,8 +172,12 @@ def test_a_draft_without_a_decision_hands_the_pen_on_and_one_without_grounds_doe
 
 def test_a_meeting_that_loses_everyone_ends_without_a_decision(cli: Cli, tmp_path: Path) -> None:
     """P-12, P-14, P-18: code 4; never a consensus."""
-    everything = {kind: [{"fail": "error"}] * 4 for kind in ("position", "intent", "speech", "draft", "stand")}
-    platform = write_script(tmp_path / "s.toml", {"a": everything, "b": everything, "c": everything})
+    everything = {
+        kind: [{"fail": "error"}] * 4 for kind in ("position", "intent", "speech", "draft", "stand")
+    }
+    platform = write_script(
+        tmp_path / "s.toml", {"a": everything, "b": everything, "c": everything}
+    )
     done = cli("run", "Anyone?", *seat_words(platform, "abc"), "--session", "s", code=4)
     assert "\nNo decision: every seat that could have written it failed.\n" in done.out
     assert "\nLost seats\n– a: failed" in done.out
@@ -125,7 +188,11 @@ def test_a_meeting_that_loses_everyone_ends_without_a_decision(cli: Cli, tmp_pat
         None,
         None,
     )
-    assert [(each["seat"], each["didNotVote"]) for each in decided["lost"]] == [("a", True), ("b", True), ("c", True)]
+    assert [(each["seat"], each["didNotVote"]) for each in decided["lost"]] == [
+        ("a", True),
+        ("b", True),
+        ("c", True),
+    ]
     assert decided["positions"] == []
     document = cli("export", "s", "context").out
     assert len(timeline(document)) == 1
@@ -157,7 +224,11 @@ def test_a_missing_last_word_is_named_with_what_it_could_have_changed(
 ) -> None:
     """P-18: the seat, the share of weight that it held, whether the outcome could have been another with it."""
     talk: Script = {
-        "a": {"intent": [wants()], "speech": [speech("x")], "draft": [draft("Yes.", [2], confidence)]},
+        "a": {
+            "intent": [wants()],
+            "speech": [speech("x")],
+            "draft": [draft("Yes.", [2], confidence)],
+        },
         "b": {"stand": [{"fail": "timeout"}]},
     }
     write_script(tmp_path / "s.toml", talk)
@@ -170,14 +241,24 @@ def test_a_missing_last_word_is_named_with_what_it_could_have_changed(
     decided = cli.json("show", "s")
     share = weights[1] / sum(weights)
     assert decided["lost"] == [
-        {"seat": "b", "times": 1, "last": "timeout", "weightShare": share, "didNotVote": True, "why": decided["lost"][0]["why"]}
+        {
+            "seat": "b",
+            "times": 1,
+            "last": "timeout",
+            "weightShare": share,
+            "didNotVote": True,
+            "why": decided["lost"][0]["why"],
+        }
     ]
     assert decided["outcomeUncertain"] is differs
     assert (decided["support"], decided["turnout"]) == (1.0, 1 - share)
     told = "With the missing last words the outcome could have been another."
     assert (told in " ".join(done.out.replace("│", " ").split())) is differs
     assert (told in cli("export", "s", "minutes").out) is differs
-    assert f"holds {share * 100:.0f} % of the weight; its last word is missing" in cli("export", "s", "minutes").out
+    assert (
+        f"holds {share * 100:.0f} % of the weight; its last word is missing"
+        in cli("export", "s", "minutes").out
+    )
 
 
 def test_a_lost_position_is_no_position(cli: Cli, tmp_path: Path) -> None:
@@ -189,7 +270,9 @@ def test_a_lost_position_is_no_position(cli: Cli, tmp_path: Path) -> None:
     }
     platform = write_script(tmp_path / "s.toml", talk)
     decided = cli.json("run", "Before?", *seat_words(platform, "abc"), "--session", "s")
-    assert [(each["seat"], each.get("before"), each["verdict"]) for each in decided["positions"]] == [
+    assert [
+        (each["seat"], each.get("before"), each["verdict"]) for each in decided["positions"]
+    ] == [
         ("a", "for", "support"),
         ("b", None, "oppose"),
         ("c", "unsure", "abstain"),
@@ -203,26 +286,44 @@ def test_a_lost_position_is_no_position(cli: Cli, tmp_path: Path) -> None:
 def test_the_turn_budget_ends_the_talk_and_the_record_says_so(cli: Cli, tmp_path: Path) -> None:
     """P-14: two speeches, then the conclusion."""
     platform = write_script(
-        tmp_path / "s.toml", {seat: {**kinds, "draft": [draft("So.", [2])]} for seat, kinds in round_robin("ab", 9).items()}
+        tmp_path / "s.toml",
+        {
+            seat: {**kinds, "draft": [draft("So.", [2])]}
+            for seat, kinds in round_robin("ab", 9).items()
+        },
     )
-    decided = cli.json("run", "How long?", *seat_words(platform, "ab"), "--turns", "2", "--session", "s")
+    decided = cli.json(
+        "run", "How long?", *seat_words(platform, "ab"), "--turns", "2", "--session", "s"
+    )
     assert (decided["endedBy"], decided["turns"]) == ("turns", 2)
     ended = [fact for fact in record(cli) if fact["fact"] == "persona.talk_ended"]
     assert ended == [{"fact": "persona.talk_ended", "turn": 3, "reason": "turns"}]
     assert "the turn budget" in cli("show", "s").out
 
 
-def test_the_time_budget_ends_the_talk_and_withdraws_what_was_asked(cli: Cli, tmp_path: Path) -> None:
+def test_the_time_budget_ends_the_talk_and_withdraws_what_was_asked(
+    cli: Cli, tmp_path: Path
+) -> None:
     """P-14: while a seat takes its time; what it was asked is withdrawn, not lost."""
     talk: Script = {
-        "a": {"intent": [wants(0.9)], "speech": [speech("never heard", delay=60)], "draft": [draft("So.", [1])]},
+        "a": {
+            "intent": [wants(0.9)],
+            "speech": [speech("never heard", delay=60)],
+            "draft": [draft("So.", [1])],
+        },
         "b": {"intent": [listens()], "stand": [stand()]},
     }
     platform = write_script(tmp_path / "s.toml", talk)
-    decided = cli.json("run", "How long?", *seat_words(platform, "ab"), "--time", "0.5s", "--session", "s")
+    decided = cli.json(
+        "run", "How long?", *seat_words(platform, "ab"), "--time", "0.5s", "--session", "s"
+    )
     assert (decided["endedBy"], decided["lost"]) == ("time", [])
     kinds = [fact["fact"] for fact in record(cli)]
-    assert kinds.index("budget_exhausted") < kinds.index("persona.talk_ended") < kinds.index("asks_withdrawn")
+    assert (
+        kinds.index("budget_exhausted")
+        < kinds.index("persona.talk_ended")
+        < kinds.index("asks_withdrawn")
+    )
     (spent,) = [fact for fact in record(cli) if fact["fact"] == "budget_exhausted"]
     assert spent["budget"] == "time"
     assert spent["spent"].endswith(" of 0.5 seconds")
@@ -270,10 +371,14 @@ def meeting(cli: Cli, guests: dict[str, Guest], **plan: Any) -> Decision:
         ({"money": 0.0042}, "money", "0.0045 of 0.0042 US dollars"),
     ],
 )
-def test_the_token_and_money_budgets_end_the_talk(cli: Cli, budget: dict[str, float], reason: str, told: str) -> None:
+def test_the_token_and_money_budgets_end_the_talk(
+    cli: Cli, budget: dict[str, float], reason: str, told: str
+) -> None:
     """P-14: calls of 10 tokens and 0.0005 $ each, three in a turn; the record says which budget it was, and what was spent."""
     usage = Usage(tokens_in=7, tokens_out=3, cost=500, calls=1)
-    decision = meeting(cli, {seat: Guest(talkative(usage)) for seat in ("a", "b")}, turns=50, **budget)
+    decision = meeting(
+        cli, {seat: Guest(talkative(usage)) for seat in ("a", "b")}, turns=50, **budget
+    )
     assert decision.ended_by == reason
     assert decision.decision is not None
     assert [fact for fact in record(cli) if fact["fact"] == "budget_exhausted"] == [
@@ -290,7 +395,9 @@ def test_the_deciders_word_that_enough_was_said_ends_the_talk(cli: Cli, tmp_path
     talk["b"]["intent"][2] = {**talk["b"]["intent"][2], "sufficient": True}
     talk["b"]["draft"] = [draft("Enough.", [2, 3])]
     platform = write_script(tmp_path / "s.toml", talk)
-    decided = cli.json("run", "Enough?", *seat_words(platform, "ab"), "--set", "summarizer=b", "--session", "s")
+    decided = cli.json(
+        "run", "Enough?", *seat_words(platform, "ab"), "--set", "summarizer=b", "--session", "s"
+    )
     assert (decided["endedBy"], decided["turns"], decided["author"]) == ("sufficient", 2, "b")
 
 
@@ -301,7 +408,9 @@ def patient(name: str, patience: float) -> Seat:
     return Seat(id=SeatId(name), platform="mailbox", patience=patience)
 
 
-def test_a_participant_that_hangs_past_its_patience_is_lost_and_the_meeting_goes_on(cli: Cli, leaps: Leaps) -> None:
+def test_a_participant_that_hangs_past_its_patience_is_lost_and_the_meeting_goes_on(
+    cli: Cli, leaps: Leaps
+) -> None:
     """P-9, P-12: its bid, later its speech; each a timeout on record."""
 
     async def hangs(brief: Brief) -> Answer | NoAnswer:
@@ -316,7 +425,9 @@ def test_a_participant_that_hangs_past_its_patience_is_lost_and_the_meeting_goes
     assert lost(cli) == [("1.intent.a", "timeout"), ("2.speech.a", "timeout")]
     speakers = [line["speaker"] for line in timeline(cli("export", "s", "context").out)]
     assert speakers == ["USER", "b", "b", "a"]
-    assert [(each.seat, each.times, each.last, each.did_not_vote) for each in decision.lost] == [("a", 2, "timeout", False)]
+    assert [(each.seat, each.times, each.last, each.did_not_vote) for each in decision.lost] == [
+        ("a", 2, "timeout", False)
+    ]
 
 
 def test_a_participant_that_raises_is_lost_and_the_meeting_goes_on(cli: Cli) -> None:

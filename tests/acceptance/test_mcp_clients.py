@@ -59,18 +59,31 @@ def test_clients_of_every_revision_work_at_one_address(server: Server, kind: str
         async with reached(server, kind, token) as agent:
             tools = (await agent.request("tools/list", {}))["tools"]
             assert {tool["name"] for tool in tools} == set(SEAT_TOOLS["deliberation"])
-            turn = (await _tool(agent, "join_deliberation", deliberationId=session))["structuredContent"]
+            turn = (await _tool(agent, "join_deliberation", deliberationId=session))[
+                "structuredContent"
+            ]
             assert (turn["status"], turn["ask"]["phase"]) == ("your_turn", "propose")
-            said = await _tool(agent, "contribute", deliberationId=session, type="propose", text=f"By {kind}.", confidence=0.5)
+            said = await _tool(
+                agent,
+                "contribute",
+                deliberationId=session,
+                type="propose",
+                text=f"By {kind}.",
+                confidence=0.5,
+            )
             assert said["structuredContent"]["waitingFor"] == ["bob"]
             assert json.loads(said["content"][0]["text"]) == said["structuredContent"]
             assert not said["isError"]
             listed = (await agent.request("resources/list", {}))["resources"]
             assert [each["uri"] for each in listed] == [timeline(session)]
-            (read,) = (await agent.request("resources/read", {"uri": timeline(session)}))["contents"]
+            (read,) = (await agent.request("resources/read", {"uri": timeline(session)}))[
+                "contents"
+            ]
             assert read["mimeType"] == "text/markdown"
             assert "Does every revision work?" in read["text"]
-            prompt = await agent.request("prompts/get", {"name": "join", "arguments": {"session": session}})
+            prompt = await agent.request(
+                "prompts/get", {"name": "join", "arguments": {"session": session}}
+            )
             assert session in prompt["messages"][0]["content"]["text"]
 
     held(work())
@@ -78,7 +91,9 @@ def test_clients_of_every_revision_work_at_one_address(server: Server, kind: str
 
 
 def _read_as(server: Server, session: str, seat: str) -> list[Json]:
-    found: list[Json] = server.result("cstp.getDeliberation", deliberationId=session, participant=seat)["contributions"]
+    found: list[Json] = server.result(
+        "cstp.getDeliberation", deliberationId=session, participant=seat
+    )["contributions"]
     return found
 
 
@@ -92,7 +107,9 @@ def test_a_client_is_told_what_the_server_is_for(server: Server, mode: str, revi
             assert client.server_info is not None
             assert client.server_info.name == "moot"
             told = client.instructions or ""
-            assert all(name in told for name in ("open_session", "get_session", "get_asks", "answer_ask"))
+            assert all(
+                name in told for name in ("open_session", "get_session", "get_asks", "answer_ask")
+            )
 
     held(work())
 
@@ -120,18 +137,29 @@ async def conference_held(call: Callable[..., Awaitable[Json]]) -> None:
     """A conference in files, from its beginning to its minutes (R-4, R-5, R-6, R-9, R-16)."""
     at = {"conference": "doors"}
     await call(
-        "new_conference", **at, topic="Which door?", roles=[{"id": "ada", "description": "Keeps the keys"}, "bob"], maxRounds=1
+        "new_conference",
+        **at,
+        topic="Which door?",
+        roles=[{"id": "ada", "description": "Keeps the keys"}, "bob"],
+        maxRounds=1,
     )
     blocked = await call("join_conference", **at, role="bob", timeoutSeconds=0.2)
-    assert blocked["message"] == "[Conference blocked] It is ada's turn to speak; please schedule that agent."
+    assert (
+        blocked["message"]
+        == "[Conference blocked] It is ada's turn to speak; please schedule that agent."
+    )
     first = await call("join_conference", **at, role="ada")
     assert first["isYourTurn"]
     assert "Which door?" in first["agenda"]
     assert "- ada: Keeps the keys\n- bob\n" in first["agenda"]
-    said = await call("say_in_conference", **at, role="ada", text="## Stance\nLeft.", idempotencyKey="1")
+    said = await call(
+        "say_in_conference", **at, role="ada", text="## Stance\nLeft.", idempotencyKey="1"
+    )
     assert (said["file"], said["nextSpeaker"]) == ("001_ada.md", "bob")
     assert said["missingSections"] == ["Analysis", "Response and questions"]
-    again = await call("say_in_conference", **at, role="ada", text="## Stance\nLeft.", idempotencyKey="1")
+    again = await call(
+        "say_in_conference", **at, role="ada", text="## Stance\nLeft.", idempotencyKey="1"
+    )
     assert again["isRepeated"]
     second = await call("join_conference", **at, role="bob")
     assert [speech["text"] for speech in second["speeches"]] == ["## Stance\nLeft.\n"]
@@ -140,12 +168,20 @@ async def conference_held(call: Callable[..., Awaitable[Json]]) -> None:
     await call("relay_conference", **at)
     assert (await call("check_conference", **at))["damage"] == []
     assert (await call("repair_conference", **at))["done"] == []
-    returned = await call("say_in_conference", **at, role="moderator", text="## Summary\nTwo doors.")
-    assert (returned["status"], returned["missingSections"]) == ("concluding", ["consensus", "disagreements", "actions"])
+    returned = await call(
+        "say_in_conference", **at, role="moderator", text="## Summary\nTwo doors."
+    )
+    assert (returned["status"], returned["missingSections"]) == (
+        "concluding",
+        ["consensus", "disagreements", "actions"],
+    )
     assert "and came back" in returned["message"]
     await call("say_in_conference", **at, role="moderator", text="## Summary\nTwo doors.")
     minutes = await call("conference_minutes", **at)
-    assert (minutes["minutes"], minutes["missingSections"]) == ("## Summary\nTwo doors.", returned["missingSections"])
+    assert (minutes["minutes"], minutes["missingSections"]) == (
+        "## Summary\nTwo doors.",
+        returned["missingSections"],
+    )
 
 
 def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
@@ -154,7 +190,9 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
 
     async def work(client: Client) -> None:
         listed = (await client.list_tools()).tools
-        schemas = {tool.name: (tool.input_schema, TOOLS[tool.name].output_schema()) for tool in listed}
+        schemas = {
+            tool.name: (tool.input_schema, TOOLS[tool.name].output_schema()) for tool in listed
+        }
 
         async def call(tool: str, **arguments: Any) -> Json:
             takes, gives = schemas[tool]
@@ -175,22 +213,50 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         session = opened["deliberationId"]
         at = {"deliberationId": session}
         await call("join_deliberation", **at, participant="ada")
-        await call("contribute", **at, participant="ada", type="propose", text="Left.", choice="left", confidence=0.6)
+        await call(
+            "contribute",
+            **at,
+            participant="ada",
+            type="propose",
+            text="Left.",
+            choice="left",
+            confidence=0.6,
+        )
         await call("wait_for_turn", **at, participant="ada", timeoutSeconds=0)
         await call("get_asks", sessionId=session, seat="bob")
         answer = {"type": "propose", "text": "Right.", "choice": "right", "confidence": 0.7}
         await call("answer_ask", sessionId=session, seat="bob", answer=answer)
         await call(
-            "contribute", **at, participant="ada", type="challenge", text="Why?", refersTo=3, confidence=0.6, evidence=["x"]
+            "contribute",
+            **at,
+            participant="ada",
+            type="challenge",
+            text="Why?",
+            refersTo=3,
+            confidence=0.6,
+            evidence=["x"],
         )
         await call("contribute", **at, participant="bob", type="pass")
-        synthesis = {"type": "synthesize", "text": "Right, then left.", "choice": "right", "answers": [4], "confidence": 0.7}
+        synthesis = {
+            "type": "synthesize",
+            "text": "Right, then left.",
+            "choice": "right",
+            "answers": [4],
+            "confidence": 0.7,
+        }
         await call("contribute", **at, participant="bob", **synthesis)
         await call("contribute", **at, participant="ada", type="pass")
-        vote = {"position": "conditional_support", "condition": "a handrail", "movedBy": 3, "confidence": 0.6}
+        vote = {
+            "position": "conditional_support",
+            "condition": "a handrail",
+            "movedBy": 3,
+            "confidence": 0.6,
+        }
         await call("contribute", **at, participant="ada", type="vote", **vote)
         await call("get_deliberation", **at)
-        await call("contribute", **at, participant="bob", type="vote", position="support", confidence=0.7)
+        await call(
+            "contribute", **at, participant="bob", type="vote", position="support", confidence=0.7
+        )
         result = await call("close_deliberation", **at)
         assert result["decision"] == "Right, then left."
         await call("get_deliberation", **at)
@@ -203,10 +269,22 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         await call("settle_obligation", decisionId=session, number=1, state="met")
         await call("review_decision", decisionId=session, outcome="partial", note="It creaks.")
         await call("get_source_trust", source="ada")
-        recorded = await call("record_decision", agent="ada", topic="Oil it?", decision="Oil it.", confidence=0.8, stakes="low")
+        recorded = await call(
+            "record_decision",
+            agent="ada",
+            topic="Oil it?",
+            decision="Oil it.",
+            confidence=0.8,
+            stakes="low",
+        )
         assert recorded["status"] == "recorded"
         required = await call(
-            "record_decision", agent="ada", topic="Tear it down?", decision="Yes.", confidence=0.9, stakes="critical"
+            "record_decision",
+            agent="ada",
+            topic="Tear it down?",
+            decision="Yes.",
+            confidence=0.9,
+            stakes="critical",
         )
         assert required["status"] == "deliberation_required"
         asked = await call("may_decide_alone", agent="ada", confidence=0.9, stakes="critical")
@@ -216,7 +294,9 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         await call("resume_thread", thread=thread, participant="ada")
         painted = await call("open_session", topic="Paint it?", seats=["ada", "bob"])
         await call("resume_session", sessionId=painted["sessionId"])
-        invited = await asyncio.to_thread(server.cli.json, "invite", painted["sessionId"], "--seat", "ada", "--code")
+        invited = await asyncio.to_thread(
+            server.cli.json, "invite", painted["sessionId"], "--seat", "ada", "--code"
+        )
         await call("join_by_code", code=invited["code"])
         await call("get_session", sessionId=session)
         await call("list_sessions", limit=3)
@@ -225,7 +305,10 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         swarm = (await call("open_swarm", task="Where to look?", seats=["ada", "bob"]))["sessionId"]
         asked = await call("swarm_round", sessionId=swarm, seat="ada", timeoutSeconds=100)
         assert asked["ask"]["kind"] == "explore"
-        report = {"direction": "up", "findings": [{"coreIdea": "Look up.", "perspective": "height"}]}
+        report = {
+            "direction": "up",
+            "findings": [{"coreIdea": "Look up.", "perspective": "height"}],
+        }
         await call("swarm_report", sessionId=swarm, seat="ada", report=report)
         await call("swarm_status", sessionId=swarm)
         assert set(given) == set(schemas)
@@ -240,21 +323,37 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
 async def consult(call: Callable[..., Awaitable[Json]]) -> None:
     """C-1, C-2, C-9, C-10: a seat that sits elsewhere asks another one; a question on its own; a pipeline."""
     settings = {"max_rounds": 1}
-    table = {"protocol": "roundtable", "seats": ["ada", "bob"], "settings": settings, "consult": True}
+    table = {
+        "protocol": "roundtable",
+        "seats": ["ada", "bob"],
+        "settings": settings,
+        "consult": True,
+    }
     session = (await call("open_session", topic="Buy it?", **table))["sessionId"]
     at = {"sessionId": session}
-    asked = await call("consult", **at, seat="ada", to="bob", question="What does it cost?", timeoutSeconds=0)
+    asked = await call(
+        "consult", **at, seat="ada", to="bob", question="What does it cost?", timeoutSeconds=0
+    )
     assert asked["status"] == "pending"
     (ask,) = (await call("get_asks", **at, seat="bob", timeoutSeconds=100))["asks"]
     assert ask["kind"] == "consult"
     assert "What does it cost?" in ask["instructions"]
-    await call("answer_ask", **at, seat="bob", answer="FROM @bob:\n**Answer**: Five.\n**Ask instead**: @eve")
+    await call(
+        "answer_ask",
+        **at,
+        seat="bob",
+        answer="FROM @bob:\n**Answer**: Five.\n**Ask instead**: @eve",
+    )
     (again,) = (await call("get_asks", **at, seat="ada", timeoutSeconds=100))["asks"]
     assert "| **Answer**: Five." in again["instructions"]
     assert "docs/consultation/" in again["instructions"]
-    refused = await call("consult", **at, seat="ada", to="eve", question="Is it so?", timeoutSeconds=100)
+    refused = await call(
+        "consult", **at, seat="ada", to="eve", question="Is it so?", timeoutSeconds=100
+    )
     assert (refused["status"], refused["reason"]) == ("refused", "unknown")
-    alone = await call("consult", to="bob", question="Which?", seats=["bob"], seat="ada", timeoutSeconds=0)
+    alone = await call(
+        "consult", to="bob", question="Which?", seats=["bob"], seat="ada", timeoutSeconds=0
+    )
     assert alone["status"] == "pending"
     pipeline = await call("open_pipeline", pipeline="contest")
     while pipeline["status"] == "thinking":
@@ -270,23 +369,39 @@ def test_a_refusal_is_an_error_of_the_tool_with_a_sentence(server: Server, mode:
     before = server.entries(session)
     ada = {"deliberationId": session, "participant": "ada"}
     wrong: list[tuple[str, Json, str]] = [
-        ("contribute", {**ada, "type": "vote", "position": "support", "confidence": 0.5}, "expected of 'ada' now: propose"),
+        (
+            "contribute",
+            {**ada, "type": "vote", "position": "support", "confidence": 0.5},
+            "expected of 'ada' now: propose",
+        ),
         (
             "contribute",
             {**ada, "participant": "eve", "type": "propose", "text": "x", "confidence": 0.5},
             "the seats are: ada, bob",
         ),
-        ("contribute", {**ada, "deliberationId": "none", "type": "pass"}, "no session is called 'none'"),
+        (
+            "contribute",
+            {**ada, "deliberationId": "none", "type": "pass"},
+            "no session is called 'none'",
+        ),
         ("contribute", {**ada, "type": "propose", "text": "x", "confidence": 1.5}, "confidence: "),
         ("contribute", {**ada, "type": "shout", "text": "x"}, "type: "),
         ("contribute", {**ada, "type": "propose", "text": "", "confidence": 0.5}, "needs a text"),
         ("contribute", {"participant": "ada", "type": "pass"}, "deliberationId is missing"),
         ("contribute", {"deliberationId": session, "type": "pass"}, "'participant' is missing"),
-        ("contribute", {**ada, "type": "pass", "loudly": True}, "loudly does not belong to the parameters"),
+        (
+            "contribute",
+            {**ada, "type": "pass", "loudly": True},
+            "loudly does not belong to the parameters",
+        ),
         ("close_deliberation", {"deliberationId": session}, "no vote has been cast"),
         ("wait_for_turn", {**ada, "timeoutSeconds": 601}, "timeoutSeconds: "),
         ("open_deliberation", {"topic": "x", "participants": ["ada"]}, "participants: "),
-        ("open_deliberation", {"topic": "x", "participants": ["ada", "ada"]}, "two seats are called 'ada'"),
+        (
+            "open_deliberation",
+            {"topic": "x", "participants": ["ada", "ada"]},
+            "two seats are called 'ada'",
+        ),
         ("get_decision", {"decisionId": session}, "no decision"),
         ("review_decision", {"decisionId": session, "outcome": "success"}, session),
     ]
@@ -313,7 +428,12 @@ def test_a_contribution_for_a_closed_deliberation_is_refused(server: Server) -> 
 
     async def work() -> None:
         async with sdk(server, "auto", token) as client:
-            said = {"deliberationId": session, "type": "propose", "text": "Too late.", "confidence": 0.5}
+            said = {
+                "deliberationId": session,
+                "type": "propose",
+                "text": "Too late.",
+                "confidence": 0.5,
+            }
             assert "ended" in refused(await client.call_tool("contribute", said))
             turn = plain(await client.call_tool("wait_for_turn", {"deliberationId": session}))
             assert (turn["status"], turn["result"]["endedBy"]) == ("closed", "called")
@@ -322,30 +442,62 @@ def test_a_contribution_for_a_closed_deliberation_is_refused(server: Server) -> 
 
 
 @pytest.mark.parametrize("mode", SDK_MODES)
-def test_an_agents_token_asks_decides_and_takes_part_under_its_own_name(server: Server, mode: str) -> None:
+def test_an_agents_token_asks_decides_and_takes_part_under_its_own_name(
+    server: Server, mode: str
+) -> None:
     """D-17: shown what it needs, without its name; what is refused becomes its proposal; it reviews nothing."""
     name = f"solo-{mode}"
     token = str(server.cli.json("invite", "--agent", name)["token"])
 
     async def work() -> None:
         async with sdk(server, mode, token) as agent:
-            shown = {tool.name: tool.input_schema["properties"] for tool in (await agent.list_tools()).tools}
-            assert {"may_decide_alone", "record_decision", "get_asks", "answer_ask", "search_decisions"} <= set(shown)
-            assert not {"agent", "participant", "participants"} & {each for properties in shown.values() for each in properties}
+            shown = {
+                tool.name: tool.input_schema["properties"]
+                for tool in (await agent.list_tools()).tools
+            }
+            assert {
+                "may_decide_alone",
+                "record_decision",
+                "get_asks",
+                "answer_ask",
+                "search_decisions",
+            } <= set(shown)
+            assert not {"agent", "participant", "participants"} & {
+                each for properties in shown.values() for each in properties
+            }
             risky = {"confidence": 0.9, "stakes": "critical"}
             assert plain(await agent.call_tool("may_decide_alone", risky))["allowed"] is False
             given = {**risky, "topic": "Fell it?", "decision": "Fell it.", "idempotencyKey": "k"}
             required = plain(await agent.call_tool("record_decision", given))
             session = required["deliberationId"]
-            assert (required["status"], required["participants"][0]) == ("deliberation_required", name)
-            assert "moot invite" not in refused(await agent.call_tool("record_decision", {**given, "decision": "Keep it."}))
-            turn = plain(await agent.call_tool("wait_for_turn", {"deliberationId": session, "timeoutSeconds": 0}))
+            assert (required["status"], required["participants"][0]) == (
+                "deliberation_required",
+                name,
+            )
+            assert "moot invite" not in refused(
+                await agent.call_tool("record_decision", {**given, "decision": "Keep it."})
+            )
+            turn = plain(
+                await agent.call_tool(
+                    "wait_for_turn", {"deliberationId": session, "timeoutSeconds": 0}
+                )
+            )
             assert turn["status"] == "pending"
-            said = plain(await agent.call_tool("get_deliberation", {"deliberationId": session}))["contributions"]
+            said = plain(await agent.call_tool("get_deliberation", {"deliberationId": session}))[
+                "contributions"
+            ]
             assert [(line["participant"], line["text"]) for line in said] == [(name, "Fell it.")]
-            told = refused(await agent.call_tool("review_decision", {"decisionId": session, "outcome": "success"}))
+            told = refused(
+                await agent.call_tool(
+                    "review_decision", {"decisionId": session, "outcome": "success"}
+                )
+            )
             assert "an owner's token; yours is an agent's" in told
-            told = refused(await agent.call_tool("contribute", {"deliberationId": session, "participant": "x", "type": "pass"}))
+            told = refused(
+                await agent.call_tool(
+                    "contribute", {"deliberationId": session, "participant": "x", "type": "pass"}
+                )
+            )
             assert f"only for the agent '{name}'" in told
 
     held(work())
@@ -358,11 +510,31 @@ def test_a_seats_token_speaks_for_its_seat_alone(server: Server, mode: str) -> N
     before = server.entries(other)
     view = {"type": "propose", "text": "Ada's view.", "confidence": 0.5}
     wrong: list[tuple[str, Json, str]] = [
-        ("contribute", {**view, "deliberationId": session, "participant": "bob"}, "only for the seat 'ada'"),
-        ("wait_for_turn", {"deliberationId": session, "participant": "bob", "timeoutSeconds": 0}, "only for the seat 'ada'"),
-        ("join_deliberation", {"deliberationId": session, "participant": "bob"}, "only for the seat 'ada'"),
-        ("answer_ask", {"sessionId": session, "seat": "bob", "answer": view}, "only for the seat 'ada'"),
-        ("answer_ask", {"sessionId": session, "ask": "1.propose.bob", "answer": view}, "not put to the seat 'ada'"),
+        (
+            "contribute",
+            {**view, "deliberationId": session, "participant": "bob"},
+            "only for the seat 'ada'",
+        ),
+        (
+            "wait_for_turn",
+            {"deliberationId": session, "participant": "bob", "timeoutSeconds": 0},
+            "only for the seat 'ada'",
+        ),
+        (
+            "join_deliberation",
+            {"deliberationId": session, "participant": "bob"},
+            "only for the seat 'ada'",
+        ),
+        (
+            "answer_ask",
+            {"sessionId": session, "seat": "bob", "answer": view},
+            "only for the seat 'ada'",
+        ),
+        (
+            "answer_ask",
+            {"sessionId": session, "ask": "1.propose.bob", "answer": view},
+            "not put to the seat 'ada'",
+        ),
         ("contribute", {**view, "deliberationId": other}, f"only for the session '{session}'"),
         ("get_deliberation", {"deliberationId": other}, f"only for the session '{session}'"),
         ("get_session", {"sessionId": other}, f"only for the session '{session}'"),
@@ -383,17 +555,26 @@ def test_a_seats_token_speaks_for_its_seat_alone(server: Server, mode: str) -> N
                 told = refused(await ada.call_tool(tool, arguments))
                 assert expected in told, (tool, arguments, told)
             plain(await ada.call_tool("contribute", {**view, "deliberationId": session}))
-            plain(await ada.call_tool("get_deliberation", {"deliberationId": session, "participant": "ada"}))
+            plain(
+                await ada.call_tool(
+                    "get_deliberation", {"deliberationId": session, "participant": "ada"}
+                )
+            )
             mine = plain(await ada.call_tool("list_deliberations", {}))["deliberations"]
             assert [each["deliberationId"] for each in mine] == [session]
             # D-16: a seat may search memory, which does not show what others deliberate now.
             found = plain(await ada.call_tool("search_decisions", {"query": "deliberation"}))
-            assert (found["deliberations"], {"decisions", "threads", "sources"} <= set(found)) == ([], True)
+            assert (found["deliberations"], {"decisions", "threads", "sources"} <= set(found)) == (
+                [],
+                True,
+            )
             with pytest.raises(MCPError, match=f"only for the session '{session}'"):
                 await ada.read_resource(timeline(other))
 
     held(work())
-    assert [(line["participant"], line["text"]) for line in _read_as(server, session, "ada")] == [("ada", "Ada's view.")]
+    assert [(line["participant"], line["text"]) for line in _read_as(server, session, "ada")] == [
+        ("ada", "Ada's view.")
+    ]
     assert _read_as(server, session, "bob") == []
     assert server.entries(other) == before
 
@@ -405,7 +586,13 @@ def test_without_a_token_this_machine_may_speak_for_anyone(server: Server) -> No
     async def work() -> None:
         async with sdk(server, "auto") as client:
             for seat in ("ada", "bob"):
-                said = {"deliberationId": session, "participant": seat, "type": "propose", "text": seat, "confidence": 0.5}
+                said = {
+                    "deliberationId": session,
+                    "participant": seat,
+                    "type": "propose",
+                    "text": seat,
+                    "confidence": 0.5,
+                }
                 plain(await client.call_tool("contribute", said))
 
     held(work())
@@ -429,9 +616,14 @@ def test_a_token_that_is_unknown_or_revoked_opens_nothing(server: Server) -> Non
             read = plain(await client.call_tool("get_deliberation", {"deliberationId": session}))
             assert read["deliberationId"] == session
             told = refused(
-                await client.call_tool("contribute", {"deliberationId": session, "participant": "ada", "type": "pass"})
+                await client.call_tool(
+                    "contribute", {"deliberationId": session, "participant": "ada", "type": "pass"}
+                )
             )
-            assert told == "this call needs a seat's, an operator's or an owner's token; yours is an observer's"
+            assert (
+                told
+                == "this call needs a seat's, an operator's or an owner's token; yours is an observer's"
+            )
 
     for revision in (HANDSHAKE[-1], MODERN):
         assert held(status(revision, made["token"]))[0] == 200
@@ -486,7 +678,10 @@ def test_what_was_written_blind_is_behind_no_door_before_all_have_written(server
             ("wait_for_turn", {"deliberationId": session, "cursor": 0, "timeoutSeconds": 0}),
             ("get_asks", {"sessionId": session, "timeoutSeconds": 0}),
         ]
-        async with sdk(server, "auto") as anyone, sdk(server, "legacy", server.invited(session, "bob")) as bob:
+        async with (
+            sdk(server, "auto") as anyone,
+            sdk(server, "legacy", server.invited(session, "bob")) as bob,
+        ):
             assert await seen(anyone) == [is_open] * 3
             assert await seen(bob, *as_bob) == [is_open] * 6
 
@@ -548,13 +743,21 @@ def test_the_prompt_names_the_session_and_the_seat(server: Server) -> None:
         return said.content.text
 
     async def work() -> None:
-        async with sdk(server, "auto") as anyone, sdk(server, "legacy", server.invited(session, "bob")) as bob:
+        async with (
+            sdk(server, "auto") as anyone,
+            sdk(server, "legacy", server.invited(session, "bob")) as bob,
+        ):
             (listed,) = (await anyone.list_prompts()).prompts
-            assert [(each.name, each.required) for each in listed.arguments or []] == [("session", True), ("seat", False)]
+            assert [(each.name, each.required) for each in listed.arguments or []] == [
+                ("session", True),
+                ("seat", False),
+            ]
             as_ada = await text(anyone, session=session, seat="ada")
             assert f"the seat ada in the Moot session {session}" in as_ada
             assert "seat=ada" in as_ada
-            assert f"the seat bob in the Moot deliberation {session}" in await text(bob, session=session)
+            assert f"the seat bob in the Moot deliberation {session}" in await text(
+                bob, session=session
+            )
             for name, arguments in (("join", {}), ("leave", {"session": session})):
                 with pytest.raises(MCPError):
                     await anyone.get_prompt(name, arguments)
@@ -570,7 +773,9 @@ def test_a_server_starts_beside_a_session_that_cannot_be_read(tmp_path: Path) ->
         server.cli("run", "Shall we?", "--protocol", "debate", *seats, "--session", session, code=3)
     with closing(sqlite3.connect(server.cli.home / "ledger.db")) as connection, connection:
         named = "(SELECT number FROM sessions WHERE id = 'bad')"
-        connection.execute(f"UPDATE entries SET body = CAST('gone' AS BLOB) WHERE seq = 1 AND session = {named}")
+        connection.execute(
+            f"UPDATE entries SET body = CAST('gone' AS BLOB) WHERE seq = 1 AND session = {named}"
+        )
     try:
         server.start()
         assert server.result("cstp.getDeliberation", deliberationId="good")["status"] == "open"
@@ -594,7 +799,17 @@ def test_an_invitation_has_the_configuration_of_every_agent(server: Server) -> N
     token = text.splitlines()[0].rpartition(" ")[2]
     address, header = server.mcp, f"Bearer {token}"
     found = parts(text)
-    agents = {"claude", "codex", "gemini", "qwen", "opencode", "copilot", "continue", "cursor", "vs"}
+    agents = {
+        "claude",
+        "codex",
+        "gemini",
+        "qwen",
+        "opencode",
+        "copilot",
+        "continue",
+        "cursor",
+        "vs",
+    }
     assert found.keys() == {*agents, "in", "with", "then", "or"}
     assert found["in"].startswith(f"{server.url}/seat/{session}/ada#ticket=")
     assert f"moot serve answers at {server.url}" in text
@@ -607,17 +822,30 @@ def test_an_invitation_has_the_configuration_of_every_agent(server: Server) -> N
     gemini = json.loads(found["gemini"])["mcpServers"]["moot"]
     assert (gemini["httpUrl"], gemini["headers"]) == (address, {"Authorization": header})
     opencode = json.loads(found["opencode"])["mcp"]["moot"]
-    assert (opencode["type"], opencode["url"], opencode["headers"]) == ("remote", address, {"Authorization": header})
+    assert (opencode["type"], opencode["url"], opencode["headers"]) == (
+        "remote",
+        address,
+        {"Authorization": header},
+    )
     cursor = json.loads(found["cursor"])["mcpServers"]["moot"]
     assert (cursor["url"], cursor["headers"]) == (address, {"Authorization": header})
     qwen = json.loads(found["qwen"])["mcpServers"]["moot"]
     assert qwen == gemini
     copilot = json.loads(found["copilot"])["mcpServers"]["moot"]
-    assert copilot == {"type": "http", "url": address, "tools": ["*"], "headers": {"Authorization": header}}
+    assert copilot == {
+        "type": "http",
+        "url": address,
+        "tools": ["*"],
+        "headers": {"Authorization": header},
+    }
     assert f'url: "{address}"' in found["continue"]
     assert header in found["continue"]
     vscode = json.loads(found["vs"])["servers"]["moot"]
-    assert (vscode["type"], vscode["url"], vscode["headers"]) == ("http", address, {"Authorization": header})
+    assert (vscode["type"], vscode["url"], vscode["headers"]) == (
+        "http",
+        address,
+        {"Authorization": header},
+    )
     assert f"the seat ada in the Moot deliberation {session}" in found["then"]
 
     async def taken() -> None:
@@ -636,8 +864,17 @@ def test_an_invitation_is_narrowed_to_one_agent_or_printed_as_json(server: Serve
         assert parts(text).keys() == {title, "then", "or"}
         assert text.splitlines()[0].rpartition(" ")[2] in parts(text)[title]
     made = server.cli.json("invite", session, "--seat", "bob", "--url", server.url)
-    assert {name: made[name] for name in ("sessionId", "seat", "url")} == {"sessionId": session, "seat": "bob", "url": server.url}
-    assert httpx2.get(f"{server.url}/metrics", headers={"authorization": f"Bearer {made['token']}"}).status_code == 200
+    assert {name: made[name] for name in ("sessionId", "seat", "url")} == {
+        "sessionId": session,
+        "seat": "bob",
+        "url": server.url,
+    }
+    assert (
+        httpx2.get(
+            f"{server.url}/metrics", headers={"authorization": f"Bearer {made['token']}"}
+        ).status_code
+        == 200
+    )
     for words, expected in (
         ((session, "--seat", "eve"), "free seats: ada, bob"),
         (("--seat", "ada"), "moot invite SESSION --seat NAME"),

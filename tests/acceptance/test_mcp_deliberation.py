@@ -39,10 +39,21 @@ CONDITION = "No production benchmarks yet - revisit after pilot"
 PASS = {"type": "pass"}
 SAYS: dict[str, dict[str, Json]] = {
     "emerson": {
-        "propose": {"type": "propose", "text": "Adopt HSM for long-context", "confidence": 0.80, "choice": "HSM"},
+        "propose": {
+            "type": "propose",
+            "text": "Adopt HSM for long-context",
+            "confidence": 0.80,
+            "choice": "HSM",
+        },
         "argue": PASS,
         "answer": PASS,
-        "synthesize": {"type": "synthesize", "text": MOTION, "confidence": 0.82, "choice": "HSM", "answers": "challenge"},
+        "synthesize": {
+            "type": "synthesize",
+            "text": MOTION,
+            "confidence": 0.82,
+            "choice": "HSM",
+            "answers": "challenge",
+        },
         "vote": {"type": "vote", "position": "support", "confidence": 0.85},
     },
     "minski": {
@@ -59,9 +70,19 @@ SAYS: dict[str, dict[str, Json]] = {
     },
     "code-reviewer": {
         "propose": PASS,
-        "argue": {"type": "challenge", "text": "No production benchmarks", "confidence": 0.70, "refersTo": "propose"},
+        "argue": {
+            "type": "challenge",
+            "text": "No production benchmarks",
+            "confidence": 0.70,
+            "refersTo": "propose",
+        },
         "synthesize": PASS,
-        "vote": {"type": "vote", "position": "conditional_support", "confidence": 0.70, "condition": CONDITION},
+        "vote": {
+            "type": "vote",
+            "position": "conditional_support",
+            "confidence": 0.70,
+            "condition": CONDITION,
+        },
     },
 }
 
@@ -82,13 +103,24 @@ def server(started: Server) -> Server:
 
 def played(server: Server, session: str) -> dict[str, Json]:
     """What three programs came to that took part at the same time: one by each era over HTTP, one over stdio."""
-    ways: dict[str, Any] = {"emerson": {"url": server.mcp}, "minski": {}, "code-reviewer": {"url": server.mcp, "mode": "legacy"}}
+    ways: dict[str, Any] = {
+        "emerson": {"url": server.mcp},
+        "minski": {},
+        "code-reviewer": {"url": server.mcp, "mode": "legacy"},
+    }
     running = {
-        seat: participating(server.cli, {"session": session, "says": SAYS[seat]}, server.invited(session, seat), **way)
+        seat: participating(
+            server.cli,
+            {"session": session, "says": SAYS[seat]},
+            server.invited(session, seat),
+            **way,
+        )
         for seat, way in ways.items()
     }
     try:
-        ended = {seat: process.communicate(timeout=2 * DEADLINE) for seat, process in running.items()}
+        ended = {
+            seat: process.communicate(timeout=2 * DEADLINE) for seat, process in running.items()
+        }
     finally:
         for process in running.values():
             process.kill()
@@ -99,7 +131,9 @@ def played(server: Server, session: str) -> dict[str, Json]:
 
 def test_the_sources_example_is_decided_by_three_programs_over_mcp(server: Server) -> None:
     """D-1, D-2, D-3, D-7: OPEN, PROPOSE, SUPPORT, CHALLENGE, SYNTHESIZE, VOTE, CLOSE; one seat over stdio beside the server."""
-    session = server.opened(*SAYS, topic=TOPIC, category="architecture", protocol="structured_debate")
+    session = server.opened(
+        *SAYS, topic=TOPIC, category="architecture", protocol="structured_debate"
+    )
 
     told = played(server, session)
 
@@ -114,7 +148,10 @@ def test_the_sources_example_is_decided_by_three_programs_over_mcp(server: Serve
     assert closed["consensusType"] == "convergent"
     # D-12: one proposal, agreed on after reading, is one voice, whatever the three say of their sureness.
     assert (closed["confidence"], closed["confidenceFrom"]) == (0.65, "one_voice")
-    assert {seat: (vote["position"], vote["confidence"]) for seat, vote in closed["participantVotes"].items()} == {
+    assert {
+        seat: (vote["position"], vote["confidence"])
+        for seat, vote in closed["participantVotes"].items()
+    } == {
         "emerson": ("support", 0.85),
         "minski": ("support", 0.80),
         "code-reviewer": ("conditional_support", 0.70),
@@ -124,9 +161,15 @@ def test_the_sources_example_is_decided_by_three_programs_over_mcp(server: Serve
 
     history = held(_called(server, "get_deliberation", deliberationId=session))
     assert history["result"] == closed
-    steps = [(line["phase"], line["participant"], line["type"], line.get("confidence")) for line in history["contributions"]]
+    steps = [
+        (line["phase"], line["participant"], line["type"], line.get("confidence"))
+        for line in history["contributions"]
+    ]
     assert steps[0] == ("propose", "emerson", "propose", 0.80)
-    assert sorted(steps[1:3]) == [("argue", "code-reviewer", "challenge", 0.70), ("argue", "minski", "support", 0.85)]
+    assert sorted(steps[1:3]) == [
+        ("argue", "code-reviewer", "challenge", 0.70),
+        ("argue", "minski", "support", 0.85),
+    ]
     assert steps[3] == ("synthesize", "emerson", "synthesize", 0.82)
     assert sorted(steps[4:]) == [
         ("vote", "code-reviewer", "vote", 0.70),
@@ -136,9 +179,17 @@ def test_the_sources_example_is_decided_by_three_programs_over_mcp(server: Serve
     assert [each["state"] for each in history["challenges"]] == ["answered"]
     for seat, found in told.items():
         answers = ["answer"] if seat == "emerson" else []
-        assert [turn["phase"] for turn in found["turns"]] == ["propose", "argue", *answers, "synthesize", "vote"]
+        assert [turn["phase"] for turn in found["turns"]] == [
+            "propose",
+            "argue",
+            *answers,
+            "synthesize",
+            "vote",
+        ]
         # In the order of ids: whoever was there until the end has read everything, each line once.
-        assert sorted(line["id"] for line in found["read"]) == [line["id"] for line in history["contributions"]]
+        assert sorted(line["id"] for line in found["read"]) == [
+            line["id"] for line in history["contributions"]
+        ]
 
 
 def test_the_sources_example_is_made_call_by_call_over_mcp(server: Server) -> None:
@@ -150,22 +201,31 @@ def test_the_sources_example_is_made_call_by_call_over_mcp(server: Server) -> No
             session = {"deliberationId": opened["deliberationId"]}
             for seat, words in STEPS:
                 await _call(client, "contribute", participant=seat, **session, **words)
-            return await _call(client, "close_deliberation", **session), await _call(client, "get_deliberation", **session)
+            return await _call(client, "close_deliberation", **session), await _call(
+                client, "get_deliberation", **session
+            )
 
     closed, history = held(work())
     assert (closed["decision"], closed["consensusType"]) == (STEPS[3][1]["text"], "convergent")
-    assert {seat: (vote["position"], vote["confidence"]) for seat, vote in closed["participantVotes"].items()} == {
-        seat: (words["position"], words["confidence"]) for seat, words in STEPS[4:]
-    }
+    assert {
+        seat: (vote["position"], vote["confidence"])
+        for seat, vote in closed["participantVotes"].items()
+    } == {seat: (words["position"], words["confidence"]) for seat, words in STEPS[4:]}
     assert closed["dissent"] == [CONDITION, STEPS[2][1]["text"]]
-    assert [(each["by"], each["text"], each["state"]) for each in closed["obligations"]] == [("code-reviewer", CONDITION, "open")]
+    assert [(each["by"], each["text"], each["state"]) for each in closed["obligations"]] == [
+        ("code-reviewer", CONDITION, "open")
+    ]
     spoken = sorted(history["contributions"], key=lambda line: line["id"])
-    assert [(line["participant"], line["type"]) for line in spoken] == [(seat, words["type"]) for seat, words in STEPS]
+    assert [(line["participant"], line["type"]) for line in spoken] == [
+        (seat, words["type"]) for seat, words in STEPS
+    ]
 
 
 def test_a_decision_made_over_mcp_is_found_and_reviewed_over_mcp(server: Server) -> None:
     """D-5, D-13: search, then review with its outcome."""
-    session = server.opened("ada", "bob", topic="Shall the zeppelin carry mail?", category="logistics", stakes="low")
+    session = server.opened(
+        "ada", "bob", topic="Shall the zeppelin carry mail?", category="logistics", stakes="low"
+    )
     for seat in ("ada", "bob"):
         server.says(session, seat, "propose", "The zeppelin carries mail.", choice="yes")
 
@@ -174,35 +234,65 @@ def test_a_decision_made_over_mcp_is_found_and_reviewed_over_mcp(server: Server)
             closed = await _call(client, "close_deliberation", deliberationId=session)
             assert (closed["endedBy"], closed["consensusType"]) == ("agreed_blind", "unanimous")
             (found,) = (await _call(client, "search_decisions", query="zeppelin"))["decisions"]
-            assert (found["decisionId"], found["decision"]) == (session, "The zeppelin carries mail.")
-            reviewed = await _call(client, "review_decision", decisionId=session, outcome="success", idempotencyKey="r1")
+            assert (found["decisionId"], found["decision"]) == (
+                session,
+                "The zeppelin carries mail.",
+            )
+            reviewed = await _call(
+                client,
+                "review_decision",
+                decisionId=session,
+                outcome="success",
+                idempotencyKey="r1",
+            )
             assert reviewed["outcome"] == "success"
-            again = await _call(client, "review_decision", decisionId=session, outcome="success", idempotencyKey="r1")
+            again = await _call(
+                client,
+                "review_decision",
+                decisionId=session,
+                outcome="success",
+                idempotencyKey="r1",
+            )
             assert again["reviews"] == reviewed["reviews"]
 
     held(work())
 
 
 @pytest.mark.parametrize("revision", [HANDSHAKE[0], HANDSHAKE[-1]])
-def test_a_short_call_is_answered_plainly_and_one_that_waits_with_a_stream(server: Server, revision: str) -> None:
+def test_a_short_call_is_answered_plainly_and_one_that_waits_with_a_stream(
+    server: Server, revision: str
+) -> None:
     """A stream is for progress and for waiting; what is not a call at all is refused as before."""
     session = server.opened("ada", "bob")
-    says = {"deliberationId": session, "participant": "ada", "type": "propose", "text": "Left.", "confidence": 0.7}
+    says = {
+        "deliberationId": session,
+        "participant": "ada",
+        "type": "propose",
+        "text": "Left.",
+        "confidence": 0.7,
+    }
     waits = {"deliberationId": session, "participant": "ada", "timeoutSeconds": 0}
 
     async def work() -> None:
         async with by_hand(server, revision) as agent:
 
             async def find_kind(name: str, arguments: Json, **more: Json) -> str:
-                response = await agent.post("tools/call", {"name": name, "arguments": arguments, **more})
+                response = await agent.post(
+                    "tools/call", {"name": name, "arguments": arguments, **more}
+                )
                 assert not message(response)["result"].get("isError"), response.text
                 return str(response.headers["content-type"]).partition(";")[0]
 
             assert await find_kind("contribute", says) == "application/json"
-            assert await find_kind("contribute", says, _meta={"progressToken": "p"}) == "text/event-stream"
+            assert (
+                await find_kind("contribute", says, _meta={"progressToken": "p"})
+                == "text/event-stream"
+            )
             assert await find_kind("wait_for_turn", waits) == "text/event-stream"
             for careless in (["contribute"], {"a": 1}, None, "no such tool"):
-                answer = message(await agent.post("tools/call", {"name": careless, "arguments": {}}))
+                answer = message(
+                    await agent.post("tools/call", {"name": careless, "arguments": {}})
+                )
                 assert answer["error"]["code"] == -32602, answer
 
     held(work())
@@ -217,7 +307,9 @@ def test_waiting_ends_within_its_time_with_pending_and_a_cursor(server: Server, 
     async def work() -> None:
         async with sdk(server, mode, server.invited(session, "ada")) as client:
             for seconds in (0, 0.2):
-                turn = await _call(client, "wait_for_turn", deliberationId=session, timeoutSeconds=seconds)
+                turn = await _call(
+                    client, "wait_for_turn", deliberationId=session, timeoutSeconds=seconds
+                )
                 assert turn["status"] == "pending"
                 assert turn["cursor"] == server.entries(session)[-1]["seq"]
                 assert turn["new"] == []
@@ -228,7 +320,9 @@ def test_waiting_ends_within_its_time_with_pending_and_a_cursor(server: Server, 
 
 
 @pytest.mark.parametrize("mode", SDK_MODES)
-def test_a_waiting_client_is_told_of_its_turn_when_another_has_spoken(server: Server, mode: str) -> None:
+def test_a_waiting_client_is_told_of_its_turn_when_another_has_spoken(
+    server: Server, mode: str
+) -> None:
     """D-5, D-16: by the order of events; the answer has what is new since the cursor, and how to answer."""
     session = server.opened("ada", "bob")
     server.says(session, "ada", "propose", "Ada's view.")
@@ -243,8 +337,14 @@ def test_a_waiting_client_is_told_of_its_turn_when_another_has_spoken(server: Se
             begun = Begun()
 
             async def wait() -> Json:
-                arguments = {"deliberationId": session, "cursor": before["cursor"], "timeoutSeconds": 600}
-                turn = plain(await ada.call_tool("wait_for_turn", arguments, progress_callback=begun))
+                arguments = {
+                    "deliberationId": session,
+                    "cursor": before["cursor"],
+                    "timeoutSeconds": 600,
+                }
+                turn = plain(
+                    await ada.call_tool("wait_for_turn", arguments, progress_callback=begun)
+                )
                 events.append(turn["status"])
                 return turn
 
@@ -252,16 +352,31 @@ def test_a_waiting_client_is_told_of_its_turn_when_another_has_spoken(server: Se
                 waiting = tasks.create_task(wait())
                 await begun.wait()
                 events.append("bob speaks")
-                said = await _call(bob, "contribute", deliberationId=session, type="propose", text="Bob's view.", confidence=0.6)
+                said = await _call(
+                    bob,
+                    "contribute",
+                    deliberationId=session,
+                    type="propose",
+                    text="Bob's view.",
+                    confidence=0.6,
+                )
             assert events == ["bob speaks", "your_turn"]
             turn = waiting.result()
-            assert [(line["participant"], line["text"]) for line in turn["new"]] == [("bob", "Bob's view.")]
+            assert [(line["participant"], line["text"]) for line in turn["new"]] == [
+                ("bob", "Bob's view.")
+            ]
             assert turn["cursor"] >= said["entry"] > before["cursor"]
             assert turn["ask"]["phase"] == "argue"
             assert {"support", "challenge", "pass"} <= set(turn["ask"]["expected"])
             assert "Bob's view." in turn["ask"]["briefing"]
             assert turn["ask"]["instructions"]
-            again = await _call(ada, "wait_for_turn", deliberationId=session, cursor=turn["cursor"], timeoutSeconds=0)
+            again = await _call(
+                ada,
+                "wait_for_turn",
+                deliberationId=session,
+                cursor=turn["cursor"],
+                timeoutSeconds=0,
+            )
             assert (again["status"], again["new"]) == ("your_turn", [])
 
     held(work())
@@ -277,9 +392,16 @@ def test_a_client_that_waits_at_the_server_is_woken_by_one_over_stdio(server: Se
             begun = Begun()
             arguments = {"deliberationId": session, "timeoutSeconds": 600}
             async with asyncio.TaskGroup() as tasks:
-                waiting = tasks.create_task(ada.call_tool("wait_for_turn", arguments, progress_callback=begun))
+                waiting = tasks.create_task(
+                    ada.call_tool("wait_for_turn", arguments, progress_callback=begun)
+                )
                 await begun.wait()
-                said = {"deliberationId": session, "type": "propose", "text": "Bob's view.", "confidence": 0.6}
+                said = {
+                    "deliberationId": session,
+                    "type": "propose",
+                    "text": "Bob's view.",
+                    "confidence": 0.6,
+                }
                 answer = await asyncio.to_thread(stdio.call, "contribute", **said)
                 assert not answer["isError"]
             turn = plain(waiting.result())
@@ -301,7 +423,9 @@ def test_a_long_wait_reports_progress_in_both_eras(server: Server) -> None:
         begun = Begun()
         async with sdk(server, mode, server.invited(session, "ada")) as client:
             arguments = {"deliberationId": session, "timeoutSeconds": 12}
-            turn = plain(await client.call_tool("wait_for_turn", arguments, progress_callback=begun))
+            turn = plain(
+                await client.call_tool("wait_for_turn", arguments, progress_callback=begun)
+            )
         assert turn["status"] == "pending"
         return begun.reports
 
@@ -314,7 +438,9 @@ def test_a_long_wait_reports_progress_in_both_eras(server: Server) -> None:
 
 
 @pytest.mark.parametrize("mode", SDK_MODES)
-def test_a_cancelled_wait_leaves_the_server_well_and_nothing_on_record(server: Server, mode: str) -> None:
+def test_a_cancelled_wait_leaves_the_server_well_and_nothing_on_record(
+    server: Server, mode: str
+) -> None:
     """D-5, D-6: the same client goes on, and its turn comes as if nothing had been."""
     session = server.opened("ada", "bob")
     server.says(session, "ada", "propose", "Yes.")
@@ -325,21 +451,29 @@ def test_a_cancelled_wait_leaves_the_server_well_and_nothing_on_record(server: S
             for _ in range(3):
                 begun = Begun()
                 arguments = {"deliberationId": session, "timeoutSeconds": 600}
-                waiting = asyncio.create_task(client.call_tool("wait_for_turn", arguments, progress_callback=begun))
+                waiting = asyncio.create_task(
+                    client.call_tool("wait_for_turn", arguments, progress_callback=begun)
+                )
                 await begun.wait()
                 waiting.cancel()
                 await asyncio.wait([waiting])
                 assert waiting.cancelled()
             assert server.entries(session) == before
-            assert (await _call(client, "wait_for_turn", deliberationId=session, timeoutSeconds=0))["status"] == "pending"
+            assert (await _call(client, "wait_for_turn", deliberationId=session, timeoutSeconds=0))[
+                "status"
+            ] == "pending"
             server.says(session, "bob", "propose", "No.")
-            assert (await _call(client, "wait_for_turn", deliberationId=session))["status"] == "your_turn"
+            assert (await _call(client, "wait_for_turn", deliberationId=session))[
+                "status"
+            ] == "your_turn"
 
     held(work())
 
 
 @pytest.mark.parametrize("revision", HANDSHAKE)
-def test_a_notification_cancels_the_call_that_it_names_and_no_other(server: Server, revision: str) -> None:
+def test_a_notification_cancels_the_call_that_it_names_and_no_other(
+    server: Server, revision: str
+) -> None:
     """D-6: sent by hand on a request of its own; the same number by another client's hand cancels nothing."""
     session = server.opened("ada", "bob")
     server.says(session, "ada", "propose", "Yes.")
@@ -354,7 +488,11 @@ def test_a_notification_cancels_the_call_that_it_names_and_no_other(server: Serv
         async def answered() -> Json:
             async with agent.stream("tools/call", params, 7) as response:
                 async for line in response.aiter_lines():
-                    found: Json = json.loads(line.removeprefix("data: ")) if line.startswith("data: {") else {}
+                    found: Json = (
+                        json.loads(line.removeprefix("data: "))
+                        if line.startswith("data: {")
+                        else {}
+                    )
                     if found.get("method") == "notifications/progress":
                         reported.set()
                     elif found:
@@ -366,7 +504,11 @@ def test_a_notification_cancels_the_call_that_it_names_and_no_other(server: Serv
         return task
 
     async def work() -> None:
-        async with by_hand(server, revision) as one, by_hand(server, revision) as other, asyncio.TaskGroup() as tasks:
+        async with (
+            by_hand(server, revision) as one,
+            by_hand(server, revision) as other,
+            asyncio.TaskGroup() as tasks,
+        ):
             first, second = await begun(one, tasks), await begun(other, tasks)
             await one.notify("notifications/cancelled", cancel)
             assert (await first)["error"]["code"] == -32800
@@ -383,26 +525,47 @@ def test_a_notification_cancels_the_call_that_it_names_and_no_other(server: Serv
 def test_clients_of_both_eras_go_on_after_the_server_was_killed(server: Server) -> None:
     """D-16: an idle client's next call works, and a contribution that is sent again with its key counts once."""
     session = server.opened("ada", "bob")
-    same = {"deliberationId": session, "type": "propose", "confidence": 0.6, "idempotencyKey": "once"}
-    said: dict[str, Json] = {seat: {**same, "text": f"The view of {seat}."} for seat in ("ada", "bob")}
+    same = {
+        "deliberationId": session,
+        "type": "propose",
+        "confidence": 0.6,
+        "idempotencyKey": "once",
+    }
+    said: dict[str, Json] = {
+        seat: {**same, "text": f"The view of {seat}."} for seat in ("ada", "bob")
+    }
     tokens = {seat: server.invited(session, seat) for seat in said}
 
     async def work() -> None:
-        ada_comes, bob_comes = sdk(server, "auto", tokens["ada"]), sdk(server, "legacy", tokens["bob"])
-        async with ada_comes as ada, bob_comes as bob, by_hand(server, "2025-06-18") as hand, by_hand(server, MODERN) as modern:
+        ada_comes, bob_comes = (
+            sdk(server, "auto", tokens["ada"]),
+            sdk(server, "legacy", tokens["bob"]),
+        )
+        async with (
+            ada_comes as ada,
+            bob_comes as bob,
+            by_hand(server, "2025-06-18") as hand,
+            by_hand(server, MODERN) as modern,
+        ):
             clients = {"ada": ada, "bob": bob}
-            first = [await _call(client, "contribute", **said[seat]) for seat, client in clients.items()]
+            first = [
+                await _call(client, "contribute", **said[seat]) for seat, client in clients.items()
+            ]
             before = server.entries(session)
             assert server.stop(signal.SIGKILL) == -signal.SIGKILL
             server.start()
-            again = [await _call(client, "contribute", **said[seat]) for seat, client in clients.items()]
+            again = [
+                await _call(client, "contribute", **said[seat]) for seat, client in clients.items()
+            ]
             assert [each["entry"] for each in again] == [each["entry"] for each in first]
             for agent in (hand, modern):
                 call = {"name": "get_deliberation", "arguments": {"deliberationId": session}}
                 read = (await agent.request("tools/call", call))["structuredContent"]
                 assert [line["participant"] for line in read["contributions"]] == ["ada", "bob"]
             assert server.entries(session)[: len(before)] == before
-            assert "once" in refused(await ada.call_tool("contribute", {**said["ada"], "text": "Something else."}))
+            assert "once" in refused(
+                await ada.call_tool("contribute", {**said["ada"], "text": "Something else."})
+            )
 
     held(work())
 
@@ -424,7 +587,9 @@ def test_whoever_waited_at_a_killed_server_comes_back_with_its_cursor(server: Se
             new.stream("tools/call", params, 3) as other,
         ):
             for response in (one, other):
-                first = await anext(line async for line in response.aiter_lines() if line.startswith("data: {"))
+                first = await anext(
+                    line async for line in response.aiter_lines() if line.startswith("data: {")
+                )
                 assert "notifications/progress" in first
             server.stop(signal.SIGKILL)
 
@@ -470,15 +635,27 @@ def test_a_call_gives_the_same_over_mcp_and_over_json_rpc(server: Server) -> Non
     server.says(session, "ada", "propose", "Ada's view.", evidence=["a fact"], choice="yes")
     pairs: list[tuple[str, str, Json]] = [
         ("get_deliberation", "cstp.getDeliberation", {"deliberationId": session}),
-        ("get_deliberation", "cstp.getDeliberation", {"deliberationId": session, "participant": "ada"}),
+        (
+            "get_deliberation",
+            "cstp.getDeliberation",
+            {"deliberationId": session, "participant": "ada"},
+        ),
         ("list_deliberations", "cstp.listDeliberations", {"participant": "ada"}),
-        ("wait_for_turn", "cstp.waitForTurn", {"deliberationId": session, "participant": "bob", "timeoutSeconds": 0}),
+        (
+            "wait_for_turn",
+            "cstp.waitForTurn",
+            {"deliberationId": session, "participant": "bob", "timeoutSeconds": 0},
+        ),
         ("get_session", "moot.getSession", {"sessionId": session, "timeoutSeconds": 0}),
     ]
     wrong: list[tuple[str, str, Json]] = [
         ("get_deliberation", "cstp.getDeliberation", {"deliberationId": "nowhere"}),
         ("get_deliberation", "cstp.getDeliberation", {"deliberationId": session, "limit": 0}),
-        ("contribute", "cstp.contribute", {"deliberationId": session, "participant": "ada", "type": "vote"}),
+        (
+            "contribute",
+            "cstp.contribute",
+            {"deliberationId": session, "participant": "ada", "type": "vote"},
+        ),
     ]
 
     async def work() -> None:
@@ -492,7 +669,9 @@ def test_a_call_gives_the_same_over_mcp_and_over_json_rpc(server: Server) -> Non
             for tool, method, params in wrong:
                 told = server.rpc(method, params)["error"]["message"]
                 assert refused(await client.call_tool(tool, params)) == told
-                assert message(await agent.post("tools/call", {"name": tool, "arguments": params}))["result"] == {
+                assert message(await agent.post("tools/call", {"name": tool, "arguments": params}))[
+                    "result"
+                ] == {
                     "content": [{"type": "text", "text": told}],
                     "isError": True,
                 }

@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 from tests.acceptance.doors import DEADLINE, MOOT, Cli, Item, held, write_script
-from tests.acceptance.mcp_doors import HANDSHAKE, MODERN, SDK_MODES, Begun, Json, Stdio, checked_message, plain, refused
+from tests.acceptance.mcp_doors import (
+    HANDSHAKE,
+    MODERN,
+    SDK_MODES,
+    Begun,
+    Json,
+    Stdio,
+    checked_message,
+    plain,
+    refused,
+)
 
 from moothall.surfaces.api.toolsets import ROLE_TOOLS
 
@@ -44,11 +54,15 @@ def test_it_answers_requests_of_the_newest_revision_without_a_handshake(cli: Cli
         assert stdio.ended() == (0, "")
 
 
-def test_it_writes_the_protocol_alone_from_the_handshake_to_the_end_of_its_input(cli: Cli, tmp_path: Path) -> None:
+def test_it_writes_the_protocol_alone_from_the_handshake_to_the_end_of_its_input(
+    cli: Cli, tmp_path: Path
+) -> None:
     """D-5: whatever is said beside it: by seats that Moot asks, a provider that is not there, every warning of Python."""
     seats: dict[str, dict[str, list[Item]]] = {
         "carl": {
-            "propose": [{"type": "propose", "text": "Left.\nRight.", "choice": "left", "confidence": 0.6}],
+            "propose": [
+                {"type": "propose", "text": "Left.\nRight.", "choice": "left", "confidence": 0.6}
+            ],
             "argue": [{"type": "pass"}],
             "synthesize": [{"type": "pass"}],
             "vote": [{"type": "vote", "position": "support", "confidence": 0.6}],
@@ -59,17 +73,32 @@ def test_it_writes_the_protocol_alone_from_the_handshake_to_the_end_of_its_input
     with Stdio(cli, is_fresh=True, PYTHONWARNINGS="always", PYTHONASYNCIODEBUG="1") as stdio:
         agreed = stdio.greet(HANDSHAKE[0])
         assert (agreed["protocolVersion"], agreed["serverInfo"]["name"]) == (HANDSHAKE[0], "moot")
-        assert {tool["name"] for tool in stdio.request("tools/list", {})["tools"]} == set(ROLE_TOOLS["owner"])
+        assert {tool["name"] for tool in stdio.request("tools/list", {})["tools"]} == set(
+            ROLE_TOOLS["owner"]
+        )
         missing = [{"id": "ada"}, {"id": "bob", "platform": "http://127.0.0.1:9/v1#none"}]
-        assert stdio.call("open_deliberation", topic="Nobody there?", participants=missing)["isError"]
-        participants = [{"id": "ada"}, {"id": "carl", "platform": platform}, {"id": "dora", "platform": platform}]
-        answer = stdio.call("open_deliberation", topic="Left or right?", participants=participants, stakes="high")
+        assert stdio.call("open_deliberation", topic="Nobody there?", participants=missing)[
+            "isError"
+        ]
+        participants = [
+            {"id": "ada"},
+            {"id": "carl", "platform": platform},
+            {"id": "dora", "platform": platform},
+        ]
+        answer = stdio.call(
+            "open_deliberation", topic="Left or right?", participants=participants, stakes="high"
+        )
         session = answer["structuredContent"]["deliberationId"]
         ada = {"deliberationId": session, "participant": "ada"}
         said: dict[str, Json] = {
             "propose": {"type": "propose", "text": "Left.", "choice": "left", "confidence": 0.7},
             "argue": {"type": "pass"},
-            "synthesize": {"type": "synthesize", "text": "Left it is.", "choice": "left", "confidence": 0.7},
+            "synthesize": {
+                "type": "synthesize",
+                "text": "Left it is.",
+                "choice": "left",
+                "confidence": 0.7,
+            },
             "vote": {"type": "vote", "position": "support", "confidence": 0.7},
         }
         turn = stdio.call("join_deliberation", **ada)["structuredContent"]
@@ -98,7 +127,11 @@ def test_a_token_in_the_environment_gives_the_seat(cli: Cli) -> None:
         assert not stdio.call("contribute", **view, text="As ada.")["isError"]
         before = ledger(cli)
         assert (before.count("As ada."), before.count("As bob.")) == (1, 0)
-        waits = {"name": "wait_for_turn", "arguments": {"deliberationId": "s"}, "_meta": {"progressToken": 1}}
+        waits = {
+            "name": "wait_for_turn",
+            "arguments": {"deliberationId": "s"},
+            "_meta": {"progressToken": 1},
+        }
         stdio.send({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": waits})
         assert stdio.read()["method"] == "notifications/progress"
         assert stdio.ended() == (0, "")
@@ -110,7 +143,10 @@ def test_a_token_in_the_environment_gives_the_seat(cli: Cli) -> None:
 def test_a_wrong_token_ends_it_with_a_sentence(cli: Cli) -> None:
     """D-6: on standard error, with code 2, and not a byte for the client."""
     with Stdio(cli, MOOT_TOKEN="made-up") as stdio:
-        assert stdio.ended() == (2, "moot: MOOT_TOKEN is unknown; `moot invite` creates a new one\n")
+        assert stdio.ended() == (
+            2,
+            "moot: MOOT_TOKEN is unknown; `moot invite` creates a new one\n",
+        )
         assert stdio.lines == []
 
 
@@ -121,7 +157,9 @@ def test_a_token_that_is_revoked_meanwhile_opens_nothing_more(cli: Cli) -> None:
     with Stdio(cli, MOOT_TOKEN=made["token"]) as stdio:
         stdio.greet()
         cli("invite", "--revoke", made["tokenId"])
-        said = stdio.call("contribute", deliberationId="s", type="propose", text="Still here.", confidence=0.6)
+        said = stdio.call(
+            "contribute", deliberationId="s", type="propose", text="Still here.", confidence=0.6
+        )
         assert said["isError"]
 
 
@@ -139,15 +177,21 @@ def test_a_cancelled_wait_leaves_it_well(cli: Cli, mode: str) -> None:
             before = await asyncio.to_thread(ledger, cli)
             begun = Begun()
             arguments = {"deliberationId": "s", "timeoutSeconds": 600}
-            waiting = asyncio.create_task(client.call_tool("wait_for_turn", arguments, progress_callback=begun))
+            waiting = asyncio.create_task(
+                client.call_tool("wait_for_turn", arguments, progress_callback=begun)
+            )
             await begun.wait()
             waiting.cancel()
             await asyncio.wait([waiting])
             assert waiting.cancelled()
-            turn = plain(await client.call_tool("wait_for_turn", {**arguments, "timeoutSeconds": 0}))
+            turn = plain(
+                await client.call_tool("wait_for_turn", {**arguments, "timeoutSeconds": 0})
+            )
             assert turn["status"] == "pending"
             assert "is not allowed" in refused(
-                await client.call_tool("contribute", {**said, "type": "vote", "position": "support"})
+                await client.call_tool(
+                    "contribute", {**said, "type": "vote", "position": "support"}
+                )
             )
             assert await asyncio.to_thread(ledger, cli) == before
 
@@ -169,22 +213,30 @@ def test_a_signal_ends_it(cli: Cli) -> None:
         assert len(stdio.lines) == answers
 
 
-def test_what_it_left_unfinished_is_taken_up_by_whoever_waits_next(cli: Cli, tmp_path: Path) -> None:
+def test_what_it_left_unfinished_is_taken_up_by_whoever_waits_next(
+    cli: Cli, tmp_path: Path
+) -> None:
     """D-16: a seat that Moot asks had not answered when the agent went; the next one to wait gets its answer."""
     late = {"type": "propose", "text": "Left.", "choice": "left", "confidence": 0.6, "delay": 60}
     platform = write_script(tmp_path / "talk.toml", {"carl": {"propose": [late]}})
     participants = [{"id": "ada"}, {"id": "carl", "platform": platform}]
     with Stdio(cli) as stdio:
         stdio.greet()
-        answer = stdio.call("open_deliberation", topic="Left or right?", participants=participants, stakes="high")
+        answer = stdio.call(
+            "open_deliberation", topic="Left or right?", participants=participants, stakes="high"
+        )
         session = answer["structuredContent"]["deliberationId"]
         said = {"type": "propose", "text": "Right.", "choice": "right", "confidence": 0.6}
-        assert not stdio.call("contribute", deliberationId=session, participant="ada", **said)["isError"]
+        assert not stdio.call("contribute", deliberationId=session, participant="ada", **said)[
+            "isError"
+        ]
         assert stdio.ended()[0] == 0
     write_script(tmp_path / "talk.toml", {"carl": {"propose": [{**late, "delay": 0}]}})
     with Stdio(cli) as stdio:
         stdio.greet()
-        turn = stdio.call("wait_for_turn", deliberationId=session, participant="ada", timeoutSeconds=100)["structuredContent"]
+        turn = stdio.call(
+            "wait_for_turn", deliberationId=session, participant="ada", timeoutSeconds=100
+        )["structuredContent"]
         assert turn["status"] == "your_turn"
         assert [line["participant"] for line in turn["new"]] == ["carl"]
 
@@ -200,7 +252,9 @@ def test_a_damaged_session_does_not_keep_a_participant_from_finding_the_others(c
         stdio.greet()
         found = stdio.call("list_deliberations", participant="ada")
         assert not found["isError"], found
-        assert "s" in {each["deliberationId"] for each in found["structuredContent"]["deliberations"]}
+        assert "s" in {
+            each["deliberationId"] for each in found["structuredContent"]["deliberations"]
+        }
 
 
 def test_the_first_answer_comes_before_the_library_is_loaded_and_is_the_same(cli: Cli) -> None:
@@ -208,7 +262,12 @@ def test_the_first_answer_comes_before_the_library_is_loaded_and_is_the_same(cli
     answers = []
     for more in ({}, {"_meta": {"progressToken": 7}}):
         with Stdio(cli, is_fresh=True) as stdio:
-            params = {"protocolVersion": HANDSHAKE[0], "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}, **more}
+            params = {
+                "protocolVersion": HANDSHAKE[0],
+                "capabilities": {},
+                "clientInfo": {"name": "c", "version": "1"},
+                **more,
+            }
             answers.append(stdio.request("initialize", params))
             assert stdio.request("ping", {}) == {}
             assert stdio.ended() == (0, "")

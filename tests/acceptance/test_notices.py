@@ -43,12 +43,21 @@ class Receiver:
         return [body for word, _, _, body in self.requests() if word in {"ok", "slow"}]
 
 
-def test_a_receiver_that_fails_in_every_way_gets_each_notice_once_and_in_order(tmp_path: Path) -> None:
+def test_a_receiver_that_fails_in_every_way_gets_each_notice_once_and_in_order(
+    tmp_path: Path,
+) -> None:
     """G-2: down, 500, a redirect, no HTTP, silence, slow; the texts speak the session's language, and hold no secret."""
     cli, receiver = Cli(tmp_path / "home", tmp_path), Receiver(tmp_path)
     with receiver.running("ok"):
         pass
-    hook = cli.json("notify", "add", f"http://127.0.0.1:{receiver.port}/in?x=1", "--private", "--page", "http://moot.example")
+    hook = cli.json(
+        "notify",
+        "add",
+        f"http://127.0.0.1:{receiver.port}/in?x=1",
+        "--private",
+        "--page",
+        "http://moot.example",
+    )
     assert cli("notify", "test", hook["id"], code=1).err.count("\n") == 1
     with Server(cli) as server:
         session = server.local.open(topic="要在周五发布吗？")
@@ -70,7 +79,9 @@ def test_a_receiver_that_fails_in_every_way_gets_each_notice_once_and_in_order(t
             everything = receiver.log.read_text()
             assert cli.key not in everything
             assert hook["secret"] not in everything + cli("notify", "list").out + server.logged()
-        stored = b"".join(path.read_bytes() for path in cli.home.glob("ledger.db*") if path.is_file())
+        stored = b"".join(
+            path.read_bytes() for path in cli.home.glob("ledger.db*") if path.is_file()
+        )
         assert hook["secret"].encode() not in stored
         cli("notify", "remove", hook["id"])
         assert cli.json("notify", "list") == []
@@ -116,7 +127,9 @@ def test_a_receiver_gets_what_it_was_added_for_and_nothing_from_before(tmp_path:
     with receiver.running("ok"), Server(cli) as server:
         old = server.local.open(topic="Before?")
         # Every language that Moot has words in.
-        plain = cli.json("notify", "add", f"http://127.0.0.1:{receiver.port}/plain", "--language", "de")["id"]
+        plain = cli.json(
+            "notify", "add", f"http://127.0.0.1:{receiver.port}/plain", "--language", "de"
+        )["id"]
         assert "private network" in cli("notify", "test", plain, code=1).err
         cli("notify", "remove", plain)
         here = f"http://127.0.0.1:{receiver.port}"
@@ -126,7 +139,10 @@ def test_a_receiver_gets_what_it_was_added_for_and_nothing_from_before(tmp_path:
         for session in (old, new):
             server.local("moot.cancelSession", sessionId=session)
         until(lambda: len(receiver.taken()) >= 2)
-        got = {(path, body["session"], body["event"], body["seat"]) for _, path, _, body in receiver.requests()}
+        got = {
+            (path, body["session"], body["event"], body["seat"])
+            for _, path, _, body in receiver.requests()
+        }
         assert got == {("/minski", new, "turn", "minski"), ("/old", old, "decided", "")}
         cli("notify", "remove", "nobody", code=2)
 
@@ -144,5 +160,12 @@ def test_an_address_of_chat_is_shown_nowhere(tmp_path: Path) -> None:
     away = cli("notify", "add", "ntfy://127.0.0.1:1/T1JJ3T3L2", "--private").out.split()[0]
     failed = cli("notify", "test", away, code=1)
     cli("notify", "add", "https://x.example", "--owner", "--event", "turn", code=2)
-    shown = [added, refused, failed, cli("notify", "list"), cli("notify", "list", "--json"), cli("notify", "remove", away)]
+    shown = [
+        added,
+        refused,
+        failed,
+        cli("notify", "list"),
+        cli("notify", "list", "--json"),
+        cli("notify", "remove", away),
+    ]
     assert not any(word in done.out + done.err for done in shown for word in secret.split("/"))

@@ -59,9 +59,14 @@ def test_a_decision_is_the_same_by_command_library_rpc_mcp_and_page(tmp_path: Pa
         view = server.result("moot.getView", sessionId=session)
         remembered = server.result("cstp.getDecision", decisionId=session)
         result = server.result("cstp.getDeliberation", deliberationId=session)["result"]
-        open_session, plan = server.opened("ada", "bob", topic="Next?"), {"topic": "Next?", "seats": ["ada", "bob"]}
+        open_session, plan = (
+            server.opened("ada", "bob", topic="Next?"),
+            {"topic": "Next?", "seats": ["ada", "bob"]},
+        )
         going_on = server.cli.json("show", open_session)
-        planned = server.cli.json("run", "Next?", "--seat", "ada=mailbox", "--seat", "bob=mailbox", "--dry-run")
+        planned = server.cli.json(
+            "run", "Next?", "--seat", "ada=mailbox", "--seat", "bob=mailbox", "--dry-run"
+        )
         # Of sealed answers the server shows no figure.
         assert server.result("moot.getSession", sessionId=open_session).items() <= going_on.items()
         assert planned.pop("opened")["topic"] == "Next?"
@@ -69,10 +74,17 @@ def test_a_decision_is_the_same_by_command_library_rpc_mcp_and_page(tmp_path: Pa
     assert going_on["waitingFor"] == ["ada", "bob"]
     assert command == library == called == by_tool
     assert command["summary"]
-    assert (command["status"], command["decision"]) == ("concluded", "HSM for parallel + attention fallback")
-    assert {name: view[name] for name in PAGE_FIELDS} == {name: command[name] for name in PAGE_FIELDS}
+    assert (command["status"], command["decision"]) == (
+        "concluded",
+        "HSM for parallel + attention fallback",
+    )
+    assert {name: view[name] for name in PAGE_FIELDS} == {
+        name: command[name] for name in PAGE_FIELDS
+    }
     for answer in (remembered, result):
-        assert {name: answer[name] for name in REMEMBERED_FIELDS} == {name: command[name] for name in REMEMBERED_FIELDS}
+        assert {name: answer[name] for name in REMEMBERED_FIELDS} == {
+            name: command[name] for name in REMEMBERED_FIELDS
+        }
         assert answer["confidence"] == pytest.approx(command["confidence"], abs=1e-4)
         assert all(isinstance(each["decision"], str) for each in (answer, command, called))
 
@@ -100,18 +112,32 @@ def test_every_surface_says_the_same_confidence_strength_and_agreement(tmp_path:
     """D-26, D-12, D-25: chat, terminal, minutes, HTML, page, RPC, MCP, memory, library and list, all by one rule."""
     with ModelProvider() as provider:
         server = Server(tmp_path)
-        cli = server.cli = Cli(tmp_path / "home", tmp_path, OPENAI_API_KEY="sk-x", OPENAI_BASE_URL=provider.base_url)
-        asyncio.run(remember_reviewed(cli.environ, {"consensus_type": "unanimous", "agreement": "blind"}))
+        cli = server.cli = Cli(
+            tmp_path / "home", tmp_path, OPENAI_API_KEY="sk-x", OPENAI_BASE_URL=provider.base_url
+        )
+        asyncio.run(
+            remember_reviewed(cli.environ, {"consensus_type": "unanimous", "agreement": "blind"})
+        )
         server.start()
         try:
-            body = {"model": "moot/debate:board", "messages": [{"role": "user", "content": "Should we ship on Friday?"}]}
+            body = {
+                "model": "moot/debate:board",
+                "messages": [{"role": "user", "content": "Should we ship on Friday?"}],
+            }
             owner = {"Authorization": f"Bearer {cli.key}"}
-            asked = httpx2.post(f"{server.url}/v1/chat/completions", json=body, headers=owner, timeout=DEADLINE)
-            session, chat = asked.headers["x-moot-session"], asked.json()["choices"][0]["message"]["content"]
+            asked = httpx2.post(
+                f"{server.url}/v1/chat/completions", json=body, headers=owner, timeout=DEADLINE
+            )
+            session, chat = (
+                asked.headers["x-moot-session"],
+                asked.json()["choices"][0]["message"]["content"],
+            )
             called = server.result("moot.getSession", sessionId=session)
             answers = {
                 "rpc": called,
-                "deliberation": server.result("cstp.getDeliberation", deliberationId=session)["result"],
+                "deliberation": server.result("cstp.getDeliberation", deliberationId=session)[
+                    "result"
+                ],
                 "memory": server.result("cstp.getDecision", decisionId=session),
                 "library": asyncio.run(load_from_library(cli.environ, session)),
                 "mcp": asyncio.run(call_tool(server, session)),
@@ -122,15 +148,23 @@ def test_every_surface_says_the_same_confidence_strength_and_agreement(tmp_path:
                 "terminal": cli("show", session).out,
                 "minutes": cli("export", session, "minutes").out,
                 "html": html.unescape(re.sub("<[^>]+>", " ", cli("export", session, "html").out)),
-                "page": json.dumps(server.result("moot.getView", sessionId=session), ensure_ascii=False),
+                "page": json.dumps(
+                    server.result("moot.getView", sessionId=session), ensure_ascii=False
+                ),
                 "summary": "\n".join(called["summary"]),
             }
-            listed = next(line for line in server.result("moot.listSessions")["sessions"] if line["sessionId"] == session)
+            listed = next(
+                line
+                for line in server.result("moot.listSessions")["sessions"]
+                if line["sessionId"] == session
+            )
             shown = cli("list").out
         finally:
             server.close()
     words = SHARED_REPORT["en"]
-    expected = {name: called[name] for name in ("strength", "consensusType", "agreement", "trackRecord")}
+    expected = {
+        name: called[name] for name in ("strength", "consensusType", "agreement", "trackRecord")
+    }
     assert expected["trackRecord"] == {"cases": 12, "right": 9}
     for name, answer in answers.items():
         assert {field: answer[field] for field in expected} == expected, name

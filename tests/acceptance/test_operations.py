@@ -22,7 +22,11 @@ def read_metrics(client: Client) -> dict[str, float]:
     lines = answer.body.decode().splitlines()
     names = [line.split()[2] for line in lines if line.startswith("# TYPE")]
     assert len(names) == len(set(names))
-    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line.startswith("moot_")}
+    return {
+        line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
+        for line in lines
+        if line.startswith("moot_")
+    }
 
 
 def await_answer(client: Client, path: str, status: int) -> Answer:
@@ -72,20 +76,28 @@ def test_servers_and_workers_live_through_an_outage_and_say_that_they_are_not_re
                     assert told.json()["reason"].startswith(("the ledger", "the worker"))
                     assert client.get("/livez").status == 200
                 refused = cli("ready", f"http://{server.address}", code=1).err
-                assert re.search(r"is not ready: the ledger (does not answer|cannot be read)", refused)
+                assert re.search(
+                    r"is not ready: the ledger (does not answer|cannot be read)", refused
+                )
                 loop.call_soon_threadsafe(line.mend)
                 for client in nobody:
                     assert await_answer(client, "/readyz", 200).json() == READY[1]
-                    assert "is ready" in cli("ready", "--wait", "30s", f"http://{client.address}").out
+                    assert (
+                        "is ready" in cli("ready", "--wait", "30s", f"http://{client.address}").out
+                    )
                 asyncio.run(drop_tables(postgres_address))
                 for client in nobody:
                     told = await_answer(client, "/readyz", 503)
-                    assert told.json()["reason"].startswith(("the tables of the workers", "the worker has lost"))
+                    assert told.json()["reason"].startswith(
+                        ("the tables of the workers", "the worker has lost")
+                    )
             assert "Traceback" not in server.logged()
 
     async def work() -> None:
         async with CutLine(f"{place}/.s.PGSQL.5432") as line:
-            address = f"postgresql://postgres@127.0.0.1:{line.port}{urlsplit(postgres_address).path}"
+            address = (
+                f"postgresql://postgres@127.0.0.1:{line.port}{urlsplit(postgres_address).path}"
+            )
             cli = Cli(tmp_path / "home", tmp_path, MOOT_LEDGER=address)
             await asyncio.to_thread(check, cli, line, asyncio.get_running_loop())
 
@@ -118,7 +130,9 @@ def test_metrics_count_sessions_asks_appends_and_refusals(tmp_path: Path) -> Non
         assert found['moot_refused_total{status="401"}'] == 2
         assert found["moot_ledger_reachable"] == 1
         client("moot.cancelSession", sessionId=session)
-        while (found := read_metrics(client))['moot_sessions{state="waiting"}'] or not found["moot_sessions_ended_total"]:
+        while (found := read_metrics(client))['moot_sessions{state="waiting"}'] or not found[
+            "moot_sessions_ended_total"
+        ]:
             assert time.monotonic() < end
         assert found['moot_asks_outstanding{at="outside"}'] == 0
         assert found["moot_sessions_ended_total"] == 1

@@ -42,7 +42,9 @@ asyncio.run(main(sys.argv[1]))
 
 def facts_of(cli: Cli, kind: str) -> list[Any]:
     entries = [json.loads(line) for line in cli("export", "s", "jsonl").out.splitlines()]
-    found = [json.loads(each["body"]) if isinstance(each.get("body"), str) else each for each in entries]
+    found = [
+        json.loads(each["body"]) if isinstance(each.get("body"), str) else each for each in entries
+    ]
     return [each for each in found if kind in json.dumps(each)]
 
 
@@ -57,7 +59,9 @@ def test_a_stopped_process_is_no_seats_silence(tmp_path: Path) -> None:
     # The first command loads Moot, which takes longer than the seats have.
     cli("list")
     words = [sys.executable, "-c", MEETING, str(recipe)]
-    process = subprocess.Popen(words, env=cli.environ, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        words, env=cli.environ, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     try:
         assert first_line(process) == "s\n"
         until(lambda: facts_of(cli, "asks_sent"))
@@ -82,34 +86,48 @@ def write_slow_agent(folder: Path) -> tuple[Path, Path]:
     """The marker and the recipe of an agent that waits for `marker.go`; `marker` has its asks, `marker.given` its answers."""
     marker, recipe = folder / "marker", folder / "slow.toml"
     waits = f"until [ -e {marker}.go ]; do sleep 0.05; done"
-    line = json.dumps(f"echo asked >> {marker}; {waits}; echo '{json.dumps(PROPOSAL)}'; echo given >> {marker}.given")
+    line = json.dumps(
+        f"echo asked >> {marker}; {waits}; echo '{json.dumps(PROPOSAL)}'; echo given >> {marker}.given"
+    )
     recipe.write_text(f'argv = ["/bin/sh", "-c", {line}, "{{prompt}}"]\n')
     return marker, recipe
 
 
-@pytest.mark.skipif(shutil.which("prlimit") is None, reason="the limit of another process cannot be set here")
+@pytest.mark.skipif(
+    shutil.which("prlimit") is None, reason="the limit of another process cannot be set here"
+)
 def test_a_disk_that_is_full_for_a_while_is_one_sentence_and_a_retry(tmp_path: Path) -> None:
     """Callers are told to repeat the call, a session that runs waits and goes on, and nobody is asked twice."""
     marker, recipe = write_slow_agent(tmp_path)
     with Server(Cli(tmp_path / "home", tmp_path)) as server:
         other = server.local.opened()
         page = {"origin": f"http://{server.address}"}
-        login = server.nobody.request("POST", "/login", json.dumps({"token": server.cli.key}).encode(), **page)
+        login = server.nobody.request(
+            "POST", "/login", json.dumps({"token": server.cli.key}).encode(), **page
+        )
         page["cookie"] = login.headers["set-cookie"].partition(";")[0]
         seats = [{"id": "ada", "platform": f"command:{recipe}"}, "bob"]
-        session = server.local("moot.openSession", topic="t", protocol="debate", seats=seats)["sessionId"]
+        session = server.local("moot.openSession", topic="t", protocol="debate", seats=seats)[
+            "sessionId"
+        ]
         until(marker.exists)
         # Files cannot grow beyond this: the log still can, the ledger's -wal is larger already.
         limit_files(server.pid, "16384:unlimited")
         Path(f"{marker}.go").touch()
         until(lambda: "trying again for" in server.log.read_text())
-        error = server.local.refused("cstp.contribute", deliberationId=other, participant="minski", **PROPOSAL)
+        error = server.local.refused(
+            "cstp.contribute", deliberationId=other, participant="minski", **PROPOSAL
+        )
         assert (error.code, error.kind) == (-32008, "LedgerUnavailable")
         assert "check that the disk is neither full nor broken" in error.message
         assert server.local("moot.listSessions")["sessions"]
         # Who signs out is still signed in, and is told so.
         left = server.nobody.request("POST", "/logout", b"{}", **page)
-        assert (left.status, left.json()["error"]["code"], server.nobody.get("/me", **page).status) == (503, -32008, 200)
+        assert (
+            left.status,
+            left.json()["error"]["code"],
+            server.nobody.get("/me", **page).status,
+        ) == (503, -32008, 200)
         limit_files(server.pid, "unlimited:unlimited")
         assert server.local.say(other, "minski", "propose")
         until(lambda: "Yes." in json.dumps(server.local.read(session, participant="ada")))
@@ -128,16 +146,32 @@ def test_a_full_disk_names_the_file_that_has_no_room(tmp_path: Path) -> None:
         for more in (["ledger", "heads"], ["--help"], ["decisions", "schema"]):
             words = [sys.executable, "-m", "moothall.surfaces.cli.main", *more]
             done = subprocess.run(
-                words, env=cli.environ, stdout=nowhere, stderr=subprocess.PIPE, text=True, timeout=120, check=False
+                words,
+                env=cli.environ,
+                stdout=nowhere,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=120,
+                check=False,
             )
-            assert (done.returncode, done.stderr) == (1, "moot: the output cannot be written: its disk is full\n")
+            assert (done.returncode, done.stderr) == (
+                1,
+                "moot: the output cannot be written: its disk is full\n",
+            )
     full.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(full)], check=False).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(full)], check=False
+    ).returncode:
         pytest.skip("a small file system cannot be mounted here")
     try:
         refused = [cli("ledger", "backup", str(full / "b.db"), code=1).err]
-        refused.append(cli.elsewhere("full/home")("ledger", "restore", str(tmp_path / "good.db"), code=1).err)
-        assert [f"{full}/b.db has no room" in refused[0], f"{full}/home/ledger.db" in refused[1]] == [True, True], refused
+        refused.append(
+            cli.elsewhere("full/home")("ledger", "restore", str(tmp_path / "good.db"), code=1).err
+        )
+        assert [
+            f"{full}/b.db has no room" in refused[0],
+            f"{full}/home/ledger.db" in refused[1],
+        ] == [True, True], refused
         assert [path.name for path in full.rglob("*") if path.is_file()] == []
     finally:
         subprocess.run(["umount", str(full)], check=True)
@@ -159,7 +193,9 @@ def database_away(address: str) -> Iterator[None]:
         quiet = 0
         # A connection that is just being made is not listed yet.
         while quiet < 5:
-            ended = await connection.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+            ended = await connection.fetch(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+            )
             quiet = 0 if ended else quiet + 1
             await asyncio.sleep(0.1)
         await connection.close()
@@ -171,14 +207,19 @@ def database_away(address: str) -> Iterator[None]:
         (folder / "closed").rename(door)
 
 
-def test_a_database_that_is_stopped_and_started_is_one_sentence_and_a_retry(tmp_path: Path, postgres_address: str) -> None:
+def test_a_database_that_is_stopped_and_started_is_one_sentence_and_a_retry(
+    tmp_path: Path, postgres_address: str
+) -> None:
     """Under a server without workers: callers are told, watchers are served again, sessions go on, and nobody is asked twice."""
     marker, recipe = write_slow_agent(tmp_path)
     with Server(Cli(tmp_path / "home", tmp_path, MOOT_LEDGER=postgres_address)) as server:
         client = server.local
         other = client.opened()
         seats = [{"id": "ada", "platform": f"command:{recipe}"}, "bob"]
-        sessions = [client("moot.openSession", topic="t", protocol="debate", seats=seats)["sessionId"] for _ in range(3)]
+        sessions = [
+            client("moot.openSession", topic="t", protocol="debate", seats=seats)["sessionId"]
+            for _ in range(3)
+        ]
         until(lambda: marker.exists() and marker.read_text().count("asked") == 3)
         with client.events(other) as events:
             events.entries(2)
@@ -186,14 +227,25 @@ def test_a_database_that_is_stopped_and_started_is_one_sentence_and_a_retry(tmp_
                 Path(f"{marker}.go").touch()
                 # Whoever of the server meets it first says so.
                 until(lambda: "trying again" in server.log.read_text())
-                until(lambda: Path(f"{marker}.given").exists() and Path(f"{marker}.given").read_text().count("given") == 3)
-                error = client.refused("cstp.contribute", deliberationId=other, participant="minski", **PROPOSAL)
+                until(
+                    lambda: (
+                        Path(f"{marker}.given").exists()
+                        and Path(f"{marker}.given").read_text().count("given") == 3
+                    )
+                )
+                error = client.refused(
+                    "cstp.contribute", deliberationId=other, participant="minski", **PROPOSAL
+                )
                 assert (error.code, error.kind) == (-32008, "LedgerUnavailable")
                 assert client.get("/healthz").status == 503
         until(lambda: client.get("/healthz").status == 200)
         assert client.say(other, "minski", "propose")
         for session in sessions:
-            until(lambda session=session: "Yes." in json.dumps(client.read(session, participant="ada")))  # type: ignore[misc]
+            until(
+                lambda session=session: (  # type: ignore[misc]
+                    "Yes." in json.dumps(client.read(session, participant="ada"))
+                )
+            )
         with client.events(other, after=2) as events:
             events.entries(3)
         assert marker.read_text() == "asked\n" * 3

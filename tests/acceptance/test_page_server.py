@@ -68,7 +68,9 @@ class Stream:
 
     def until(self, kind: str, **wanted: Any) -> list[tuple[str, str, Any]]:
         found = [self.next()]
-        while found[-1][1] != kind or any(found[-1][2].get(name) != value for name, value in wanted.items()):
+        while found[-1][1] != kind or any(
+            found[-1][2].get(name) != value for name, value in wanted.items()
+        ):
             found.append(self.next())
         return found
 
@@ -90,7 +92,9 @@ def streamed(client: Client, *sessions: str, after: str = "") -> Iterator[Stream
         headers["Last-Event-ID"] = after
     link = http.client.HTTPConnection(client.address, timeout=DEADLINE)
     try:
-        link.request("GET", "/events?" + "&".join(f"session={each}" for each in sessions), headers=headers)
+        link.request(
+            "GET", "/events?" + "&".join(f"session={each}" for each in sessions), headers=headers
+        )
         found = link.getresponse()
         assert found.status == 200, found.read()
         assert found.getheader("content-type", "").startswith("text/event-stream")
@@ -104,16 +108,29 @@ def test_files_are_gzipped_and_only_hashed_addresses_are_stored_for_ever(server:
     home = server.local.get("/s/think_1?entry=3")
     assert home.headers["cache-control"] == "no-cache"
     named = re.findall(r'"(/page/[^"]+)"', home.body.decode())
-    assert {path.partition("?")[0] for path in named} == {"/page/app.js", "/page/app.css", "/page/early.js"}
+    assert {path.partition("?")[0] for path in named} == {
+        "/page/app.js",
+        "/page/app.css",
+        "/page/early.js",
+    }
     for path in named:
-        plain, zipped = server.local.get(path), server.local.get(path, accept_encoding="br, gzip;q=0.8")
+        plain, zipped = (
+            server.local.get(path),
+            server.local.get(path, accept_encoding="br, gzip;q=0.8"),
+        )
         assert "content-encoding" not in plain.headers
-        assert (zipped.headers["content-encoding"], zipped.headers["vary"]) == ("gzip", "Accept-Encoding")
+        assert (zipped.headers["content-encoding"], zipped.headers["vary"]) == (
+            "gzip",
+            "Accept-Encoding",
+        )
         assert gzip.decompress(zipped.body) == plain.body
         assert "immutable" in plain.headers["cache-control"]
         for other in (path.partition("?")[0], f"{path}0", path.partition("?")[0] + "?at=3"):
             assert server.local.get(other).headers["cache-control"] == "no-cache", other
-    assert "content-encoding" not in server.local.get(named[0], accept_encoding="gzip;q=0, identity").headers
+    assert (
+        "content-encoding"
+        not in server.local.get(named[0], accept_encoding="gzip;q=0, identity").headers
+    )
     for method, is_large in (("moot.listBreakers", False), ("rpc.discover", True)):
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}
         found = server.local.post(json.dumps(request).encode(), accept_encoding="gzip")
@@ -126,23 +143,48 @@ def test_the_page_is_served_with_a_strict_policy_and_by_its_tag(server: Server) 
     """W-7: every path of the app is the same file; nothing else can be reached by a name."""
     home = server.local.get("/")
     assert (home.status, home.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    for path in ("/s/think_1", "/new", "/decisions?q=x", "/decisions/d1", "/trust/a/b", "/seat/s1/ada", "/login", "/obligations"):
+    for path in (
+        "/s/think_1",
+        "/new",
+        "/decisions?q=x",
+        "/decisions/d1",
+        "/trust/a/b",
+        "/seat/s1/ada",
+        "/login",
+        "/obligations",
+    ):
         found = server.local.get(path)
         assert (found.status, found.body) == (200, home.body), path
     assert server.local.get("/", if_none_match=home.headers["etag"]).status == 304
-    for path in ("/page/..%2fapp.py", "/page/%2e%2e/app.py", "/page/nothing.js", "/page/", "/s/", "/elsewhere"):
+    for path in (
+        "/page/..%2fapp.py",
+        "/page/%2e%2e/app.py",
+        "/page/nothing.js",
+        "/page/",
+        "/s/",
+        "/elsewhere",
+    ):
         assert server.local.get(path).status == 404, path
     lost = server.local.request("POST", "/rcp", b"{}")
     assert (lost.status, "calls go to /rpc" in lost.body.decode()) == (404, True)
     for path in ("/", "/me", "/healthz", "/page/nothing.js"):
         headers = server.local.get(path).headers
         assert headers["content-security-policy"] == POLICY, path
-        assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
-        assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
+        assert (headers["x-content-type-options"], headers["referrer-policy"]) == (
+            "nosniff",
+            "no-referrer",
+        )
+        assert (
+            headers["cross-origin-opener-policy"]
+            == headers["cross-origin-resource-policy"]
+            == "same-origin"
+        )
     assert re.search(r"<script(?![^>]*src=)|<style|\son\w+=", home.body.decode()) is None
 
 
-def test_the_link_that_serve_prints_signs_a_browser_in_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_link_that_serve_prints_signs_a_browser_in_once(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     """W-7: with all rights of whoever runs it; no log has the ticket."""
     folder = tmp_path_factory.mktemp("own")
     with Server(Cli(folder / "home", folder), "--log-level", "debug") as own:
@@ -169,7 +211,9 @@ def test_the_link_that_serve_prints_signs_a_browser_in_once(tmp_path_factory: py
 def test_a_seats_link_sees_its_session_only(server: Server) -> None:
     """W-5, W-7: through every call and through the stream."""
     session, other = server.local.opened(), server.local.opened()
-    invited = server.cli.json("invite", session, "--seat", "minski", "--url", f"http://{server.address}")
+    invited = server.cli.json(
+        "invite", session, "--seat", "minski", "--url", f"http://{server.address}"
+    )
     assert f"/seat/{session}/minski#ticket=" in invited["link"]
     browser = log_in(server, parse_ticket(invited["link"]))
     who = browser.get("/me").json()
@@ -223,7 +267,9 @@ def test_a_foreign_origin_gets_nothing(server: Server) -> None:
             assert found.status == 403, (path, headers)
             assert "access-control-allow-origin" not in found.headers
     assert post(server.nobody, "/rpc", request, **cookie).status == 403
-    assert post(server.nobody, "/rpc", request, sec_fetch_site="same-origin", **cookie).status == 200
+    assert (
+        post(server.nobody, "/rpc", request, sec_fetch_site="same-origin", **cookie).status == 200
+    )
     assert post(browser, "/rpc", request).status == 200
     # A form of another site can send no JSON.
     assert server.nobody.request("POST", "/login", b"{}", content_type="text/plain").status == 415
@@ -233,7 +279,9 @@ def test_a_foreign_origin_gets_nothing(server: Server) -> None:
     assert server.nobody.get("/me", **opened).status == 403
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"null", b'{"ticket": 1}', b'{"ticket": ""}', b'{"a": "b"}', b"{" * 9_000])
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"null", b'{"ticket": 1}', b'{"ticket": ""}', b'{"a": "b"}', b"{" * 9_000]
+)
 def test_a_login_that_is_none_says_what_was_expected(server: Server, body: bytes) -> None:
     """W-7."""
     found = server.local.request("POST", "/login", body)
@@ -245,7 +293,9 @@ def test_refused_logins_are_slowed_down(tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("guessed")
     with Server(Cli(folder / "home", folder)) as own:
         token = own.cli.json("invite", "--owner")["token"]
-        statuses = [post(own.local, "/login", {"token": f"{token}{number}"}).status for number in range(7)]
+        statuses = [
+            post(own.local, "/login", {"token": f"{token}{number}"}).status for number in range(7)
+        ]
         assert statuses[:5] == [401] * 5
         assert 429 in statuses[5:]
         assert own.local.get("/me").status == 200
@@ -255,7 +305,9 @@ def test_refused_logins_are_slowed_down(tmp_path_factory: pytest.TempPathFactory
         assert (statuses[0], statuses[-1]) == (204, 429)
 
 
-def test_a_server_that_others_reach_shows_the_page_and_nothing_else(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_server_that_others_reach_shows_the_page_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     """W-7: without a cookie every call is refused; with one it is not."""
     folder = tmp_path_factory.mktemp("public")
     cli = Cli(folder / "home", folder)
@@ -286,7 +338,9 @@ def test_a_revoked_token_ends_its_streams_and_its_login_within_seconds(server: S
     assert "Max-Age=0" in refused.headers["set-cookie"]
 
 
-def test_a_dropped_stream_goes_on_where_it_was_and_begins_anew_after_a_restart(server: Server) -> None:
+def test_a_dropped_stream_goes_on_where_it_was_and_begins_anew_after_a_restart(
+    server: Server,
+) -> None:
     """W-9: by Last-Event-ID; `reset` where the server does not know it."""
     session = server.local.opened()
     with streamed(server.local, session) as stream:
@@ -315,7 +369,9 @@ def test_what_another_process_writes_is_on_the_stream_at_once(server: Server) ->
         stream.until("view", sessionId=session)
         server.cli("input", session, "One more thing.")
         found = stream.until("line", sessionId=session)
-        while not any(kind == "view" and "One more thing." in json.dumps(data) for _, kind, data in found):
+        while not any(
+            kind == "view" and "One more thing." in json.dumps(data) for _, kind, data in found
+        ):
             found.append(stream.next())
         created = server.local.opened()
         stream.until("line", sessionId=created)
@@ -351,7 +407,12 @@ def test_a_stream_says_what_each_caller_may_do(server: Server) -> None:
     session = server.local.opened()
     tokens = [
         server.cli.json("invite", *words)["token"]
-        for words in (("--owner",), ("--operator",), (session, "--seat", "minski"), (session, "--observer"))
+        for words in (
+            ("--owner",),
+            ("--operator",),
+            (session, "--seat", "minski"),
+            (session, "--observer"),
+        )
     ]
     callers = [server.client(token) for token in tokens]
     with ExitStack() as stack:
@@ -394,13 +455,20 @@ def test_streams_end_when_the_server_stops(tmp_path_factory: pytest.TempPathFact
             assert time.monotonic() - began < 30
 
 
-@pytest.mark.parametrize(("program", "told"), [("open.sh", ""), ("nothing-here", "no browser could be opened")])
-def test_serve_opens_the_page_in_the_browser_or_says_that_it_cannot(tmp_path: Path, program: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("program", "told"), [("open.sh", ""), ("nothing-here", "no browser could be opened")]
+)
+def test_serve_opens_the_page_in_the_browser_or_says_that_it_cannot(
+    tmp_path: Path, program: str, told: str
+) -> None:
     """W-7: with the link that signs it in."""
     script, opened = tmp_path / "open.sh", tmp_path / "opened.txt"
     script.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}\n')
     script.chmod(0o755)
-    with Server(Cli(tmp_path / "home", tmp_path, BROWSER=f"{tmp_path / program} %s", PATH="/nowhere"), "--open") as own:
+    with Server(
+        Cli(tmp_path / "home", tmp_path, BROWSER=f"{tmp_path / program} %s", PATH="/nowhere"),
+        "--open",
+    ) as own:
         own.stop()
         assert told in own.logged()
         link = re.findall(r"Open in a browser: (\S+)", own.said)[0]
@@ -414,7 +482,16 @@ def test_a_dry_run_tells_the_price_and_files_are_read_as_text(tmp_path: Path) ->
     cli = Cli(tmp_path / "home", tmp_path)
     plan = tmp_path / "plan.md"
     plan.write_text("# Plan\nShip it.")
-    words = ("run", "A or B?", "--seat", "a=openai:gpt-5-mini", "--seat", "b=mailbox", "--no-check", "--dry-run")
+    words = (
+        "run",
+        "A or B?",
+        "--seat",
+        "a=openai:gpt-5-mini",
+        "--seat",
+        "b=mailbox",
+        "--no-check",
+        "--dry-run",
+    )
     shown = cli(*words, "--file", str(plan)).out
     assert re.search(
         r"expected: \d+ – \d+ model calls \(\d+ – \d+ of them one after the other\), [\d,]+ – [\d,]+ tokens, \$0\.\d+ – \$0\.\d+",

@@ -40,9 +40,14 @@ def write_outage(path: Path) -> str:
     return write_script(path / "out.toml", out)
 
 
-def test_a_parked_session_says_so_wherever_it_is_shown_and_goes_on_with_other_participants(cli: Cli, tmp_path: Path) -> None:
+def test_a_parked_session_says_so_wherever_it_is_shown_and_goes_on_with_other_participants(
+    cli: Cli, tmp_path: Path
+) -> None:
     """M-5, M-6: code 3, the reason and the command in the live lines, `list`, `show` and JSON; `resume --swap` ends it."""
-    platform, spare = write_outage(tmp_path), write_script(tmp_path / "spare.toml", dict.fromkeys("ab", MIND))
+    platform, spare = (
+        write_outage(tmp_path),
+        write_script(tmp_path / "spare.toml", dict.fromkeys("ab", MIND)),
+    )
     parked = cli("run", "Ship?", *seat_words(platform, "ab"), "--session", "s", code=3)
     assert "\n  ■ Parked, nothing is decided or lost: a: scripted\n" in parked.out
     assert parked.out.count("\nResume when that works again: moot resume s\n") == 1
@@ -51,7 +56,12 @@ def test_a_parked_session_says_so_wherever_it_is_shown_and_goes_on_with_other_pa
     assert listed.err == "s is parked: a: scripted; moot resume s\n"
     assert "moot resume s" in cli("show", "s").out
     shown = cli.json("show", "s")
-    assert (shown["status"], shown["parked"], shown["decision"], shown["lost"]) == ("parked", "a: scripted", None, [])
+    assert (shown["status"], shown["parked"], shown["decision"], shown["lost"]) == (
+        "parked",
+        "a: scripted",
+        None,
+        [],
+    )
     cli("input", "s", "Mind the cost.")
     assert cli.json("list")["sessions"][0]["status"] == "parked"
     assert "no seat is called 'c'" in cli("resume", "s", "--swap", "c=mailbox", code=2).err
@@ -73,7 +83,9 @@ def test_a_parked_session_can_be_cancelled(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_chinese_session_is_parked_in_chinese(cli: Cli, tmp_path: Path) -> None:
     """M-5: the lines that Moot writes."""
-    done = cli("run", "发布吗？", *seat_words(write_outage(tmp_path), "ab"), "--session", "s", code=3)
+    done = cli(
+        "run", "发布吗？", *seat_words(write_outage(tmp_path), "ab"), "--session", "s", code=3
+    )
     assert "会议已暂停" in done.out
     assert "恢复正常后继续：moot resume s" in done.out
 
@@ -97,7 +109,9 @@ def test_a_person_without_a_terminal_parks_the_session(cli: Cli, tmp_path: Path)
     words = ("--seat", f"a={platform}", "--seat", "b=human", "--no-check", "--session", "s")
     parked = cli("run", "Ship?", *words, code=3)
     assert "b: there is no terminal to ask a person at" in parked.out
-    assert [fact for fact in facts(cli("export", "s", "jsonl").out) if fact["fact"] == "seat_lost"] == []
+    assert [
+        fact for fact in facts(cli("export", "s", "jsonl").out) if fact["fact"] == "seat_lost"
+    ] == []
 
 
 def test_wait_resumes_by_itself_when_the_provider_is_back(cli: Cli) -> None:
@@ -105,7 +119,9 @@ def test_wait_resumes_by_itself_when_the_provider_is_back(cli: Cli) -> None:
 
     async def work() -> tuple[int, str, list[dict[str, Any]]]:
         async with StubServer([mind]) as first:
-            running = asyncio.create_task(called(cli, first, "run", "Ship?", *SEATS, "--session", "s", "--wait", "2m"))
+            running = asyncio.create_task(
+                called(cli, first, "run", "Ship?", *SEATS, "--session", "s", "--wait", "2m")
+            )
             while len(first.asked) < 5:  # noqa: ASYNC110 - the server tells nobody
                 await asyncio.sleep(0.01)
         while cli.json("list")["sessions"][0]["status"] != "parked":  # noqa: ASYNC110 - another process
@@ -127,22 +143,38 @@ def test_wait_takes_a_duration_and_nothing_else(cli: Cli, tmp_path: Path) -> Non
     spare = write_script(tmp_path / "spare.toml", dict.fromkeys("ab", MIND))
     cli("run", "--wait", "Ship?", *seat_words(spare, "ab"), "--session", "whole")
     assert cli.json("show", "whole")["topic"] == "Ship?"
-    done = cli("run", "Ship?", *seat_words(platform, "ab"), "--session", "s", "--wait", "2s", code=3)
+    done = cli(
+        "run", "Ship?", *seat_words(platform, "ab"), "--session", "s", "--wait", "2s", code=3
+    )
     assert re.search(r"trying again in [0-2] s", done.out)
     assert cli.json("show", "s")["status"] == "parked"
 
 
-def test_a_session_that_lost_its_seats_names_the_command_that_goes_on_before_that(cli: Cli, tmp_path: Path) -> None:
+def test_a_session_that_lost_its_seats_names_the_command_that_goes_on_before_that(
+    cli: Cli, tmp_path: Path
+) -> None:
     """M-7: seats that answer badly are lost; the fork begins before them, and ends with a decision."""
     bad: list[Item] = [{"raw": "?"}] * 3
-    lost: dict[str, list[Item]] = {**MIND, "position": bad, "intent": bad, "draft": bad, "stand": bad}
+    lost: dict[str, list[Item]] = {
+        **MIND,
+        "position": bad,
+        "intent": bad,
+        "draft": bad,
+        "stand": bad,
+    }
     platform, spare = (
         write_script(tmp_path / "lost.toml", dict.fromkeys("ab", lost)),
         write_script(tmp_path / "spare.toml", dict.fromkeys("ab", MIND)),
     )
     done = cli("run", "Ship?", *seat_words(platform, "ab"), "--session", "s", code=4)
     assert "Continue from before those losses: moot fork s" in done.out
-    cli("fork", "s", "--session", "t", *[word for seat in "ab" for word in ("--swap", f"{seat}={spare}")])
+    cli(
+        "fork",
+        "s",
+        "--session",
+        "t",
+        *[word for seat in "ab" for word in ("--swap", f"{seat}={spare}")],
+    )
     assert "seat_lost" not in cli("export", "t", "jsonl").out
     cli("resume", "t")
     assert cli.json("show", "t")["decision"] == "Wait a week."

@@ -4,7 +4,18 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.acceptance.doors import Cli, Terminal, draft, listens, position, speech, stand, until, wants, write_script
+from tests.acceptance.doors import (
+    Cli,
+    Terminal,
+    draft,
+    listens,
+    position,
+    speech,
+    stand,
+    until,
+    wants,
+    write_script,
+)
 
 DEBATE = {
     seat: {
@@ -22,15 +33,32 @@ def debate(cli: Cli) -> str:
     platform = write_script(cli.cwd / "debate.toml", DEBATE)
     seats = [word for seat in DEBATE for word in ("--seat", f"{seat}={platform}")]
     options = ["--option", "Postgres", "--option", "SQLite", "--stakes", "high"]
-    cli("run", "Which?", "--protocol", "debate", *options, *seats, "--seat", "eve=mailbox", "--session", "d", code=3)
+    cli(
+        "run",
+        "Which?",
+        "--protocol",
+        "debate",
+        *options,
+        *seats,
+        "--seat",
+        "eve=mailbox",
+        "--session",
+        "d",
+        code=3,
+    )
     return "d"
 
 
 def list_facts(cli: Cli, session: str) -> list[dict[str, object]]:
-    return [json.loads(json.loads(line)["body"]) for line in cli("export", session, "jsonl").out.splitlines()[1:]]
+    return [
+        json.loads(json.loads(line)["body"])
+        for line in cli("export", session, "jsonl").out.splitlines()[1:]
+    ]
 
 
-def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(cli: Cli, debate: str) -> None:
+def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(
+    cli: Cli, debate: str
+) -> None:
     """M-8: asked in turn; a killed terminal keeps answers and draft; the meeting is shown and goes on to its end."""
     with Terminal(cli, "sit", debate, "--seat", "eve") as terminal:
         terminal.wait_for("ada has written; sealed until all have")
@@ -39,7 +67,13 @@ def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(cli: 
         terminal.type("b\r")
         terminal.wait_for("Why? (Enter for none)")
         terminal.type("It is small")
-        until(lambda: [path for path in (cli.home / "drafts").glob("*.json") if "It is small" in path.read_text("utf-8")])
+        until(
+            lambda: [
+                path
+                for path in (cli.home / "drafts").glob("*.json")
+                if "It is small" in path.read_text("utf-8")
+            ]
+        )
         terminal.process.kill()
     with Terminal(cli, "sit", debate, "--seat", "eve") as terminal:
         terminal.wait_for("Your draft is in the prompt.")
@@ -75,7 +109,9 @@ def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(cli: 
         terminal.type("\r")
         assert terminal.ended() == 0
     decided = cli.json("show", debate)
-    assert [(each["seat"], each["text"]) for each in decided["obligations"]] == [("eve", "with backups")]
+    assert [(each["seat"], each["text"]) for each in decided["obligations"]] == [
+        ("eve", "with backups")
+    ]
     proposed = next(fact for fact in list_facts(cli, debate) if fact.get("seat") == "eve")
     assert "It is small enough." in json.dumps(proposed)
 
@@ -105,7 +141,9 @@ def test_the_up_key_brings_back_what_was_said_in_an_earlier_sitting(cli: Cli, de
     (kept,) = (cli.home / "history").iterdir()
     assert kept.stat().st_mode & 0o777 == 0o600
     assert "eve" not in kept.name
-    assert [json.loads(line) for line in kept.read_text("utf-8").splitlines()] == ["It is small enough."]
+    assert [json.loads(line) for line in kept.read_text("utf-8").splitlines()] == [
+        "It is small enough."
+    ]
     with kept.open("a", encoding="utf-8") as file:
         file.write("{broken\n")
     with Terminal(cli, "sit", debate, "--seat", "eve") as terminal:
@@ -158,14 +196,31 @@ def test_a_person_sits_at_a_session_that_another_process_runs(cli: Cli) -> None:
             assert terminal.ended() == 0
         assert running.ended().code == 0
     lines = json.loads(cli("export", "s", "context").out)["timeline"]
-    assert [(line["speaker"], line["content"]) for line in lines[1:]] == [("eve", "Noodles, because\nthey are quick.")]
-    assert [each["choiceBefore"] for each in cli.json("show", "s")["positions"]] == ["", "", "noodles"]
+    assert [(line["speaker"], line["content"]) for line in lines[1:]] == [
+        ("eve", "Noodles, because\nthey are quick.")
+    ]
+    assert [each["choiceBefore"] for each in cli.json("show", "s")["positions"]] == [
+        "",
+        "",
+        "noodles",
+    ]
 
 
 def test_a_human_seat_whose_process_is_gone_is_taken_up_by_sitting_down(cli: Cli) -> None:
     """M-8: Ctrl-D leaves the seat open, also with words in the line, which stay as a draft; `moot sit` runs the session on."""
     platform = write_script(cli.cwd / "scene.toml", {"ada": {"draft": [draft("Soup.", [1])]}})
-    words = ["run", "Lunch?", "--seat", "me=human", "--seat", f"ada={platform}", "--set", "summarizer=ada", "--session", "s"]
+    words = [
+        "run",
+        "Lunch?",
+        "--seat",
+        "me=human",
+        "--seat",
+        f"ada={platform}",
+        "--set",
+        "summarizer=ada",
+        "--session",
+        "s",
+    ]
     with Terminal(cli, *words) as terminal:
         terminal.wait_for("Say something, or press Enter to listen.")
         terminal.wait_for("me>")
@@ -185,7 +240,9 @@ def test_a_human_seat_whose_process_is_gone_is_taken_up_by_sitting_down(cli: Cli
         terminal.type("1\r")
         assert terminal.ended() == 0
     stands = cli.json("show", "s")["positions"]
-    assert [(each["verdict"], each["confidenceAfter"]) for each in stands if each["seat"] == "me"] == [("support", 0.9)]
+    assert [
+        (each["verdict"], each["confidenceAfter"]) for each in stands if each["seat"] == "me"
+    ] == [("support", 0.9)]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +253,9 @@ def test_a_human_seat_whose_process_is_gone_is_taken_up_by_sitting_down(cli: Cli
         (["d", "--seat", "ada"], "which Moot asks itself; people sit at: eve"),
     ],
 )
-def test_sitting_down_where_nobody_can_is_refused(cli: Cli, debate: str, words: list[str], told: str) -> None:
+def test_sitting_down_where_nobody_can_is_refused(
+    cli: Cli, debate: str, words: list[str], told: str
+) -> None:
     """M-8: one sentence."""
     with Terminal(cli, "sit", *words) as terminal:
         assert terminal.ended() == 2
@@ -206,7 +265,9 @@ def test_sitting_down_where_nobody_can_is_refused(cli: Cli, debate: str, words: 
 def test_sitting_down_needs_a_terminal(cli: Cli, debate: str) -> None:
     """M-8: in a pipe there is `moot answer`."""
     done = cli("sit", debate, "--seat", "eve", code=2)
-    assert done.err == "moot: `moot sit` needs a terminal; elsewhere: moot answer d --seat eve TEXT\n"
+    assert (
+        done.err == "moot: `moot sit` needs a terminal; elsewhere: moot answer d --seat eve TEXT\n"
+    )
 
 
 def test_a_whole_debate_by_mailbox_in_plain_text(cli: Cli, debate: str) -> None:
@@ -218,9 +279,20 @@ def test_a_whole_debate_by_mailbox_in_plain_text(cli: Cli, debate: str) -> None:
     cli("answer", debate, "--seat", "eve", "pass")
     cli("resume", debate, code=3)
     refused = cli("answer", debate, "--seat", "eve", "perhaps", code=2)
-    assert "expected one of: Postgres | SQLite (a reason may follow: “Postgres: …”), or /abstain" in refused.err
+    assert (
+        "expected one of: Postgres | SQLite (a reason may follow: “Postgres: …”), or /abstain"
+        in refused.err
+    )
     ask = cli.json("asks", debate)["asks"][0]["ask"]
-    words = ("answer", debate, "--seat", "eve", "--ask", ask, "2: yes, if we have backups\n3: oppose\n4: abstain")
+    words = (
+        "answer",
+        debate,
+        "--seat",
+        "eve",
+        "--ask",
+        ask,
+        "2: yes, if we have backups\n3: oppose\n4: abstain",
+    )
     first = cli.json(*words)
     cli("resume", debate, code=4)
     again = cli.json(*words)
@@ -234,7 +306,9 @@ def test_a_whole_debate_by_mailbox_in_plain_text(cli: Cli, debate: str) -> None:
 
 def test_a_mailbox_person_speaks_with_the_words_of_its_bid(cli: Cli) -> None:
     """M-8: who gets the floor at once is not asked for the same words again."""
-    platform = write_script(cli.cwd / "scene.toml", {"ada": {"draft": [draft("Soup.", [1])], "speech": [speech("x")]}})
+    platform = write_script(
+        cli.cwd / "scene.toml", {"ada": {"draft": [draft("Soup.", [1])], "speech": [speech("x")]}}
+    )
     cli(
         "run",
         "Lunch?",
@@ -251,7 +325,9 @@ def test_a_mailbox_person_speaks_with_the_words_of_its_bid(cli: Cli) -> None:
     )
     cli("answer", "s", "--seat", "eve", "Noodles are quick.")
     lines = json.loads(cli("export", "s", "context").out)["timeline"]
-    assert [(line["speaker"], line["content"]) for line in lines[1:]] == [("eve", "Noodles are quick.")]
+    assert [(line["speaker"], line["content"]) for line in lines[1:]] == [
+        ("eve", "Noodles are quick.")
+    ]
     cli("resume", "s", code=3)
     cli("answer", "s", "--seat", "eve", "反对，因为太烫。")
     cli("resume", "s")
@@ -271,13 +347,20 @@ def test_a_person_answers_once_at_a_terminal(cli: Cli, debate: str) -> None:
         terminal.type("80%\r")
         terminal.wait_for("recorded")
         assert terminal.ended() == 0
-    assert any('"confidence": 0.8' in fact and "Known." in fact for fact in map(json.dumps, list_facts(cli, debate)))
+    assert any(
+        '"confidence": 0.8' in fact and "Known." in fact
+        for fact in map(json.dumps, list_facts(cli, debate))
+    )
 
 
-def test_a_person_sits_at_a_session_in_postgresql(cli: Cli, postgres_address: str, tmp_path: Path) -> None:
+def test_a_person_sits_at_a_session_in_postgresql(
+    cli: Cli, postgres_address: str, tmp_path: Path
+) -> None:
     """M-8: the ledger is the one of the usual settings."""
     shared = Cli(cli.home, cli.cwd, MOOT_LEDGER=postgres_address)
-    platform = write_script(cli.cwd / "scene.toml", {"ada": {"intent": [wants(0.2)], "draft": [draft("Soup.", [1])]}})
+    platform = write_script(
+        cli.cwd / "scene.toml", {"ada": {"intent": [wants(0.2)], "draft": [draft("Soup.", [1])]}}
+    )
     seats = ["--seat", "eve=mailbox", "--seat", f"ada={platform}", "--set", "summarizer=ada"]
     shared("run", "Lunch?", *seats, "--session", "s", "--turns", "1", code=3)
     with Terminal(shared, "sit", "s", "--seat", "eve") as terminal:
@@ -296,12 +379,27 @@ def test_a_person_sits_at_a_session_in_postgresql(cli: Cli, postgres_address: st
 @pytest.mark.parametrize("door", ["run", "sit"])
 def test_a_person_at_a_terminal_is_recorded_as_they_meant_or_asked(cli: Cli, door: str) -> None:
     """M-14: what cannot be read is asked for again, what is read from a sentence counts once Enter confirms it."""
-    platform = write_script(cli.cwd / "scene.toml", {"ada": {"intent": [wants(0.2)], "draft": [draft("Soup.", [1])]}})
+    platform = write_script(
+        cli.cwd / "scene.toml", {"ada": {"intent": [wants(0.2)], "draft": [draft("Soup.", [1])]}}
+    )
     person = "human" if door == "run" else "mailbox"
-    words = ["Lunch?", "--seat", f"ada={platform}", "--seat", f"eve={person}", *SUMMARIZER, "--session", "s", "--turns", "1"]
+    words = [
+        "Lunch?",
+        "--seat",
+        f"ada={platform}",
+        "--seat",
+        f"eve={person}",
+        *SUMMARIZER,
+        "--session",
+        "s",
+        "--turns",
+        "1",
+    ]
     if door == "sit":
         cli("run", *words, code=3)
-    with Terminal(cli, *(("run", *words) if door == "run" else ("sit", "s", "--seat", "eve"))) as terminal:
+    with Terminal(
+        cli, *(("run", *words) if door == "run" else ("sit", "s", "--seat", "eve"))
+    ) as terminal:
         for asked, typed in (
             ("Say something", "Noodles."),
             ("Where do you stand on this decision?", "yes but no"),

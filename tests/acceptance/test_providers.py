@@ -11,7 +11,14 @@ from tests.acceptance.doors import DEADLINE, Cli, Done
 from moothall_testkit.stub_server import Fail, Hang, Request, Step, StubReply, StubServer
 
 T = TypeVar("T")
-SEATS = ("--seat", "ada=openai:gpt-stub", "--seat", "bob=openai:gpt-stub", "--seat", "cem=openai:gpt-stub")
+SEATS = (
+    "--seat",
+    "ada=openai:gpt-stub",
+    "--seat",
+    "bob=openai:gpt-stub",
+    "--seat",
+    "cem=openai:gpt-stub",
+)
 
 
 def mind(request: Request) -> Step:
@@ -22,13 +29,23 @@ def mind(request: Request) -> Step:
     if "Does the newest entry" in text:
         spoken = text.count("] \n") or text.count("said: words")
         wants = spoken < 3
-        return StubReply(text=json.dumps({"reaction_score": 0.8 if wants else 0.1, "intent_to_speak": wants, "reason": "r"}))
+        return StubReply(
+            text=json.dumps(
+                {"reaction_score": 0.8 if wants else 0.1, "intent_to_speak": wants, "reason": "r"}
+            )
+        )
     if "You have the floor" in text:
         return StubReply(text="re #1 agree: said: words", tokens_in=100, tokens_out=20)
     if "write the conclusion" in text:
         claim = {"text": "Wait a week.", "entries": [2, 3]}
-        return StubReply(text=json.dumps({"decision": claim, "confidence": 0.7, "reasons": [claim]}))
-    return StubReply(text=json.dumps({"verdict": "support", "confidence": 0.9, "position": "Fine.", "moved_by": 2}))
+        return StubReply(
+            text=json.dumps({"decision": claim, "confidence": 0.7, "reasons": [claim]})
+        )
+    return StubReply(
+        text=json.dumps(
+            {"verdict": "support", "confidence": 0.9, "position": "Fine.", "moved_by": 2}
+        )
+    )
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -41,7 +58,9 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 async def called(cli: Cli, stub: StubServer, *words: str, key: str = "sk-right") -> Done:
     def call() -> Done:
-        with Cli(cli.home, cli.cwd, OPENAI_BASE_URL=stub.base_url, OPENAI_API_KEY=key).start(*words) as running:
+        with Cli(cli.home, cli.cwd, OPENAI_BASE_URL=stub.base_url, OPENAI_API_KEY=key).start(
+            *words
+        ) as running:
             return running.ended()
 
     return await asyncio.to_thread(call)
@@ -75,7 +94,9 @@ def test_three_model_seats_hold_a_meeting_over_http(cli: Cli) -> None:
 
     async def work() -> tuple[Done, list[Request]]:
         async with StubServer([mind]) as stub:
-            return await called_afresh(cli, stub, "run", "Should we ship on Friday?", *SEATS, "--json"), stub.asked
+            return await called_afresh(
+                cli, stub, "run", "Should we ship on Friday?", *SEATS, "--json"
+            ), stub.asked
 
     done, asked = run(work())
     assert done.code == 0, done.err
@@ -85,7 +106,11 @@ def test_three_model_seats_hold_a_meeting_over_http(cli: Cli) -> None:
     assert found["turns"] == 3
     assert found["spent"]["tokensIn"] > 0
     assert found["lost"] == []
-    assert [position["movedBy"] for position in found["positions"] if position["seat"] != found["author"]] == [2, 2]
+    assert [
+        position["movedBy"]
+        for position in found["positions"]
+        if position["seat"] != found["author"]
+    ] == [2, 2]
     # As many calls as the protocol needs: 3 positions, 4 × 3 bids, 3 speeches, 1 draft, 2 last words.
     assert len(asked) == 3 + 12 + 3 + 1 + 2
 
@@ -119,16 +144,31 @@ def test_a_provider_that_hangs_in_the_meeting_loses_its_seat_and_no_more(cli: Cl
     async def work() -> Done:
         async with StubServer([half]) as stub:
             panel = cli.cwd / "panel.toml"
-            lines = [f'[[seat]]\nid = "{seat}"\nplatform = "openai:gpt-stub"\n' for seat in ("ada", "bob", "cem")]
+            lines = [
+                f'[[seat]]\nid = "{seat}"\nplatform = "openai:gpt-stub"\n'
+                for seat in ("ada", "bob", "cem")
+            ]
             panel.write_text("".join([*lines, "patience = 1.5\n"]))
             return await called(
-                cli, stub, "run", "Ship?", "--panel", str(panel), "--set", "blind=false", "--turns", "2", "--json"
+                cli,
+                stub,
+                "run",
+                "Ship?",
+                "--panel",
+                str(panel),
+                "--set",
+                "blind=false",
+                "--turns",
+                "2",
+                "--json",
             )
 
     done = run(work())
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    assert [(lost["seat"], lost["last"], lost["didNotVote"]) for lost in found["lost"]] == [("cem", "timeout", True)]
+    assert [(lost["seat"], lost["last"], lost["didNotVote"]) for lost in found["lost"]] == [
+        ("cem", "timeout", True)
+    ]
     assert found["decision"] == "Wait a week."
 
 
@@ -137,7 +177,9 @@ def test_a_rate_limit_is_waited_out(cli: Cli) -> None:
 
     async def work() -> tuple[Done, int]:
         async with StubServer([lambda request: next(limits, None) or mind(request)]) as stub:
-            return await called(cli, stub, "run", "Ship?", *SEATS, "--turns", "2", "--json"), len(stub.asked)
+            return await called(cli, stub, "run", "Ship?", *SEATS, "--turns", "2", "--json"), len(
+                stub.asked
+            )
 
     done, asked = run(work())
     assert done.code == 0, done.err

@@ -12,10 +12,18 @@ from tests.support.wire import DEADLINE, ApiModel, serve_within
 
 RACES = 50
 SEATS = ("ada", "bob", "cy")
-SHARED: Mapping[str, str] = {"ada": "support oppose support", "bob": "oppose support support", "cy": "oppose oppose support"}
+SHARED: Mapping[str, str] = {
+    "ada": "support oppose support",
+    "bob": "oppose support support",
+    "cy": "oppose oppose support",
+}
 """What each thinks of S-ada, S-bob and S-cy: all can live with the last."""
 
-OWN: Mapping[str, str] = {"ada": "support oppose oppose", "bob": "oppose support oppose", "cy": "oppose oppose support"}
+OWN: Mapping[str, str] = {
+    "ada": "support oppose oppose",
+    "bob": "oppose support oppose",
+    "cy": "oppose oppose support",
+}
 """Everyone wants its own: a tie, which the roster breaks."""
 
 
@@ -41,15 +49,24 @@ class Agent(threading.Thread):
 
     def _answer(self, phase: str) -> dict[str, Any]:
         if phase == "vote":
-            candidates = {each["participant"]: each["candidate"] for each in self._call("cstp.getDeliberation")["candidates"]}
+            candidates = {
+                each["participant"]: each["candidate"]
+                for each in self._call("cstp.getDeliberation")["candidates"]
+            }
             ballot = [
-                {"candidate": candidates[seat], "position": position} for seat, position in zip(SEATS, self._wants, strict=True)
+                {"candidate": candidates[seat], "position": position}
+                for seat, position in zip(SEATS, self._wants, strict=True)
             ]
             return {"type": "vote", "ballot": ballot, "confidence": 0.8}
         if phase == "argue":
             return {"type": "pass"}
         kind = "propose" if phase == "propose" else "synthesize"
-        return {"type": kind, "text": f"{kind[0].upper()}-{self._seat}", "choice": f"plan {self._seat}", "confidence": 0.8}
+        return {
+            "type": kind,
+            "text": f"{kind[0].upper()}-{self._seat}",
+            "choice": f"plan {self._seat}",
+            "confidence": 0.8,
+        }
 
     def _call(self, method: str, **params: Any) -> Any:
         return self._wire(method, deliberationId=self._session, participant=self._seat, **params)
@@ -66,14 +83,29 @@ def race(wire: ApiModel, wants: Mapping[str, str], seed: int) -> tuple[Any, ...]
         agent.join(DEADLINE)
         assert not agent.is_alive()
     read = wire.read(session)
-    result, authors = read["result"], {each["candidate"]: each["participant"] for each in read["candidates"]}
-    tally = tuple((authors[each["candidate"]], each["support"], each["oppose"], each["confidence"]) for each in result["tally"])
+    result, authors = (
+        read["result"],
+        {each["candidate"]: each["participant"] for each in read["candidates"]},
+    )
+    tally = tuple(
+        (authors[each["candidate"]], each["support"], each["oppose"], each["confidence"])
+        for each in result["tally"]
+    )
     arrived = tuple(line["participant"] for line in read["contributions"])
-    return arrived, result["motion"], result.get("decision"), result["consensusType"], result["confidence"], tally
+    return (
+        arrived,
+        result["motion"],
+        result.get("decision"),
+        result["consensusType"],
+        result["confidence"],
+        tally,
+    )
 
 
 @pytest.mark.parametrize(("wants", "motion"), [(SHARED, "S-cy"), (OWN, "S-ada")])
-def test_a_hundred_raced_debates_have_one_outcome(tmp_path: Path, wants: Mapping[str, str], motion: str) -> None:
+def test_a_hundred_raced_debates_have_one_outcome(
+    tmp_path: Path, wants: Mapping[str, str], motion: str
+) -> None:
     """D-7: the order of arrival differs, the motion, the outcome and every figure do not."""
     with serve_within(tmp_path) as wire:
         found = [race(wire, wants, seed) for seed in range(RACES)]

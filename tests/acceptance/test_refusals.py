@@ -44,17 +44,26 @@ def script(text: str, told: str) -> Refused:
 
 
 REFUSED = {
-    "two equal seat ids": Refused((*GOOD, "--seat", "A=mailbox"), "two seats are called 'A'; each needs an id of its own"),
+    "two equal seat ids": Refused(
+        (*GOOD, "--seat", "A=mailbox"), "two seats are called 'A'; each needs an id of its own"
+    ),
     "seat ids that differ in case only": Refused(
         ("--seat", "Ada={scene}", "--seat", "ada={scene}"),
         "two seats are called 'Ada' and 'ada', which look alike",
     ),
     "a seat called USER": Refused(
-        ("--seat", "user={scene}"), "seat id 'user' is reserved for the person who asks; choose another"
+        ("--seat", "user={scene}"),
+        "seat id 'user' is reserved for the person who asks; choose another",
     ),
-    "a seat id with a space": Refused(("--seat", "a b={scene}"), "seat id 'a b' may hold letters and digits of any script"),
-    "a seat id with an escape": Refused(("--seat", "a\x1b[31m={scene}"), "seat id 'a\\x1b[31m' may hold letters"),
-    "a seat without a platform": Refused(("--seat", "A"), "--seat 'A': expected name=platform, such as ada=openai:gpt-5-mini"),
+    "a seat id with a space": Refused(
+        ("--seat", "a b={scene}"), "seat id 'a b' may hold letters and digits of any script"
+    ),
+    "a seat id with an escape": Refused(
+        ("--seat", "a\x1b[31m={scene}"), "seat id 'a\\x1b[31m' may hold letters"
+    ),
+    "a seat without a platform": Refused(
+        ("--seat", "A"), "--seat 'A': expected name=platform, such as ada=openai:gpt-5-mini"
+    ),
     "unknown platform": Refused(("--seat", "A=nonsense:model"), "nonsense"),
     "unknown protocol": Refused(
         (*GOOD, "--protocol", "debat"),
@@ -62,57 +71,121 @@ REFUSED = {
         "swarm",
     ),
     "empty topic": Refused(GOOD, "the topic is empty; write a question", topic="  \n "),
-    "a topic without an end": Refused(GOOD, "the topic has 20001 characters; the limit is 20000", topic="x" * 20_001),
-    "panel: weight 0": panel(PANEL + "weight = 0\n", "seat 'A' has the weight 0.0; a bias weight must be greater than 0"),
-    "panel: weight below 0": panel(PANEL + "weight = -1\n", "seat 'A' has the weight -1.0; a bias weight must be greater than 0"),
-    "panel: weight nan": panel(PANEL + "weight = nan\n", "seat 'A' has the weight nan; a bias weight must be greater than 0"),
-    "panel: weight inf": panel(PANEL + "weight = inf\n", "seat 'A' has the weight inf; a bias weight must be greater than 0"),
-    "panel: weight no number": panel(PANEL + 'weight = "much"\n', "the panel file p.toml: seat.1.weight: "),
-    "panel: patience 0": panel(PANEL + "patience = 0\n", "seat 'A' has the patience 0.0; it must be more than 0 seconds"),
+    "a topic without an end": Refused(
+        GOOD, "the topic has 20001 characters; the limit is 20000", topic="x" * 20_001
+    ),
+    "panel: weight 0": panel(
+        PANEL + "weight = 0\n", "seat 'A' has the weight 0.0; a bias weight must be greater than 0"
+    ),
+    "panel: weight below 0": panel(
+        PANEL + "weight = -1\n",
+        "seat 'A' has the weight -1.0; a bias weight must be greater than 0",
+    ),
+    "panel: weight nan": panel(
+        PANEL + "weight = nan\n",
+        "seat 'A' has the weight nan; a bias weight must be greater than 0",
+    ),
+    "panel: weight inf": panel(
+        PANEL + "weight = inf\n",
+        "seat 'A' has the weight inf; a bias weight must be greater than 0",
+    ),
+    "panel: weight no number": panel(
+        PANEL + 'weight = "much"\n', "the panel file p.toml: seat.1.weight: "
+    ),
+    "panel: patience 0": panel(
+        PANEL + "patience = 0\n", "seat 'A' has the patience 0.0; it must be more than 0 seconds"
+    ),
     "panel: no TOML": panel("[[seat\n", "the panel file p.toml is not valid TOML: "),
-    "panel: no id": panel('[[seat]]\nplatform = "mailbox"\n', "the panel file p.toml: seat.1.id is missing"),
-    "panel: unknown key": panel(PANEL + 'mood = "good"\n', "the panel file p.toml: seat.1.mood is not a known key"),
+    "panel: no id": panel(
+        '[[seat]]\nplatform = "mailbox"\n', "the panel file p.toml: seat.1.id is missing"
+    ),
+    "panel: unknown key": panel(
+        PANEL + 'mood = "good"\n', "the panel file p.toml: seat.1.mood is not a known key"
+    ),
     "panel: no seats": panel("", "the panel file p.toml: seat is missing"),
-    "panel: two equal ids": panel(PANEL + PANEL, "two seats are called 'A' and 'A'; each needs an id of its own"),
+    "panel: two equal ids": panel(
+        PANEL + PANEL, "two seats are called 'A' and 'A'; each needs an id of its own"
+    ),
     "panel: unknown platform": panel('[[seat]]\nid = "A"\nplatform = "nonsense:x"\n', "nonsense"),
-    "panel: unknown setting": panel("[settings]\nmood = 1\n" + PANEL, "unknown setting 'mood'; known: window, threshold, blind"),
+    "panel: unknown setting": panel(
+        "[settings]\nmood = 1\n" + PANEL, "unknown setting 'mood'; known: window, threshold, blind"
+    ),
     "panel: missing file": Refused(
-        ("--panel", "gone.toml"), "the panel file gone.toml cannot be read: No such file or directory"
+        ("--panel", "gone.toml"),
+        "the panel file gone.toml cannot be read: No such file or directory",
     ),
     "unknown preset": Refused(("--panel", "bord"), "no panel is called 'bord'; known: "),
-    "script: missing": Refused(("--seat", "A=script:gone.toml"), "gone.toml cannot be read: No such file or directory"),
+    "script: missing": Refused(
+        ("--seat", "A=script:gone.toml"), "gone.toml cannot be read: No such file or directory"
+    ),
     "script: no TOML": script("[[intent\n", "s.toml is not valid TOML: "),
     "script: not this seat's": script(
         '[[seats.Z.speech]]\ncontent = "x"\n', "s.toml has no [seats.A]; it needs one for each seat"
     ),
-    "script: not a table": script("intent = 5\n", "s.toml: 'intent' must be written as [[intent]] tables"),
-    "script: unknown loss": script('[[intent]]\nfail = "bored"\n', "intent: fail = 'bored'; known: timeout, error, malformed"),
-    "script: delay below 0": script("[[intent]]\ndelay = -1\n", "intent: delay = -1; expected seconds"),
+    "script: not a table": script(
+        "intent = 5\n", "s.toml: 'intent' must be written as [[intent]] tables"
+    ),
+    "script: unknown loss": script(
+        '[[intent]]\nfail = "bored"\n', "intent: fail = 'bored'; known: timeout, error, malformed"
+    ),
+    "script: delay below 0": script(
+        "[[intent]]\ndelay = -1\n", "intent: delay = -1; expected seconds"
+    ),
     "script: raw is no text": script("[[intent]]\nraw = 1\n", "intent: raw must be a text"),
     "script: a folder": Refused(("--seat", "A=script:."), "cannot be read: Is a directory"),
-    "unknown setting": Refused((*GOOD, "--set", "windw=8"), "unknown setting 'windw'; known: window, threshold, blind"),
-    "setting out of range": Refused((*GOOD, "--set", "window=0"), "setting window: Input should be greater than or equal to 1"),
-    "setting of the wrong kind": Refused((*GOOD, "--set", "blind=maybe"), "setting blind: Input should be a valid boolean"),
+    "unknown setting": Refused(
+        (*GOOD, "--set", "windw=8"), "unknown setting 'windw'; known: window, threshold, blind"
+    ),
+    "setting out of range": Refused(
+        (*GOOD, "--set", "window=0"), "setting window: Input should be greater than or equal to 1"
+    ),
+    "setting of the wrong kind": Refused(
+        (*GOOD, "--set", "blind=maybe"), "setting blind: Input should be a valid boolean"
+    ),
     "setting nan": Refused((*GOOD, "--set", "threshold=nan"), "setting threshold: "),
-    "patience without an end": Refused((*GOOD, "--set", "intent_patience=inf"), "setting intent_patience: "),
-    "patience beyond the calendar": Refused((*GOOD, "--set", "speech_patience=1e300"), "setting speech_patience: "),
-    "setting without a value": Refused((*GOOD, "--set", "window"), "--set 'window': expected KEY=VALUE, such as window=8"),
-    "summarizer without a seat": Refused((*GOOD, "--set", "summarizer=Z"), "summarizer = 'Z' is not a seat; the seats are: A, B"),
+    "patience without an end": Refused(
+        (*GOOD, "--set", "intent_patience=inf"), "setting intent_patience: "
+    ),
+    "patience beyond the calendar": Refused(
+        (*GOOD, "--set", "speech_patience=1e300"), "setting speech_patience: "
+    ),
+    "setting without a value": Refused(
+        (*GOOD, "--set", "window"), "--set 'window': expected KEY=VALUE, such as window=8"
+    ),
+    "summarizer without a seat": Refused(
+        (*GOOD, "--set", "summarizer=Z"), "summarizer = 'Z' is not a seat; the seats are: A, B"
+    ),
     "a Chinese meeting with an embedded seat": Refused(
         ("--seat", "A=embedded"),
         "seat 'A': the embedded model speaks English only; for a Chinese meeting set",
         topic="我们要不要裁员？",
     ),
-    "session name ../x": Refused((*GOOD, "--session", "../x"), "session id '../x' must have 1 to 80 ASCII letters"),
-    "session name a/b": Refused((*GOOD, "--session", "a/b"), "session id 'a/b' must have 1 to 80 ASCII letters"),
-    "session name of 200 characters": Refused((*GOOD, "--session", "x" * 200), f"session id '{'x' * 100}' must have 1 to 80"),
-    "empty session name": Refused((*GOOD, "--session", ""), "session id '' must have 1 to 80 ASCII letters"),
-    "session name -x": Refused((*GOOD, "--session=-x"), "session id '-x' must have 1 to 80 ASCII letters"),
-    "human seat without a terminal": Refused(
-        ("--seat", "me=human"), "seat 'me': a human seat needs a terminal; elsewhere use the platform `mailbox`", code=1
+    "session name ../x": Refused(
+        (*GOOD, "--session", "../x"), "session id '../x' must have 1 to 80 ASCII letters"
     ),
-    "a provider without a key": Refused(("--seat", "A=openai:gpt-5-mini"), "OPENAI_API_KEY", code=1),
-    "a server that is not there": Refused(("--seat", "A=http://127.0.0.1:9/v1#m"), "127.0.0.1:9", code=1),
+    "session name a/b": Refused(
+        (*GOOD, "--session", "a/b"), "session id 'a/b' must have 1 to 80 ASCII letters"
+    ),
+    "session name of 200 characters": Refused(
+        (*GOOD, "--session", "x" * 200), f"session id '{'x' * 100}' must have 1 to 80"
+    ),
+    "empty session name": Refused(
+        (*GOOD, "--session", ""), "session id '' must have 1 to 80 ASCII letters"
+    ),
+    "session name -x": Refused(
+        (*GOOD, "--session=-x"), "session id '-x' must have 1 to 80 ASCII letters"
+    ),
+    "human seat without a terminal": Refused(
+        ("--seat", "me=human"),
+        "seat 'me': a human seat needs a terminal; elsewhere use the platform `mailbox`",
+        code=1,
+    ),
+    "a provider without a key": Refused(
+        ("--seat", "A=openai:gpt-5-mini"), "OPENAI_API_KEY", code=1
+    ),
+    "a server that is not there": Refused(
+        ("--seat", "A=http://127.0.0.1:9/v1#m"), "127.0.0.1:9", code=1
+    ),
     "nobody to sit there": Refused((), "in its own environment; see `moot doctor`"),
     "MOOT_LEDGER of no known kind": Refused(
         GOOD,
@@ -148,14 +221,18 @@ def check_sentence(done: Done, told: str) -> None:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_work_is_refused_in_one_sentence_and_nothing_is_recorded(cli: Cli, case: str) -> None:
+def test_what_cannot_work_is_refused_in_one_sentence_and_nothing_is_recorded(
+    cli: Cli, case: str
+) -> None:
     """P-1: before anything is recorded."""
     check_sentence(refused(cli, REFUSED[case]), REFUSED[case].told)
     assert is_empty(cli)
 
 
 LATE = {
-    "patience of 4 million days": Refused(("--seat", "A=mailbox", "--patience", "4000000d"), "patience"),
+    "patience of 4 million days": Refused(
+        ("--seat", "A=mailbox", "--patience", "4000000d"), "patience"
+    ),
     "panel: patience beyond the calendar": panel(PANEL + "patience = 1e300\n", "patience"),
 }
 
@@ -171,7 +248,10 @@ def test_words_that_are_no_utf_8_do_not_break_the_ledger(cli: Cli) -> None:
     """P-3: bytes that no character stands for, in a topic or an input, are taken as something that can be read again."""
     cli("run", "x\udcffy", "--seat", "A=mailbox", "--session", "s", code=3)
     cli("input", "s", "x\udcffy")
-    assert [line["content"] for line in timeline(cli("export", "s", "context").out)] == ["x?y", "x?y"]
+    assert [line["content"] for line in timeline(cli("export", "s", "context").out)] == [
+        "x?y",
+        "x?y",
+    ]
     assert cli.json("list")["sessions"][0]["entries"] == 3
     assert set(cli.verify().values()) == {None}
 
@@ -236,8 +316,16 @@ def test_a_ledger_from_before_the_first_release_is_left_alone(cli: Cli) -> None:
     with closing(sqlite3.connect(ledger)) as connection:
         connection.execute("PRAGMA user_version = 2")
         connection.commit()
-    for words in (["run", "Older?", "--seat", f"A=script:{LAYOFFS}"], ["list"], ["verify"], ["decisions"]):
-        check_sentence(cli(*words, code=1), "was written by a Moot from before its first release (version 2, the first is 10)")
+    for words in (
+        ["run", "Older?", "--seat", f"A=script:{LAYOFFS}"],
+        ["list"],
+        ["verify"],
+        ["decisions"],
+    ):
+        check_sentence(
+            cli(*words, code=1),
+            "was written by a Moot from before its first release (version 2, the first is 10)",
+        )
     with closing(sqlite3.connect(ledger)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (2,)
 
@@ -251,7 +339,9 @@ def test_a_session_of_a_newer_moot_is_listed_as_newer_not_as_damaged(cli: Cli) -
             last = (await moot.ledger.read(SessionId("older")))[-1]
             body = b'{"fact":"persona.sung","song":"of a newer Moot"}'
             digest = compute_record_hash(last.hash, last.seq + 1, last.at, body)
-            await moot.ledger.append(SessionId("older"), [StoredRecord(last.seq + 1, last.at, body, digest)])
+            await moot.ledger.append(
+                SessionId("older"), [StoredRecord(last.seq + 1, last.at, body, digest)]
+            )
 
     held(work())
     assert "newer" in cli("list").out
@@ -281,8 +371,13 @@ def test_an_export_from_before_the_first_release_is_refused(cli: Cli, tmp_path: 
     """P-3: code 2, one sentence; nothing is imported."""
     cli("run", "Older?", "--seat", "ada=mailbox", "--session", "older", code=3)
     text = cli("export", "older", "jsonl").out
-    (tmp_path / "older.jsonl").write_text(text.replace('{"moot": 3, "session": "older"', '{"moot": 2, "session": "before"'))
-    check_sentence(cli("import", str(tmp_path / "older.jsonl"), code=2), "was exported by a Moot from before its first release")
+    (tmp_path / "older.jsonl").write_text(
+        text.replace('{"moot": 3, "session": "older"', '{"moot": 2, "session": "before"')
+    )
+    check_sentence(
+        cli("import", str(tmp_path / "older.jsonl"), code=2),
+        "was exported by a Moot from before its first release",
+    )
     assert "before" not in cli("list").out
 
 
@@ -303,7 +398,10 @@ def test_a_ledger_that_is_no_database_is_left_alone(cli: Cli, content: bytes) ->
     cli.home.mkdir()
     (cli.home / "ledger.db").write_bytes(content)
     open_to_others(cli)
-    check_sentence(cli("list", code=1), "is no SQLite file and so no ledger; name another file, or another MOOT_HOME")
+    check_sentence(
+        cli("list", code=1),
+        "is no SQLite file and so no ledger; name another file, or another MOOT_HOME",
+    )
     assert (cli.home / "ledger.db").read_bytes() == content
     assert is_open_to_others(cli)
 
@@ -315,7 +413,10 @@ def test_a_database_of_another_program_is_left_alone(cli: Cli) -> None:
         connection.execute("CREATE TABLE theirs (x)")
         connection.commit()
     open_to_others(cli)
-    check_sentence(cli("list", code=1), "is an SQLite file of another program; name another file, or another MOOT_HOME")
+    check_sentence(
+        cli("list", code=1),
+        "is an SQLite file of another program; name another file, or another MOOT_HOME",
+    )
     with closing(sqlite3.connect(cli.home / "ledger.db")) as connection:
         assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("theirs",)]
     assert is_open_to_others(cli)
@@ -341,7 +442,12 @@ def test_a_person_who_has_no_terminal_any_more_is_told_to_resume_elsewhere(cli: 
     words = ("run", "Anyone?", "--seat", "me=human", "--no-check", "--session", "s")
     parked = cli.json(*words, code=3)
     reason = "me: there is no terminal to ask a person at"
-    assert (parked["status"], parked["parked"], parked["decision"], parked["lost"]) == ("parked", reason, None, [])
+    assert (parked["status"], parked["parked"], parked["decision"], parked["lost"]) == (
+        "parked",
+        reason,
+        None,
+        [],
+    )
     assert "moot resume s" in cli("show", "s").out
 
 

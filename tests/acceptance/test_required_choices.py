@@ -11,7 +11,13 @@ from tests.acceptance.doors import SCENES, Cli, seat_words, write_script
 from moothall.app.demos import list_demos
 from moothall.surfaces.cli.main import LazyCommand, main
 
-ACCORD = [*seat_words(f"script:{SCENES / 'accord.toml'}", ("ada", "bob", "cem")), "--protocol", "consensus", "--session", "s"]
+ACCORD = [
+    *seat_words(f"script:{SCENES / 'accord.toml'}", ("ada", "bob", "cem")),
+    "--protocol",
+    "consensus",
+    "--session",
+    "s",
+]
 QUESTION = "Four days a week?"
 
 
@@ -28,7 +34,11 @@ def test_a_decision_gates_by_the_exit_code_of_run_and_show(cli: Cli) -> None:
     assert decided == "yes"
     for words, code, told in (
         (["--require", "yes"], 0, "As required: yes"),
-        (["--require", "no", "--require", "maybe"], 6, "Not as required: decided was “yes”; required was: no, maybe"),
+        (
+            ["--require", "no", "--require", "maybe"],
+            6,
+            "Not as required: decided was “yes”; required was: no, maybe",
+        ),
         (["--require", "y"], 6, "Not as required"),
         (["--require", " . "], 2, "--require: expected a choice"),
     ):
@@ -41,7 +51,19 @@ def test_a_decision_gates_by_the_exit_code_of_run_and_show(cli: Cli) -> None:
 
 def test_what_is_not_decided_is_no_approval(cli: Cli) -> None:
     """G-1: 3 while it waits, 4 when it ended without a decision, each with a line why."""
-    cli("run", QUESTION, "--seat", "eve=mailbox", "--seat", "ada=mailbox", "--session", "w", "--require", "yes", code=3)
+    cli(
+        "run",
+        QUESTION,
+        "--seat",
+        "eve=mailbox",
+        "--seat",
+        "ada=mailbox",
+        "--session",
+        "w",
+        "--require",
+        "yes",
+        code=3,
+    )
     assert cli("show", "w", "--require", "yes", code=3).err.startswith("Not decided yet: ")
     assert "Not decided yet" in cli("resume", "w", "--require", "yes", code=3).err
     # Without --wait nobody is waited for, with and without --json.
@@ -49,14 +71,27 @@ def test_what_is_not_decided_is_no_approval(cli: Cli) -> None:
     cli("cancel", "w")
     assert cli("show", "w", "--require", "yes", code=4).err == "Not decided: cancelled\n"
     sorry = {"type": "propose", "text": "I'm sorry, but I can't assist with that.", "choice": "yes"}
-    refusing = write_script(cli.cwd / "refusing.toml", {seat: {"propose": [sorry] * 2} for seat in "ab"})
-    done = cli("run", "Which?", *seat_words(refusing, "ab"), "--protocol", "debate", "--require", "yes", code=4)
+    refusing = write_script(
+        cli.cwd / "refusing.toml", {seat: {"propose": [sorry] * 2} for seat in "ab"}
+    )
+    done = cli(
+        "run",
+        "Which?",
+        *seat_words(refusing, "ab"),
+        "--protocol",
+        "debate",
+        "--require",
+        "yes",
+        code=4,
+    )
     assert done.err.splitlines()[-1] == "Not decided: nothing proposed"
 
 
 def test_what_could_never_be_decided_is_refused_before_anything_is_recorded(cli: Cli) -> None:
     """G-1: a misspelt choice is wrong usage, not a meeting that fails for ever."""
-    done = cli("run", QUESTION, *ACCORD, "--option", "yes", "--option", "no", "--require", "yse", code=2)
+    done = cli(
+        "run", QUESTION, *ACCORD, "--option", "yes", "--option", "no", "--require", "yse", code=2
+    )
     assert "--require 'yse': not one of the options: yes, no" in done.err
     consult = ["consult", "--from", "a", "--to", "b", "--seat", "b=mailbox", "Why?"]
     assert "decides nothing" in cli(*consult, "--require", "yes", code=2).err
@@ -80,7 +115,17 @@ def test_every_protocol_gates_and_gives_the_published_shape(cli: Cli) -> None:
     assert [error.json_path for error in validator.iter_errors(cancelled)] == ["$.status"]
 
 
-DECIDING = {"run", "swarm", "resume", "again", "show", "pipeline run", "pipeline resume", "roundtable relay", "demo"}
+DECIDING = {
+    "run",
+    "swarm",
+    "resume",
+    "again",
+    "show",
+    "pipeline run",
+    "pipeline resume",
+    "roundtable relay",
+    "demo",
+}
 CODES = [
     (["show", "yes"], ["yes"], 0),
     (["show", "yes"], ["no"], 6),
@@ -109,7 +154,17 @@ def test_the_exit_code_of_every_command_that_decides(cli: Cli) -> None:
     """G-1: a table; what it needs is a session that decided, one that waits, and one that ended without a decision."""
     cli("run", QUESTION, *ACCORD[:-1], "yes")
     for name in ("open", "ended"):
-        cli("run", QUESTION, "--seat", "eve=mailbox", "--seat", "ada=mailbox", "--session", name, code=3)
+        cli(
+            "run",
+            QUESTION,
+            "--seat",
+            "eve=mailbox",
+            "--seat",
+            "ada=mailbox",
+            "--session",
+            name,
+            code=3,
+        )
     cli("cancel", "ended")
     for words, required, code in CODES:
         done = cli(*words, *(word for each in required for word in ("--require", each)), code=code)
@@ -120,8 +175,14 @@ def list_required(command: click.Command, path: tuple[str, ...] = ()) -> set[str
     """The commands below this one that take --require."""
     command = command.load() if isinstance(command, LazyCommand) else command
     if isinstance(command, click.Group):
-        return {name for word, each in command.commands.items() for name in list_required(each, (*path, word))}
-    return {" ".join(path)} if any("--require" in option.opts for option in command.params) else set()
+        return {
+            name
+            for word, each in command.commands.items()
+            for name in list_required(each, (*path, word))
+        }
+    return (
+        {" ".join(path)} if any("--require" in option.opts for option in command.params) else set()
+    )
 
 
 def test_the_commands_that_decide_are_those_of_the_table_and_of_the_docs() -> None:
@@ -129,5 +190,7 @@ def test_the_commands_that_decide_are_those_of_the_table_and_of_the_docs() -> No
     refusing = {"consult", "roundtable new"}
     assert list_required(main) - refusing >= DECIDING
     stated = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text()
-    sentence = stated.partition("`--require CHOICE` (several")[2].partition("One line on standard error")[0]
+    sentence = stated.partition("`--require CHOICE` (several")[2].partition(
+        "One line on standard error"
+    )[0]
     assert all(f"`{name}`" in sentence for name in DECIDING)

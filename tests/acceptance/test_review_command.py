@@ -11,7 +11,10 @@ from tests.acceptance.doors import Cli, write_script
 from tests.support.sarif import list_sarif_faults
 from tests.unit.test_review_rules import DIFF, QUERY, ROWS
 
-ONE, TWO = ({name: getattr(each, name) for name in QUERY.__slots__ if getattr(each, name)} for each in (QUERY, ROWS))
+ONE, TWO = (
+    {name: getattr(each, name) for name in QUERY.__slots__ if getattr(each, name)}
+    for each in (QUERY, ROWS)
+)
 NONE: dict[str, Any] = {"findings": []}
 
 
@@ -22,9 +25,15 @@ def cli(tmp_path: Path) -> Cli:
 
 
 def _seat(cli: Cli, **raised: dict[str, Any]) -> list[str]:
-    stands = [{"finding": number, "stand": "dispute", "reason": "The last row is a footer."} for number in (1, 2)]
+    stands = [
+        {"finding": number, "stand": "dispute", "reason": "The last row is a footer."}
+        for number in (1, 2)
+    ]
     dispute = {"stands": stands}
-    seats = {seat: {"inspect": [said], "check": [dispute], "settle": [dispute]} for seat, said in raised.items()}
+    seats = {
+        seat: {"inspect": [said], "check": [dispute], "settle": [dispute]}
+        for seat, said in raised.items()
+    }
     path = write_script(cli.cwd / "board.toml", seats)
     return [word for seat in seats for word in ("--seat", f"{seat}={path}")]
 
@@ -33,28 +42,53 @@ def test_a_change_is_reviewed_gated_and_written_for_others(cli: Cli) -> None:
     """G-1: findings as objects in JSON, Markdown and SARIF; advice ends with 0, and with --require 0, 6 or 2."""
     seats = _seat(cli, a={"findings": [ONE, TWO]}, b={"findings": [ONE]}, c=NONE)
     shown = json.loads(cli("review", "-", *seats, "--json", "--session", "s", stdin=DIFF).out)
-    assert list(Draft202012Validator(json.loads(cli("decisions", "schema").out)).iter_errors(shown)) == []
+    assert (
+        list(Draft202012Validator(json.loads(cli("decisions", "schema").out)).iter_errors(shown))
+        == []
+    )
     assert shown["choice"] == "request changes"
     first, second = shown["findings"]
-    assert (first["file"], first["firstLine"], first["state"], first["heldBy"]) == ("src/app.py", 12, "upheld", ["a", "b"])
+    assert (first["file"], first["firstLine"], first["state"], first["heldBy"]) == (
+        "src/app.py",
+        12,
+        "upheld",
+        ["a", "b"],
+    )
     assert (second["state"], second["disputedBy"]) == ("dropped", ["a", "b", "c"])
     assert cli.json("show", "s")["findings"] == shown["findings"]
     cli("show", "s", "--require", "Request changes")
     done = cli(
-        "review", "--diff", "change.diff", *seats, "--require", "approve", "--sarif", "o.sarif", "--markdown", "o.md", code=6
+        "review",
+        "--diff",
+        "change.diff",
+        *seats,
+        "--require",
+        "approve",
+        "--sarif",
+        "o.sarif",
+        "--markdown",
+        "o.md",
+        code=6,
     )
     assert "files: 2, lines: 9, parts: 1" in done.err
     assert done.err.splitlines()[-1].startswith("Not as required: decided was “request changes”")
     sarif = json.loads((cli.cwd / "o.sarif").read_text(encoding="utf-8"))
     assert list_sarif_faults(sarif) == []
     [result] = sarif["runs"][0]["results"]
-    assert (result["level"], result["ruleId"], result["message"]["text"]) == ("error", "moot/security", QUERY.claim)
+    assert (result["level"], result["ruleId"], result["message"]["text"]) == (
+        "error",
+        "moot/security",
+        QUERY.claim,
+    )
     place = result["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("src/app.py", 12)
     summary = (cli.cwd / "o.md").read_text(encoding="utf-8")
     assert "**F1 src/app.py:12** · critical · security · upheld" in summary
     assert "## Given" not in summary
-    assert sarif["runs"][0]["results"] == json.loads(cli("export", "s", "sarif").out)["runs"][0]["results"]
+    assert (
+        sarif["runs"][0]["results"]
+        == json.loads(cli("export", "s", "sarif").out)["runs"][0]["results"]
+    )
     cli("review", "--diff", "change.diff", *_seat(cli, a=NONE), "--require", "approve")
 
 
@@ -70,7 +104,11 @@ def test_a_review_waits_for_an_outside_reviewer_and_goes_on(cli: Cli) -> None:
     cli("answer", "s", "confirm - the range ends too early", "--seat", "eve")
     cli("resume", "s", "--require", "approve", code=4)
     [finding] = cli.json("show", "s")["findings"]
-    assert (finding["evidence"], finding["heldBy"], finding["state"]) == (ROWS.evidence, ["eve"], "open")
+    assert (finding["evidence"], finding["heldBy"], finding["state"]) == (
+        ROWS.evidence,
+        ["eve"],
+        "open",
+    )
     assert cli("show", "s", "--require", "approve", code=4).err == "Not decided: disputed\n"
 
 
@@ -84,7 +122,10 @@ def test_what_cannot_be_reviewed_is_refused_in_one_sentence(cli: Cli) -> None:
         (["--diff", "gone.diff"], "cannot be read"),
         (["--range", "--output=x"], "expected commits such as main..HEAD"),
         (["--range", "a..b"], "--range a..b: "),
-        (["--diff", "change.diff", "--require", "aprove"], "not one of the options: approve, request changes"),
+        (
+            ["--diff", "change.diff", "--require", "aprove"],
+            "not one of the options: approve, request changes",
+        ),
         (["--diff", "change.diff", "--sarif", "gone/o.sarif"], "no such folder"),
         (["--diff", "change.diff", "--consult"], "reviewers answer blind"),
     ):
@@ -104,7 +145,12 @@ def test_a_range_of_commits_is_planned_before_the_shipped_panel(cli: Cli) -> Non
     subprocess.run([*git, "commit", "-qam", "two"], check=True)
     words = ["--range", "HEAD~1..HEAD", "--model", "openai:gpt-5-mini", "--dry-run", "--no-check"]
     plan = json.loads(cli("review", *words, "--json").out)
-    assert [seat["id"] for seat in plan["seats"]] == ["correctness", "security", "maintenance", "customer"]
+    assert [seat["id"] for seat in plan["seats"]] == [
+        "correctness",
+        "security",
+        "maintenance",
+        "customer",
+    ]
     assert plan["opened"]["topic"] == "Is this change ready? a.py (+1 −1)"
     assert plan["calls"] == {"least": 4, "most": 12}
     assert "files: 1, lines: 2, parts: 1" in cli("review", *words).out

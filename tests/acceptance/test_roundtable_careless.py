@@ -146,16 +146,28 @@ def test_drafts_of_all_roles_lie_beside_each_other(desk: Desk) -> None:
 
 def test_a_relay_leaves_a_slow_agent_its_turn(cli: Cli) -> None:
     """R-14: it watches the folder while an agent from outside takes its minute, tells of no damage, and goes on after it."""
-    script = {"good": {"speech": [{"raw": speech("good")}]}, "moderator": {"minutes": [{"raw": MINUTES_TEXT}]}}
+    script = {
+        "good": {"speech": [{"raw": speech("good")}]},
+        "moderator": {"minutes": [{"raw": MINUTES_TEXT}]},
+    }
     platform = write_script(cli.cwd / "talk.toml", script)
     with Desk(cli.cwd, home=cli.home) as desk:
-        roles = [Seat(id=SeatId("slow"), platform="mailbox"), Seat(id=SeatId("good"), platform=platform)]
-        desk.run(desk.hall.create_conference("cache", "Q?", roles=roles, moderator=platform, max_rounds=1, check=False))
+        roles = [
+            Seat(id=SeatId("slow"), platform="mailbox"),
+            Seat(id=SeatId("good"), platform=platform),
+        ]
+        desk.run(
+            desk.hall.create_conference(
+                "cache", "Q?", roles=roles, moderator=platform, max_rounds=1, check=False
+            )
+        )
         told: list[str] = []
 
         async def act() -> None:
             async with asyncio.timeout(60):
-                running = asyncio.create_task(Relay(desk.hall._moot, desk.hall, "cache", told.append, 0.1).run())
+                running = asyncio.create_task(
+                    Relay(desk.hall._moot, desk.hall, "cache", told.append, 0.1).run()
+                )
                 await asyncio.sleep(0.5)
                 desk.put("001_slow.md", speech("slow"))
                 aged(desk.folder / "001_slow.md", A_MINUTE)
@@ -192,7 +204,9 @@ def test_a_speaker_that_writes_concluding_is_told_what_that_does(desk: Desk) -> 
     desk.go_on()
 
 
-@pytest.mark.parametrize(("topic", "told"), [("Which?", "Consensus declared by a"), ("用哪个？", "已宣告共识：a（1/2）")])
+@pytest.mark.parametrize(
+    ("topic", "told"), [("Which?", "Consensus declared by a"), ("用哪个？", "已宣告共识：a（1/2）")]
+)
 def test_declared_consensus_is_shown_by_the_commands(cli: Cli, topic: str, told: str) -> None:
     """R-7"""
     table = Table(cli)
@@ -225,7 +239,10 @@ def test_minutes_of_a_file_agent_come_back_once(desk: Desk) -> None:
             told = desk.turn()["prompt_for_speaker"]
             assert "they lack ## Disagreements left open, ## Action items" in told
             assert desk.run(desk.hall.join("cache", "moderator")).turn.prompt_for_speaker == told
-    assert (found.conference.status, found.conference.missing) == ("closed", ("disagreements", "actions"))
+    assert (found.conference.status, found.conference.missing) == (
+        "closed",
+        ("disagreements", "actions"),
+    )
     assert (desk.folder / "MINUTES.md").read_text() == INCOMPLETE
     desk.is_sound()
 
@@ -259,12 +276,17 @@ def test_minutes_that_lack_sections_twice_say_so(cli: Cli) -> None:
 @pytest.mark.parametrize("second", [MINUTES_TEXT, INCOMPLETE])
 def test_a_driven_moderator_is_asked_again(cli: Cli, second: str) -> None:
     """R-9"""
-    script = {"a": {"speech": [{"raw": speech("a")}]}, "moderator": {"minutes": [{"raw": INCOMPLETE}, {"raw": second}]}}
+    script = {
+        "a": {"speech": [{"raw": speech("a")}]},
+        "moderator": {"minutes": [{"raw": INCOMPLETE}, {"raw": second}]},
+    }
     platform = write_script(cli.cwd / "talk.toml", script)
     table = Table(cli)
     table.new(f"a={platform}", rounds=1, more=("--moderator", platform))
     done = table("relay")
-    assert "came back to moderator: they lack ## Disagreements left open, ## Action items" in done.out
+    assert (
+        "came back to moderator: they lack ## Disagreements left open, ## Action items" in done.out
+    )
     assert ("These minutes lack" in done.err) == (second == INCOMPLETE)
     assert (table.folder / "MINUTES.md").read_text() == second
     table.is_sound()
@@ -276,7 +298,10 @@ def test_what_a_moderator_reads_with_join_is_bounded(desk: Desk) -> None:
     for number in range(60):
         desk.say("ab"[number % 2], speech("x", f"{number} " + "word " * 1_000))
     found = desk.run(desk.hall.join("cache", "moderator"))
-    assert len(found.agenda) + sum(len(name) + len(text) for name, text in found.speeches) <= MAX_RECORD_LENGTH
+    assert (
+        len(found.agenda) + sum(len(name) + len(text) for name, text in found.speeches)
+        <= MAX_RECORD_LENGTH
+    )
     assert found.speeches[-1][0] == "060_b.md"
     assert found.shortened != ()
     assert found.earlier + len(found.speeches) == 60
@@ -377,8 +402,17 @@ def test_roles_have_descriptions(cli: Cli) -> None:
     """R-16: in the agenda, in what the role reads, and in the answer for programs; with a platform as well."""
     table = Table(cli)
     platform = write_script(cli.cwd / "talk.toml", {"b": {"speech": [{"raw": speech("b")}]}})
-    found = table.new("a=Owns the catalogue: its reads, its cost", f"b={platform}", "b=像攻击者一样思考", "c", rounds=1)
-    assert found["descriptions"] == {"a": "Owns the catalogue: its reads, its cost", "b": "像攻击者一样思考"}
+    found = table.new(
+        "a=Owns the catalogue: its reads, its cost",
+        f"b={platform}",
+        "b=像攻击者一样思考",
+        "c",
+        rounds=1,
+    )
+    assert found["descriptions"] == {
+        "a": "Owns the catalogue: its reads, its cost",
+        "b": "像攻击者一样思考",
+    }
     assert found["roles"]["b"] == platform
     agenda = (table.folder / "AGENDA.md").read_text()
     assert "- a: Owns the catalogue: its reads, its cost\n- b: 像攻击者一样思考\n- c\n" in agenda
@@ -394,7 +428,9 @@ def test_roles_have_descriptions(cli: Cli) -> None:
         (("a", "a"), "stands there twice"),
     ],
 )
-def test_a_role_that_is_described_wrongly_is_refused(cli: Cli, roles: tuple[str, ...], told: str) -> None:
+def test_a_role_that_is_described_wrongly_is_refused(
+    cli: Cli, roles: tuple[str, ...], told: str
+) -> None:
     """R-16"""
     words = [word for role in roles for word in ("--role", role)]
     done = cli("roundtable", "new", "cache", "Q?", *words, "--dir", str(cli.cwd), code=2)

@@ -29,10 +29,16 @@ def test_a_conference_from_its_beginning_to_its_minutes(cli: Cli) -> None:
         f"{table.folder}\n"
         "Read .roundtable/GUIDE.md and join the conference cache as architect. Your instructions are: Which store?\n"
     )
-    assert sorted(path.name for path in table.folder.iterdir()) == [".moot", "AGENDA.md", "turn.json"]
+    assert sorted(path.name for path in table.folder.iterdir()) == [
+        ".moot",
+        "AGENDA.md",
+        "turn.json",
+    ]
     assert (table.folder.parent / "GUIDE.md").read_text() == read_guide("en")
     agenda = (table.folder / "AGENDA.md").read_text()
-    assert agenda.startswith("# Which cache?\n\n## Background\n\nWe have 40 GB.\n\n## Roles\n\n- architect\n- reviewer\n")
+    assert agenda.startswith(
+        "# Which cache?\n\n## Background\n\nWe have 40 GB.\n\n## Roles\n\n- architect\n- reviewer\n"
+    )
     assert table.turn() == {
         "conference": "cache",
         "status": "open",
@@ -47,7 +53,10 @@ def test_a_conference_from_its_beginning_to_its_minutes(cli: Cli) -> None:
     blocked = "[Conference blocked] It is architect's turn to speak; please schedule that agent."
     before = (table.folder / "turn.json").read_bytes()
     assert table("join", "--as", "reviewer", code=3).out == f"{blocked}\n"
-    assert table.say("reviewer", "too early", code=3).err == f"{blocked}\nYour text is kept in aside/reviewer_1.md\n"
+    assert (
+        table.say("reviewer", "too early", code=3).err
+        == f"{blocked}\nYour text is kept in aside/reviewer_1.md\n"
+    )
     assert (table.folder / "turn.json").read_bytes() == before
     assert table.speeches() == []
 
@@ -58,11 +67,17 @@ def test_a_conference_from_its_beginning_to_its_minutes(cli: Cli) -> None:
     assert said.out == "cache/001_architect.md\nnext: reviewer\n"
     assert table.turn()["prompt_for_speaker"] == "Is it safe?"
     assert stat.S_IMODE((table.folder / "001_architect.md").stat().st_mode) == 0o444
-    assert "(a text of yours is kept in aside/reviewer_1.md)" in table("join", "--as", "reviewer").out
+    assert (
+        "(a text of yours is kept in aside/reviewer_1.md)" in table("join", "--as", "reviewer").out
+    )
     assert "It has no section: Analysis" in table.say("reviewer", "## Stance\nYes.").err
 
     waits = "The speeches are over; the moderator is writing the minutes. Please wait."
-    assert (table.turn()["status"], table.turn()["round"], table.turn()["current_speaker"]) == ("concluding", 2, "moderator")
+    assert (table.turn()["status"], table.turn()["round"], table.turn()["current_speaker"]) == (
+        "concluding",
+        2,
+        "moderator",
+    )
     assert table("join", "--as", "architect", code=3).out == f"{waits}\n"
     assert table.say("architect", "again", code=3).err.startswith(waits)
     assert table("minutes", code=3).err == "There are no minutes yet. (concluding)\n"
@@ -81,14 +96,28 @@ def test_a_conference_from_its_beginning_to_its_minutes(cli: Cli) -> None:
 
 def test_a_chinese_conference_is_read_in_chinese(cli: Cli) -> None:
     """R-4: what a role is told is in the language of its conference."""
-    words = ("roundtable", "new", "缓存", "用哪种缓存？", "--role", "架构师", "--role", "审阅", "--rounds", "1")
+    words = (
+        "roundtable",
+        "new",
+        "缓存",
+        "用哪种缓存？",
+        "--role",
+        "架构师",
+        "--role",
+        "审阅",
+        "--rounds",
+        "1",
+    )
     cli(*words)
     reading = cli("roundtable", "join", "缓存", "--as", "架构师").out
     assert reading.startswith("# 缓存，第 1 轮（共 1 轮）：架构师\n")
     assert reading.endswith("\n然后：moot roundtable say 缓存 --as 架构师 FILE\n")
     early = cli("roundtable", "say", "缓存", "--as", "审阅", stdin="太早", code=3).err
     assert early.endswith("\n你的文字保存在 aside/审阅_1.md\n")
-    assert cli("roundtable", "say", "缓存", "--as", "架构师", stdin="## 立场\n好。").err == "缺少以下各节：分析论证, 回应/提问\n"
+    assert (
+        cli("roundtable", "say", "缓存", "--as", "架构师", stdin="## 立场\n好。").err
+        == "缺少以下各节：分析论证, 回应/提问\n"
+    )
     assert cli("roundtable", "minutes", "缓存", code=3).err.startswith("还没有会议纪要。")
 
 
@@ -96,7 +125,10 @@ def test_skipping_and_minutes_answer_in_json(cli: Cli) -> None:
     """R-9, R-10"""
     table = Table(cli)
     table.new("a", "b", rounds=1)
-    assert json.loads(table("skip", "--as", "a", "--why", "ill", "--json").out)["skipped"][0]["detail"] == "ill"
+    assert (
+        json.loads(table("skip", "--as", "a", "--why", "ill", "--json").out)["skipped"][0]["detail"]
+        == "ill"
+    )
     nothing: object = {"conference": "cache", "status": "open", "missingSections": []}
     assert json.loads(table("minutes", "--json", code=3).out) == nothing
     refused = json.loads(table("minutes", "--write", "-", "--json", stdin=MINUTES_TEXT, code=3).out)
@@ -131,7 +163,10 @@ def test_a_command_finds_the_nearest_table(cli: Cli) -> None:
         (("new", "c", "Q", "--role", "a=nosuch:thing"), "nosuch"),
         (("new", "c", "", "--role", "a"), "topic"),
         (("new", "c", "Q"), "--role"),
-        (("new", "c", "Q", "--role", "a", "--prompt", "x" * 2_001), "prompt has 2001 characters; at most 2000 are kept"),
+        (
+            ("new", "c", "Q", "--role", "a", "--prompt", "x" * 2_001),
+            "prompt has 2001 characters; at most 2000 are kept",
+        ),
         (("join", "nosuch", "--as", "a"), "no conference is called 'nosuch'"),
         (("say", "nosuch", "--as", "a", "text.md"), "no conference is called 'nosuch'"),
         (("check", "nosuch"), "no conference is called 'nosuch'"),
@@ -139,14 +174,18 @@ def test_a_command_finds_the_nearest_table(cli: Cli) -> None:
         (("skip", "nosuch", "--as", "a"), "no conference is called 'nosuch'"),
     ],
 )
-def test_a_call_that_is_wrong_is_told_so_and_leaves_nothing(cli: Cli, words: tuple[str, ...], told: str) -> None:
+def test_a_call_that_is_wrong_is_told_so_and_leaves_nothing(
+    cli: Cli, words: tuple[str, ...], told: str
+) -> None:
     """R-12"""
     (cli.cwd / "text.md").write_text(speech("a"))
     assert told in cli("roundtable", *words, "--dir", str(cli.cwd), code=2).err
     assert not (cli.cwd / ".roundtable" / words[1]).exists()
 
 
-@pytest.mark.parametrize(("text", "told"), [("", "empty"), (" \n", "empty"), ("x" * 50_001, "more than 50000")])
+@pytest.mark.parametrize(
+    ("text", "told"), [("", "empty"), (" \n", "empty"), ("x" * 50_001, "more than 50000")]
+)
 def test_a_speech_that_is_none_is_refused(cli: Cli, text: str, told: str) -> None:
     table = Table(cli)
     table.new()
@@ -206,7 +245,10 @@ def test_an_old_call_made_again_is_answered_with_its_own_file(desk: Desk) -> Non
     assert desk.run(desk.hall.say("cache", "a", "a 1", "k1")).file == "001_a.md"
 
 
-@pytest.mark.parametrize("text", ["## Stance\nThe tag </think> is no secret.", "## Stance\n<think>is a tag</think> of models"])
+@pytest.mark.parametrize(
+    "text",
+    ["## Stance\nThe tag </think> is no secret.", "## Stance\n<think>is a tag</think> of models"],
+)
 def test_a_speech_is_kept_word_for_word(desk: Desk, text: str) -> None:
     """R-3: as it is when an agent writes the file itself."""
     desk.new("a", "b")
@@ -218,7 +260,9 @@ def test_the_prompt_for_the_next_speaker_is_the_speakers_own(desk: Desk) -> None
     """R-8: from its turn.json, else from its section, else made from its questions."""
     desk.new("a", "b", "c", rounds=2)
     desk.put("001_a.md", speech("a"))
-    desk.put_turn(current_speaker_index=1, current_speaker="b", prompt_for_speaker="From my turn.json.")
+    desk.put_turn(
+        current_speaker_index=1, current_speaker="b", prompt_for_speaker="From my turn.json."
+    )
     desk.status()
     assert desk.turn()["prompt_for_speaker"] == "From my turn.json."
     desk.say("b", f"{speech('b')}## For the next speaker\nFrom my\nsection.\n")
@@ -249,7 +293,11 @@ def test_consensus_ends_the_speeches(desk: Desk, mark: str) -> None:
     desk.say("b", f"{speech('b')}{mark}")
     assert desk.turn()["status"] == "open"
     desk.say("a", f"{speech('a', 'again')}{mark}")
-    assert (desk.turn()["status"], desk.turn()["round"], desk.turn()["current_speaker"]) == ("concluding", 3, "moderator")
+    assert (desk.turn()["status"], desk.turn()["round"], desk.turn()["current_speaker"]) == (
+        "concluding",
+        3,
+        "moderator",
+    )
 
 
 def test_a_role_is_skipped_by_hand(cli: Cli) -> None:
@@ -258,11 +306,19 @@ def test_a_role_is_skipped_by_hand(cli: Cli) -> None:
     table.new()
     assert "architect's turn" in table("skip", "--as", "reviewer", code=2).err
     assert table("skip", "--as", "architect", "--why", "on holiday").out == "next: reviewer\n"
-    counts = [line.rpartition("): ")[2] for line in table("status").out.splitlines() if "): " in line]
+    counts = [
+        line.rpartition("): ")[2] for line in table("status").out.splitlines() if "): " in line
+    ]
     assert counts == ["0 speeches, skipped 1 time", "0 speeches"]
-    said = "[SKIPPED] architect gave no speech in this turn: skipped by hand: on holiday (passed_over)"
+    said = (
+        "[SKIPPED] architect gave no speech in this turn: skipped by hand: on holiday (passed_over)"
+    )
     assert (table.folder / "001_architect.md").read_text().startswith(said)
-    found = [fact for fact in facts(cli("export", table.session(), "jsonl").out) if fact["fact"] == "seat_lost"]
+    found = [
+        fact
+        for fact in facts(cli("export", table.session(), "jsonl").out)
+        if fact["fact"] == "seat_lost"
+    ]
     assert [(fact["reason"], fact["detail"]) for fact in found] == [("passed_over", "on holiday")]
     told = "skipped by hand: on holiday"
     assert told in cli("show", table.session()).out
@@ -320,7 +376,10 @@ def test_the_guide_is_printed_as_it_lies_in_the_folder(cli: Cli, language: str) 
     """R-1"""
     topic = "Which?" if language == "en" else "用哪个？"
     Table(cli).new("a", topic=topic)
-    assert cli("roundtable", "guide", "--language", language).out == (cli.cwd / ".roundtable" / "GUIDE.md").read_text()
+    assert (
+        cli("roundtable", "guide", "--language", language).out
+        == (cli.cwd / ".roundtable" / "GUIDE.md").read_text()
+    )
 
 
 def test_the_commands_speak_the_language_of_the_conference(cli: Cli) -> None:
@@ -378,11 +437,26 @@ def test_answers_for_programs_are_json(cli: Cli) -> None:
     table = Table(cli)
     found = table.new("a", "b")
     assert set(found) == {
-        *("conference", "sessionId", "turn", "turnsTaken", "skipped", "roles", "descriptions", "writing", "damage"),
+        *(
+            "conference",
+            "sessionId",
+            "turn",
+            "turnsTaken",
+            "skipped",
+            "roles",
+            "descriptions",
+            "writing",
+            "damage",
+        ),
         *("consensusDeclared", "inputs", "missingSections", "isRelayed"),
     }
     assert table.json("say", "--as", "b", code=3, stdin="x")["error"]["kept"] == "aside/b_1.md"
     assert table.json("join", "--as", "b", code=3)["isYourTurn"] is False
     assert table.json("check") == {"conference": "cache", "damage": []}
     assert table.json("repair") == {"conference": "cache", "done": []}
-    assert json.loads(cli("roundtable", "status", "--json", "--dir", str(cli.cwd)).out)["conferences"][0]["conference"] == "cache"
+    assert (
+        json.loads(cli("roundtable", "status", "--json", "--dir", str(cli.cwd)).out)["conferences"][
+            0
+        ]["conference"]
+        == "cache"
+    )

@@ -37,7 +37,11 @@ class Fragile:
         return found
 
     def call(self, *words: str, stdin: str = "", die_at: int = 0) -> dict[str, Any]:
-        return {"words": ["roundtable", *words, "--dir", self._root], "stdin": stdin, "die_at": die_at}
+        return {
+            "words": ["roundtable", *words, "--dir", self._root],
+            "stdin": stdin,
+            "die_at": die_at,
+        }
 
     def die(self, die_at: int, *words: str, stdin: str = "") -> bool:
         """Whether the command was killed at that step; False: it came to its end before."""
@@ -62,7 +66,9 @@ def desk(cli: Cli) -> Iterator[Desk]:
         yield found
 
 
-def test_a_speaker_that_dies_at_any_step_has_spoken_whole_or_not_at_all(fragile: Fragile, desk: Desk) -> None:
+def test_a_speaker_that_dies_at_any_step_has_spoken_whole_or_not_at_all(
+    fragile: Fragile, desk: Desk
+) -> None:
     """R-6: turn.json is always JSON; whoever looks next finds both or neither; the same speech again is one speech."""
     desk.new("a", "b", rounds=100)
     outcomes = set()
@@ -99,7 +105,11 @@ def test_a_moderator_that_dies_at_any_step_has_concluded_whole_or_not_at_all(
         is_killed = fragile.die(step, "minutes", desk.name, "--write", "-", stdin=MINUTES_TEXT)
         assert desk.turn()["status"] in {"concluding", "closed"}
         found = desk.status().conference
-        assert (desk.folder / "MINUTES.md").exists() == (found.status == "closed") == (desk.turn()["status"] == "closed")
+        assert (
+            (desk.folder / "MINUTES.md").exists()
+            == (found.status == "closed")
+            == (desk.turn()["status"] == "closed")
+        )
         desk.say("moderator", MINUTES_TEXT)
         assert (desk.folder / "MINUTES.md").read_text() == MINUTES_TEXT
         desk.is_sound()
@@ -108,7 +118,9 @@ def test_a_moderator_that_dies_at_any_step_has_concluded_whole_or_not_at_all(
     pytest.fail("it never came to its end")
 
 
-def test_whoever_begins_a_conference_and_dies_can_begin_it_again(fragile: Fragile, desk: Desk) -> None:
+def test_whoever_begins_a_conference_and_dies_can_begin_it_again(
+    fragile: Fragile, desk: Desk
+) -> None:
     """R-12: at any step: either the conference is there, or its name is free."""
     for step in range(1, MAX_STEPS, 4):
         desk.name, desk.folder = f"c{step}", desk.root / ".roundtable" / f"c{step}"
@@ -125,7 +137,9 @@ def test_whoever_begins_a_conference_and_dies_can_begin_it_again(fragile: Fragil
     pytest.fail("it never came to its end")
 
 
-def test_whoever_skips_a_role_and_dies_has_skipped_it_once_or_not_at_all(fragile: Fragile, desk: Desk) -> None:
+def test_whoever_skips_a_role_and_dies_has_skipped_it_once_or_not_at_all(
+    fragile: Fragile, desk: Desk
+) -> None:
     """R-6, R-10"""
     desk.new("a", "b", rounds=100)
     for step in range(1, MAX_STEPS, 3):
@@ -191,7 +205,9 @@ class Reader(threading.Thread):
         return self.seen
 
 
-def test_of_eight_that_speak_at_once_one_wins_and_no_text_is_lost(fragile: Fragile, desk: Desk) -> None:
+def test_of_eight_that_speak_at_once_one_wins_and_no_text_is_lost(
+    fragile: Fragile, desk: Desk
+) -> None:
     """R-6: the others get the blocked answer (exit code 3), their texts are kept, no number is given twice, and whoever reads
     turn.json meanwhile reads a whole one."""
     desk.new("a", "b", "c", rounds=2)
@@ -203,20 +219,28 @@ def test_of_eight_that_speak_at_once_one_wins_and_no_text_is_lost(fragile: Fragi
         texts = [speech(role, f"{number}.{place} {fresh()}") for place, role in enumerate(crowd)]
         before = desk.speeches()
         codes = fragile.run(
-            *(fragile.call("say", "cache", "--as", role, stdin=text) for role, text in zip(crowd, texts, strict=True))
+            *(
+                fragile.call("say", "cache", "--as", role, stdin=text)
+                for role, text in zip(crowd, texts, strict=True)
+            )
         )
         assert set(codes) == {0, 3}
         won = [text for text, code in zip(texts, codes, strict=True) if code == 0]
         after = desk.speeches()
         assert [int(name[:3]) for name in after] == list(range(1, len(after) + 1))
-        assert sorted(won) == sorted((desk.folder / name).read_text() for name in after[len(before) :])
+        assert sorted(won) == sorted(
+            (desk.folder / name).read_text() for name in after[len(before) :]
+        )
         # One role: one wins. Several roles: one each at most for a turn, and each in its turn.
         assert is_free_for_all or len(won) == 1
         kept = {path.read_text() for path in (desk.folder / "aside").glob("*_*.md")}
         assert {text for text, code in zip(texts, codes, strict=True) if code == 3} <= kept
         assert not set(won) & kept
         desk.is_sound()
-        while desk.turn()["status"] == "open" and desk.turn()["current_speaker"] != crowds[min(number + 1, 3)][0]:
+        while (
+            desk.turn()["status"] == "open"
+            and desk.turn()["current_speaker"] != crowds[min(number + 1, 3)][0]
+        ):
             desk.say(desk.turn()["current_speaker"])
         if desk.turn()["status"] != "open":
             break
@@ -230,7 +254,9 @@ def test_of_eight_moderators_one_writes_the_minutes(fragile: Fragile, desk: Desk
     desk.new("a", rounds=1)
     desk.say("a")
     texts = [f"{MINUTES_TEXT}Moderator {number}.\n" for number in range(6)]
-    codes = fragile.run(*(fragile.call("say", "cache", "--as", "moderator", stdin=text) for text in texts))
+    codes = fragile.run(
+        *(fragile.call("say", "cache", "--as", "moderator", stdin=text) for text in texts)
+    )
     assert sorted(codes) == [0, 2, 2, 2, 2, 2]
     assert (desk.folder / "MINUTES.md").read_text() == texts[codes.index(0)]
     desk.is_sound()
@@ -243,13 +269,17 @@ def test_the_text_of_whoever_comes_after_the_close_is_kept(desk: Desk) -> None:
     desk.say("moderator", MINUTES_TEXT)
     with pytest.raises(SessionClosed):
         desk.say("moderator", "## Summary\nOther minutes, an hour's work.\n")
-    assert (desk.folder / "aside" / "moderator_1.md").read_text() == "## Summary\nOther minutes, an hour's work.\n"
+    assert (
+        desk.folder / "aside" / "moderator_1.md"
+    ).read_text() == "## Summary\nOther minutes, an hour's work.\n"
 
 
 INCOMPLETE = "## Summary\nWe spoke.\n"
 
 
-def test_whoever_gives_an_input_and_dies_has_given_it_once_or_not_at_all(fragile: Fragile, desk: Desk) -> None:
+def test_whoever_gives_an_input_and_dies_has_given_it_once_or_not_at_all(
+    fragile: Fragile, desk: Desk
+) -> None:
     """R-6, R-13: entry, file and turn.json are all there, or none of them."""
     desk.new("a", "b", rounds=100)
     for step in range(1, MAX_STEPS, 3):
@@ -269,7 +299,9 @@ def test_whoever_gives_an_input_and_dies_has_given_it_once_or_not_at_all(fragile
 
 
 @pytest.mark.parametrize("door", ["command", "files"])
-def test_minutes_that_come_back_to_whoever_dies_come_back_once(fragile: Fragile, desk: Desk, door: str) -> None:
+def test_minutes_that_come_back_to_whoever_dies_come_back_once(
+    fragile: Fragile, desk: Desk, door: str
+) -> None:
     """R-6, R-9: killed at any step, no text is lost, and the next minutes end the conference."""
     for step in range(1, MAX_STEPS, 5):
         desk.name, desk.folder = f"c{step}", desk.root / ".roundtable" / f"c{step}"
@@ -280,7 +312,9 @@ def test_minutes_that_come_back_to_whoever_dies_come_back_once(fragile: Fragile,
             desk.put_turn(is_old=False, status="closed")
             call = fragile.call("status", desk.name, die_at=step)
         else:
-            call = fragile.call("say", desk.name, "--as", "moderator", stdin=INCOMPLETE, die_at=step)
+            call = fragile.call(
+                "say", desk.name, "--as", "moderator", stdin=INCOMPLETE, die_at=step
+            )
         (code,) = fragile.run(call)
         found = desk.status()
         assert (found.conference.status, found.damage) == ("concluding", ())

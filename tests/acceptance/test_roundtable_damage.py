@@ -26,11 +26,19 @@ def torn(table: Files) -> None:
 
 
 def with_comment(table: Files) -> None:
-    table.put("turn.json", (table.folder / "turn.json").read_text().replace('"round": 2,', '"round": 2, // the second'))
+    table.put(
+        "turn.json",
+        (table.folder / "turn.json")
+        .read_text()
+        .replace('"round": 2,', '"round": 2, // the second'),
+    )
 
 
 def twice(table: Files) -> None:
-    table.put("turn.json", (table.folder / "turn.json").read_text().replace('"round": 2,', '"round": 2, "round": 2,'))
+    table.put(
+        "turn.json",
+        (table.folder / "turn.json").read_text().replace('"round": 2,', '"round": 2, "round": 2,'),
+    )
 
 
 def no_turn(table: Files) -> None:
@@ -74,32 +82,70 @@ OPEN: dict[str, tuple[Break, tuple[str, int, str]]] = {
     "duplicate key": (twice, ("turn.json", 4, "turn_torn")),
     "no turn.json": (no_turn, ("turn.json", 1, "turn_missing")),
     "wrong round": (turned(round=1), ("turn.json", 4, "turn_wrong")),
-    "wrong index": (turned(current_speaker_index=0, current_speaker="architect"), ("turn.json", 10, "turn_wrong")),
+    "wrong index": (
+        turned(current_speaker_index=0, current_speaker="architect"),
+        ("turn.json", 10, "turn_wrong"),
+    ),
     "another order": (turned(speaker_order=["x", "reviewer"]), ("turn.json", 6, "turn_wrong")),
     "more rounds": (turned(max_rounds=9), ("turn.json", 5, "turn_wrong")),
-    "closed too early": (turned(status="closed", current_speaker="moderator"), ("turn.json", 3, "turn_wrong")),
+    "closed too early": (
+        turned(status="closed", current_speaker="moderator"),
+        ("turn.json", 3, "turn_wrong"),
+    ),
     "another conference": (turned(conference="other"), ("turn.json", 2, "turn_wrong")),
     "gap": (put("009_reviewer.md", speech("gap")), ("009_reviewer.md", 1, "gap")),
-    "out of turn": (put("004_architect.md", speech("early")), ("004_architect.md", 1, "out_of_turn")),
+    "out of turn": (
+        put("004_architect.md", speech("early")),
+        ("004_architect.md", 1, "out_of_turn"),
+    ),
     "unknown role": (put("004_stranger.md", speech("who")), ("004_stranger.md", 1, "out_of_turn")),
-    "the moderator speaks": (put("004_moderator.md", speech("mod")), ("004_moderator.md", 1, "out_of_turn")),
-    "two of one number": (put("002_architect.md", speech("twin")), ("002_architect.md", 1, "number_taken")),
+    "the moderator speaks": (
+        put("004_moderator.md", speech("mod")),
+        ("004_moderator.md", 1, "out_of_turn"),
+    ),
+    "two of one number": (
+        put("002_architect.md", speech("twin")),
+        ("002_architect.md", 1, "number_taken"),
+    ),
     "number zero": (put("000_stranger.md", speech("zero")), ("000_stranger.md", 1, "out_of_turn")),
-    "renamed": (renamed("001_architect.md", "007_architect.md"), ("001_architect.md", 1, "speech_renamed")),
-    "renamed to a role": (renamed("001_architect.md", "001_reviewer.md"), ("001_architect.md", 1, "speech_renamed")),
-    "renamed to no name": (renamed("003_architect.md", "3-architect.md"), ("003_architect.md", 1, "speech_renamed")),
+    "renamed": (
+        renamed("001_architect.md", "007_architect.md"),
+        ("001_architect.md", 1, "speech_renamed"),
+    ),
+    "renamed to a role": (
+        renamed("001_architect.md", "001_reviewer.md"),
+        ("001_architect.md", 1, "speech_renamed"),
+    ),
+    "renamed to no name": (
+        renamed("003_architect.md", "3-architect.md"),
+        ("003_architect.md", 1, "speech_renamed"),
+    ),
     "altered": (altered("002_reviewer.md"), ("002_reviewer.md", 2, "speech_altered")),
     "appended to": (
-        lambda table: table.put("001_architect.md", (table.folder / "001_architect.md").read_text() + "P.S.\n"),
+        lambda table: table.put(
+            "001_architect.md", (table.folder / "001_architect.md").read_text() + "P.S.\n"
+        ),
         ("001_architect.md", 7, "speech_altered"),
     ),
     "emptied": (put("001_architect.md", ""), ("001_architect.md", 1, "speech_altered")),
-    "made not UTF-8": (put("001_architect.md", b"## Stance\n\xfe"), ("001_architect.md", 2, "speech_altered")),
+    "made not UTF-8": (
+        put("001_architect.md", b"## Stance\n\xfe"),
+        ("001_architect.md", 2, "speech_altered"),
+    ),
     "deleted": (deleted("001_architect.md"), ("001_architect.md", 1, "speech_missing")),
     "empty": (put("004_reviewer.md", " \n"), ("004_reviewer.md", 1, "speech_unreadable")),
-    "not UTF-8": (put("004_reviewer.md", b"## Stance\nno\xff"), ("004_reviewer.md", 2, "speech_unreadable")),
-    "too many characters": (put("004_reviewer.md", "x" * 50_001), ("004_reviewer.md", 1, "speech_unreadable")),
-    "too many bytes": (put("004_reviewer.md", "x" * 400_001), ("004_reviewer.md", 1, "speech_unreadable")),
+    "not UTF-8": (
+        put("004_reviewer.md", b"## Stance\nno\xff"),
+        ("004_reviewer.md", 2, "speech_unreadable"),
+    ),
+    "too many characters": (
+        put("004_reviewer.md", "x" * 50_001),
+        ("004_reviewer.md", 1, "speech_unreadable"),
+    ),
+    "too many bytes": (
+        put("004_reviewer.md", "x" * 400_001),
+        ("004_reviewer.md", 1, "speech_unreadable"),
+    ),
     "misnamed": (put("3-architect.md", speech("misnamed")), ("3-architect.md", 1, "misnamed")),
     "minutes too early": (put("MINUTES.md", MINUTES_TEXT), ("MINUTES.md", 1, "minutes_early")),
     "agenda altered": (put("AGENDA.md", "# Another\n"), ("AGENDA.md", 1, "agenda_altered")),
@@ -109,8 +155,14 @@ OPEN: dict[str, tuple[Break, tuple[str, int, str]]] = {
 CLOSED: dict[str, tuple[Break, tuple[str, int, str]]] = {
     "minutes altered": (altered("MINUTES.md"), ("MINUTES.md", 2, "minutes_altered")),
     "minutes deleted": (deleted("MINUTES.md"), ("MINUTES.md", 1, "minutes_missing")),
-    "a speech after the end": (put("005_architect.md", speech("late")), ("005_architect.md", 1, "out_of_turn")),
-    "opened again": (turned(status="open", current_speaker="architect", round=2), ("turn.json", 3, "turn_wrong")),
+    "a speech after the end": (
+        put("005_architect.md", speech("late")),
+        ("005_architect.md", 1, "out_of_turn"),
+    ),
+    "opened again": (
+        turned(status="open", current_speaker="architect", round=2),
+        ("turn.json", 3, "turn_wrong"),
+    ),
 }
 
 
@@ -204,7 +256,9 @@ def test_an_old_speech_that_was_renamed_to_the_next_one_is_not_given_twice(desk:
     assert desk.speeches() == ["001_architect.md", "002_reviewer.md", "003_architect.md"]
 
 
-def test_a_speech_in_a_gap_or_under_a_wrong_name_is_not_set_aside_but_given_its_place(cli: Cli) -> None:
+def test_a_speech_in_a_gap_or_under_a_wrong_name_is_not_set_aside_but_given_its_place(
+    cli: Cli,
+) -> None:
     """R-11: what was meant as the next speech becomes it."""
     table = begun(cli)
     table.put("9-reviewer.md", speech("elsewhere"))
@@ -239,7 +293,9 @@ def test_what_was_set_aside_is_told_with_its_reason(cli: Cli) -> None:
         assert "moved to aside/" in table("repair").out
     assert (table.folder / "aside" / "002_stranger.md").read_text() == "one"
     assert (table.folder / "aside" / "2_002_stranger.md").read_text() == "two"
-    assert (table.folder / "aside" / "LOG.md").read_text().count("the number 002 is 002_reviewer.md's") == 2
+    assert (table.folder / "aside" / "LOG.md").read_text().count(
+        "the number 002 is 002_reviewer.md's"
+    ) == 2
 
 
 # Things that are no files
@@ -325,7 +381,9 @@ def test_a_mark_that_was_tampered_with_loses_nothing(desk: Desk) -> None:
     desk.is_sound()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"published": -1}', '{"sessions": ["../../x"], "path": 7}', "\0"])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"published": -1}', '{"sessions": ["../../x"], "path": 7}', "\0"]
+)
 def test_a_mark_that_says_nothing_is_no_loss(desk: Desk, text: str) -> None:
     """R-11: the folder is taken in anew."""
     (desk.folder / ".moot" / "mark.json").write_text(text)
@@ -338,21 +396,40 @@ def test_a_mark_that_says_nothing_is_no_loss(desk: Desk, text: str) -> None:
 HARMS = st.one_of(
     st.tuples(st.just("turn"), st.sampled_from(["", "{", "null", '{"status": "open"}', "\0"])),
     st.tuples(st.just("round"), st.integers(1, 3)),
-    st.tuples(st.just("delete"), st.sampled_from(["001", "002", "003", "AGENDA", "turn", "MINUTES"])),
+    st.tuples(
+        st.just("delete"), st.sampled_from(["001", "002", "003", "AGENDA", "turn", "MINUTES"])
+    ),
     st.tuples(st.just("alter"), st.sampled_from(["001", "002", "003", "AGENDA", "MINUTES"])),
     st.tuples(st.just("binary"), st.sampled_from(["001", "002", "AGENDA", "turn", "MINUTES"])),
-    st.tuples(st.just("rename"), st.sampled_from(["001", "002", "003"]), st.sampled_from(["001_b", "004_a", "9_a", "2-b", "x"])),
+    st.tuples(
+        st.just("rename"),
+        st.sampled_from(["001", "002", "003"]),
+        st.sampled_from(["001_b", "004_a", "9_a", "2-b", "x"]),
+    ),
     st.tuples(st.just("swap"), st.sampled_from(["001", "002"]), st.sampled_from(["002", "003"])),
-    st.tuples(st.just("put"), st.from_regex(r"00[0-6]_[abz]\.md|[1-6][-_ ][abz]\.(md|txt)|MINUTES\.md", fullmatch=True)),
+    st.tuples(
+        st.just("put"),
+        st.from_regex(r"00[0-6]_[abz]\.md|[1-6][-_ ][abz]\.(md|txt)|MINUTES\.md", fullmatch=True),
+    ),
     st.tuples(st.just("empty"), st.from_regex(r"00[1-6]_[ab]\.md", fullmatch=True)),
-    st.tuples(st.just("put"), st.sampled_from(["INPUT_001.md", "INPUT_002.md", "draft_a.md", "draft_b.json"])),
+    st.tuples(
+        st.just("put"),
+        st.sampled_from(["INPUT_001.md", "INPUT_002.md", "draft_a.md", "draft_b.json"]),
+    ),
     st.tuples(st.just("delete"), st.just("INPUT_001")),
 )
 
 
 def harmed(folder: Path, harm: tuple[Any, ...], serial: int) -> None:
     def found(start: str) -> Path | None:
-        return next((path for path in sorted(folder.iterdir()) if path.name.startswith(start) and path.is_file()), None)
+        return next(
+            (
+                path
+                for path in sorted(folder.iterdir())
+                if path.name.startswith(start) and path.is_file()
+            ),
+            None,
+        )
 
     def write(path: Path, raw: bytes) -> None:
         path.unlink(missing_ok=True)
@@ -374,7 +451,9 @@ def harmed(folder: Path, harm: tuple[Any, ...], serial: int) -> None:
             write(path, path.read_bytes() + b"\naltered %d" % serial)
         case ("binary", start) if (path := found(start)) is not None:
             write(path, b"\xff\xfe%d" % serial)
-        case ("rename", start, other) if (path := found(start)) is not None and not (folder / f"{other}.md").exists():
+        case ("rename", start, other) if (path := found(start)) is not None and not (
+            folder / f"{other}.md"
+        ).exists():
             path.rename(folder / f"{other}.md")
         case ("swap", start, other) if (one := found(start)) and (two := found(other)):
             first, second = one.read_bytes(), two.read_bytes()
@@ -389,7 +468,9 @@ def harmed(folder: Path, harm: tuple[Any, ...], serial: int) -> None:
 @settings(max_examples=15, suppress_health_check=list(HealthCheck))
 @given(turns=st.integers(0, 5), harms=st.lists(HARMS, min_size=1, max_size=6))
 @example(turns=2, harms=[("swap", "001", "002"), ("rename", "001", "004_a")])
-def test_whatever_is_done_to_a_folder_it_is_mended_without_loss(turns: int, harms: list[tuple[Any, ...]]) -> None:
+def test_whatever_is_done_to_a_folder_it_is_mended_without_loss(
+    turns: int, harms: list[tuple[Any, ...]]
+) -> None:
     """R-11: a random conference, random damages; afterwards nothing is wrong, nothing is lost, and it goes on to its end."""
     with tempfile.TemporaryDirectory() as place, Desk(Path(place)) as desk:
         desk.new("a", "b")
@@ -405,7 +486,9 @@ def test_whatever_is_done_to_a_folder_it_is_mended_without_loss(turns: int, harm
         desk.is_sound()
         assert digests(desk.folder) | replaced >= before
         while (turn := desk.turn())["status"] != "closed":
-            desk.say(turn["current_speaker"], MINUTES_TEXT if turn["status"] == "concluding" else "")
+            desk.say(
+                turn["current_speaker"], MINUTES_TEXT if turn["status"] == "concluding" else ""
+            )
         desk.is_sound()
 
 
@@ -439,20 +522,30 @@ def test_faults_of_a_chinese_conference_are_told_in_chinese(cli: Cli) -> None:
     done = cli("roundtable", "repair", "cache").out
     assert "已改名为 001_ada.md" in done
     assert "已移到 aside/" in done
-    assert not re.search("[A-Za-z]{4,}(?! *\\.md|/)", re.sub(r"\S+\.md|aside/|turn\.json", "", done)), done
+    assert not re.search(
+        "[A-Za-z]{4,}(?! *\\.md|/)", re.sub(r"\S+\.md|aside/|turn\.json", "", done)
+    ), done
 
 
-@pytest.mark.parametrize("words", ["I'm sorry, but I can't assist with that request.", "抱歉，我无法协助完成这个请求。"])
+@pytest.mark.parametrize(
+    "words", ["I'm sorry, but I can't assist with that request.", "抱歉，我无法协助完成这个请求。"]
+)
 def test_an_apology_in_a_file_is_a_refusal_and_no_speech(cli: Cli, words: str) -> None:
     """M-14, R-11: the turn counts as refused, with the words in the record; the conference goes on."""
     cli("roundtable", "new", "cache", "Which database?", "--role", "ada", "--role", "bob")
     folder = cli.cwd / ".roundtable" / "cache"
     (folder / "001_ada.md").write_text(words)
     turn = json.loads((folder / "turn.json").read_text())
-    (folder / "turn.json").write_text(json.dumps({**turn, "current_speaker_index": 1, "current_speaker": "bob"}))
+    (folder / "turn.json").write_text(
+        json.dumps({**turn, "current_speaker_index": 1, "current_speaker": "bob"})
+    )
     status = cli.json("roundtable", "status", "cache")
     assert (status["next"] if "next" in status else status["turn"]["current_speaker"]) == "bob"
     assert "(refused)" in (folder / "001_ada.md").read_text()
     assert cli("roundtable", "check", "cache").out
-    lost = [json.loads(line) for line in cli("export", status["sessionId"], "jsonl").out.splitlines() if "refused" in line]
+    lost = [
+        json.loads(line)
+        for line in cli("export", status["sessionId"], "jsonl").out.splitlines()
+        if "refused" in line
+    ]
     assert any(words in each["body"] for each in lost), "the words are in the record"

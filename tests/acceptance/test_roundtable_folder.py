@@ -18,7 +18,24 @@ from moothall.errors import BadName, FolderDamaged, UnknownConference
 
 SECRET = "## Stance\nA secret of somebody else.\n"
 REFUSED = (
-    *("../x", "a/b", ".", "..", "CON", "turn", "Moderator", "GUIDE", "aside", "a" * 200, "𠀀" * 64, "🙂", "x ", " x", "a\0b", ""),
+    *(
+        "../x",
+        "a/b",
+        ".",
+        "..",
+        "CON",
+        "turn",
+        "Moderator",
+        "GUIDE",
+        "aside",
+        "a" * 200,
+        "𠀀" * 64,
+        "🙂",
+        "x ",
+        " x",
+        "a\0b",
+        "",
+    ),
     *("-x", ".moot", "a\nb", "/etc", "~", "$(touch x)", "e\u0301"),
 )
 
@@ -91,13 +108,29 @@ def test_two_names_that_some_disks_take_for_one_are_refused(cli: Cli) -> None:
     Table(cli, "Cache").new()
     assert (
         "conference 'Cache' exists already"
-        in cli("roundtable", "new", "cache", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2).err
+        in cli(
+            "roundtable", "new", "cache", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2
+        ).err
     )
     assert (
         "conference 'Cache' exists already"
-        in cli("roundtable", "new", "Cache", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2).err
+        in cli(
+            "roundtable", "new", "Cache", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2
+        ).err
     )
-    done = cli("roundtable", "new", "other", "Which?", "--role", "Ada", "--role", "ada", "--dir", str(cli.cwd), code=2)
+    done = cli(
+        "roundtable",
+        "new",
+        "other",
+        "Which?",
+        "--role",
+        "Ada",
+        "--role",
+        "ada",
+        "--dir",
+        str(cli.cwd),
+        code=2,
+    )
     assert "each needs an id of its own" in done.err
 
 
@@ -124,15 +157,23 @@ def outside(tmp_path: Path) -> Path:
 
 def exported(cli: Cli) -> str:
     """Everything in the ledger."""
-    return "".join(cli("export", line["sessionId"], "jsonl").out for line in cli.json("list")["sessions"])
+    return "".join(
+        cli("export", line["sessionId"], "jsonl").out for line in cli.json("list")["sessions"]
+    )
 
 
-@pytest.mark.parametrize("command", [("new", "c", "Which?", "--role", "a"), ("status",), ("status", "c"), ("check", "c")])
-def test_a_table_that_is_a_link_is_refused(cli: Cli, outside: Path, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "command", [("new", "c", "Which?", "--role", "a"), ("status",), ("status", "c"), ("check", "c")]
+)
+def test_a_table_that_is_a_link_is_refused(
+    cli: Cli, outside: Path, command: tuple[str, ...]
+) -> None:
     """R-12"""
     (cli.cwd / ".roundtable").symlink_to(outside / "folder")
     before = tree(outside)
-    assert "links are not followed" in cli("roundtable", *command, "--dir", str(cli.cwd), code=2).err
+    assert (
+        "links are not followed" in cli("roundtable", *command, "--dir", str(cli.cwd), code=2).err
+    )
     assert tree(outside) == before
 
 
@@ -143,7 +184,10 @@ def test_a_table_that_is_no_folder_is_refused(cli: Cli, kind: str) -> None:
         (cli.cwd / ".roundtable").write_text("mine")
     else:
         (cli.cwd / ".roundtable").symlink_to("nowhere")
-    assert ".roundtable" in cli("roundtable", "new", "c", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2).err
+    assert (
+        ".roundtable"
+        in cli("roundtable", "new", "c", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2).err
+    )
 
 
 def test_a_conference_that_is_a_link_is_refused(cli: Cli, outside: Path) -> None:
@@ -163,9 +207,19 @@ def test_a_conference_that_is_a_link_is_refused(cli: Cli, outside: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["turn.json", "AGENDA.md", "001_architect.md", "002_reviewer.md", "003_architect.md", "MINUTES.md"]
+    "name",
+    [
+        "turn.json",
+        "AGENDA.md",
+        "001_architect.md",
+        "002_reviewer.md",
+        "003_architect.md",
+        "MINUTES.md",
+    ],
 )
-def test_a_file_that_is_a_link_is_not_followed(cli: Cli, desk: Desk, outside: Path, name: str) -> None:
+def test_a_file_that_is_a_link_is_not_followed(
+    cli: Cli, desk: Desk, outside: Path, name: str
+) -> None:
     """R-11: named, set aside as a link, and nothing behind it is read into the ledger or changed."""
     desk.new()
     desk.say("architect")
@@ -182,7 +236,9 @@ def test_a_file_that_is_a_link_is_not_followed(cli: Cli, desk: Desk, outside: Pa
     assert "secret of somebody" not in exported(cli)
 
 
-def test_minutes_that_are_a_link_are_named_while_they_are_awaited(desk: Desk, outside: Path) -> None:
+def test_minutes_that_are_a_link_are_named_while_they_are_awaited(
+    desk: Desk, outside: Path
+) -> None:
     """R-11"""
     desk.new("a", rounds=1)
     desk.say("a")
@@ -190,7 +246,9 @@ def test_minutes_that_are_a_link_are_named_while_they_are_awaited(desk: Desk, ou
     assert [file for file, _, _ in desk.damage()] == ["MINUTES.md"]
 
 
-def test_minutes_that_are_a_link_are_not_written_through(cli: Cli, desk: Desk, outside: Path) -> None:
+def test_minutes_that_are_a_link_are_not_written_through(
+    cli: Cli, desk: Desk, outside: Path
+) -> None:
     """R-9, R-11"""
     desk.new("a", rounds=1)
     desk.say("a")
@@ -284,7 +342,10 @@ def test_a_skip_file_made_by_hand_is_a_skipped_turn(desk: Desk) -> None:
     for number, text in ((2, "[SKIPPED] b was ill (timeout)\n"), (3, "[跳过] a 没来\n")):
         desk.put(f"{number:03d}_{'ab'[(number - 1) % 2]}.md", text)
     found = desk.status().conference
-    assert [(absent.number, absent.seat, absent.reason) for absent in found.absences] == [(2, "b", "timeout"), (3, "a", "error")]
+    assert [(absent.number, absent.seat, absent.reason) for absent in found.absences] == [
+        (2, "b", "timeout"),
+        (3, "a", "error"),
+    ]
     assert {path.read_text() for path in desk.folder.glob("00[23]_*.md")} == {
         "[SKIPPED] b was ill (timeout)\n",
         "[跳过] a 没来\n",
@@ -309,7 +370,9 @@ def test_a_conference_without_a_turn_is_taken_in_from_agenda_and_speeches(cli: C
     table.go_on()
 
 
-def test_a_conference_without_turn_and_agenda_has_at_least_the_rounds_that_were_held(desk: Desk) -> None:
+def test_a_conference_without_turn_and_agenda_has_at_least_the_rounds_that_were_held(
+    desk: Desk,
+) -> None:
     """R-11: turn.json can be rebuilt from the speeches."""
     by_hand(desk.folder, ["a", "b"], 9, 6)
     (desk.folder / "turn.json").write_text("{")
@@ -354,7 +417,12 @@ def test_a_clone_goes_its_own_way(cli: Cli) -> None:
     table.say("a")
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "-C", str(cli.cwd)]
     (cli.cwd / ".gitignore").write_text("home\n")
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"], ["clone", "-q", str(cli.cwd), str(cli.cwd / "clone")]):
+    for words in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["commit", "-qm", "x"],
+        ["clone", "-q", str(cli.cwd), str(cli.cwd / "clone")],
+    ):
         subprocess.run([*git, *words], check=True, timeout=DEADLINE, capture_output=True)
     clone = Table(cli, root=cli.cwd / "clone")
     assert not (clone.folder / ".moot").exists()
@@ -420,7 +488,11 @@ def test_two_ledgers_take_turns_with_one_folder(desk: Desk) -> None:
         for each in (other, desk):
             each.is_sound()
             found = each.status().conference
-            assert (found.taken, found.status, [absent.number for absent in found.absences]) == (4, "closed", [3])
+            assert (found.taken, found.status, [absent.number for absent in found.absences]) == (
+                4,
+                "closed",
+                [3],
+            )
 
 
 def test_a_folder_that_is_no_conference_is_told(cli: Cli) -> None:
@@ -431,7 +503,10 @@ def test_a_folder_that_is_no_conference_is_told(cli: Cli) -> None:
     by_hand(cli.cwd / ".roundtable" / "bad", ["a", "../b"], 0, 3)
     assert "the speaking order" in Table(cli, "bad")("status", code=2).err
     by_hand(cli.cwd / ".roundtable" / "mod", ["a", "moderator"], 0, 3)
-    with Desk(cli.cwd, "mod", home=cli.home) as desk, pytest.raises(FolderDamaged, match="moderator"):
+    with (
+        Desk(cli.cwd, "mod", home=cli.home) as desk,
+        pytest.raises(FolderDamaged, match="moderator"),
+    ):
         desk.status()
 
 
@@ -453,12 +528,22 @@ def test_joining_reads_no_more_at_the_end_than_at_the_beginning(cli: Cli) -> Non
         by_hand(table.folder, ["a", "b", "c"], speeches, 100)
         assert table.status()["turnsTaken"] == speeches
         log = cli.cwd / f"{speeches}.log"
-        words = ("roundtable", "join", table.name, "--as", "abc"[speeches % 3], "--json", "--dir", str(cli.cwd))
+        words = (
+            "roundtable",
+            "join",
+            table.name,
+            "--as",
+            "abc"[speeches % 3],
+            "--json",
+            "--dir",
+            str(cli.cwd),
+        )
         program = cli.spawn_program(Path(__file__).with_name("opened.py"), str(log), *words)
         found = json.loads(program.communicate(timeout=DEADLINE)[0])
         assert program.returncode == 0
         assert [each["file"] for each in found["speeches"]] == [
-            f"{number:03d}_{'abc'[(number - 1) % 3]}.md" for number in range(speeches - 2, speeches + 1)
+            f"{number:03d}_{'abc'[(number - 1) % 3]}.md"
+            for number in range(speeches - 2, speeches + 1)
         ]
         assert found["earlier"] == speeches - 3
         opened = [Path(line).name for line in log.read_text().splitlines()]
@@ -470,18 +555,38 @@ def test_joining_reads_no_more_at_the_end_than_at_the_beginning(cli: Cli) -> Non
 # What was given
 
 
-def test_roles_that_read_files_have_what_was_given_and_are_told_of_wrong_quotations(desk: Desk) -> None:
+def test_roles_that_read_files_have_what_was_given_and_are_told_of_wrong_quotations(
+    desk: Desk,
+) -> None:
     """E-1, E-4: copies below `given` under names that lead nowhere else; quotations are checked against the ledger, not these."""
     desk.folder = desk.root / ".roundtable/rent"
     names = ("contracts/lease.md", "../../escape.md", "/etc/pass\nwd", "合同.md", "..")
-    given = [ContextFile(name=name, text=f"The rent of {at} is 40,000 euros.\n") for at, name in enumerate(names)]
+    given = [
+        ContextFile(name=name, text=f"The rent of {at} is 40,000 euros.\n")
+        for at, name in enumerate(names)
+    ]
     before = tree(desk.root, "home")
-    desk.run(desk.hall.create_conference("rent", "Is it fair?", roles=[seat("ada"), seat("bob")], max_rounds=1, files=given))
-    copies = ["001_contracts_lease.md", "002_escape.md", "003_etc_pass_wd", "004_合同.md", "005_file"]
+    desk.run(
+        desk.hall.create_conference(
+            "rent", "Is it fair?", roles=[seat("ada"), seat("bob")], max_rounds=1, files=given
+        )
+    )
+    copies = [
+        "001_contracts_lease.md",
+        "002_escape.md",
+        "003_etc_pass_wd",
+        "004_合同.md",
+        "005_file",
+    ]
     assert sorted(path.name for path in (desk.folder / "given").iterdir()) == copies
     assert (desk.folder / "given" / copies[1]).read_text() == given[1].text
-    assert {path for path in tree(desk.root, "home") if ".roundtable" not in str(path)} == set(before)
-    assert "- given/001_contracts_lease.md: contracts/lease.md\n" in desk.folder.joinpath("AGENDA.md").read_text()
+    assert {path for path in tree(desk.root, "home") if ".roundtable" not in str(path)} == set(
+        before
+    )
+    assert (
+        "- given/001_contracts_lease.md: contracts/lease.md\n"
+        in desk.folder.joinpath("AGENDA.md").read_text()
+    )
     (desk.folder / "given" / copies[0]).unlink()
     (desk.folder / "given" / copies[0]).write_text("The rent of 0 is 90,000 euros.\n")
     wrong = speech("ada", "It says “The rent of 0 is 90,000 euros” (contracts/lease.md:1).")

@@ -25,7 +25,11 @@ def hold_conference(tmp_path: Path, language: Language, text: str, *, agrees: bo
     with Desk(tmp_path) as desk:
         roles = [Seat(id=SeatId(role), platform="mailbox") for role in ROLES]
         topic = "Which cache?" if language == "en" else "用哪种缓存？"
-        desk.run(desk.hall.create_conference("cache", topic, roles=roles, max_rounds=2, language=language))
+        desk.run(
+            desk.hall.create_conference(
+                "cache", topic, roles=roles, max_rounds=2, language=language
+            )
+        )
 
         def disturb(path: Path) -> None:
             path.write_text(INTRUDER, encoding="utf-8")
@@ -38,7 +42,13 @@ def hold_conference(tmp_path: Path, language: Language, text: str, *, agrees: bo
             role = found.turn.current_speaker
             waiting = GuideAgent(guide, desk.folder, next(each for each in ROLES if each != role))
             assert waiting.take_part() == words.blocked.format(current_speaker=role)
-            agent = GuideAgent(guide, desk.folder, role, agrees=agrees, before_naming=disturb if number == 2 else None)
+            agent = GuideAgent(
+                guide,
+                desk.folder,
+                role,
+                agrees=agrees,
+                before_naming=disturb if number == 2 else None,
+            )
             if number == 2:
                 desk.run(desk.hall.give_input("cache", INPUT))
                 assert agent.take_part().startswith("damaged: 2 speeches")
@@ -59,9 +69,16 @@ def hold_conference(tmp_path: Path, language: Language, text: str, *, agrees: bo
         assert GuideAgent(guide, desk.folder, "moderator").take_part() == "done: step 4"
         is_as_moot_says(desk)
         closed = desk.status()
-        assert (closed.conference.status, closed.conference.missing, closed.conference.returned) == ("closed", (), None)
+        assert (
+            closed.conference.status,
+            closed.conference.missing,
+            closed.conference.returned,
+        ) == ("closed", (), None)
         assert closed.conference.ended_by == ("consensus" if agrees else "rounds")
-        assert all(find_missing_sections(speech.said.content) == () for speech in closed.conference.speeches)
+        assert all(
+            find_missing_sections(speech.said.content) == ()
+            for speech in closed.conference.speeches
+        )
         assert GuideAgent(guide, desk.folder, "bob").take_part() == words.over
         assert list(desk.folder.glob("draft_*")) == []
         desk.is_sound()
@@ -76,7 +93,9 @@ def is_as_moot_says(desk: Desk) -> None:
 
 @pytest.mark.parametrize("agrees", [False, True], ids=["to the last round", "to consensus"])
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_steps_of_the_guide_hold_a_conference(tmp_path: Path, language: Language, agrees: bool) -> None:
+def test_the_steps_of_the_guide_hold_a_conference(
+    tmp_path: Path, language: Language, agrees: bool
+) -> None:
     """R-13, R-14, R-15: whoever does what is written, and nothing else, brings a conference to its minutes."""
     hold_conference(tmp_path, language, read_guide(language), agrees=agrees)
 
@@ -86,13 +105,19 @@ BOTH: dict[str, tuple[str, str]] = {
         "current_speaker_index = current_speaker_index + 1",
         "current_speaker_index = current_speaker_index + 2",
     ),
-    "the order begins at its second place": ("    current_speaker_index = 0\n", "    current_speaker_index = 1\n"),
+    "the order begins at its second place": (
+        "    current_speaker_index = 0\n",
+        "    current_speaker_index = 1\n",
+    ),
     "the round stays": ("round = round + 1", "round = round + 0"),
     "a round too few": ("if round > max_rounds", "if round >= max_rounds"),
     "a round too many": ("if round > max_rounds", "if round > max_rounds + 1"),
     "the talk is closed at once": ('status = "concluding"', 'status = "closed"'),
     "nobody is the moderator": ('current_speaker = "moderator"', 'current_speaker = "nobody"'),
-    "the next speaker is left out": ("   current_speaker = speaker_order[current_speaker_index]\n", ""),
+    "the next speaker is left out": (
+        "   current_speaker = speaker_order[current_speaker_index]\n",
+        "",
+    ),
     "a number too high": ("`highest + 1`", "`highest + 2`"),
     "four digits": ("`highest + 1`", "`highest + 1` `4`"),
     "a wrong count": ("`(round - 1) * len", "`round * len"),
@@ -100,7 +125,10 @@ BOTH: dict[str, tuple[str, str]] = {
     "a name that is replaced": ("ln draft_{", "cp draft_{"),
     "a move instead of a link": ("ln draft_{", "mv draft_{"),
     "a turn that is not put in place": (".json turn.json", ".json turns.json"),
-    "minutes under another name": ("ln draft_moderator.md MINUTES.md", "ln draft_moderator.md MINUTE.md"),
+    "minutes under another name": (
+        "ln draft_moderator.md MINUTES.md",
+        "ln draft_moderator.md MINUTE.md",
+    ),
     "a draft that is not there": ("ln draft_moderator.md", "ln draft.md"),
     "an end that is none": ('   status = "closed"', '   status = "open"'),
     "inputs of another name": ("3. `INPUT_{", "3. `INPUTS_{"),
@@ -137,4 +165,6 @@ def test_a_wrong_step_in_the_guide_fails(tmp_path: Path, language: Language, nam
     guide = read_guide(language)
     assert right in guide
     with pytest.raises((AssertionError, GuideFault, OSError, KeyError, IndexError, ValueError)):
-        hold_conference(tmp_path, language, guide.replace(right, wrong), agrees=name == "another mark")
+        hold_conference(
+            tmp_path, language, guide.replace(right, wrong), agrees=name == "another mark"
+        )

@@ -40,7 +40,11 @@ def recipe(cli: Cli, name: str, argv: Sequence[str], **environ: str) -> str:
         fields["words"] = "{prompt}"
     lines = [f"{key} = {json.dumps(value)}\n" for key, value in fields.items()]
     marked = {"ROUNDTABLE_TEST": str(cli.cwd), **environ}
-    lines.append("environ = {" + ", ".join(f"{key} = {json.dumps(value)}" for key, value in marked.items()) + "}\n")
+    lines.append(
+        "environ = {"
+        + ", ".join(f"{key} = {json.dumps(value)}" for key, value in marked.items())
+        + "}\n"
+    )
     (cli.cwd / f"{name}.toml").write_text("".join(lines), encoding="utf-8")
     return f"command:{cli.cwd / name}.toml"
 
@@ -54,22 +58,44 @@ def other(cli: Cli) -> str:
 
 
 def bad(cli: Cli, way: str, conference: str = "cache") -> str:
-    return recipe(cli, way.replace(" ", "_"), (*PYTHON, str(AGENTS / "bad_agent.py"), way, conference, "{prompt}"))
+    return recipe(
+        cli,
+        way.replace(" ", "_"),
+        (*PYTHON, str(AGENTS / "bad_agent.py"), way, conference, "{prompt}"),
+    )
 
 
-def scripted(cli: Cli, *roles: str, rounds: int = 1, delay: float = 0.0, heads: str = "## Stance") -> str:
+def scripted(
+    cli: Cli, *roles: str, rounds: int = 1, delay: float = 0.0, heads: str = "## Stance"
+) -> str:
     """A platform on which these roles speak, and the moderator concludes."""
     late: dict[str, Any] = {"delay": delay} if delay else {}
     script: Script = {
-        **{role: {"speech": [{"raw": f"{heads}\n{role} {turn}", **late} for turn in range(1, rounds + 1)]} for role in roles},
+        **{
+            role: {
+                "speech": [
+                    {"raw": f"{heads}\n{role} {turn}", **late} for turn in range(1, rounds + 1)
+                ]
+            }
+            for role in roles
+        },
         "moderator": {"minutes": [{"raw": MINUTES_TEXT, **late}]},
     }
     return write_script(cli.cwd / "talk.toml", script)
 
 
-def begun(cli: Cli, roles: Sequence[str], moderator: str, rounds: int = 1, more: Sequence[str] = (), topic: str = "Q?") -> Table:
+def begun(
+    cli: Cli,
+    roles: Sequence[str],
+    moderator: str,
+    rounds: int = 1,
+    more: Sequence[str] = (),
+    topic: str = "Q?",
+) -> Table:
     table = Table(cli)
-    table.new(*roles, rounds=rounds, topic=topic, more=("--moderator", moderator, "--no-check", *more))
+    table.new(
+        *roles, rounds=rounds, topic=topic, more=("--moderator", moderator, "--no-check", *more)
+    )
     return table
 
 
@@ -113,15 +139,26 @@ def has_speeches(table: Table, count: int) -> bool:
 def test_two_agents_from_elsewhere_and_moot_hold_a_conference(cli: Cli) -> None:
     """R-1, R-2, R-4 to R-10: by the guide alone they take their turns among roles that Moot drives, down to the minutes."""
     cli("roundtable", "guide")
-    table = begun(cli, [f"ada={plain(cli)}", "bob", f"eve={scripted(cli, 'eve', rounds=2)}"], plain(cli), rounds=2)
+    table = begun(
+        cli,
+        [f"ada={plain(cli)}", "bob", f"eve={scripted(cli, 'eve', rounds=2)}"],
+        plain(cli),
+        rounds=2,
+    )
     with cli.start("roundtable", "relay", "cache", "--dir", str(cli.cwd)) as relay:
         for number in (2, 5):
             until(partial(is_at, table, "bob", number))
             said = by_hand_agent(cli, "other_agent.py", "--加入", "cache", "bob")
             assert said == f"已发言：{number:03d}_bob.md"
         assert relay.ended().code == 0
-    assert table.speeches() == [f"{number:03d}_{role}.md" for number, role in enumerate(["ada", "bob", "eve"] * 2, 1)]
-    assert (table.folder / "001_ada.md").read_text().startswith("## Stance\nada on # Q? at 001: asked 'Open the conference")
+    assert table.speeches() == [
+        f"{number:03d}_{role}.md" for number, role in enumerate(["ada", "bob", "eve"] * 2, 1)
+    ]
+    assert (
+        (table.folder / "001_ada.md")
+        .read_text()
+        .startswith("## Stance\nada on # Q? at 001: asked 'Open the conference")
+    )
     assert "asked 'eve" in (table.folder / "004_ada.md").read_text()
     assert "heard 3" in (table.folder / "004_ada.md").read_text()
     assert (table.folder / "MINUTES.md").read_text().startswith("## Summary\n- ada: ada on # Q?")
@@ -132,7 +169,12 @@ def test_two_agents_from_elsewhere_and_moot_hold_a_conference(cli: Cli) -> None:
 
 def by_hand_agent(cli: Cli, name: str, *words: str) -> str:
     done = subprocess.run(
-        [*PYTHON, str(AGENTS / name), *words], cwd=cli.cwd, capture_output=True, encoding="utf-8", timeout=DEADLINE, check=True
+        [*PYTHON, str(AGENTS / name), *words],
+        cwd=cli.cwd,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=DEADLINE,
+        check=True,
     )
     return done.stdout.strip()
 
@@ -152,22 +194,37 @@ def test_agents_carry_a_conference_with_files_alone(cli: Cli, language: str) -> 
     assert blocked == "[会议阻塞] 当前轮到 ada 发言，请调度对应代理。"
     if language == "zh":
         assert table.say("鲍勃", code=3).err.split("\n")[0] == blocked
-        assert (table.folder.parent / "GUIDE.md").read_text() == cli("roundtable", "guide", "--language", "zh").out
+        assert (table.folder.parent / "GUIDE.md").read_text() == cli(
+            "roundtable", "guide", "--language", "zh"
+        ).out
     for _ in range(5):
         program, word = programs[table.turn()["current_speaker"]]
         by_hand_agent(cli, program, word, "cache", table.turn()["current_speaker"])
     assert table.turn()["status"] == "closed"
-    assert by_hand_agent(cli, "plain_agent.py", "--join", "cache", "ada") == "The conference is over; please read MINUTES.md."
+    assert (
+        by_hand_agent(cli, "plain_agent.py", "--join", "cache", "ada")
+        == "The conference is over; please read MINUTES.md."
+    )
     assert table.status()["turnsTaken"] == 4
     is_over(table)
-    over = "The conference is over; please read MINUTES.md." if language == "en" else "会议已结束，请查阅 MINUTES.md"
+    over = (
+        "The conference is over; please read MINUTES.md."
+        if language == "en"
+        else "会议已结束，请查阅 MINUTES.md"
+    )
     assert table("join", "--as", "ada", code=4).out.strip() == over
     assert over in table.say("ada", "late", code=2).err
 
 
 def test_a_chinese_conference_is_relayed_in_chinese(cli: Cli) -> None:
     """R-10: woken in the words of the source, an agent that knows the Chinese guide speaks and concludes."""
-    table = begun(cli, [f"架构师={other(cli)}", f"审查={other(cli)}"], other(cli), rounds=2, topic="用哪种缓存？")
+    table = begun(
+        cli,
+        [f"架构师={other(cli)}", f"审查={other(cli)}"],
+        other(cli),
+        rounds=2,
+        topic="用哪种缓存？",
+    )
     table("relay")
     assert table.speeches() == ["001_架构师.md", "002_审查.md", "003_架构师.md", "004_审查.md"]
     assert (table.folder / "MINUTES.md").read_text().startswith("## 讨论摘要\n- 001_架构师\n")
@@ -189,7 +246,11 @@ def test_an_agent_finishes_what_another_left_half_done(cli: Cli) -> None:
 
 def test_an_agent_that_answers_instead_of_writing_files_is_filed(cli: Cli) -> None:
     """R-10: as speaker and as moderator."""
-    program = (*PYTHON, "-c", "import sys; sys.stdin.read(); print('## Stance\\nSpoken.\\n## Summary\\nSo.')")
+    program = (
+        *PYTHON,
+        "-c",
+        "import sys; sys.stdin.read(); print('## Stance\\nSpoken.\\n## Summary\\nSo.')",
+    )
     talker = recipe(cli, "talker", program)
     table = begun(cli, [f"ada={talker}"], talker)
     table("relay")
@@ -201,7 +262,11 @@ def test_topic_and_prompt_reach_an_agent_as_plain_text(cli: Cli) -> None:
     """R-10: quotes, lines, `$(…)` and options are one argument, and nobody runs them."""
     log = cli.cwd / "prompts.jsonl"
     table = begun(
-        cli, [f"ada={plain(cli, PLAIN_LOG=str(log))}"], scripted(cli), topic=f"{TRICKS} topic", more=("--prompt", TRICKS)
+        cli,
+        [f"ada={plain(cli, PLAIN_LOG=str(log))}"],
+        scripted(cli),
+        topic=f"{TRICKS} topic",
+        more=("--prompt", TRICKS),
     )
     table("relay")
     (words,) = [json.loads(line) for line in log.read_text().splitlines()]
@@ -221,14 +286,29 @@ def test_agents_that_fail_or_break_the_files_are_skipped(cli: Cli) -> None:
     it was, the other conference is as it was or told to be damaged, and no process is left."""
     victim = Table(cli, "other")
     victim.new("victim", "second")
-    ways = ("fails", "half", "forks", "flood", "garbage", "alters", "impersonates", "skips ahead", "trespasses", "links")
+    ways = (
+        "fails",
+        "half",
+        "forks",
+        "flood",
+        "garbage",
+        "alters",
+        "impersonates",
+        "skips ahead",
+        "trespasses",
+        "links",
+    )
     roles = [f"{way.replace(' ', '_')}={bad(cli, way)}" for way in ways]
     missing = recipe(cli, "missing", (str(cli.cwd / "no-such-program"), "{prompt}"))
-    table = begun(cli, [f"good={scripted(cli, 'good')}", *roles, f"missing={missing}"], scripted(cli, "good"))
+    table = begun(
+        cli, [f"good={scripted(cli, 'good')}", *roles, f"missing={missing}"], scripted(cli, "good")
+    )
     table("relay")
     is_over(table)
     found = lost(cli, table)
-    assert {role: len(told) for role, told in found.items()} == {way.replace(" ", "_"): 2 for way in (*ways, "missing")}
+    assert {role: len(told) for role, told in found.items()} == {
+        way.replace(" ", "_"): 2 for way in (*ways, "missing")
+    }
     for role, words in {
         "fails": "error: fails ended with 7",
         "half": "malformed: it wrote no speech",
@@ -247,7 +327,9 @@ def test_agents_that_fail_or_break_the_files_are_skipped(cli: Cli) -> None:
     for number, way in enumerate((*ways, "missing"), 2):
         text = (table.folder / f"{number:03d}_{way.replace(' ', '_')}.md").read_text()
         assert text.startswith(f"[SKIPPED] {way.replace(' ', '_')} gave no speech in this turn: ")
-    aside = "".join(path.read_text() for path in (table.folder / "aside").iterdir() if not path.is_symlink())
+    aside = "".join(
+        path.read_text() for path in (table.folder / "aside").iterdir() if not path.is_symlink()
+    )
     assert "I never said that." in aside
     assert "I decide." in aside
     aged(victim.folder / "001_victim.md")
@@ -271,9 +353,18 @@ def relayed(desk: Desk, beside: Coroutine[Any, Any, None] | None = None, **platf
         async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
             if beside is not None:
                 group.create_task(beside)
-            roles = [Seat(id=SeatId(role), platform=platform) for role, platform in platforms.items() if role != "moderator"]
+            roles = [
+                Seat(id=SeatId(role), platform=platform)
+                for role, platform in platforms.items()
+                if role != "moderator"
+            ]
             await desk.hall.create_conference(
-                "cache", "Q?", roles=roles, moderator=platforms["moderator"], max_rounds=1, check=False
+                "cache",
+                "Q?",
+                roles=roles,
+                moderator=platforms["moderator"],
+                max_rounds=1,
+                check=False,
             )
             await Relay(desk.hall._moot, desk.hall, "cache", lambda _: None, 0.2).run()
 
@@ -304,7 +395,11 @@ def test_the_patience_that_was_given_holds_for_agents(cli: Cli) -> None:
     with Desk(cli.cwd, home=cli.home) as desk:
         found = desk.run(
             desk.hall.create_conference(
-                "cache", "Q?", roles=[Seat(id=SeatId("a"), platform=bad(cli, "hang"))], role_patience=2.0, check=False
+                "cache",
+                "Q?",
+                roles=[Seat(id=SeatId("a"), platform=bad(cli, "hang"))],
+                role_patience=2.0,
+                check=False,
             )
         )
         assert found.conference.seats[0].patience in {None, 2.0}
@@ -317,7 +412,10 @@ def test_agents_that_do_not_end_are_stopped(cli: Cli, monkeypatch: pytest.Monkey
     with Desk(cli.cwd, home=cli.home) as desk:
         relayed(desk, hang=bad(cli, "hang"), deaf=bad(cli, "deaf"), good=good, moderator=good)
         found = desk.status().conference
-        assert [(absent.seat, absent.reason) for absent in found.absences] == [("hang", "timeout"), ("deaf", "timeout")]
+        assert [(absent.seat, absent.reason) for absent in found.absences] == [
+            ("hang", "timeout"),
+            ("deaf", "timeout"),
+        ]
         desk.is_sound()
     table = Table(cli)
     assert {role: len(told) for role, told in lost(cli, table).items()} == {"hang": 2, "deaf": 2}
@@ -334,7 +432,9 @@ def test_an_agent_that_has_spoken_and_does_not_end_has_spoken(
     """R-10: its files count, once, and it is ended, be it by its patience or because it is done."""
     is_patient = end == "it is done"
     _set_patience(monkeypatch, 600.0 if is_patient else 60.0)
-    monkeypatch.setattr("moothall.app.conferences.unattended.DONE_SECONDS", 0.5 if is_patient else 600.0)
+    monkeypatch.setattr(
+        "moothall.app.conferences.unattended.DONE_SECONDS", 0.5 if is_patient else 600.0
+    )
     monkeypatch.setattr("moothall.app.conferences.unattended.LOOK_SECONDS", 0.3)
     good = scripted(cli, "good")
     with Desk(cli.cwd, home=cli.home) as desk:
@@ -368,7 +468,9 @@ HARMS = {
 @pytest.mark.parametrize("way", [pytest.param(way) for way, reason in HARMS.items()])
 def test_an_agent_that_does_other_harm_does_not_end_the_relay(cli: Cli, way: str) -> None:
     """R-10: the minutes come, and they are in the folder."""
-    table = begun(cli, [f"bad={bad(cli, way)}", f"good={scripted(cli, 'good')}"], scripted(cli, "good"))
+    table = begun(
+        cli, [f"bad={bad(cli, way)}", f"good={scripted(cli, 'good')}"], scripted(cli, "good")
+    )
     with cli.start("roundtable", "relay", "cache", "--dir", str(cli.cwd)) as relay:
         assert relay.ended().code == 0
     assert (table.folder / "002_good.md").read_text() == "## Stance\ngood 1\n"
@@ -377,7 +479,12 @@ def test_an_agent_that_does_other_harm_does_not_end_the_relay(cli: Cli, way: str
 
 def test_a_role_from_outside_that_never_comes_is_skipped(cli: Cli) -> None:
     """R-10: the conference never hangs."""
-    table = begun(cli, ["guest", f"good={scripted(cli, 'good')}"], scripted(cli, "good"), more=("--patience", "1s"))
+    table = begun(
+        cli,
+        ["guest", f"good={scripted(cli, 'good')}"],
+        scripted(cli, "good"),
+        more=("--patience", "1s"),
+    )
     table("relay")
     is_over(table)
     assert (table.folder / "001_guest.md").read_text().startswith("[SKIPPED] guest")
@@ -428,7 +535,9 @@ def test_a_second_relay_is_refused_and_a_first_one_goes_on(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("disk", ["polling", "silent"])
-def test_a_disk_that_tells_of_no_changes_stops_nobody(cli: Cli, disk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_tells_of_no_changes_stops_nobody(
+    cli: Cli, disk: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """R-10: the folder is looked at now and then."""
     if disk == "polling":
         monkeypatch.setenv("WATCHFILES_FORCE_POLLING", "1")
@@ -440,11 +549,15 @@ def test_a_disk_that_tells_of_no_changes_stops_nobody(cli: Cli, disk: str, monke
 
         async def held() -> None:
             async with asyncio.timeout(DEADLINE):
-                running = asyncio.create_task(Relay(desk.hall._moot, desk.hall, "cache", told.append, 0.2).run())
+                running = asyncio.create_task(
+                    Relay(desk.hall._moot, desk.hall, "cache", told.append, 0.2).run()
+                )
                 for role in ("ada", "moderator"):
                     while desk.turn()["current_speaker"] != role:  # noqa: ASYNC110 - files wake nobody
                         await asyncio.sleep(0.05)
-                    await asyncio.to_thread(by_hand_agent, cli, "plain_agent.py", "--join", "cache", role)
+                    await asyncio.to_thread(
+                        by_hand_agent, cli, "plain_agent.py", "--join", "cache", role
+                    )
                 await running
 
         desk.run(held())
@@ -460,5 +573,8 @@ async def _silent(*_: object, rust_timeout: int, **__: object) -> AsyncIterator[
 
 
 def _set_patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    rows = tuple(replace(kind, patience=seconds) if kind.name == "command" else kind for kind in kinds.BUILT_IN)
+    rows = tuple(
+        replace(kind, patience=seconds) if kind.name == "command" else kind
+        for kind in kinds.BUILT_IN
+    )
     monkeypatch.setattr(kinds, "BUILT_IN", rows)

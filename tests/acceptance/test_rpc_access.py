@@ -67,18 +67,56 @@ def test_a_seats_token_speaks_for_its_seat_alone(guarded: Guarded) -> None:
     local, session, other = guarded.server.local, guarded.session, guarded.other
     heads = local.head(session), local.head(other)
     minski = guarded.minski
-    check_refused(minski, "cstp.contribute", "only for the seat 'minski'", deliberationId=session, participant="emerson", **SAID)
+    check_refused(
+        minski,
+        "cstp.contribute",
+        "only for the seat 'minski'",
+        deliberationId=session,
+        participant="emerson",
+        **SAID,
+    )
     check_refused(minski, "cstp.contribute", "only for the session", deliberationId=other, **SAID)
-    check_refused(minski, "cstp.contribute", "only for the session", deliberationId=other, participant="minski", **SAID)
+    check_refused(
+        minski,
+        "cstp.contribute",
+        "only for the session",
+        deliberationId=other,
+        participant="minski",
+        **SAID,
+    )
     for method in ("cstp.waitForTurn", "cstp.joinDeliberation"):
-        check_refused(minski, method, "only for the seat 'minski'", deliberationId=session, participant="emerson")
+        check_refused(
+            minski,
+            method,
+            "only for the seat 'minski'",
+            deliberationId=session,
+            participant="emerson",
+        )
         check_refused(minski, method, "only for the session", deliberationId=other)
-    check_refused(minski, "moot.getAsks", "only for the seat 'minski'", sessionId=session, seat="emerson")
-    check_refused(minski, "moot.answer", "only for the seat 'minski'", sessionId=session, seat="emerson", answer={"type": "pass"})
+    check_refused(
+        minski, "moot.getAsks", "only for the seat 'minski'", sessionId=session, seat="emerson"
+    )
+    check_refused(
+        minski,
+        "moot.answer",
+        "only for the seat 'minski'",
+        sessionId=session,
+        seat="emerson",
+        answer={"type": "pass"},
+    )
     ask = "1.propose.emerson"
-    check_refused(minski, "moot.answer", "not put to the seat", sessionId=session, ask=ask, answer={"type": "pass"})
+    check_refused(
+        minski,
+        "moot.answer",
+        "not put to the seat",
+        sessionId=session,
+        ask=ask,
+        answer={"type": "pass"},
+    )
     assert (local.head(session), local.head(other)) == heads
-    assert [each["seat"] for each in minski("moot.getAsks", sessionId=session)["asks"]] == ["minski"]
+    assert [each["seat"] for each in minski("moot.getAsks", sessionId=session)["asks"]] == [
+        "minski"
+    ]
     own = local.opened()
     secret = issued(guarded.server.cli, own, "--seat", "minski")["token"]
     said = guarded.server.client(secret)("cstp.contribute", deliberationId=own, **SAID)
@@ -105,9 +143,21 @@ def test_a_seats_token_opens_closes_and_reviews_nothing(guarded: Guarded) -> Non
     for method, params in calls:
         check_refused(minski, method, "an owner's token; yours is a seat's", **params)
     alone = {"agent": "minski", "topic": "t", "decision": "d", "confidence": 0.9}
-    check_refused(minski, "cstp.recordDecision", "needs an agent's, a recorder's or an owner's token; yours is a seat's", **alone)
-    check_refused(minski, "cstp.getDeliberation", "only for the session", deliberationId=guarded.other)
-    for method in ("moot.getSession", "moot.getEntries", "moot.exportSession", "moot.verifySession"):
+    check_refused(
+        minski,
+        "cstp.recordDecision",
+        "needs an agent's, a recorder's or an owner's token; yours is a seat's",
+        **alone,
+    )
+    check_refused(
+        minski, "cstp.getDeliberation", "only for the session", deliberationId=guarded.other
+    )
+    for method in (
+        "moot.getSession",
+        "moot.getEntries",
+        "moot.exportSession",
+        "moot.verifySession",
+    ):
         check_refused(minski, method, "only for the session", sessionId=guarded.other)
     # D-16: a seat may look into memory; it does not learn which other sessions go on.
     assert minski("cstp.searchDecisions", query="HSM")["deliberations"] == []
@@ -122,11 +172,31 @@ def test_an_observer_reads_and_nothing_else(guarded: Guarded) -> None:
     head = local.head(session)
     assert guarded.observer.read(session)["deliberationId"] == session
     assert guarded.bound_observer("moot.getSession", sessionId=session)["status"] == "thinking"
-    check_refused(guarded.bound_observer, "cstp.getDeliberation", "only for the session", deliberationId=guarded.other)
+    check_refused(
+        guarded.bound_observer,
+        "cstp.getDeliberation",
+        "only for the session",
+        deliberationId=guarded.other,
+    )
     for client in (guarded.observer, guarded.bound_observer):
-        check_refused(client, "cstp.contribute", "yours is an observer's", deliberationId=session, participant="minski", **SAID)
-        check_refused(client, "cstp.waitForTurn", "yours is an observer's", deliberationId=session, participant="minski")
-        check_refused(client, "cstp.closeDeliberation", "yours is an observer's", deliberationId=session)
+        check_refused(
+            client,
+            "cstp.contribute",
+            "yours is an observer's",
+            deliberationId=session,
+            participant="minski",
+            **SAID,
+        )
+        check_refused(
+            client,
+            "cstp.waitForTurn",
+            "yours is an observer's",
+            deliberationId=session,
+            participant="minski",
+        )
+        check_refused(
+            client, "cstp.closeDeliberation", "yours is an observer's", deliberationId=session
+        )
         check_refused(client, "cstp.openDeliberation", "yours is an observer's", **HSM)
         check_refused(client, "moot.exportSession", "own machine", sessionId=session, form="jsonl")
     assert local.head(session) == head
@@ -138,21 +208,41 @@ def test_an_owner_opens_speaks_and_closes(guarded: Guarded) -> None:
     session = owner.open(idempotencyKey="owned")
     assert guarded.server.local.open(idempotencyKey="owned") != session, "a key is its caller's own"
     owner.say(session, "minski", "propose")
-    check_refused(bound, "cstp.closeDeliberation", "only for the session", deliberationId=session, force=True)
+    check_refused(
+        bound, "cstp.closeDeliberation", "only for the session", deliberationId=session, force=True
+    )
     check_refused(bound, "cstp.openDeliberation", "needs a token for all sessions", **HSM)
-    check_refused(bound, "cstp.reviewDecision", "needs a token for all sessions", decisionId=session, outcome="success")
-    assert owner("cstp.closeDeliberation", deliberationId=session, force=True)["endedBy"] == "called"
-    assert "nothing to review" in owner.refused("cstp.reviewDecision", decisionId=session, outcome="failure").message
+    check_refused(
+        bound,
+        "cstp.reviewDecision",
+        "needs a token for all sessions",
+        decisionId=session,
+        outcome="success",
+    )
+    assert (
+        owner("cstp.closeDeliberation", deliberationId=session, force=True)["endedBy"] == "called"
+    )
+    assert (
+        "nothing to review"
+        in owner.refused("cstp.reviewDecision", decisionId=session, outcome="failure").message
+    )
 
 
-@pytest.mark.parametrize("platform", ["script:/etc/hostname", "human", "embedded", "openai:gpt-5@http://169.254.169.254/"])
-def test_a_token_gives_no_seat_to_what_reaches_into_the_servers_machine(guarded: Guarded, platform: str) -> None:
+@pytest.mark.parametrize(
+    "platform",
+    ["script:/etc/hostname", "human", "embedded", "openai:gpt-5@http://169.254.169.254/"],
+)
+def test_a_token_gives_no_seat_to_what_reaches_into_the_servers_machine(
+    guarded: Guarded, platform: str
+) -> None:
     """D-6: files, people and addresses of the server's own."""
     participants = [{"id": "ada", "platform": platform}, "bob"]
     error = guarded.owner.refused("cstp.openDeliberation", **{**HSM, "participants": participants})
     assert (error.code, error.kind) == (-32602, "BadRoster")
     assert "only on the server's own machine" in error.message
-    error = guarded.owner.refused("moot.openSession", topic="t", protocol="debate", seats=participants)
+    error = guarded.owner.refused(
+        "moot.openSession", topic="t", protocol="debate", seats=participants
+    )
     assert (error.code, error.kind) == (-32602, "BadRoster")
 
 
@@ -168,7 +258,10 @@ def test_expired_and_revoked_tokens_are_refused_with_words_that_say_which(guarde
     assert found.headers["www-authenticate"].startswith("Bearer")
     until(lambda: server.client(expired["token"]).post(body).status == 401)
     error = server.client(expired["token"]).post(body).json()["error"]
-    assert (error["code"], error["message"].startswith("the token has expired; ask whoever runs the server")) == (-32001, True)
+    assert (
+        error["code"],
+        error["message"].startswith("the token has expired; ask whoever runs the server"),
+    ) == (-32001, True)
     unknown = server.client(f"{expired['token']}x").post(body).json()["error"]["message"]
     assert unknown == "the token is unknown"
     assert server.client(revoked["token"]).get(f"/events/{guarded.session}").status == 401
@@ -184,7 +277,11 @@ def test_a_token_is_nowhere_in_clear(guarded: Guarded) -> None:
     files = [path for path in Path(server.cli.home).rglob("*") if path.is_file()]
     assert files
     stored = b"".join(path.read_bytes() for path in files)
-    seen = server.logged() + server.local.get("/metrics").body.decode() + server.cli("invite", "--list", "--json").out
+    seen = (
+        server.logged()
+        + server.local.get("/metrics").body.decode()
+        + server.cli("invite", "--list", "--json").out
+    )
     for secret in guarded.secrets.values():
         assert secret.encode() not in stored
         assert secret.split("_", 2)[2].encode() not in stored
@@ -206,7 +303,9 @@ def test_pages_of_other_sites_and_other_names_are_refused(guarded: Guarded) -> N
     """D-6: cross-site requests and DNS rebinding; nothing is opened by them."""
     local = guarded.server.local
     before = local("moot.listSessions")
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "cstp.openDeliberation", "params": dict(HSM)}).encode()
+    body = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "cstp.openDeliberation", "params": dict(HSM)}
+    ).encode()
     assert local.post(body, origin="https://evil.example").status == 403
     assert local.post(body, origin="null").status == 403
     assert local.post(body, origin="http://127.0.0.1:1").status == 403
@@ -228,7 +327,9 @@ def test_an_address_that_others_reach_is_not_served_without_a_token(cli: Cli) ->
     """D-6: exit code 2 and a sentence; with a token it starts, and nobody comes in without."""
     done = cli("serve", "--host", "0.0.0.0", "--port", "0", code=2)
     assert done.out == ""
-    assert done.err.startswith("moot: 0.0.0.0 can be reached from other machines, and no valid token exists")
+    assert done.err.startswith(
+        "moot: 0.0.0.0 can be reached from other machines, and no valid token exists"
+    )
     assert "moot invite --owner" in done.err
     revoked = issued(cli, "--owner")
     cli("invite", "--revoke", revoked["tokenId"])
@@ -268,7 +369,9 @@ class _Stopped:
         return self.now
 
 
-def served(cli: Cli, rates: RateLimiter, work: Callable[[httpx2.AsyncClient], Awaitable[None]]) -> None:
+def served(
+    cli: Cli, rates: RateLimiter, work: Callable[[httpx2.AsyncClient], Awaitable[None]]
+) -> None:
     """Work on an app in this process."""
 
     async def within() -> None:
@@ -276,7 +379,9 @@ def served(cli: Cli, rates: RateLimiter, work: Callable[[httpx2.AsyncClient], Aw
         async with asyncio.timeout(DEADLINE), app.router.lifespan_context(app):
             transport = httpx2.ASGITransport(app=app)
             owner = {"Authorization": f"Bearer {cli.key}"}
-            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=owner) as client:
+            async with httpx2.AsyncClient(
+                transport=transport, base_url="http://127.0.0.1", headers=owner
+            ) as client:
                 await work(client)
 
     asyncio.run(within())
@@ -289,7 +394,12 @@ def test_over_the_rate_calls_are_refused_until_time_has_passed(cli: Cli) -> None
     body = {"jsonrpc": "2.0", "id": 1, "method": "moot.listProtocols"}
 
     async def work(client: httpx2.AsyncClient) -> None:
-        assert [(await client.post("/rpc", json=body)).status_code for _ in range(4)] == [200, 200, 200, 429]
+        assert [(await client.post("/rpc", json=body)).status_code for _ in range(4)] == [
+            200,
+            200,
+            200,
+            429,
+        ]
         refused = await client.post("/rpc", json=body)
         assert refused.headers["retry-after"] == "1"
         assert refused.json()["error"]["code"] == -32009

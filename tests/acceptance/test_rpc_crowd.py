@@ -33,7 +33,12 @@ def words_of(seat: str, phase: str) -> dict[str, Any]:
     number = int(seat.rpartition("-")[2])
     match phase:
         case "propose":
-            return {"type": "propose", "text": f"{seat}'s plan", "confidence": 0.8, "choice": f"plan {number}"}
+            return {
+                "type": "propose",
+                "text": f"{seat}'s plan",
+                "confidence": 0.8,
+                "choice": f"plan {number}",
+            }
         case "argue":
             kind = "support" if number % 2 else "challenge"
             return {"type": kind, "text": f"{seat} {kind}s", "confidence": 0.7, "refersTo": 2}
@@ -42,12 +47,21 @@ def words_of(seat: str, phase: str) -> dict[str, Any]:
         case "synthesize":
             return {"type": "pass"}
         case _:
-            return {"type": "vote", "position": "oppose" if number % 10 == 9 else "support", "confidence": 0.8}
+            return {
+                "type": "vote",
+                "position": "oppose" if number % 10 == 9 else "support",
+                "confidence": 0.8,
+            }
 
 
 def says(client: Client, session: str, seat: str, phase: str) -> int:
     """The entry that holds what a seat says in a phase."""
-    params = {"deliberationId": session, "participant": seat, "idempotencyKey": f"{seat} {phase}", **words_of(seat, phase)}
+    params = {
+        "deliberationId": session,
+        "participant": seat,
+        "idempotencyKey": f"{seat} {phase}",
+        **words_of(seat, phase),
+    }
     return int(client.insisting("cstp.contribute", **params)["entry"])
 
 
@@ -64,7 +78,10 @@ class Crowd:
     def __call__(self) -> None:
         """All phases, each by everybody at once; the next begins when everybody's call has been answered."""
         for phase in PHASES:
-            works = [partial(self._say, seat, phase, self._chance.choice((1, 2, 3))) for seat in self.seats]
+            works = [
+                partial(self._say, seat, phase, self._chance.choice((1, 2, 3)))
+                for seat in self.seats
+            ]
             at_once(works)
 
     def _say(self, seat: str, phase: str, times: int) -> None:
@@ -83,8 +100,14 @@ def check_whole(server: Server, crowd: Crowd) -> None:
     record = facts(cli("export", session, "jsonl").out)
     entries = server.local("moot.getEntries", sessionId=session, limit=1000)["entries"]
     assert [entry["seq"] for entry in entries] == list(range(1, len(record) + 1))
-    said = {number: fact for number, fact in enumerate(record, 1) if fact["fact"] == "council.contributed"}
-    expected = {f"{seat} {phase}": words_of(seat, phase)["type"] for seat in crowd.seats for phase in PHASES}
+    said = {
+        number: fact
+        for number, fact in enumerate(record, 1)
+        if fact["fact"] == "council.contributed"
+    }
+    expected = {
+        f"{seat} {phase}": words_of(seat, phase)["type"] for seat in crowd.seats for phase in PHASES
+    }
     assert len(said) == len(expected)
     assert {fact["key"]: fact["said"]["type"] for fact in said.values()} == expected
     assert {fact["key"]: number for number, fact in said.items()} == {
@@ -101,7 +124,9 @@ def check_whole(server: Server, crowd: Crowd) -> None:
 
 
 @pytest.mark.parametrize("size", CROWDS)
-def test_a_crowd_that_sends_everything_more_than_once_is_counted_once(server: Server, size: int) -> None:
+def test_a_crowd_that_sends_everything_more_than_once_is_counted_once(
+    server: Server, size: int
+) -> None:
     """D-2, D-7, D-12: propose, argue, synthesize or pass, vote; every call also retried with its key, at once and later."""
     crowd = Crowd(server.local, size)
     crowd()
@@ -109,7 +134,9 @@ def test_a_crowd_that_sends_everything_more_than_once_is_counted_once(server: Se
 
 
 @pytest.mark.parametrize("size", CROWDS)
-def test_nothing_acknowledged_is_lost_or_doubled_when_the_server_is_killed(server: Server, size: int) -> None:
+def test_nothing_acknowledged_is_lost_or_doubled_when_the_server_is_killed(
+    server: Server, size: int
+) -> None:
     """D-13, D-16: kill -9 while they propose and while they vote; the crowd insists until somebody answers."""
     crowd = Crowd(server.local, size)
     kills = [size // 2, 3 * size + size // 2]
@@ -147,7 +174,9 @@ def test_a_crowd_that_keeps_no_order_meets_documented_errors_only(server: Server
     assert set(codes) <= DOCUMENTED
     assert server.local.get("/healthz").status == 200
     record = facts(server.cli("export", session, "jsonl").out)
-    said = [number for number, fact in enumerate(record, 1) if fact["fact"] == "council.contributed"]
+    said = [
+        number for number, fact in enumerate(record, 1) if fact["fact"] == "council.contributed"
+    ]
     assert sorted(set(taken)) == said
     assert server.cli.verify(session) == {session: None}
     server.cli("replay", session)

@@ -12,7 +12,19 @@ from typing import Any
 
 import pytest
 from tests.acceptance.doors import Cli, facts, write_script
-from tests.acceptance.server import CONDITION, DEADLINE, HSM, SEATS, STEPS, Client, Event, Participant, Server, at_once, thrown
+from tests.acceptance.server import (
+    CONDITION,
+    DEADLINE,
+    HSM,
+    SEATS,
+    STEPS,
+    Client,
+    Event,
+    Participant,
+    Server,
+    at_once,
+    thrown,
+)
 
 VOTES = {
     "emerson": ("support", 0.85),
@@ -36,7 +48,10 @@ def check_result(result: dict[str, Any]) -> None:
     assert isinstance(result["confidence"], float)
     assert 0.5 < result["confidence"] < 1
     assert result["consensusType"] == "convergent"
-    votes = {seat: (vote["position"], vote["confidence"]) for seat, vote in result["participantVotes"].items()}
+    votes = {
+        seat: (vote["position"], vote["confidence"])
+        for seat, vote in result["participantVotes"].items()
+    }
     assert votes == VOTES
     assert all(isinstance(text, str) for text in result["dissent"])
     assert CONDITION in result["dissent"]
@@ -56,7 +71,11 @@ def test_three_processes_hold_the_sources_deliberation_in_its_plain_order(server
         processes = {seat: stack.enter_context(Participant(server)) for seat in SEATS}
         opened = processes["emerson"]("cstp.openDeliberation", **HSM)
         session = opened["deliberationId"]
-        assert (opened["status"], opened["phase"], opened["waitingFor"]) == ("open", "propose", list(SEATS))
+        assert (opened["status"], opened["phase"], opened["waitingFor"]) == (
+            "open",
+            "propose",
+            list(SEATS),
+        )
         for seat, words in STEPS:
             processes[seat]("cstp.contribute", deliberationId=session, participant=seat, **words)
         result = processes["emerson"]("cstp.closeDeliberation", deliberationId=session)
@@ -65,7 +84,9 @@ def test_three_processes_hold_the_sources_deliberation_in_its_plain_order(server
     assert read["status"] == "closed"
     assert read["result"] == result
     by_number = sorted(read["contributions"], key=lambda line: line["id"])
-    assert [(line["participant"], line["type"]) for line in by_number] == [(seat, words["type"]) for seat, words in STEPS]
+    assert [(line["participant"], line["type"]) for line in by_number] == [
+        (seat, words["type"]) for seat, words in STEPS
+    ]
     assert [line["id"] for line in by_number] == list(range(2, 9))
 
 
@@ -75,20 +96,30 @@ def test_the_history_stands_in_the_order_in_which_it_was_said(server: Server) ->
     assert spoken(server.local.read(session)) == [(seat, words["type"]) for seat, words in STEPS]
 
 
-def test_three_processes_that_wait_for_their_turns_come_to_the_sources_result(server: Server) -> None:
+def test_three_processes_that_wait_for_their_turns_come_to_the_sources_result(
+    server: Server,
+) -> None:
     """D-2, D-5, D-7: everyone has a turn in each phase; who has nothing to say passes; each reads each line once."""
     session = server.local.open()
     skips = {"type": "pass"}
     words = {seat: {"vote": [step]} for seat, step in STEPS if step["type"] == "vote"}
     said = {step["type"]: step for _, step in STEPS}
     plan: dict[str, dict[str, list[Any]]] = {
-        "emerson": {"propose": [said["propose"]], "argue": [skips], "answer": [skips], "synthesize": [said["synthesize"]]},
+        "emerson": {
+            "propose": [said["propose"]],
+            "argue": [skips],
+            "answer": [skips],
+            "synthesize": [said["synthesize"]],
+        },
         "minski": {"propose": [skips], "argue": [said["support"]], "synthesize": [skips]},
         "code-reviewer": {"propose": [skips], "argue": [said["challenge"]], "synthesize": [skips]},
     }
     with ExitStack() as stack:
         processes = [
-            stack.enter_context(Participant.looping(server, session, seat, {**plan[seat], **words[seat]})) for seat in SEATS
+            stack.enter_context(
+                Participant.looping(server, session, seat, {**plan[seat], **words[seat]})
+            )
+            for seat in SEATS
         ]
         ends = [process.ended() for process in processes]
     for end in ends:
@@ -127,7 +158,10 @@ def test_an_owner_hears_advice_and_decides_and_says_how_each_was_taken(server: S
     assert (error.code, error.kind) == (-32602, "BadAnswer")
     assert "leaves out the advice in line 4" in error.message
     assert client.head(session) == head
-    taken = [{"entry": 3, "how": "adopted"}, {"entry": 4, "how": "declined", "why": "measured already"}]
+    taken = [
+        {"entry": 3, "how": "adopted"},
+        {"entry": 4, "how": "declined", "why": "measured already"},
+    ]
     said = client.say(session, "minski", "synthesize", taken=taken, **decision)
     assert said["status"] == "closed"
     result = client("cstp.closeDeliberation", deliberationId=session)
@@ -137,7 +171,10 @@ def test_an_owner_hears_advice_and_decides_and_says_how_each_was_taken(server: S
         "decided",
     )
     read = client.read(session)
-    assert [(each["id"], each["state"]) for each in read["challenges"]] == [(3, "accepted"), (4, "answered")]
+    assert [(each["id"], each["state"]) for each in read["challenges"]] == [
+        (3, "accepted"),
+        (4, "answered"),
+    ]
     assert [each["how"] for each in read["contributions"][-1]["taken"]] == ["adopted", "declined"]
 
 
@@ -164,7 +201,9 @@ def test_objections_go_back_for_another_synthesis_until_all_agree(server: Server
     result = client("cstp.closeDeliberation", deliberationId=session)
     assert (result["decision"], result["consensusType"]) == ("draft 2", "unanimous")
     lines = client.read(session)["contributions"]
-    assert [(line["round"], line["participant"]) for line in lines if line["type"] == "synthesize"] == [
+    assert [
+        (line["round"], line["participant"]) for line in lines if line["type"] == "synthesize"
+    ] == [
         (1, "emerson"),
         (2, "minski"),
     ]
@@ -190,10 +229,14 @@ def test_what_cannot_be_agreed_on_closes_with_the_positions_as_they_stand(server
         "minski": "support",
         "code-reviewer": "oppose",
     }
-    assert ("code-reviewer", "It was never tried.") in [(each["participant"], each["text"]) for each in result["dissentDetails"]]
+    assert ("code-reviewer", "It was never tried.") in [
+        (each["participant"], each["text"]) for each in result["dissentDetails"]
+    ]
 
 
-def test_a_scripted_participant_and_two_from_outside_decide_together(server: Server, tmp_path: Path) -> None:
+def test_a_scripted_participant_and_two_from_outside_decide_together(
+    server: Server, tmp_path: Path
+) -> None:
     """D-1, D-7: what Moot asks and what comes in by calls is one deliberation."""
     platform = write_script(
         tmp_path / "emerson.toml",
@@ -201,14 +244,22 @@ def test_a_scripted_participant_and_two_from_outside_decide_together(server: Ser
             "emerson": {
                 "propose": [{"type": "propose", "text": "Adopt HSM", "confidence": 0.8}],
                 "argue": [{"type": "support", "text": "It is fast", "confidence": 0.8}],
-                "synthesize": [{"type": "synthesize", "text": "Adopt HSM, carefully", "confidence": 0.8}],
+                "synthesize": [
+                    {"type": "synthesize", "text": "Adopt HSM, carefully", "confidence": 0.8}
+                ],
                 "vote": [{"type": "vote", "position": "support", "confidence": 0.8}],
             }
         },
     )
     client = server.local
-    session = client.open(participants=[{"id": "emerson", "platform": platform}, "minski", "code-reviewer"])
-    words = {"propose": [{"type": "pass"}], "argue": [{"type": "pass"}], "synthesize": [{"type": "pass"}]}
+    session = client.open(
+        participants=[{"id": "emerson", "platform": platform}, "minski", "code-reviewer"]
+    )
+    words = {
+        "propose": [{"type": "pass"}],
+        "argue": [{"type": "pass"}],
+        "synthesize": [{"type": "pass"}],
+    }
     vote = {"vote": [{"type": "vote", "position": "support", "confidence": 0.8}]}
     with ExitStack() as stack:
         ends = [
@@ -217,8 +268,13 @@ def test_a_scripted_participant_and_two_from_outside_decide_together(server: Ser
         ]
         results = [end.ended()["result"] for end in ends]
     assert results[0] == results[1]
-    assert (results[0]["decision"], results[0]["consensusType"]) == ("Adopt HSM, carefully", "unanimous")
-    error = client.refused("cstp.contribute", deliberationId=session, participant="emerson", type="vote")
+    assert (results[0]["decision"], results[0]["consensusType"]) == (
+        "Adopt HSM, carefully",
+        "unanimous",
+    )
+    error = client.refused(
+        "cstp.contribute", deliberationId=session, participant="emerson", type="vote"
+    )
     assert (error.code, error.kind) == (-32004, "UnknownSeat")
     assert "nobody else may speak for it" in error.message
 
@@ -230,7 +286,10 @@ def test_a_deliberation_is_listed_and_found_by_who_sits_in_it(server: Server) ->
     done = client.held()
     listed = client("cstp.listDeliberations", participant="ada", status="open")["deliberations"]
     assert [line["deliberationId"] for line in listed] == [mine]
-    closed = [line["deliberationId"] for line in client("cstp.listDeliberations", status="closed")["deliberations"]]
+    closed = [
+        line["deliberationId"]
+        for line in client("cstp.listDeliberations", status="closed")["deliberations"]
+    ]
     assert done in closed
     assert mine not in closed
 
@@ -246,7 +305,11 @@ def test_a_close_before_any_vote_is_refused_unless_forced(server: Server) -> Non
     assert "no vote has been cast" in error.message
     assert client.head(session) == head
     result = client("cstp.closeDeliberation", deliberationId=session, force=True)
-    assert (result["consensusType"], result["endedBy"], result["missing"]) == ("no_consensus", "called", list(SEATS))
+    assert (result["consensusType"], result["endedBy"], result["missing"]) == (
+        "no_consensus",
+        "called",
+        list(SEATS),
+    )
     assert client("cstp.closeDeliberation", deliberationId=session, force=True) == result
 
 
@@ -261,7 +324,11 @@ def test_a_close_in_the_vote_counts_the_votes_there_are(server: Server) -> None:
     for seat, words in STEPS[4:6]:
         client("cstp.contribute", deliberationId=session, participant=seat, **words)
     result = client("cstp.closeDeliberation", deliberationId=session)
-    assert (result["decision"], result["consensusType"], result["missing"]) == (DECIDED, "convergent", ["code-reviewer"])
+    assert (result["decision"], result["consensusType"], result["missing"]) == (
+        DECIDED,
+        "convergent",
+        ["code-reviewer"],
+    )
     assert "Did not vote: code-reviewer." in result["note"]
 
 
@@ -309,12 +376,18 @@ def test_one_trace_across_a_restart_and_the_command_line(server: Server) -> None
     assert server.cli.verify(session) == {session: None}
     server.cli("replay", session)
     record = facts(server.cli("export", session, "jsonl").out)
-    said = [(fact["seat"], fact["said"]["type"]) for fact in record if fact["fact"] == "council.contributed"]
+    said = [
+        (fact["seat"], fact["said"]["type"])
+        for fact in record
+        if fact["fact"] == "council.contributed"
+    ]
     steps = [(seat, words["type"]) for seat, words in STEPS]
     assert said == [*steps[:3], ("emerson", "pass"), *steps[3:]]
 
 
-def test_a_participant_that_was_waiting_when_the_other_answered_by_the_command_line_gets_its_turn(server: Server) -> None:
+def test_a_participant_that_was_waiting_when_the_other_answered_by_the_command_line_gets_its_turn(
+    server: Server,
+) -> None:
     """D-5, D-16: what another process writes wakes who waits at the server."""
     client = server.local
     session = client.open()
@@ -322,7 +395,15 @@ def test_a_participant_that_was_waiting_when_the_other_answered_by_the_command_l
     client.say(session, "minski", "pass")
     cursor = client.read(session)["cursor"]
     with thrown(
-        [lambda: client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=cursor, timeoutSeconds=100)]
+        [
+            lambda: client(
+                "cstp.waitForTurn",
+                deliberationId=session,
+                participant="emerson",
+                cursor=cursor,
+                timeoutSeconds=100,
+            )
+        ]
     ) as (waiting,):
         server.cli("answer", session, '{"type": "pass"}', "--seat", "code-reviewer")
         turn = waiting.result(timeout=DEADLINE)
@@ -335,18 +416,36 @@ def test_who_comes_back_gets_what_it_missed(server: Server) -> None:
     session = client.open()
     for seat in SEATS:
         client.say(session, seat, "propose", text=f"{seat}'s plan")
-    first = client("cstp.waitForTurn", deliberationId=session, participant="emerson", timeoutSeconds=100)
+    first = client(
+        "cstp.waitForTurn", deliberationId=session, participant="emerson", timeoutSeconds=100
+    )
     assert [line["text"] for line in first["new"]] == ["minski's plan", "code-reviewer's plan"]
     client.say(session, "emerson", "support", text="mine is best", refersTo=2)
     client.say(session, "minski", "challenge", text="too dear", refersTo=2)
     server.restart()
     client.say(session, "code-reviewer", "challenge", text="too slow", refersTo=2)
-    back = client("cstp.waitForTurn", deliberationId=session, participant="emerson", timeoutSeconds=100)
+    back = client(
+        "cstp.waitForTurn", deliberationId=session, participant="emerson", timeoutSeconds=100
+    )
     assert back["status"] == "your_turn"
     assert back["ask"]["phase"] == "answer"
-    assert [line["text"] for line in back["new"]] == ["minski's plan", "code-reviewer's plan", "too dear", "too slow"]
-    assert all(text in back["ask"]["briefing"] for text in ("emerson's plan", "minski's plan", "too dear", "too slow"))
-    since = client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=first["cursor"], timeoutSeconds=100)
+    assert [line["text"] for line in back["new"]] == [
+        "minski's plan",
+        "code-reviewer's plan",
+        "too dear",
+        "too slow",
+    ]
+    assert all(
+        text in back["ask"]["briefing"]
+        for text in ("emerson's plan", "minski's plan", "too dear", "too slow")
+    )
+    since = client(
+        "cstp.waitForTurn",
+        deliberationId=session,
+        participant="emerson",
+        cursor=first["cursor"],
+        timeoutSeconds=100,
+    )
     assert [line["text"] for line in since["new"]] == ["mine is best", "too dear", "too slow"]
     joined = client("cstp.joinDeliberation", deliberationId=session, participant="emerson")
     assert len(joined["new"]) == 6
@@ -359,11 +458,26 @@ def test_what_was_said_ahead_while_sealed_is_new_once_it_is_revealed(server: Ser
     session = client.open()
     client.say(session, "emerson", "propose")
     client.say(session, "minski", "support", text="MIT data supports this")
-    before = client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=0, timeoutSeconds=0)
+    before = client(
+        "cstp.waitForTurn",
+        deliberationId=session,
+        participant="emerson",
+        cursor=0,
+        timeoutSeconds=0,
+    )
     assert [line["participant"] for line in before["new"]] == ["emerson"]
     client.say(session, "code-reviewer", "challenge", text="No production benchmarks")
-    after = client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=before["cursor"], timeoutSeconds=100)
-    assert [line["text"] for line in after["new"]] == ["MIT data supports this", "No production benchmarks"]
+    after = client(
+        "cstp.waitForTurn",
+        deliberationId=session,
+        participant="emerson",
+        cursor=before["cursor"],
+        timeoutSeconds=100,
+    )
+    assert [line["text"] for line in after["new"]] == [
+        "MIT data supports this",
+        "No production benchmarks",
+    ]
 
 
 def test_pages_of_the_history_leave_nothing_out(server: Server) -> None:
@@ -390,10 +504,16 @@ def test_the_history_since_an_entry_is_what_came_behind_it(server: Server) -> No
     cursor = client.read(session)["cursor"]
     client.say(session, "minski", "propose")
     client.say(session, "code-reviewer", "propose")
-    assert spoken(client.read(session, since=cursor)) == [("minski", "propose"), ("code-reviewer", "propose")]
+    assert spoken(client.read(session, since=cursor)) == [
+        ("minski", "propose"),
+        ("code-reviewer", "propose"),
+    ]
     page = client.read(session, limit=1)
     assert spoken(page) == [("emerson", "propose")]
-    assert spoken(client.read(session, since=page["nextSince"])) == [("minski", "propose"), ("code-reviewer", "propose")]
+    assert spoken(client.read(session, since=page["nextSince"])) == [
+        ("minski", "propose"),
+        ("code-reviewer", "propose"),
+    ]
 
 
 # What is refused
@@ -405,21 +525,65 @@ def test_a_refused_contribution_says_what_was_expected_and_changes_nothing(serve
     session = client.opened()
     words = {"text": "words", "confidence": 0.8}
     cases: list[tuple[dict[str, Any], int, str]] = [
-        ({"type": "vote", "position": "support", "confidence": 0.8}, -32003, "'vote' is not allowed in the phase 'propose'"),
+        (
+            {"type": "vote", "position": "support", "confidence": 0.8},
+            -32003,
+            "'vote' is not allowed in the phase 'propose'",
+        ),
         ({"type": "synthesize", **words}, -32003, "expected of 'emerson' now: propose, pass"),
         ({"type": "support", **words}, -32003, "waiting for: emerson, minski, code-reviewer"),
-        ({"type": "propose", "participant": "stranger", **words}, -32004, "the seats are: emerson, minski, code-reviewer"),
-        ({"type": "propose", "participant": "no such!", **words}, -32602, "may hold letters and digits"),
-        ({"type": "propose", "deliberationId": "nothing", **words}, -32002, "no session is called 'nothing'"),
-        ({"type": "propose", "deliberationId": "../etc", **words}, -32602, "must have 1 to 80 ASCII letters"),
+        (
+            {"type": "propose", "participant": "stranger", **words},
+            -32004,
+            "the seats are: emerson, minski, code-reviewer",
+        ),
+        (
+            {"type": "propose", "participant": "no such!", **words},
+            -32602,
+            "may hold letters and digits",
+        ),
+        (
+            {"type": "propose", "deliberationId": "nothing", **words},
+            -32002,
+            "no session is called 'nothing'",
+        ),
+        (
+            {"type": "propose", "deliberationId": "../etc", **words},
+            -32602,
+            "must have 1 to 80 ASCII letters",
+        ),
         ({"type": "propose", "text": "", "confidence": 0.8}, -32602, "a propose needs a text"),
-        ({"type": "propose", "text": "words", "confidence": 1.5}, -32602, "confidence: Input should be less than or equal to 1"),
+        (
+            {"type": "propose", "text": "words", "confidence": 1.5},
+            -32602,
+            "confidence: Input should be less than or equal to 1",
+        ),
         ({"type": "propose", "text": "words", "confidence": "very"}, -32602, "confidence"),
-        ({"type": "propose", "position": "support", **words}, -32602, "a position belongs to a vote"),
-        ({"type": "propose", "refersTo": 17, **words}, -32602, "line 17 does not exist; the lines are 1 to 1"),
-        ({"type": "propose", "answers": [1], **words}, -32602, "line 1 is no challenge; the challenges are: none"),
-        ({"type": "shout", **words}, -32602, "'propose', 'support', 'challenge', 'synthesize', 'vote' or 'pass'"),
-        ({"type": "propose", "loud": True, **words}, -32602, "loud does not belong to the parameters"),
+        (
+            {"type": "propose", "position": "support", **words},
+            -32602,
+            "a position belongs to a vote",
+        ),
+        (
+            {"type": "propose", "refersTo": 17, **words},
+            -32602,
+            "line 17 does not exist; the lines are 1 to 1",
+        ),
+        (
+            {"type": "propose", "answers": [1], **words},
+            -32602,
+            "line 1 is no challenge; the challenges are: none",
+        ),
+        (
+            {"type": "shout", **words},
+            -32602,
+            "'propose', 'support', 'challenge', 'synthesize', 'vote' or 'pass'",
+        ),
+        (
+            {"type": "propose", "loud": True, **words},
+            -32602,
+            "loud does not belong to the parameters",
+        ),
         ({**words}, -32602, "type is missing"),
         (
             {"type": "propose", "text": "x" * 20_001, "confidence": 0.8},
@@ -429,7 +593,9 @@ def test_a_refused_contribution_says_what_was_expected_and_changes_nothing(serve
     ]
     head = client.head(session)
     for given, code, told in cases:
-        error = client.refused("cstp.contribute", **{"deliberationId": session, "participant": "emerson", **given})
+        error = client.refused(
+            "cstp.contribute", **{"deliberationId": session, "participant": "emerson", **given}
+        )
         assert (error.code, told in error.message) == (code, True), (given, str(error))
     assert client.head(session) == head
     nobody = client.refused("cstp.contribute", deliberationId=session, type="propose", **words)
@@ -445,13 +611,24 @@ def test_a_refused_vote_says_what_it_needs_and_changes_nothing(server: Server) -
         client("cstp.contribute", deliberationId=session, participant=seat, **words)
     head = client.head(session)
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"confidence": 0.8}, "a vote needs a position: support, conditional_support, oppose or abstain"),
+        (
+            {"confidence": 0.8},
+            "a vote needs a position: support, conditional_support, oppose or abstain",
+        ),
         ({"position": "support", "confidence": "perhaps"}, "confidence"),
-        ({"position": "support", "confidence": 0.8, "movedBy": 99}, "line 99 does not exist; the lines are 1 to 5"),
-        ({"position": "maybe", "confidence": 0.8}, "'support', 'conditional_support', 'oppose' or 'abstain'"),
+        (
+            {"position": "support", "confidence": 0.8, "movedBy": 99},
+            "line 99 does not exist; the lines are 1 to 5",
+        ),
+        (
+            {"position": "maybe", "confidence": 0.8},
+            "'support', 'conditional_support', 'oppose' or 'abstain'",
+        ),
     ]
     for given, told in cases:
-        error = client.refused("cstp.contribute", deliberationId=session, participant="minski", type="vote", **given)
+        error = client.refused(
+            "cstp.contribute", deliberationId=session, participant="minski", type="vote", **given
+        )
         assert (error.code, told in error.message) == (-32602, True), (given, str(error))
     assert client.head(session) == head
     assert client.vote(session, "minski", "abstain", confidence=0.0)["status"] == "open"
@@ -464,7 +641,13 @@ def test_a_confidence_that_was_not_stated_stays_unstated(server: Server) -> None
     for seat, words in STEPS[:4]:
         given = {name: value for name, value in words.items() if name != "confidence"}
         client("cstp.contribute", deliberationId=session, participant=seat, **given)
-    client("cstp.contribute", deliberationId=session, participant="minski", type="vote", position="support")
+    client(
+        "cstp.contribute",
+        deliberationId=session,
+        participant="minski",
+        type="vote",
+        position="support",
+    )
     read = client.read(session, participant="minski")
     assert [line.get("confidence") for line in read["contributions"]] == [None] * 5
 
@@ -475,7 +658,15 @@ def test_a_closed_deliberation_takes_nothing_more(server: Server) -> None:
     session = client.held()
     head, result = client.head(session), client.read(session)["result"]
     for method, params in (
-        ("cstp.contribute", {"deliberationId": session, "participant": "minski", "type": "vote", "position": "abstain"}),
+        (
+            "cstp.contribute",
+            {
+                "deliberationId": session,
+                "participant": "minski",
+                "type": "vote",
+                "position": "abstain",
+            },
+        ),
         ("moot.giveInput", {"sessionId": session, "text": "one more thing"}),
         ("moot.cancelSession", {"sessionId": session}),
         ("moot.closeSession", {"sessionId": session}),
@@ -491,19 +682,32 @@ def test_a_closed_deliberation_takes_nothing_more(server: Server) -> None:
 def test_ending_and_resuming_a_session_with_a_key_counts_once(server: Server) -> None:
     """D-6: a caller that did not hear the answer repeats the call; other words under the same key are refused."""
     client = server.local
-    for method, words in (("moot.closeSession", {}), ("moot.cancelSession", {"reason": "wrong question"})):
+    for method, words in (
+        ("moot.closeSession", {}),
+        ("moot.cancelSession", {"reason": "wrong question"}),
+    ):
         session, other = client.opened(), client.opened()
         first = client(method, sessionId=session, **words, idempotencyKey=f"end {session}")
         head = client.head(session)
-        again = [client(method, sessionId=session, **words, idempotencyKey=f"end {session}") for _ in range(2)]
+        again = [
+            client(method, sessionId=session, **words, idempotencyKey=f"end {session}")
+            for _ in range(2)
+        ]
         assert (again, client.head(session)) == ([first, first], head)
         error = client.refused(method, sessionId=other, **words, idempotencyKey=f"end {session}")
         assert (error.code, error.kind) == (-32006, "KeyReused")
-        assert client.refused(method, sessionId=session, **words, idempotencyKey="another").kind == "SessionClosed"
+        assert (
+            client.refused(method, sessionId=session, **words, idempotencyKey="another").kind
+            == "SessionClosed"
+        )
         # What was refused has not used its key up.
         assert client(method, sessionId=other, **words, idempotencyKey=f"end {other}")["entry"]
     session = client.opened()
-    swap = {"sessionId": session, "swaps": {"minski": "mailbox"}, "idempotencyKey": f"swap {session}"}
+    swap = {
+        "sessionId": session,
+        "swaps": {"minski": "mailbox"},
+        "idempotencyKey": f"swap {session}",
+    }
     client("moot.resumeSession", **swap)
     head = client.head(session)
     client("moot.resumeSession", **swap)
@@ -551,7 +755,11 @@ def test_a_later_vote_replaces_an_earlier_one_and_both_are_on_record(server: Ser
     read = client.read(session)
     votes = read["result"]["participantVotes"]
     assert (votes["minski"]["position"], votes["minski"]["movedBy"]) == ("oppose", 4)
-    cast = [(line["participant"], line["position"]) for line in read["contributions"] if line["type"] == "vote"]
+    cast = [
+        (line["participant"], line["position"])
+        for line in read["contributions"]
+        if line["type"] == "vote"
+    ]
     assert cast == [
         ("emerson", "support"),
         ("minski", "support"),
@@ -567,11 +775,16 @@ def test_the_same_key_with_other_words_is_refused(server: Server) -> None:
     opened = client("cstp.openDeliberation", idempotencyKey="open me", **HSM)
     session = opened["deliberationId"]
     assert client.open(idempotencyKey="open me") == session
-    error = client.refused("cstp.openDeliberation", **{**HSM, "topic": "Something else?", "idempotencyKey": "open me"})
+    error = client.refused(
+        "cstp.openDeliberation", **{**HSM, "topic": "Something else?", "idempotencyKey": "open me"}
+    )
     assert (error.code, error.kind) == (-32006, "KeyReused")
     first = client.say(session, "emerson", "propose", text="one", idempotencyKey="k")
     head = client.head(session)
-    assert client.say(session, "emerson", "propose", text="one", idempotencyKey="k")["entry"] == first["entry"]
+    assert (
+        client.say(session, "emerson", "propose", text="one", idempotencyKey="k")["entry"]
+        == first["entry"]
+    )
     error = client.refused(
         "cstp.contribute",
         deliberationId=session,
@@ -584,16 +797,27 @@ def test_the_same_key_with_other_words_is_refused(server: Server) -> None:
     assert (error.code, error.kind) == (-32006, "KeyReused")
     assert f"entry {first['entry']}" in error.message
     assert client.head(session) == head
-    assert client.say(session, "minski", "propose", text="another's key", idempotencyKey="k")["entry"] > first["entry"]
+    assert (
+        client.say(session, "minski", "propose", text="another's key", idempotencyKey="k")["entry"]
+        > first["entry"]
+    )
     client("cstp.closeDeliberation", deliberationId=session, force=True)
-    assert client.say(session, "emerson", "propose", text="one", idempotencyKey="k")["entry"] == first["entry"]
+    assert (
+        client.say(session, "emerson", "propose", text="one", idempotencyKey="k")["entry"]
+        == first["entry"]
+    )
 
 
 def test_the_same_key_with_other_participants_is_refused(server: Server) -> None:
     """D-6: a caller that asked for other participants is not handed a deliberation that they have no seat in."""
     client = server.local
     client.open(idempotencyKey="who sits here")
-    changed = {**HSM, "participants": ["ada", "bob"], "protocol": "consensus", "idempotencyKey": "who sits here"}
+    changed = {
+        **HSM,
+        "participants": ["ada", "bob"],
+        "protocol": "consensus",
+        "idempotencyKey": "who sits here",
+    }
     assert client.refused("cstp.openDeliberation", **changed).code == -32006
 
 
@@ -624,7 +848,10 @@ def test_a_stranger_has_no_turn_in_a_closed_deliberation_either(server: Server) 
     client = server.local
     session = client.open()
     for _ in range(2):
-        assert client.refused("cstp.waitForTurn", deliberationId=session, participant="stranger").code == -32004
+        assert (
+            client.refused("cstp.waitForTurn", deliberationId=session, participant="stranger").code
+            == -32004
+        )
         client("cstp.closeDeliberation", deliberationId=session, force=True)
 
 
@@ -652,7 +879,11 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
 
         def waits() -> str:
             try:
-                params = {"deliberationId": session, "participant": "emerson", "timeoutSeconds": 300}
+                params = {
+                    "deliberationId": session,
+                    "participant": "emerson",
+                    "timeoutSeconds": 300,
+                }
                 return str(client("cstp.waitForTurn", **params)["status"])
             except Exception as error:
                 return type(error).__name__
@@ -679,7 +910,9 @@ def test_a_server_told_to_stop_ends_although_clients_wait(stopped: Stopped) -> N
     assert [event.id for event in stopped.stream] == [1, 2, 3]
 
 
-def test_who_waits_when_the_server_stops_is_answered_and_no_fault_is_logged(stopped: Stopped) -> None:
+def test_who_waits_when_the_server_stops_is_answered_and_no_fault_is_logged(
+    stopped: Stopped,
+) -> None:
     """D-5, D-6: nothing yet, call again."""
     assert "Traceback" not in stopped.log
     assert stopped.answers == ["pending"] * 3
@@ -691,7 +924,11 @@ def test_calls_are_counted_by_method_and_outcome(server: Server) -> None:
 
     def counted() -> dict[str, float]:
         lines = client.get("/metrics").body.decode().splitlines()
-        return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line.startswith("moot_")}
+        return {
+            line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
+            for line in lines
+            if line.startswith("moot_")
+        }
 
     before = counted()
     session = client.open()

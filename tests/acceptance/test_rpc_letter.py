@@ -10,7 +10,17 @@ from tests.acceptance.doors import Cli
 from tests.acceptance.server import HSM, MET, SEATS, Answer, Client, Server
 
 PROTOCOLS = {
-    "protocols": ["advisory", "consensus", "consultation", "debate", "persona", "pipeline", "review", "roundtable", "swarm"]
+    "protocols": [
+        "advisory",
+        "consensus",
+        "consultation",
+        "debate",
+        "persona",
+        "pipeline",
+        "review",
+        "roundtable",
+        "swarm",
+    ]
 }
 
 
@@ -34,7 +44,12 @@ def document(client: Client) -> dict[str, Any]:
 
 
 def request(method: str, params: object = None, **more: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params}), **more}
+    return {
+        "jsonrpc": "2.0",
+        "method": method,
+        **({} if params is None else {"params": params}),
+        **more,
+    }
 
 
 def error_of(answer: dict[str, Any]) -> tuple[object, int]:
@@ -55,14 +70,25 @@ def test_parameters_may_be_given_by_position(client: Client) -> None:
     """D-6: in the order of the description, either way round."""
     session = client.open()
     found = client.send(request("moot.getEntries", [session, 0, 1], id=1))
-    assert (found["id"], found["result"]["sessionId"], len(found["result"]["entries"])) == (1, session, 1)
-    assert client.send(request("moot.verifySession", [session], id=2))["result"]["sessionId"] == session
+    assert (found["id"], found["result"]["sessionId"], len(found["result"]["entries"])) == (
+        1,
+        session,
+        1,
+    )
+    assert (
+        client.send(request("moot.verifySession", [session], id=2))["result"]["sessionId"]
+        == session
+    )
 
 
 def test_parameters_may_be_given_by_name_in_any_order(client: Client) -> None:
     session = client.opened()
-    one = client.send(request("moot.getEntries", {"sessionId": session, "after": 0, "limit": 1}, id=3))
-    other = client.send(request("moot.getEntries", {"limit": 1, "after": 0, "sessionId": session}, id=3))
+    one = client.send(
+        request("moot.getEntries", {"sessionId": session, "after": 0, "limit": 1}, id=3)
+    )
+    other = client.send(
+        request("moot.getEntries", {"limit": 1, "after": 0, "sessionId": session}, id=3)
+    )
     assert one == other
     assert set(one) == {"jsonrpc", "id", "result"}
 
@@ -75,11 +101,23 @@ def test_more_parameters_than_there_are_is_refused(client: Client) -> None:
 def test_a_notification_is_carried_out_and_answered_with_nothing(client: Client) -> None:
     """D-6: HTTP 204 without a body, also when it fails or the method does not exist."""
     session = client.opened()
-    said = {"deliberationId": session, "participant": "emerson", "type": "propose", "text": "quietly", "confidence": 0.8}
-    for body in (request("cstp.contribute", said), request("cstp.contribute", {"type": 1}), request("foobar")):
+    said = {
+        "deliberationId": session,
+        "participant": "emerson",
+        "type": "propose",
+        "text": "quietly",
+        "confidence": 0.8,
+    }
+    for body in (
+        request("cstp.contribute", said),
+        request("cstp.contribute", {"type": 1}),
+        request("foobar"),
+    ):
         found = client.post(json.dumps(body).encode())
         assert (found.status, found.body) == (204, b"")
-    assert [line["text"] for line in client.read(session, participant="emerson")["contributions"]] == ["quietly"]
+    assert [
+        line["text"] for line in client.read(session, participant="emerson")["contributions"]
+    ] == ["quietly"]
 
 
 def test_an_unknown_method_is_refused(client: Client) -> None:
@@ -125,11 +163,15 @@ def test_what_is_no_json_is_a_parse_error(client: Client, body: bytes) -> None:
         ({}, None),
     ],
 )
-def test_what_is_no_request_is_an_invalid_request(client: Client, body: object, number: object) -> None:
+def test_what_is_no_request_is_an_invalid_request(
+    client: Client, body: object, number: object
+) -> None:
     assert error_of(client.send(body)) == (number, -32600)
 
 
-@pytest.mark.parametrize("number", ["1", "", "\u00e9\u4f60", "\ud800", 0, -7, 2**63, 1.5, None, "x" * 1_000])
+@pytest.mark.parametrize(
+    "number", ["1", "", "\u00e9\u4f60", "\ud800", 0, -7, 2**63, 1.5, None, "x" * 1_000]
+)
 def test_an_answer_bears_the_id_of_its_request(client: Client, number: object) -> None:
     """D-6: string, number or null, in results and in errors."""
     found = client.send(request("moot.listProtocols", id=number))
@@ -174,15 +216,21 @@ def test_a_batch_is_carried_out_in_its_order(client: Client) -> None:
     """D-6: what is sent together counts as if it had been sent one after another."""
     session = client.opened()
     said = {"deliberationId": session, "type": "propose", "text": "words", "confidence": 0.8}
-    found = client.send([request("cstp.contribute", {**said, "participant": seat}, id=seat) for seat in SEATS])
+    found = client.send(
+        [request("cstp.contribute", {**said, "participant": seat}, id=seat) for seat in SEATS]
+    )
     assert [each["id"] for each in found] == list(SEATS)
     assert [each["result"]["id"] for each in found] == [2, 3, 4]
     assert found[-1]["result"]["phase"] == "argue"
 
 
 def test_a_batch_has_a_bound(client: Client) -> None:
-    assert len(client.send([request("moot.listProtocols", id=number) for number in range(100)])) == 100
-    assert error_of(client.send([request("moot.listProtocols", id=number) for number in range(101)])) == (None, -32600)
+    assert (
+        len(client.send([request("moot.listProtocols", id=number) for number in range(100)])) == 100
+    )
+    assert error_of(
+        client.send([request("moot.listProtocols", id=number) for number in range(101)])
+    ) == (None, -32600)
 
 
 def test_only_a_post_of_json_is_a_call(client: Client) -> None:
@@ -191,7 +239,8 @@ def test_only_a_post_of_json_is_a_call(client: Client) -> None:
     assert client.post(b"{}", content_type="text/plain").status == 415
     assert (
         client.post(
-            json.dumps(request("moot.listProtocols", id=1)).encode(), content_type="application/json; charset=utf-8"
+            json.dumps(request("moot.listProtocols", id=1)).encode(),
+            content_type="application/json; charset=utf-8",
         ).status
         == 200
     )
@@ -205,7 +254,9 @@ def test_a_number_too_large_for_a_float_is_answered_with_json(client: Client) ->
 # The description
 
 
-def test_the_description_is_the_same_by_call_and_by_page(client: Client, document: dict[str, Any]) -> None:
+def test_the_description_is_the_same_by_call_and_by_page(
+    client: Client, document: dict[str, Any]
+) -> None:
     """By rpc.discover and by /openrpc.json."""
     page = client.get("/openrpc.json")
     assert page.headers["content-type"] == "application/json"
@@ -238,7 +289,9 @@ def test_every_schema_of_the_description_is_one(document: dict[str, Any]) -> Non
         for schema in schemas:
             Draft202012Validator.check_schema(schema)
             list(Draft202012Validator(schema).iter_errors({"reaches": "every reference"}))
-        assert {error["$ref"].rpartition("/")[2] for error in method["errors"]} == set(document["components"]["errors"])
+        assert {error["$ref"].rpartition("/")[2] for error in method["errors"]} == set(
+            document["components"]["errors"]
+        )
 
 
 CONFERENCE = {"conference": "cache"}
@@ -257,7 +310,13 @@ SUBJECT: dict[str, Any] = {
 }
 LIMITS: dict[str, Any] = {"tokens": 100_000, "money": 1.5, "time": "10m"}
 TOOLS: dict[str, Any] = {"tools": "auto", "toolCalls": 3, "toolBudget": {"seat.calls": 9}}
-CONSULT: dict[str, Any] = {"consult": True, "consultLimit": 2, "consultTotal": 5, "consultPatience": 60, "gate": False}
+CONSULT: dict[str, Any] = {
+    "consult": True,
+    "consultLimit": 2,
+    "consultTotal": 5,
+    "consultPatience": 60,
+    "gate": False,
+}
 PLANNED: dict[str, Any] = {
     **SUBJECT,
     **LIMITS,
@@ -290,9 +349,18 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "moot.listConferences": {},
     "moot.conferenceStatus": CONFERENCE,
-    "moot.giveConferenceInput": {**CONFERENCE, "text": "Half the budget.", "idempotencyKey": "half"},
+    "moot.giveConferenceInput": {
+        **CONFERENCE,
+        "text": "Half the budget.",
+        "idempotencyKey": "half",
+    },
     "moot.joinConference": {**CONFERENCE, "role": "architect", "timeoutSeconds": 0},
-    "moot.sayInConference": {**CONFERENCE, "role": "architect", "text": "## Stance\nRedis.", "idempotencyKey": "first"},
+    "moot.sayInConference": {
+        **CONFERENCE,
+        "role": "architect",
+        "text": "## Stance\nRedis.",
+        "idempotencyKey": "first",
+    },
     "moot.skipSpeaker": {**CONFERENCE, "role": "reviewer", "why": "away"},
     "moot.relayConference": CONFERENCE,
     "moot.checkConference": CONFERENCE,
@@ -341,9 +409,19 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "cstp.getDeliberation": {"participant": "emerson", "since": 0, "limit": 10, "at": 1},
     "cstp.waitForTurn": {"participant": "minski", "cursor": 0, "timeoutSeconds": 0},
-    "cstp.joinDeliberation": {"participant": "minski", "family": "claude-opus-4", "cursor": 0, "limit": 50},
+    "cstp.joinDeliberation": {
+        "participant": "minski",
+        "family": "claude-opus-4",
+        "cursor": 0,
+        "limit": 50,
+    },
     "cstp.closeDeliberation": {"force": True, "idempotencyKey": "letter"},
-    "cstp.listDeliberations": {"status": "all", "participant": "emerson", "limit": 10, "query": "HSM"},
+    "cstp.listDeliberations": {
+        "status": "all",
+        "participant": "emerson",
+        "limit": 10,
+        "query": "HSM",
+    },
     "cstp.recordDecision": {
         "agent": "emerson",
         "topic": "Which cache?",
@@ -356,28 +434,67 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "participants": ["minski"],
         "idempotencyKey": "letter",
     },
-    "cstp.reviewDecision": {"decisionId": "alone.1", "outcome": "success", "choice": "", "note": "works", "idempotencyKey": "r"},
-    "cstp.searchDecisions": {"within": "decisions", "query": "cache", "category": "caching", "limit": 5},
-    "cstp.listDecisions": {"category": "caching", "protocol": "alone", "outcome": "success", "source": "emerson", "limit": 5},
+    "cstp.reviewDecision": {
+        "decisionId": "alone.1",
+        "outcome": "success",
+        "choice": "",
+        "note": "works",
+        "idempotencyKey": "r",
+    },
+    "cstp.searchDecisions": {
+        "within": "decisions",
+        "query": "cache",
+        "category": "caching",
+        "limit": 5,
+    },
+    "cstp.listDecisions": {
+        "category": "caching",
+        "protocol": "alone",
+        "outcome": "success",
+        "source": "emerson",
+        "limit": 5,
+    },
     "cstp.getDecision": {"decisionId": "alone.1"},
     "cstp.listObligations": {"decisionId": "alone.1", "onlyOpen": True, "limit": 5},
-    "cstp.settleObligation": {"decisionId": "", "number": 1, "state": "met", "note": "measured", "idempotencyKey": "s"},
+    "cstp.settleObligation": {
+        "decisionId": "",
+        "number": 1,
+        "state": "met",
+        "note": "measured",
+        "idempotencyKey": "s",
+    },
     "cstp.getSourceTrust": {"source": "emerson", "category": "caching"},
     "cstp.listSources": {},
     "cstp.getAmplificationStats": {},
     "cstp.getReliability": {"protocol": "debate"},
     "cstp.getAmplificationChain": {"decisionId": "alone.1"},
-    "cstp.createThread": {"title": "Long context", "category": "architecture", "thread": "hsm", "idempotencyKey": "t"},
+    "cstp.createThread": {
+        "title": "Long context",
+        "category": "architecture",
+        "thread": "hsm",
+        "idempotencyKey": "t",
+    },
     "cstp.resumeThread": {"thread": "hsm", "participant": "emerson", "idempotencyKey": "t"},
     "cstp.getThreadStatus": {"thread": "hsm"},
-    "cstp.setThreadStatus": {"thread": "hsm", "status": "active", "note": "", "idempotencyKey": "t"},
+    "cstp.setThreadStatus": {
+        "thread": "hsm",
+        "status": "active",
+        "note": "",
+        "idempotencyKey": "t",
+    },
     "cstp.askInThread": {"thread": "hsm", "question": "How long?", "idempotencyKey": "t"},
     "cstp.settleQuestion": {"thread": "hsm", "number": 1, "idempotencyKey": "t"},
     "cstp.listThreads": {},
     "cstp.getCircuitState": {"scope": "category:caching"},
     "cstp.listBreakers": {},
     "cstp.resetCircuit": {"scope": "category:caching", "note": "mended", "idempotencyKey": "c"},
-    "cstp.mayDecideAlone": {"agent": "emerson", "confidence": 0.9, "category": "caching", "stakes": "low", "tags": ["memory"]},
+    "cstp.mayDecideAlone": {
+        "agent": "emerson",
+        "confidence": 0.9,
+        "category": "caching",
+        "stakes": "low",
+        "tags": ["memory"],
+    },
     "cstp.getPolicy": {},
     "cstp.setPolicy": {
         "failures": 4,
@@ -445,7 +562,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "idempotencyKey": "a pipeline",
     },
     "moot.getPipeline": {},
-    "moot.listSessions": {"tag": "", "status": "all", "limit": 10, "query": "now", "protocol": "debate", "after": 0},
+    "moot.listSessions": {
+        "tag": "",
+        "status": "all",
+        "limit": 10,
+        "query": "now",
+        "protocol": "debate",
+        "after": 0,
+    },
     "moot.getSession": {"timeoutSeconds": 0, "at": 1},
     "moot.getView": {"at": 1, "since": 0, "near": 1, "limit": 10},
     "moot.getItems": {"at": 1, "begin": 0, "limit": 10},
@@ -460,7 +584,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "moot.forkSession": {"at": 1, "swaps": {}},
     "moot.labelSession": {"tags": ["a"], "isAway": False},
-    "moot.inviteSeat": {"seat": "bob", "family": "gpt-5", "lastsHours": 1, "url": "http://127.0.0.1:8760"},
+    "moot.inviteSeat": {
+        "seat": "bob",
+        "family": "gpt-5",
+        "lastsHours": 1,
+        "url": "http://127.0.0.1:8760",
+    },
     "moot.joinByCode": {"code": ""},
     "moot.shareSession": {"lastsHours": 1, "url": "http://127.0.0.1:8760"},
     "moot.listTokens": {},
@@ -468,11 +597,21 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "moot.getTrustHistory": {"source": "emerson"},
     "moot.getOpening": {"language": "en"},
     "moot.listDemos": {"language": "en"},
-    "moot.playDemo": {"name": "persona", "language": "en", "pace": "fast", "idempotencyKey": "a demo"},
+    "moot.playDemo": {
+        "name": "persona",
+        "language": "en",
+        "pace": "fast",
+        "idempotencyKey": "a demo",
+    },
     "moot.planSession": PLANNED,
     "moot.getEntries": {"after": 0, "limit": 10},
     "moot.getAsks": {"seat": "ada", "timeoutSeconds": 0},
-    "moot.answer": {"seat": "ada", "ask": "1.propose.ada", "answer": {"type": "pass"}, "idempotencyKey": "letter"},
+    "moot.answer": {
+        "seat": "ada",
+        "ask": "1.propose.ada",
+        "answer": {"type": "pass"},
+        "idempotencyKey": "letter",
+    },
     "moot.giveInput": {"text": "Mind the cost.", "idempotencyKey": "letter"},
     "moot.exportSession": {"form": "minutes"},
     "moot.verifySession": {},
@@ -498,12 +637,24 @@ UNSEEN = {
     "moot.answerAsPerson": {"command"},
     "moot.openSession": {"turns", "depth"},
     "moot.planSession": {"turns", "depth"},
-    "moot.consult": {*SUBJECT, *LIMITS, *TOOLS, "consultPatience", "files", "models", "panel", "seats", "settings"},
+    "moot.consult": {
+        *SUBJECT,
+        *LIMITS,
+        *TOOLS,
+        "consultPatience",
+        "files",
+        "models",
+        "panel",
+        "seats",
+        "settings",
+    },
 }
 """Parameters that the example has no place for: they belong to another type or protocol."""
 
 
-def test_every_call_of_the_description_can_be_made_as_described(server: Server, document: dict[str, Any]) -> None:
+def test_every_call_of_the_description_can_be_made_as_described(
+    server: Server, document: dict[str, Any]
+) -> None:
     """D-1 to D-6: every parameter by its documented name, valid by its schema; every result valid by its own."""
     client, methods = server.local, {method["name"]: method for method in document["methods"]}
     assert set(EXAMPLES) == set(methods)
@@ -520,9 +671,13 @@ def test_every_call_of_the_description_can_be_made_as_described(server: Server, 
         if name == "cstp.settleObligation":
             params["decisionId"] = client.held()
         if name == "moot.revokeToken":
-            params["tokenId"] = client("moot.shareSession", sessionId=sessions["moot.openSession"])["tokenId"]
+            params["tokenId"] = client("moot.shareSession", sessionId=sessions["moot.openSession"])[
+                "tokenId"
+            ]
         if name == "moot.joinByCode":
-            invited = server.cli.json("invite", sessions["moot.openSession"], "--seat", "bob", "--code")
+            invited = server.cli.json(
+                "invite", sessions["moot.openSession"], "--seat", "bob", "--code"
+            )
             params["code"] = invited["code"]
         if "sessionId" in schemas:
             opening = {
@@ -545,10 +700,14 @@ def test_every_call_of_the_description_can_be_made_as_described(server: Server, 
             sessions[name] = result["sessionId"]
         if name == "moot.openSession":
             sessions[name] = result["sessionId"]
-            sessions["cancelled"] = client(name, **{**params, "idempotencyKey": "to cancel"})["sessionId"]
+            sessions["cancelled"] = client(name, **{**params, "idempotencyKey": "to cancel"})[
+                "sessionId"
+            ]
 
 
-def test_results_of_every_protocol_are_as_described(client: Client, document: dict[str, Any]) -> None:
+def test_results_of_every_protocol_are_as_described(
+    client: Client, document: dict[str, Any]
+) -> None:
     """D-3, D-4: a deliberation that has ended, read and closed again."""
     results = {method["name"]: method["result"]["schema"] for method in document["methods"]}
     session = client.held()
@@ -557,10 +716,14 @@ def test_results_of_every_protocol_are_as_described(client: Client, document: di
         Draft202012Validator(results[name]).validate(client(name, deliberationId=session, **params))
     for name in ("moot.getSession", "moot.getEntries", "moot.verifySession", "moot.exportSession"):
         Draft202012Validator(results[name]).validate(client(name, sessionId=session))
-    Draft202012Validator(results["cstp.getDecision"]).validate(client("cstp.getDecision", decisionId=session))
+    Draft202012Validator(results["cstp.getDecision"]).validate(
+        client("cstp.getDecision", decisionId=session)
+    )
 
 
-def test_every_error_that_is_met_is_in_the_description(client: Client, document: dict[str, Any]) -> None:
+def test_every_error_that_is_met_is_in_the_description(
+    client: Client, document: dict[str, Any]
+) -> None:
     """D-6: a sample of each kind; the code, and that a sentence comes with it."""
     listed = {int(code): error for code, error in document["components"]["errors"].items()}
     assert all(error["code"] == code and error["message"] for code, error in listed.items())
@@ -576,7 +739,10 @@ def test_every_error_that_is_met_is_in_the_description(client: Client, document:
         -32001: ("cstp.waitForTurn", {"deliberationId": session}),
         -32002: ("cstp.getDecision", {"decisionId": "nothing"}),
         -32003: ("cstp.closeDeliberation", {"deliberationId": client.open()}),
-        -32004: ("cstp.joinDeliberation", {"deliberationId": client.open(), "participant": "stranger"}),
+        -32004: (
+            "cstp.joinDeliberation",
+            {"deliberationId": client.open(), "participant": "stranger"},
+        ),
         -32005: ("moot.cancelSession", {"sessionId": session}),
         -32006: ("cstp.openDeliberation", {**HSM, "topic": "Another?", "idempotencyKey": "errors"}),
     }

@@ -27,7 +27,11 @@ def client(server: Server) -> Client:
 def decided(client: Client, category: str, choice: str = "HSM", **changes: Any) -> str:
     """A deliberation that chose `choice`; minski had another one at first, and two options there were."""
     session = client.open(category=category, options=["HSM", "attention"], **changes)
-    firsts = {"emerson": choice, "minski": "attention" if choice == "HSM" else "HSM", "code-reviewer": choice}
+    firsts = {
+        "emerson": choice,
+        "minski": "attention" if choice == "HSM" else "HSM",
+        "code-reviewer": choice,
+    }
     for seat in SEATS:
         client.say(session, seat, "propose", choice=firsts[seat])
     for seat in SEATS:
@@ -41,7 +45,14 @@ def decided(client: Client, category: str, choice: str = "HSM", **changes: Any) 
 
 
 def alone(client: Client, category: str, **more: Any) -> Any:
-    params = {"agent": "solo", "topic": "Which one?", "decision": "This one.", "confidence": 0.9, "category": category, **more}
+    params = {
+        "agent": "solo",
+        "topic": "Which one?",
+        "decision": "This one.",
+        "confidence": 0.9,
+        "category": category,
+        **more,
+    }
     return client("cstp.recordDecision", **params)
 
 
@@ -59,19 +70,36 @@ def test_a_reviewed_outcome_moves_trust_from_the_neutral_prior(client: Client) -
     }
     right = decided(client, "trusting")
     before = client("cstp.getSourceTrust", source="emerson", category="trusting")["trust"]
-    client("cstp.reviewDecision", decisionId=right, outcome="success", note="it held", idempotencyKey="r1")
-    after = {seat: client("cstp.getSourceTrust", source=seat, category="trusting")["trust"] for seat in SEATS}
+    client(
+        "cstp.reviewDecision",
+        decisionId=right,
+        outcome="success",
+        note="it held",
+        idempotencyKey="r1",
+    )
+    after = {
+        seat: client("cstp.getSourceTrust", source=seat, category="trusting")["trust"]
+        for seat in SEATS
+    }
     assert after["emerson"] > before
     assert after["emerson"] > after["code-reviewer"] > after["minski"]
-    reviewed = client("cstp.reviewDecision", decisionId=right, outcome="success", note="it held", idempotencyKey="r1")
+    reviewed = client(
+        "cstp.reviewDecision",
+        decisionId=right,
+        outcome="success",
+        note="it held",
+        idempotencyKey="r1",
+    )
     assert len(reviewed["reviews"]) == 1
     wrong = decided(client, "trusting")
     client("cstp.reviewDecision", decisionId=wrong, outcome="failure")
     fallen = client("cstp.getSourceTrust", source="emerson", category="trusting")
     assert fallen["trust"] < after["emerson"]
-    assert [(each["category"], each["cases"]) for each in fallen["categories"] if each["category"] == "trusting"] == [
-        ("trusting", 2)
-    ]
+    assert [
+        (each["category"], each["cases"])
+        for each in fallen["categories"]
+        if each["category"] == "trusting"
+    ] == [("trusting", 2)]
     listed = {source["source"]: source for source in client("cstp.listSources")["sources"]}
     assert set(SEATS) <= set(listed)
     assert listed["emerson"]["cases"] >= 2
@@ -81,7 +109,12 @@ def test_a_reviewed_outcome_moves_trust_from_the_neutral_prior(client: Client) -
 def test_what_was_trusted_weighs_in_the_next_deliberation(server: Server, client: Client) -> None:
     """D-12, D-14."""
     client("cstp.reviewDecision", decisionId=decided(client, "weighing"), outcome="failure")
-    opened = client("cstp.openDeliberation", topic="Again?", category="weighing", participants=["emerson", "newcomer"])
+    opened = client(
+        "cstp.openDeliberation",
+        topic="Again?",
+        category="weighing",
+        participants=["emerson", "newcomer"],
+    )
     trust = {participant["id"]: participant["trust"] for participant in opened["participants"]}
     assert trust["newcomer"] == 0.5
     assert trust["emerson"] == pytest.approx(
@@ -90,16 +123,30 @@ def test_what_was_trusted_weighs_in_the_next_deliberation(server: Server, client
     assert trust["emerson"] != 0.5
 
 
-def test_amplification_compares_the_group_with_its_members_and_says_of_how_many(server: Server, client: Client) -> None:
+def test_amplification_compares_the_group_with_its_members_and_says_of_how_many(
+    server: Server, client: Client
+) -> None:
     """D-15: two cases with two options each; a member alone is its blind first choice."""
-    client("cstp.reviewDecision", decisionId=decided(client, "a", protocol="consensus", threshold=0.5), outcome="success")
+    client(
+        "cstp.reviewDecision",
+        decisionId=decided(client, "a", protocol="consensus", threshold=0.5),
+        outcome="success",
+    )
     client(
         "cstp.reviewDecision",
         decisionId=decided(client, "a", "attention", protocol="consensus", threshold=0.5),
         outcome="failure",
     )
-    client("cstp.reviewDecision", decisionId=decided(client, "a", protocol="consensus", threshold=0.5), outcome="partial")
-    (stats,) = [each for each in client("cstp.getAmplificationStats")["protocols"] if each["protocol"] == "consensus"]
+    client(
+        "cstp.reviewDecision",
+        decisionId=decided(client, "a", protocol="consensus", threshold=0.5),
+        outcome="partial",
+    )
+    (stats,) = [
+        each
+        for each in client("cstp.getAmplificationStats")["protocols"]
+        if each["protocol"] == "consensus"
+    ]
     assert (stats["cases"], stats["partial"]) == (3, 1)
     assert stats["group"] == stats["compared"] == {"right": 1.0, "of": 2}
     assert (stats["membersKnown"], stats["membersRight"], stats["membersUnknown"]) == (6, 3, 0)
@@ -117,17 +164,29 @@ def test_a_decision_built_on_one_that_failed_says_so(client: Client) -> None:
     assert client("cstp.getAmplificationChain", decisionId=on_top)["standsOnFailure"] is False
     client("cstp.reviewDecision", decisionId=basis, outcome="failure")
     chain = client("cstp.getAmplificationChain", decisionId=on_top)
-    assert [(link["decisionId"], link["steps"]) for link in chain["builtOn"]] == [(built, 1), (basis, 2)]
+    assert [(link["decisionId"], link["steps"]) for link in chain["builtOn"]] == [
+        (built, 1),
+        (basis, 2),
+    ]
     assert (chain["failed"], chain["standsOnFailure"]) == ([basis], True)
     below = client("cstp.getAmplificationChain", decisionId=basis)
     assert [link["decisionId"] for link in below["basisOf"]] == [built, on_top]
-    unknown = client.refused("cstp.recordDecision", agent="a", topic="t", decision="d", confidence=0.9, builtOn=["nothing"])
+    unknown = client.refused(
+        "cstp.recordDecision",
+        agent="a",
+        topic="t",
+        decision="d",
+        confidence=0.9,
+        builtOn=["nothing"],
+    )
     assert (unknown.code, unknown.kind) == (-32002, "UnknownDecision")
 
 
 def test_a_deliberation_built_on_nothing_known_is_refused(client: Client) -> None:
     """D-6, D-13: as a decision taken alone is."""
-    error = client.refused("cstp.openDeliberation", topic="t", participants=["a", "b"], builtOn=["no-such-decision"])
+    error = client.refused(
+        "cstp.openDeliberation", topic="t", participants=["a", "b"], builtOn=["no-such-decision"]
+    )
     assert error.code == -32002
 
 
@@ -145,8 +204,12 @@ def test_decisions_are_found_by_two_chinese_characters(client: Client) -> None:
 
 def test_a_thread_tells_who_comes_back_what_it_missed(server: Server, client: Client) -> None:
     """D-16: across a restart; the deliberation in it, the question left open, the visit."""
-    thread = client("cstp.createThread", title="Long context", category="architecture", thread="long-context")["thread"]
-    assert client("cstp.createThread", title="Long context", thread="long-context")["thread"] == thread
+    thread = client(
+        "cstp.createThread", title="Long context", category="architecture", thread="long-context"
+    )["thread"]
+    assert (
+        client("cstp.createThread", title="Long context", thread="long-context")["thread"] == thread
+    )
     assert client.refused("cstp.createThread", title="Other", thread="long-context").code == -32006
     first = client("cstp.resumeThread", thread=thread, participant="minski")
     assert first.get("lastVisit") is None
@@ -154,7 +217,10 @@ def test_a_thread_tells_who_comes_back_what_it_missed(server: Server, client: Cl
     client("cstp.askInThread", thread=thread, question="Does it hold at scale?")
     server.restart()
     status = client("cstp.getThreadStatus", thread=thread)
-    assert (status["status"], [each["decisionId"] for each in status["decisions"]]) == ("active", [session])
+    assert (status["status"], [each["decisionId"] for each in status["decisions"]]) == (
+        "active",
+        [session],
+    )
     assert [question["text"] for question in status["openQuestions"]] == ["Does it hold at scale?"]
     back = client("cstp.resumeThread", thread=thread, participant="minski")
     assert back["lastVisit"] is not None
@@ -173,7 +239,11 @@ def test_who_resumes_a_thread_sees_what_is_still_deliberated_in_it(client: Clien
     thread = client("cstp.createThread", title="Rate limits", thread="rate-limits")["thread"]
     session = client.open(topic="How many calls may a partner make?", thread=thread)
     (running,) = client("cstp.resumeThread", thread=thread, participant="minski")["running"]
-    assert (running["deliberationId"], running["status"], running["waitingFor"]) == (session, "open", list(SEATS))
+    assert (running["deliberationId"], running["status"], running["waitingFor"]) == (
+        session,
+        "open",
+        list(SEATS),
+    )
     assert running["topic"] == "How many calls may a partner make?"
     client("cstp.closeDeliberation", deliberationId=session, force=True)
     assert client("cstp.resumeThread", thread=thread, participant="minski")["running"] == []
@@ -185,7 +255,9 @@ def test_open_deliberations_and_threads_are_searched(client: Client) -> None:
     going = client.open(topic="Should drivers use electric vans?")
     ended = client.open(topic="Should we lease electric vans?")
     client("cstp.closeDeliberation", deliberationId=ended, force=True)
-    found = client("cstp.listDeliberations", query="battery powered cars", status="open")["deliberations"]
+    found = client("cstp.listDeliberations", query="battery powered cars", status="open")[
+        "deliberations"
+    ]
     assert found[0]["deliberationId"] == going
     assert ended not in {each["deliberationId"] for each in found}
     listed = client("cstp.listDeliberations", query="electric vans")["deliberations"]
@@ -194,12 +266,21 @@ def test_open_deliberations_and_threads_are_searched(client: Client) -> None:
     assert [each["sessionId"] for each in everything["deliberations"]][:1] == [going]
     assert everything["threads"][0]["thread"] == "vans"
     only = client("cstp.searchDecisions", query="electric vans", within="threads")
-    assert (only["decisions"], only["deliberations"], only["threads"][0]["title"]) == ([], [], "Electric vans")
-    assert client("moot.listSessions", query="electric vans")["sessions"][0]["sessionId"] in {going, ended}
+    assert (only["decisions"], only["deliberations"], only["threads"][0]["title"]) == (
+        [],
+        [],
+        "Electric vans",
+    )
+    assert client("moot.listSessions", query="electric vans")["sessions"][0]["sessionId"] in {
+        going,
+        ended,
+    }
     assert "all" in client.refused("cstp.searchDecisions", query="x", within="everything").message
 
 
-def test_a_seat_searches_trust_and_an_observer_of_one_session_does_not(server: Server, client: Client) -> None:
+def test_a_seat_searches_trust_and_an_observer_of_one_session_does_not(
+    server: Server, client: Client
+) -> None:
     """D-16, D-6: a seat's token finds what others decided and how far they are trusted."""
     decision = alone(client, "vans", agent="carrier")["decisionId"]
     client("cstp.reviewDecision", decisionId=decision, outcome="success")
@@ -209,16 +290,26 @@ def test_a_seat_searches_trust_and_an_observer_of_one_session_does_not(server: S
     assert (source["source"], source["cases"]) == ("carrier", 1)
     assert seat("cstp.getSourceTrust", source="carrier")["cases"] == 1
     assert "carrier" in {each["source"] for each in seat("cstp.listSources")["sources"]}
-    assert [each["right"] for each in seat("moot.getTrustHistory", source="carrier")["cases"]] == [1.0]
+    assert [each["right"] for each in seat("moot.getTrustHistory", source="carrier")["cases"]] == [
+        1.0
+    ]
     thread = client("cstp.createThread", title="Parcels", thread="parcels")["thread"]
     assert seat("cstp.getThreadStatus", thread=thread)["title"] == "Parcels"
     assert thread in {each["thread"] for each in seat("cstp.listThreads")["threads"]}
-    assert ("alone", "no_vote") in {(each["protocol"], each["agreement"]) for each in seat("cstp.getReliability")["groups"]}
+    assert ("alone", "no_vote") in {
+        (each["protocol"], each["agreement"]) for each in seat("cstp.getReliability")["groups"]
+    }
     assert "all sessions" in seat.refused("cstp.listDecisions").message
     watching = server.client(server.cli.json("invite", session, "--observer")["token"])
-    for method, params in (("cstp.getSourceTrust", {"source": "carrier"}), ("cstp.listThreads", {}), ("cstp.getReliability", {})):
+    for method, params in (
+        ("cstp.getSourceTrust", {"source": "carrier"}),
+        ("cstp.listThreads", {}),
+        ("cstp.getReliability", {}),
+    ):
         assert "only for the session" in watching.refused(method, **params).message
-    assert "only for the session" in watching.refused("cstp.searchDecisions", query="carrier").message
+    assert (
+        "only for the session" in watching.refused("cstp.searchDecisions", query="carrier").message
+    )
 
 
 def failed(client: Client, category: str, times: int) -> None:
@@ -233,9 +324,18 @@ def test_a_decision_alone_is_recorded_and_a_retry_counts_once(client: Client) ->
     assert first["status"] == "recorded"
     assert alone(client, "alone", idempotencyKey="k") == first
     kept = client("cstp.getDecision", decisionId=first["decisionId"])
-    assert (kept["decision"], kept["category"], kept["members"][0]["source"]) == ("This one.", "alone", "solo")
+    assert (kept["decision"], kept["category"], kept["members"][0]["source"]) == (
+        "This one.",
+        "alone",
+        "solo",
+    )
     error = client.refused(
-        "cstp.recordDecision", agent="solo", topic="Another?", decision="d", confidence=0.9, idempotencyKey="k"
+        "cstp.recordDecision",
+        agent="solo",
+        topic="Another?",
+        decision="d",
+        confidence=0.9,
+        idempotencyKey="k",
     )
     assert (error.code, error.kind) == (-32006, "KeyReused")
 
@@ -249,20 +349,32 @@ def test_critical_stakes_and_little_confidence_call_for_a_deliberation(client: C
     assert unsure["rules"] == ["confidence: 0.3 is below the 0.6 that high stakes need"]
 
 
-def test_three_failures_open_a_circuit_and_the_deliberation_can_be_joined(server: Server, client: Client) -> None:
+def test_three_failures_open_a_circuit_and_the_deliberation_can_be_joined(
+    server: Server, client: Client
+) -> None:
     """D-17: nothing is recorded alone, the deliberation is open, a retry opens no second one; it survives a restart."""
     failed(client, "architecture", 3)
     assert client("cstp.getCircuitState", scope="category:architecture")["state"] == "open"
-    required = alone(client, "architecture", idempotencyKey="again", participants=["minski", "code-reviewer"])
+    required = alone(
+        client, "architecture", idempotencyKey="again", participants=["minski", "code-reviewer"]
+    )
     assert (required["status"], required.get("decisionId")) == ("deliberation_required", None)
     assert "category:architecture" in required["openCircuits"]
     assert required["participants"] == ["solo", "minski", "code-reviewer"]
     session = required["deliberationId"]
-    assert alone(client, "architecture", idempotencyKey="again", participants=["minski", "code-reviewer"]) == required
+    assert (
+        alone(
+            client, "architecture", idempotencyKey="again", participants=["minski", "code-reviewer"]
+        )
+        == required
+    )
     server.kill()
     server.start()
     assert client("cstp.getCircuitState", scope="category:architecture")["state"] == "open"
-    listed = [line["deliberationId"] for line in client("cstp.listDeliberations", status="open")["deliberations"]]
+    listed = [
+        line["deliberationId"]
+        for line in client("cstp.listDeliberations", status="open")["deliberations"]
+    ]
     assert listed.count(session) == 1
     joined = client("cstp.joinDeliberation", deliberationId=session, participant="minski")
     assert (joined["status"], joined["ask"]["phase"]) == ("your_turn", "propose")
@@ -280,21 +392,36 @@ def test_three_failures_open_a_circuit_and_the_deliberation_can_be_joined(server
     assert client("cstp.getCircuitState", scope="category:architecture")["state"] == "closed"
 
 
-def test_after_the_cooldown_one_probe_may_go_and_its_outcome_decides(server: Server, client: Client) -> None:
+def test_after_the_cooldown_one_probe_may_go_and_its_outcome_decides(
+    server: Server, client: Client
+) -> None:
     """D-17: half-open; a second one must wait; a probe that holds closes the circuit, one that fails opens it anew."""
     server.cli("breakers", "policy", "--cooldown", "1s", "--failures", "3")
     failed(client, "probed", 3)
     assert client("cstp.listBreakers")["policy"]["cooldownSeconds"] == 1.0
     until(lambda: client("cstp.getCircuitState", scope="category:probed")["state"] == "half_open")
-    until(lambda: {each["state"] for each in client("cstp.listBreakers")["breakers"]} <= {"half_open", "closed"})
+    until(
+        lambda: (
+            {each["state"] for each in client("cstp.listBreakers")["breakers"]}
+            <= {"half_open", "closed"}
+        )
+    )
     probe = alone(client, "probed")
     assert probe["status"] == "recorded"
     assert "category:probed" in probe["probeFor"]
-    assert client("cstp.getCircuitState", scope="category:probed")["probe"]["decisionId"] == probe["decisionId"]
+    assert (
+        client("cstp.getCircuitState", scope="category:probed")["probe"]["decisionId"]
+        == probe["decisionId"]
+    )
     assert alone(client, "probed", agent="second")["status"] == "deliberation_required"
     client("cstp.reviewDecision", decisionId=probe["decisionId"], outcome="failure")
     until(lambda: client("cstp.getCircuitState", scope="category:probed")["state"] == "half_open")
-    until(lambda: {each["state"] for each in client("cstp.listBreakers")["breakers"]} <= {"half_open", "closed"})
+    until(
+        lambda: (
+            {each["state"] for each in client("cstp.listBreakers")["breakers"]}
+            <= {"half_open", "closed"}
+        )
+    )
     second = alone(client, "probed", agent="third")
     assert second["status"] == "recorded"
     client("cstp.reviewDecision", decisionId=second["decisionId"], outcome="success")
@@ -306,9 +433,21 @@ def test_after_the_cooldown_one_probe_may_go_and_its_outcome_decides(server: Ser
 
 def test_a_call_with_unusable_participants_changes_nothing(client: Client) -> None:
     """D-6, D-17: the key is not used up by a call that was refused."""
-    given = {"agent": "solo", "decision": "d", "confidence": 0.9, "stakes": "critical", "idempotencyKey": "unused"}
-    assert client.refused("cstp.recordDecision", topic="One?", participants=["no such!"], **given).code == -32602
-    assert client("cstp.recordDecision", topic="Another?", **given)["status"] == "deliberation_required"
+    given = {
+        "agent": "solo",
+        "decision": "d",
+        "confidence": 0.9,
+        "stakes": "critical",
+        "idempotencyKey": "unused",
+    }
+    assert (
+        client.refused("cstp.recordDecision", topic="One?", participants=["no such!"], **given).code
+        == -32602
+    )
+    assert (
+        client("cstp.recordDecision", topic="Another?", **given)["status"]
+        == "deliberation_required"
+    )
 
 
 def test_a_review_of_what_is_unknown_or_contradicts_itself_is_refused(client: Client) -> None:
@@ -316,9 +455,13 @@ def test_a_review_of_what_is_unknown_or_contradicts_itself_is_refused(client: Cl
     unknown = client.refused("cstp.reviewDecision", decisionId="nothing", outcome="success")
     assert (unknown.code, unknown.kind) == (-32002, "UnknownDecision")
     session = decided(client, "refused")
-    wrong = client.refused("cstp.reviewDecision", decisionId=session, outcome="success", choice="attention")
+    wrong = client.refused(
+        "cstp.reviewDecision", decisionId=session, outcome="success", choice="attention"
+    )
     assert (wrong.code, wrong.kind) == (-32602, "BadSetting")
-    assert client.refused("cstp.reviewDecision", decisionId=session, outcome="splendid").code == -32602
+    assert (
+        client.refused("cstp.reviewDecision", decisionId=session, outcome="splendid").code == -32602
+    )
     assert client.refused("cstp.getCircuitState", scope="nonsense").code == -32602
     assert client("cstp.getDecision", decisionId=session)["reviews"] == []
 

@@ -46,8 +46,15 @@ def report(client: Client, session: str, seat: str, idea: str) -> dict[str, Any]
     return {
         "direction": f"way of {seat}",
         "findings": [{"coreIdea": idea, "perspective": seat}],
-        "operations": [{"operation": "deposit_pheromone", "params": {"direction": f"way of {seat}"}}],
-        "decisionReport": {"threshold": own, "candidates": [], "selectedDirection": seat, "selectionReason": "r"},
+        "operations": [
+            {"operation": "deposit_pheromone", "params": {"direction": f"way of {seat}"}}
+        ],
+        "decisionReport": {
+            "threshold": own,
+            "candidates": [],
+            "selectedDirection": seat,
+            "selectionReason": "r",
+        },
         "conflictReview": {"conflictsFound": 0},
         "randomExploreForced": True,
     }
@@ -65,10 +72,16 @@ def takes_part(client: Client, session: str, seat: str, idea: str) -> str:
         if found["ask"]["kind"] == "explore":
             said = report(client, session, seat, idea)
         if found["ask"]["kind"] == "ballot":
-            said = {"votes": [{"answer": 1, "position": "support", "confidence": 0.8, "reason": "It is so."}]}
+            said = {
+                "votes": [
+                    {"answer": 1, "position": "support", "confidence": 0.8, "reason": "It is so."}
+                ]
+            }
         if found["ask"]["kind"] == "synthesis":
             said = {"content": "A cache it is (finding-001), says finding-999."}
-        client("moot.swarmReport", sessionId=session, seat=seat, ask=found["ask"]["ask"], report=said)
+        client(
+            "moot.swarmReport", sessionId=session, seat=seat, ask=found["ask"]["ask"], report=said
+        )
 
 
 def test_five_agents_elsewhere_converge_vote_and_go_gently(server: Server) -> None:
@@ -76,10 +89,17 @@ def test_five_agents_elsewhere_converge_vote_and_go_gently(server: Server) -> No
     client = server.local
     session = opened(client)
     ideas = dict.fromkeys(NAMES, CACHE) | {"XiLi": BUY}
-    ended = at_once([partial(takes_part, server.local, session, seat, ideas[seat]) for seat in NAMES])
+    ended = at_once(
+        [partial(takes_part, server.local, session, seat, ideas[seat]) for seat in NAMES]
+    )
     assert set(ended) == {"ended"}
     found = client("moot.swarmStatus", sessionId=session, whole=True)
-    assert (found["status"], found["endedBy"], found["converged"], found["round"]) == ("concluded", "converged", True, 3)
+    assert (found["status"], found["endedBy"], found["converged"], found["round"]) == (
+        "concluded",
+        "converged",
+        True,
+        3,
+    )
     agents = found["blackboard"]["agentStates"]
     assert {agent["terminationReason"] for agent in agents.values()} == {"graceful"}
     decision = client("moot.getSession", sessionId=session)
@@ -98,12 +118,24 @@ def test_what_others_bring_in_a_round_is_sealed_until_it_is_over(server: Server)
     client = server.local
     session = opened(client)
     asked(client, session, "TanWei")
-    client("moot.swarmReport", sessionId=session, seat="TanWei", report=report(client, session, "TanWei", "A secret idea."))
-    told = str(client("moot.getEntries", sessionId=session)) + str(client("moot.swarmStatus", sessionId=session, whole=True))
+    client(
+        "moot.swarmReport",
+        sessionId=session,
+        seat="TanWei",
+        report=report(client, session, "TanWei", "A secret idea."),
+    )
+    told = str(client("moot.getEntries", sessionId=session)) + str(
+        client("moot.swarmStatus", sessionId=session, whole=True)
+    )
     assert "A secret idea." not in told
     assert "A secret idea." not in asked(client, session, "SuYuan")["ask"]["briefing"]
     for seat in NAMES[1:]:
-        client("moot.swarmReport", sessionId=session, seat=seat, report=report(client, session, seat, CACHE))
+        client(
+            "moot.swarmReport",
+            sessionId=session,
+            seat=seat,
+            report=report(client, session, seat, CACHE),
+        )
     second = asked(client, session, "SuYuan")
     assert "A secret idea." in second["ask"]["briefing"]
     assert "round_start" in second["ask"]["instructions"]
@@ -112,7 +144,9 @@ def test_what_others_bring_in_a_round_is_sealed_until_it_is_over(server: Server)
     assert client("moot.swarmStatus", sessionId=session).get("endedBy") in {None, "called"}
 
 
-def test_an_agent_that_breaks_the_rules_is_degraded_and_terminated_at_fifteen_points(server: Server) -> None:
+def test_an_agent_that_breaks_the_rules_is_degraded_and_terminated_at_fifteen_points(
+    server: Server,
+) -> None:
     """S-21, S-22: each violation is recorded with its severity and shown; below 15 points the agent is still asked."""
     client = server.local
     session = opened(client, maxRounds=5)
@@ -120,30 +154,54 @@ def test_an_agent_that_breaks_the_rules_is_degraded_and_terminated_at_fifteen_po
     own: dict[str, Any] = report(client, session, outlaw, "")["decisionReport"]
     # By round: what it makes up or leaves out, what is found, and where it stands after that.
     rounds: list[tuple[dict[str, Any], list[tuple[str, str]], int, str]] = [
-        ({"confirmedOperations": ["op-999"]}, [("reported_operation_not_found", "MAJOR")], 5, "degraded"),
+        (
+            {"confirmedOperations": ["op-999"]},
+            [("reported_operation_not_found", "MAJOR")],
+            5,
+            "degraded",
+        ),
         (
             {"decisionReport": {**own, "selectionReason": ""}, "confirmedOperations": ["op-998"]},
-            [("reported_operation_not_found", "MAJOR"), ("decision_report_missing_selectionReason", "WARNING")],
+            [
+                ("reported_operation_not_found", "MAJOR"),
+                ("decision_report_missing_selectionReason", "WARNING"),
+            ],
             11,
             "degraded",
         ),
         # What is not sent is filled in, and nobody is punished for it (M-3).
         ({"decisionReport": None, "conflictReview": None}, [], 11, "degraded"),
-        ({"confirmedOperations": ["op-997"]}, [("reported_operation_not_found", "MAJOR")], 16, "terminated"),
+        (
+            {"confirmedOperations": ["op-997"]},
+            [("reported_operation_not_found", "MAJOR")],
+            16,
+            "terminated",
+        ),
     ]
     found: list[tuple[str, str]] = []
     for number, (change, violations, score, status) in enumerate(rounds, 1):
         for seat in NAMES:
             said = report(client, session, seat, f"{seat} in round {number}")
-            client("moot.swarmReport", sessionId=session, seat=seat, report={**said, **(change if seat == outlaw else {})})
+            client(
+                "moot.swarmReport",
+                sessionId=session,
+                seat=seat,
+                report={**said, **(change if seat == outlaw else {})},
+            )
         asked(client, session, honest[0])
         found += violations
-        agents = client("moot.swarmStatus", sessionId=session, whole=True)["blackboard"]["agentStates"]
-        assert [(each["violation"], each["severity"]) for each in agents[outlaw]["violations"]] == found
+        agents = client("moot.swarmStatus", sessionId=session, whole=True)["blackboard"][
+            "agentStates"
+        ]
+        assert [
+            (each["violation"], each["severity"]) for each in agents[outlaw]["violations"]
+        ] == found
         assert (agents[outlaw]["violationScore"], agents[outlaw]["status"]) == (score, status)
         assert {agents[seat]["violationScore"] for seat in honest} == {0}
     assert agents[outlaw]["terminationReason"] == "compliance_violation"
-    late = client.refused("moot.swarmReport", sessionId=session, seat=outlaw, report={"direction": "x"})
+    late = client.refused(
+        "moot.swarmReport", sessionId=session, seat=outlaw, report={"direction": "x"}
+    )
     assert f"nothing is asked of '{outlaw}'" in str(late)
     client("moot.closeSession", sessionId=session)
     ended = at_once([partial(takes_part, server.local, session, seat, CACHE) for seat in honest])
@@ -158,29 +216,47 @@ def test_what_an_agent_may_not_say_is_refused(server: Server) -> None:
     session = opened(client)
     asked(client, session, "TanWei")
     good = report(client, session, "TanWei", CACHE)
-    assert "findings" in str(client.refused("moot.swarmReport", sessionId=session, seat="TanWei", report={"findings": 5}))
-    assert "no seat" in str(client.refused("moot.swarmReport", sessionId=session, seat="ghost", report=good))
-    wrong = client.refused("moot.swarmReport", sessionId=session, seat="TanWei", ask="10.explore.SuYuan", report=good)
+    assert "findings" in str(
+        client.refused("moot.swarmReport", sessionId=session, seat="TanWei", report={"findings": 5})
+    )
+    assert "no seat" in str(
+        client.refused("moot.swarmReport", sessionId=session, seat="ghost", report=good)
+    )
+    wrong = client.refused(
+        "moot.swarmReport", sessionId=session, seat="TanWei", ask="10.explore.SuYuan", report=good
+    )
     assert "not put to the seat" in str(wrong)
     client("moot.swarmReport", sessionId=session, seat="TanWei", report=good, idempotencyKey="k")
-    again = client("moot.swarmReport", sessionId=session, seat="TanWei", report=good, idempotencyKey="k")
+    again = client(
+        "moot.swarmReport", sessionId=session, seat="TanWei", report=good, idempotencyKey="k"
+    )
     assert again["entry"]
     assert "nothing is asked of 'TanWei'" in str(
         client.refused("moot.swarmReport", sessionId=session, seat="TanWei", report=good)
     )
     debate = client.open()
     assert "is not a swarm" in str(client.refused("moot.swarmStatus", sessionId=debate))
-    assert "hybrid" in str(client.refused("moot.swarmOpen", task="x", seats=list(NAMES), mode="emergent", directions=["a"]))
-    assert "agents is 2" in str(client.refused("moot.swarmOpen", task="x", seats=list(NAMES), agents=2))
+    assert "hybrid" in str(
+        client.refused(
+            "moot.swarmOpen", task="x", seats=list(NAMES), mode="emergent", directions=["a"]
+        )
+    )
+    assert "agents is 2" in str(
+        client.refused("moot.swarmOpen", task="x", seats=list(NAMES), agents=2)
+    )
     client("moot.cancelSession", sessionId=session)
 
 
 def test_agents_that_never_come_are_given_up_on(server: Server) -> None:
     """S-12, S-23: the barrier's timeout holds for agents elsewhere, too; the run ends, all of them terminated."""
     client = server.local
-    session = opened(client, settings={**SETTINGS, "round_timeout": 0.2, "recovery_seconds": 0.3}, maxRounds=3)
+    session = opened(
+        client, settings={**SETTINGS, "round_timeout": 0.2, "recovery_seconds": 0.3}, maxRounds=3
+    )
     end = time.monotonic() + DEADLINE
-    while (found := client("moot.swarmStatus", sessionId=session, whole=True))["status"] != "concluded":
+    while (found := client("moot.swarmStatus", sessionId=session, whole=True))[
+        "status"
+    ] != "concluded":
         assert time.monotonic() < end, found
         client("moot.swarmRound", sessionId=session, seat="TanWei", timeoutSeconds=0.1)
     assert found["endedBy"] == "insufficient_active_agents"
@@ -196,13 +272,23 @@ def test_a_server_that_dies_in_a_round_goes_on_with_it(cli: Cli) -> None:
         session = opened(client, maxRounds=1)
         asked(client, session, "TanWei")
         for seat in NAMES[:3]:
-            client("moot.swarmReport", sessionId=session, seat=seat, report=report(client, session, seat, CACHE))
+            client(
+                "moot.swarmReport",
+                sessionId=session,
+                seat=seat,
+                report=report(client, session, seat, CACHE),
+            )
         server.kill()
         server.start()
         client = server.local
         assert client("moot.swarmRound", sessionId=session, seat="TanWei")["status"] == "pending"
         for seat in NAMES[3:]:
-            client.insisting("moot.swarmReport", sessionId=session, seat=seat, report=report(client, session, seat, CACHE))
+            client.insisting(
+                "moot.swarmReport",
+                sessionId=session,
+                seat=seat,
+                report=report(client, session, seat, CACHE),
+            )
         ended = at_once([partial(takes_part, server.local, session, seat, CACHE) for seat in NAMES])
         assert set(ended) == {"ended"}
         board = client("moot.swarmStatus", sessionId=session, whole=True)["blackboard"]

@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.doors import LAYOFFS, Cli, Guest, draft, facts, held, round_robin, seat_words, with_guests, write_script
+from tests.acceptance.doors import (
+    LAYOFFS,
+    Cli,
+    Guest,
+    draft,
+    facts,
+    held,
+    round_robin,
+    seat_words,
+    with_guests,
+    write_script,
+)
 
 import moothall
 from moothall import Moot
@@ -18,8 +29,20 @@ from moothall.protocols.persona.facts import Intent, Stand
 TOPIC = "我们要不要裁员 20%？"
 SEATS = ("A", "B", "C")
 PLATFORM = f"script:{LAYOFFS}"
-WORDS = ["run", TOPIC, *seat_words(PLATFORM, SEATS), "--set", "summarizer=C", "--session", "layoffs"]
-PLAN: dict[str, Any] = {"seats": dict.fromkeys(SEATS, PLATFORM), "settings": {"summarizer": "C"}, "session": "layoffs"}
+WORDS = [
+    "run",
+    TOPIC,
+    *seat_words(PLATFORM, SEATS),
+    "--set",
+    "summarizer=C",
+    "--session",
+    "layoffs",
+]
+PLAN: dict[str, Any] = {
+    "seats": dict.fromkeys(SEATS, PLATFORM),
+    "settings": {"summarizer": "C"},
+    "session": "layoffs",
+}
 
 TIMELINE: list[dict[str, Any]] = [
     {"id": 1, "speaker": "USER", "content": TOPIC, "type": "input"},
@@ -66,7 +89,10 @@ def check_ledger(text: str) -> None:
     assert document["current_consensus"]["contested"] == [
         {"entry": 2, "speaker": "A", "claim": "裁员会导致核心人才流失……", "by": ["B"]}
     ]
-    assert document["conclusion"]["decision"] == {"text": "仅对非核心部门进行 10% 优化。", "entries": [2, 3, 4]}
+    assert document["conclusion"]["decision"] == {
+        "text": "仅对非核心部门进行 10% 优化。",
+        "entries": [2, 3, 4],
+    }
 
 
 def test_the_sources_scenario_plays_out_through_the_command_line(cli: Cli) -> None:
@@ -81,10 +107,16 @@ def test_the_sources_scenario_plays_out_through_the_command_line(cli: Cli) -> No
 def test_the_decision_weighs_each_seat_and_names_its_grounds(cli: Cli) -> None:
     """P-15, P-17: bias weight × confidence × trust, the dissent by name, positions before and after."""
     decision = cli.json(*WORDS)
-    assert (decision["decision"], decision["decisionEntries"]) == ("仅对非核心部门进行 10% 优化。", [2, 3, 4])
+    assert (decision["decision"], decision["decisionEntries"]) == (
+        "仅对非核心部门进行 10% 优化。",
+        [2, 3, 4],
+    )
     assert decision["author"] == "C"
     assert decision["endedBy"] == "quiet"
-    assert [(each["seat"], each["before"], each["verdict"], each["weight"]) for each in decision["positions"]] == [
+    assert [
+        (each["seat"], each["before"], each["verdict"], each["weight"])
+        for each in decision["positions"]
+    ] == [
         ("A", "反对裁员。", "conditional", 0.35),
         ("B", "支持裁员。", "support", 0.3),
         ("C", "先听听。", "support", 0.4),
@@ -92,7 +124,9 @@ def test_the_decision_weighs_each_seat_and_names_its_grounds(cli: Cli) -> None:
     assert decision["support"] == 1.0
     assert decision["turnout"] == 1.0
     assert decision["dissent"] == []
-    assert [(each["seat"], each["text"]) for each in decision["obligations"]] == [("A", "保留研发部")]
+    assert [(each["seat"], each["text"]) for each in decision["obligations"]] == [
+        ("A", "保留研发部")
+    ]
     assert decision["lost"] == []
     assert decision["outcomeUncertain"] is False
 
@@ -101,9 +135,17 @@ def test_silence_leaves_no_entry_and_is_kept_with_its_reason(cli: Cli) -> None:
     """P-5, P-10: who was silent and why, who got the floor and why, apart from the timeline."""
     cli(*WORDS)
     record = facts(cli("export", "layoffs", "jsonl").out)
-    silent = [fact["said"].get("reason") for fact in record if fact["fact"] == "persona.intent_declared" and fact["seat"] == "C"]
+    silent = [
+        fact["said"].get("reason")
+        for fact in record
+        if fact["fact"] == "persona.intent_declared" and fact["seat"] == "C"
+    ]
     assert silent[:2] == ["先听听他们怎么说。", "还是没到我说话的时候。"]
-    floors = [(fact["turn"], fact["seat"], fact["reason"]) for fact in record if fact["fact"] == "persona.floor_given"]
+    floors = [
+        (fact["turn"], fact["seat"], fact["reason"])
+        for fact in record
+        if fact["fact"] == "persona.floor_given"
+    ]
     assert floors == [(1, "A", "first_by_id"), (2, "B", "only_one"), (3, "C", "highest")]
     minutes = cli("export", "layoffs", "minutes").out
     assert "- `████░░░░░░░░░░░░░░░░` C 0.20 沉默 · 先听听他们怎么说。\n" in minutes
@@ -186,4 +228,9 @@ def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows(cli: Cli, tmp_p
     late = bids[-1].shared
     assert late.startswith("# The question\n| How long?\n")
     last_turns = late.partition("# The last turns\n")[2]
-    assert [line for line in last_turns.split("\n") if line.startswith("[#")] == ["[#57 b]", "[#58 a]", "[#59 b]", "[#60 a]"]
+    assert [line for line in last_turns.split("\n") if line.startswith("[#")] == [
+        "[#57 b]",
+        "[#58 a]",
+        "[#59 b]",
+        "[#60 a]",
+    ]

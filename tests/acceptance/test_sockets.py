@@ -61,7 +61,9 @@ def write_certificate(folder: Path) -> tuple[Path, Path]:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+        )
         .sign(key, hashes.SHA256())
     )
     files = folder / "server.pem", folder / "server.key"
@@ -100,7 +102,9 @@ def test_a_server_with_a_certificate_speaks_tls_alone(tmp_path: Path) -> None:
         trusting = ssl.create_default_context(cafile=str(certificate))
 
         def connect() -> http.client.HTTPSConnection:
-            return http.client.HTTPSConnection("127.0.0.1", port, context=trusting, timeout=DEADLINE)
+            return http.client.HTTPSConnection(
+                "127.0.0.1", port, context=trusting, timeout=DEADLINE
+            )
 
         until(lambda: ask(connect(), "/livez")[0] == 200)
         assert ask(connect(), "/me", cli.key)[0] == 200
@@ -110,7 +114,12 @@ def test_a_server_with_a_certificate_speaks_tls_alone(tmp_path: Path) -> None:
         cookie = link.getresponse().headers["set-cookie"]
         assert "Secure" in cookie
         curl = ["curl", "-sS", "--cacert", str(certificate), f"https://127.0.0.1:{port}/livez"]
-        assert "ok" in subprocess.run(curl, capture_output=True, text=True, timeout=DEADLINE, check=True).stdout
+        assert (
+            "ok"
+            in subprocess.run(
+                curl, capture_output=True, text=True, timeout=DEADLINE, check=True
+            ).stdout
+        )
         plain = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
         try:
             plain.request("GET", "/livez")
@@ -120,5 +129,9 @@ def test_a_server_with_a_certificate_speaks_tls_alone(tmp_path: Path) -> None:
         assert answered == 0
     other = tmp_path / "other.pem"
     other.write_text("not a certificate")
-    for words in (("--certificate", str(other)), ("--certificate", str(tmp_path / "none.pem")), ("--certificate-key", str(key))):
+    for words in (
+        ("--certificate", str(other)),
+        ("--certificate", str(tmp_path / "none.pem")),
+        ("--certificate-key", str(key)),
+    ):
         assert len(cli("serve", *words, code=2).err.strip().splitlines()) == 1

@@ -19,7 +19,10 @@ OFFER = {
     "propose": [{"type": "propose", "text": "Yes.", "choice": "Yes", "confidence": 0.9}],
     "vote": [{"type": "vote", "position": "support", "confidence": 0.9}],
 }
-LEAD = {**OFFER, "synthesize": [{"type": "synthesize", "text": "Yes.", "choice": "Yes", "confidence": 0.9}]}
+LEAD = {
+    **OFFER,
+    "synthesize": [{"type": "synthesize", "text": "Yes.", "choice": "Yes", "confidence": 0.9}],
+}
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +35,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def agreeing(tmp_path: Path) -> list[str]:
     """Two seats that choose alike, have nothing to argue, and vote for it."""
-    return seat_words(write_script(tmp_path / "s.toml", {"ada": LEAD, "bob": OFFER}), ["ada", "bob"])
+    return seat_words(
+        write_script(tmp_path / "s.toml", {"ada": LEAD, "bob": OFFER}), ["ada", "bob"]
+    )
 
 
 @pytest.mark.parametrize("stakes", STAKES)
-def test_stakes_given_over_rpc_are_recorded_and_decide_whether_agreement_ends_it(server: Server, stakes: str) -> None:
+def test_stakes_given_over_rpc_are_recorded_and_decide_whether_agreement_ends_it(
+    server: Server, stakes: str
+) -> None:
     """D-1, D-19"""
     client = server.local
     session = client.open(stakes=stakes)
@@ -50,18 +57,28 @@ def test_stakes_given_over_rpc_are_recorded_and_decide_whether_agreement_ends_it
 def test_stakes_left_out_over_rpc_are_medium(server: Server) -> None:
     """D-1: whichever call opens it."""
     client = server.local
-    opened = client("cstp.openDeliberation", topic="Tea?", category="", participants=list(SEATS), protocol="structured_debate")
+    opened = client(
+        "cstp.openDeliberation",
+        topic="Tea?",
+        category="",
+        participants=list(SEATS),
+        protocol="structured_debate",
+    )
     assert client.read(opened["deliberationId"])["stakes"] == "medium"
     seats = [{"id": seat, "platform": "mailbox"} for seat in SEATS]
     for given, recorded in (({}, "medium"), ({"stakes": "critical"}, "critical")):
-        session = client("moot.openSession", topic="Tea?", seats=seats, protocol="debate", **given)["sessionId"]
+        session = client("moot.openSession", topic="Tea?", seats=seats, protocol="debate", **given)[
+            "sessionId"
+        ]
         assert client.read(session)["stakes"] == recorded
     with pytest.raises(Refused, match="stakes"):
         client.open(stakes="enormous")
 
 
 @pytest.mark.parametrize("stakes", [None, *STAKES])
-def test_stakes_given_to_the_command_are_recorded_and_take_effect(cli: Cli, agreeing: list[str], stakes: Stakes | None) -> None:
+def test_stakes_given_to_the_command_are_recorded_and_take_effect(
+    cli: Cli, agreeing: list[str], stakes: Stakes | None
+) -> None:
     """D-1, D-19"""
     words = () if stakes is None else ("--stakes", stakes)
     cli("run", "Easy?", "--protocol", "debate", *agreeing, *words, "--session", "s")
@@ -69,7 +86,9 @@ def test_stakes_given_to_the_command_are_recorded_and_take_effect(cli: Cli, agre
 
 
 @pytest.mark.parametrize("stakes", [None, *STAKES])
-def test_stakes_given_to_the_library_are_recorded_and_take_effect(cli: Cli, tmp_path: Path, stakes: Stakes | None) -> None:
+def test_stakes_given_to_the_library_are_recorded_and_take_effect(
+    cli: Cli, tmp_path: Path, stakes: Stakes | None
+) -> None:
     """D-1, D-19"""
     platform = write_script(tmp_path / "s.toml", {"ada": LEAD, "bob": OFFER})
     options: dict[str, Any] = {} if stakes is None else {"stakes": stakes}
@@ -77,7 +96,11 @@ def test_stakes_given_to_the_library_are_recorded_and_take_effect(cli: Cli, tmp_
     async def work() -> None:
         async with cli.moot() as moot:
             await moot.hold(
-                "Easy?", seats={"ada": platform, "bob": platform}, protocol="debate", session=SessionId("s"), **options
+                "Easy?",
+                seats={"ada": platform, "bob": platform},
+                protocol="debate",
+                session=SessionId("s"),
+                **options,
             )
 
     held(work())
@@ -102,8 +125,14 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Server(Cli(folder / "home", folder)) as found:
         client = found.local
         record: dict[str, Any] = {"topic": "Which one?", "decision": "This one.", "confidence": 0.9}
-        for agent, category, outcome in (("solo", "db", "success"), ("solo", "food", "partial"), ("pair", "db", None)):
-            kept = client("cstp.recordDecision", agent=agent, category=category, **record)["decisionId"]
+        for agent, category, outcome in (
+            ("solo", "db", "success"),
+            ("solo", "food", "partial"),
+            ("pair", "db", None),
+        ):
+            kept = client("cstp.recordDecision", agent=agent, category=category, **record)[
+                "decisionId"
+            ]
             if outcome is not None:
                 client("cstp.reviewDecision", decisionId=kept, outcome=outcome)
         session = client.open(category="db", topic="Which one of both?", stakes="low")
@@ -139,10 +168,14 @@ class TestDecisions:
         self, decided: Server, asked: dict[str, Any], numbers: list[int]
     ) -> None:
         """D-5"""
-        names = {name: number for number, name in enumerate(self.list_names(decided.local)[::-1], 1)}
+        names = {
+            name: number for number, name in enumerate(self.list_names(decided.local)[::-1], 1)
+        }
         assert [names[name] for name in self.list_names(decided.local, **asked)] == numbers
         words = [word for name, value in asked.items() for word in (f"--{name}", str(value))]
-        assert [names[each["decisionId"]] for each in decided.cli.json("decisions", *words)["decisions"]] == numbers
+        assert [
+            names[each["decisionId"]] for each in decided.cli.json("decisions", *words)["decisions"]
+        ] == numbers
 
     def test_decisions_over_rpc_by_protocol_and_by_page(self, decided: Server) -> None:
         """D-5"""
@@ -157,13 +190,20 @@ class TestDecisions:
             client("cstp.listDecisions", before="nope")
 
     @pytest.mark.parametrize(
-        ("asked", "count"), [({}, 4), ({"category": "food"}, 1), ({"category": "none"}, 0), ({"limit": 2}, 2)]
+        ("asked", "count"),
+        [({}, 4), ({"category": "food"}, 1), ({"category": "none"}, 0), ({"limit": 2}, 2)],
     )
-    def test_each_filter_of_the_search_over_rpc_and_command(self, decided: Server, asked: dict[str, Any], count: int) -> None:
+    def test_each_filter_of_the_search_over_rpc_and_command(
+        self, decided: Server, asked: dict[str, Any], count: int
+    ) -> None:
         """D-5"""
         found = decided.local("cstp.searchDecisions", query="which one", **asked)["decisions"]
         words = [word for name, value in asked.items() for word in (f"--{name}", str(value))]
-        assert len(found) == len(decided.cli.json("decisions", "search", "which one", *words)["decisions"]) == count
+        assert (
+            len(found)
+            == len(decided.cli.json("decisions", "search", "which one", *words)["decisions"])
+            == count
+        )
 
     @staticmethod
     def list_names(client: Client, **asked: Any) -> list[str]:

@@ -11,7 +11,18 @@ from tests.acceptance.doors import Cli
 
 from moothall.app.version import VERSION
 
-HEAVY = ("mcp", "mcp_types", "pydantic_ai", "openai", "starlette", "uvicorn", "prompt_toolkit", "httpx", "numpy", "watchfiles")
+HEAVY = (
+    "mcp",
+    "mcp_types",
+    "pydantic_ai",
+    "openai",
+    "starlette",
+    "uvicorn",
+    "prompt_toolkit",
+    "httpx",
+    "numpy",
+    "watchfiles",
+)
 PROTOCOLS = ("persona", "council", "roundtable", "swarm", "consultation", "pipeline")
 COUNT = """
 import json, sys
@@ -40,7 +51,13 @@ def list_modules(home: Path, *command: str, given: str = "") -> set[str]:
 
 @pytest.mark.parametrize(
     ("command", "most"),
-    [(("--version",), 12), (("--help",), 12), (("list",), 45), (("list", "--json"), 45), (("list", "--open"), 45)],
+    [
+        (("--version",), 12),
+        (("--help",), 12),
+        (("list",), 45),
+        (("list", "--json"), 45),
+        (("list", "--open"), 45),
+    ],
 )
 def test_a_command_imports_little(tmp_path: Path, command: tuple[str, ...], most: int) -> None:
     """Moot's own modules, and none of the heavy libraries; no protocol where there is no session of it."""
@@ -57,7 +74,19 @@ def test_the_version_that_is_said_is_the_one_that_is_installed() -> None:
 
 
 def test_a_list_imports_the_protocols_of_its_sessions_alone(cli: Cli) -> None:
-    cli("run", "Shall we?", "--protocol", "debate", "--seat", "ada=mailbox", "--seat", "bob=mailbox", "--session", "s", code=3)
+    cli(
+        "run",
+        "Shall we?",
+        "--protocol",
+        "debate",
+        "--seat",
+        "ada=mailbox",
+        "--seat",
+        "bob=mailbox",
+        "--session",
+        "s",
+        code=3,
+    )
     found = list_modules(cli.home, "list")
     loaded = {name.split(".")[2] for name in found if name.startswith("moothall.protocols.")}
     assert "council" in loaded
@@ -70,7 +99,11 @@ def test_a_list_imports_the_protocols_of_its_sessions_alone(cli: Cli) -> None:
 
 def test_the_library_is_imported_at_its_first_use() -> None:
     told = subprocess.run(
-        [sys.executable, "-c", "import sys, moothall; print([name for name in sys.modules if name.startswith('moothall.')])"],
+        [
+            sys.executable,
+            "-c",
+            "import sys, moothall; print([name for name in sys.modules if name.startswith('moothall.')])",
+        ],
         capture_output=True,
         text=True,
         check=True,

@@ -26,7 +26,9 @@ def seats(script: Path = EXAMPLE) -> list[str]:
 def slow(tmp_path: Path, seconds: float) -> Path:
     """The example, each answer of which takes its time."""
     path = tmp_path / "slow.toml"
-    text = EXAMPLE.read_text(encoding="utf-8").replace("conflictReview", f"delay = {seconds}\nconflictReview")
+    text = EXAMPLE.read_text(encoding="utf-8").replace(
+        "conflictReview", f"delay = {seconds}\nconflictReview"
+    )
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -34,7 +36,10 @@ def slow(tmp_path: Path, seconds: float) -> Path:
 def stuck(tmp_path: Path) -> Path:
     """The example, in whose second round nobody answers: whoever does something to the run then is surely in time."""
     path = tmp_path / "stuck.toml"
-    path.write_text(EXAMPLE.read_text(encoding="utf-8").replace("turn = 2\n", "turn = 2\ndelay = 3600\n"), encoding="utf-8")
+    path.write_text(
+        EXAMPLE.read_text(encoding="utf-8").replace("turn = 2\n", "turn = 2\ndelay = 3600\n"),
+        encoding="utf-8",
+    )
     return path
 
 
@@ -43,7 +48,11 @@ def folders(cli: Cli) -> list[Path]:
 
 
 def read(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def test_a_swarm_converges_votes_and_leaves_its_folder(cli: Cli) -> None:
@@ -78,14 +87,18 @@ def test_the_template_says_what_a_run_leaves_and_is_written_once(cli: Cli) -> No
     template = cli.cwd / "swarm-runs" / ".template"
     assert sorted(path.name for path in template.iterdir()) == ["README.md", "report-template.md"]
     parts = [
-        line for line in (template / "report-template.md").read_text(encoding="utf-8").splitlines() if line.startswith("## ")
+        line
+        for line in (template / "report-template.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("## ")
     ]
     (folder,) = folders(cli)
     report = (folder / "final-research-report.md").read_text(encoding="utf-8").splitlines()
     shown = [line for line in report if line.startswith("## ")]
     assert shown == [part for part in parts if part in shown]
     told = (template / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{path.name}`" in told for path in folder.iterdir() if path.suffix in {".json", ".md"})
+    assert all(
+        f"`{path.name}`" in told for path in folder.iterdir() if path.suffix in {".json", ".md"}
+    )
     (template / "README.md").write_text("Mine.", encoding="utf-8")
     assert cli(*words).code == 0
     assert (template / "README.md").read_text(encoding="utf-8") == "Mine."
@@ -131,10 +144,18 @@ def test_a_join_is_undone_in_the_report(cli: Cli) -> None:
     assert "RECKONED ANEW with these joins undone" in undone
     assert "there is no join" in cli("export", session, "minutes", "--apart", "join-99", code=2).err
     assert "<svg" in cli("export", session, "html", *apart).out
-    assert json.loads(cli("export", session, "standing", *apart).out) != json.loads(cli("export", session, "standing").out)
+    assert json.loads(cli("export", session, "standing", *apart).out) != json.loads(
+        cli("export", session, "standing").out
+    )
     for words in (["folder", "-o", "elsewhere"], ["blackboard"]):
-        assert "--apart applies only" in cli("export", session, *words, "--apart", names[0], code=2).err
-    assert "it is `moot export SESSION minutes --apart JOIN`" in cli("swarm-report", session, code=2).err
+        assert (
+            "--apart applies only"
+            in cli("export", session, *words, "--apart", names[0], code=2).err
+        )
+    assert (
+        "it is `moot export SESSION minutes --apart JOIN`"
+        in cli("swarm-report", session, code=2).err
+    )
     assert not (cli.cwd / "elsewhere").exists()
 
 
@@ -165,8 +186,12 @@ def test_a_swarm_that_is_killed_goes_on_where_it_stood(cli: Cli, tmp_path: Path)
     found = read(folders(cli)[1])
     assert found["blackboard.json"] == whole["blackboard.json"]
     log = json.loads(found["operation-log.json"])
-    assert [each["operationId"] for each in log] == [f"op-{number}" for number in range(1, len(log) + 1)]
-    assert [each["operationId"] for each in log] == [each["operationId"] for each in json.loads(whole["operation-log.json"])]
+    assert [each["operationId"] for each in log] == [
+        f"op-{number}" for number in range(1, len(log) + 1)
+    ]
+    assert [each["operationId"] for each in log] == [
+        each["operationId"] for each in json.loads(whole["operation-log.json"])
+    ]
     assert cli("replay", "killed").code == 0
     assert len(folders(cli)) == 2, "a resumed run writes into its own folder"
 
@@ -174,7 +199,9 @@ def test_a_swarm_that_is_killed_goes_on_where_it_stood(cli: Cli, tmp_path: Path)
 def test_a_run_in_another_place_goes_on_there(cli: Cli, tmp_path: Path) -> None:
     """S-24, S-26: `moot resume` takes the same --runs."""
     script = stuck(tmp_path)
-    with cli.start("swarm", TASK, *seats(script), "--session", "elsewhere", "--runs", "my runs") as process:
+    with cli.start(
+        "swarm", TASK, *seats(script), "--session", "elsewhere", "--runs", "my runs"
+    ) as process:
         process.wait_for("── Round 2")
         process.process.kill()
         process.ended()
@@ -203,7 +230,15 @@ def test_a_terminal_shows_the_swarm_at_work(cli: Cli, tmp_path: Path) -> None:
         terminal.wait_for("Round 3")
         assert terminal.ended() == 0
         shown = terminal.raw.decode()
-    for part in ("caching at the edge", "█", "explorer", "debater", "Diversity", "探微者", "Ctrl-C"):
+    for part in (
+        "caching at the edge",
+        "█",
+        "explorer",
+        "debater",
+        "Diversity",
+        "探微者",
+        "Ctrl-C",
+    ):
         assert part in shown, part
 
 
@@ -231,7 +266,9 @@ def test_the_generic_command_runs_a_swarm_too(cli: Cli) -> None:
         (["--seat", "a=script:nowhere.toml", "--seat", "b=script:nowhere.toml"], "cannot be read"),
     ],
 )
-def test_what_cannot_work_is_refused_before_anything_is_recorded(cli: Cli, words: list[str], told: str) -> None:
+def test_what_cannot_work_is_refused_before_anything_is_recorded(
+    cli: Cli, words: list[str], told: str
+) -> None:
     done = cli("swarm", TASK, *words, code=2)
     assert told in done.err
     assert not (cli.cwd / "swarm-runs").exists()
@@ -247,7 +284,9 @@ def test_a_hybrid_run_begins_with_the_users_directions(cli: Cli) -> None:
 
 
 def test_a_dry_run_says_who_would_take_part_and_writes_nothing(cli: Cli) -> None:
-    done = cli("swarm", TASK, "--agents", "3", "--model", "openai:gpt-5-mini", "--no-check", "--dry-run")
+    done = cli(
+        "swarm", TASK, "--agents", "3", "--model", "openai:gpt-5-mini", "--no-check", "--dry-run"
+    )
     lines = [line.split(":")[0].strip() for line in done.out.splitlines()[1:]]
     assert lines[:5] == ["TanWei", "SuYuan", "DongCha", "validator", "expected"]
     assert cli.json("list")["sessions"] == []
@@ -269,7 +308,9 @@ def test_a_hostile_task_stays_below_the_runs(cli: Cli) -> None:
     assert folder.name.endswith("-x-供应链")
 
 
-def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the_run_ends(cli: Cli, tmp_path: Path) -> None:
+def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the_run_ends(
+    cli: Cli, tmp_path: Path
+) -> None:
     """S-12, S-21, S-23: with real deadlines; every agent ends terminated, and the report says what happened.
 
     Code keeps the log of operations for explorers that Moot asks: what one claims beside it counts neither for nor against it.
@@ -299,23 +340,43 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
     crew = [f'[[seat]]\nid = "{name}"\nplatform = "script:{path}"\n' for name in (*kinds, "silent")]
     panel = tmp_path / "panel.toml"
     panel.write_text("".join([crew[0], "patience = 0.3\n", *crew[1:]]))
-    quick = ["--set", "round_timeout=60", "--set", "recovery_seconds=0.3", "--set", "collisions=0", "--seed", "1"]
+    quick = [
+        "--set",
+        "round_timeout=60",
+        "--set",
+        "recovery_seconds=0.3",
+        "--set",
+        "collisions=0",
+        "--seed",
+        "1",
+    ]
     cli("swarm", TASK, "--panel", str(panel), *quick, "--max-rounds", "6", code=4)
     files = read(folders(cli)[0])
     board = json.loads(files["blackboard.json"])
     agents = board["agentStates"]
     assert {agent["status"] for agent in agents.values()} == {"terminated"}
     assert all(agent["terminationReason"] for agent in agents.values())
-    happened = [(event["type"], event.get("agentId"), event.get("reason")) for event in board["events"]]
+    happened = [
+        (event["type"], event.get("agentId"), event.get("reason")) for event in board["events"]
+    ]
     for name in ("late", "wrong"):
         assert ("agent_degraded", name, "timeout") in happened
         assert ("agent_removed", name, "timeout") in happened
     assert ("agent_degraded", "broken", "interrupted for too long") in happened
-    assert [kind for kind, agent, _ in happened if agent == "broken" and kind == "response_lost"] == ["response_lost"] * 5
+    assert [
+        kind for kind, agent, _ in happened if agent == "broken" and kind == "response_lost"
+    ] == ["response_lost"] * 5
     assert agents["liar"]["violations"] == []
     assert agents["liar"]["terminationReason"] == agents["good1"]["terminationReason"]
     assert b"op-999" not in files["operation-log.json"]
-    assert board["operations"]["requested"] == board["operations"]["processed"] + board["operations"]["failed"]
+    assert (
+        board["operations"]["requested"]
+        == board["operations"]["processed"] + board["operations"]["failed"]
+    )
     text = files["final-research-report.md"].decode()
-    for told in ("PARTIAL REPORT", "✗ late: degraded → removed (timeout)", "✗ wrong: degraded → removed"):
+    for told in (
+        "PARTIAL REPORT",
+        "✗ late: degraded → removed (timeout)",
+        "✗ wrong: degraded → removed",
+    ):
         assert told in text, told

@@ -47,7 +47,10 @@ async def wait_for_standings(runner: Runner, **wanted: int) -> None:
 async def read_histories(server: TemporalServer, sessions: list[SessionId]) -> set[object]:
     """Everything that the histories of these sessions carry, decoded."""
     client = await Client.connect(server.address)
-    texts = [(await client.get_workflow_handle(f"{TASK_QUEUE}/{session}").fetch_history()).to_json() for session in sessions]
+    texts = [
+        (await client.get_workflow_handle(f"{TASK_QUEUE}/{session}").fetch_history()).to_json()
+        for session in sessions
+    ]
     found = [data for text in texts for data in re.findall(r'"data":\s*"([^"]+)"', text)]
     return {json.loads(base64.b64decode(data)) for data in found}
 
@@ -58,8 +61,13 @@ def test_nothing_is_lost_or_repeated_when_temporal_or_a_worker_dies(
     """N-2, N-3: the Temporal server is killed and comes back, then a worker is killed, each in mid-session."""
 
     async def work(workers: Workers) -> None:
-        workers.environ |= {"MOOT_TEMPORAL": temporal_server.address, "MOOT_TEMPORAL_QUEUE": TASK_QUEUE}
-        workers.start_command(["-m", "bench.scale.counted_worker", str(workers.calls), "0.2", str(LEASE)], 2)
+        workers.environ |= {
+            "MOOT_TEMPORAL": temporal_server.address,
+            "MOOT_TEMPORAL_QUEUE": TASK_QUEUE,
+        }
+        workers.start_command(
+            ["-m", "bench.scale.counted_worker", str(workers.calls), "0.2", str(LEASE)], 2
+        )
         async with opened(workers) as moot, open_shared_runner(moot) as runner:
             # What runs goes on without Temporal; what is opened meanwhile waits for it.
             sessions = await open_debates(moot, 4)
@@ -73,7 +81,9 @@ def test_nothing_is_lost_or_repeated_when_temporal_or_a_worker_dies(
             temporal_server.start()
             sessions += late
             await wait_for_end(moot, sessions)
-            assert set(Counter((seed, ask) for _, seed, ask, _ in workers.list_calls()).values()) == {1}
+            assert set(
+                Counter((seed, ask) for _, seed, ask, _ in workers.list_calls()).values()
+            ) == {1}
 
             doomed = workers.processes[0]
             before = set(workers.find_shares()[doomed.pid])
@@ -83,7 +93,11 @@ def test_nothing_is_lost_or_repeated_when_temporal_or_a_worker_dies(
             doomed.kill()
             lost_at = time.time()
             await wait_for_end(moot, sessions)
-            taken = [at for at, seed, _, pid in workers.list_calls() if seed in held and pid != doomed.pid]
+            taken = [
+                at
+                for at, seed, _, pid in workers.list_calls()
+                if seed in held and pid != doomed.pid
+            ]
             assert lost_at < min(taken) < lost_at + LEASE + GOES_ON
 
             answered = await load_answers(moot, sessions)
@@ -97,7 +111,11 @@ def test_nothing_is_lost_or_repeated_when_temporal_or_a_worker_dies(
             # Names, times and whether it is over: nothing of what was asked or said.
             names = {TASK_QUEUE, *sessions, True, False, LEASE / 2}
             told = await read_histories(temporal_server, sessions)
-            assert {each for each in told if each not in names and not str(each).startswith(f"{TASK_QUEUE}:")} == set()
+            assert {
+                each
+                for each in told
+                if each not in names and not str(each).startswith(f"{TASK_QUEUE}:")
+            } == set()
 
     with working(postgres_address, tmp_path) as workers:
         run_with_deadline(work(workers), DEADLINE)

@@ -37,7 +37,9 @@ def hold(cli: Cli, *sessions: str) -> None:
     async def work() -> None:
         async with cli.moot() as moot:
             for session in sessions:
-                await moot.hold("Shall we?", seats=dict.fromkeys(("ada", "bob"), platform), session=session)
+                await moot.hold(
+                    "Shall we?", seats=dict.fromkeys(("ada", "bob"), platform), session=session
+                )
 
     held(work())
 
@@ -55,14 +57,20 @@ def age(text: str) -> str:
     for record in records:
         before = compute_record_hash(before, record.seq, record.at - DAYS, record.body)
         older.append(StoredRecord(record.seq, record.at - DAYS, record.body, before))
-    return dump_export_head(ExportHead(head.session, head.entries, before.hex())) + dump_export_lines(older)
+    return dump_export_head(
+        ExportHead(head.session, head.entries, before.hex())
+    ) + dump_export_lines(older)
 
 
 def write_forged(file: Path, whole: bytes) -> None:
     """An archive without the last entry of a session, and its list of sessions made to fit."""
     file.write_bytes(whole)
     end = "FROM entries WHERE session = number ORDER BY seq DESC LIMIT 1"
-    edit(file, "DELETE FROM entries WHERE seq = 22", f"UPDATE sessions SET (head, head_hash) = (SELECT seq, hash {end})")
+    edit(
+        file,
+        "DELETE FROM entries WHERE seq = 22",
+        f"UPDATE sessions SET (head, head_hash) = (SELECT seq, hash {end})",
+    )
 
 
 def export(cli: Cli, session: str) -> str:
@@ -108,11 +116,15 @@ def test_heads_kept_elsewhere_prove_what_a_rewritten_ledger_hides(cli: Cli, tmp_
         file.write_text(document)
         assert told in cli("verify", "--head", str(file), code=code).err
     assert cli("verify", "--head", str(tmp_path / "2.json"), "--unsigned").code == 0
-    assert "64 hexadecimal digits" in cli("verify", "--head", str(kept), "--key", "my key", code=2).err
+    assert (
+        "64 hexadecimal digits" in cli("verify", "--head", str(kept), "--key", "my key", code=2).err
+    )
     assert "--key KEY" in cli("verify", "--pin", code=2).err
 
 
-def test_going_back_to_an_older_copy_is_noticed_with_heads_kept_elsewhere(cli: Cli, tmp_path: Path) -> None:
+def test_going_back_to_an_older_copy_is_noticed_with_heads_kept_elsewhere(
+    cli: Cli, tmp_path: Path
+) -> None:
     """N-7: `verify` compares by itself with all the heads in MOOT_HEADS; those of the older copy itself hide nothing."""
     hold(cli, "one")
     older, elsewhere = tmp_path / "older.db", tmp_path / "elsewhere"
@@ -128,7 +140,10 @@ def test_going_back_to_an_older_copy_is_noticed_with_heads_kept_elsewhere(cli: C
     (elsewhere / "heads-2.json").write_text(cli("ledger", "heads").out)
     for word in (elsewhere, elsewhere / "heads-1.json"):
         cli.environ["MOOT_HEADS"] = str(word)
-        assert list_faults(cli)["two"] == "it is missing: the list of heads given has it with 22 entries"
+        assert (
+            list_faults(cli)["two"]
+            == "it is missing: the list of heads given has it with 22 entries"
+        )
     assert "two" in list_faults(cli, "two")
     # A new key changes nothing of that, and neither does a stranger's file beside it.
     cli.environ["MOOT_HEADS"] = str(elsewhere)
@@ -172,7 +187,9 @@ def test_a_lost_machine_comes_back_from_a_backup(cli: Cli, tmp_path: Path) -> No
     """N-7: a backup is taken while a process writes, is verified, restored into an empty home only, and goes on there."""
     hold(cli, "one")
     file = tmp_path / "backup.db"
-    with subprocess.Popen([sys.executable, "-c", APPENDS], env=cli.environ, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", APPENDS], env=cli.environ, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         for _ in range(30):
             process.stdout.readline()
@@ -181,24 +198,43 @@ def test_a_lost_machine_comes_back_from_a_backup(cli: Cli, tmp_path: Path) -> No
         process.kill()
     assert list_faults(cli, code=0) == {}
     assert (report["sessions"], file.stat().st_mode & 0o777) == (2, 0o600)
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith((".moot", "backup"))] == ["backup.db"]
+    assert [
+        path.name for path in tmp_path.iterdir() if path.name.startswith((".moot", "backup"))
+    ] == ["backup.db"]
     assert "exists already" in cli("ledger", "backup", str(file), code=2).err
-    assert "there is no folder" in cli("ledger", "backup", str(tmp_path / "no" / "b.db"), code=2).err
+    assert (
+        "there is no folder" in cli("ledger", "backup", str(tmp_path / "no" / "b.db"), code=2).err
+    )
     assert "nothing is overwritten" in cli("ledger", "restore", str(file), code=2).err
     other = Cli(cli.cwd / "new" / "restored", cli.cwd)
-    assert "is not signed with the key" not in other("ledger", "restore", str(file), "--key", report["key"]).err
+    assert (
+        "is not signed with the key"
+        not in other("ledger", "restore", str(file), "--key", report["key"]).err
+    )
     assert list_faults(other, code=0) == {}
     # The home and what had to be made above it are private, and nothing is left behind.
-    assert [each.stat().st_mode & 0o777 for each in (other.home.parent, other.home)] == [0o700, 0o700]
+    assert [each.stat().st_mode & 0o777 for each in (other.home.parent, other.home)] == [
+        0o700,
+        0o700,
+    ]
     assert not [path.name for path in other.home.iterdir() if path.name.startswith(".")]
     assert export(other, "one") == export(cli, "one")
     assert export(cli, "busy").startswith(export(other, "busy"))
     assert other.json("input", "busy", "It goes on.")["entry"]
     # What is not a whole backup is not restored.
     fresh = cli.elsewhere("fresh")
-    assert "are not signed with the key" in fresh("ledger", "restore", str(file), "--key", "00" * 32, code=5).err
-    edit(file, "DELETE FROM entries WHERE session = (SELECT number FROM sessions WHERE id = 'one') AND seq > 20")
-    assert "entries 21 to 22 are missing at the end" in fresh("ledger", "restore", str(file), code=5).err
+    assert (
+        "are not signed with the key"
+        in fresh("ledger", "restore", str(file), "--key", "00" * 32, code=5).err
+    )
+    edit(
+        file,
+        "DELETE FROM entries WHERE session = (SELECT number FROM sessions WHERE id = 'one') AND seq > 20",
+    )
+    assert (
+        "entries 21 to 22 are missing at the end"
+        in fresh("ledger", "restore", str(file), code=5).err
+    )
     file.write_bytes(b"no ledger at all" * 300)
     assert "no SQLite file" in fresh("ledger", "restore", str(file), code=1).err
     assert not (fresh.home / "ledger.db").exists()
@@ -217,10 +253,17 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     file = tmp_path / "old.db"
     assert cli.json("ledger", "archive", "--dry-run")["sessions"] == ["old-1", "old-2"]
     assert "no session is that old" in cli("ledger", "archive", "--older-than", "101d").err
-    assert cli.json("ledger", "archive", "--older-than", "101d") == {"file": "", "sessions": [], "entries": 0}
+    assert cli.json("ledger", "archive", "--older-than", "101d") == {
+        "file": "",
+        "sessions": [],
+        "entries": 0,
+    }
     assert "at least a day" in cli("ledger", "archive", "--older-than", "1h", code=2).err
     assert "--back FILE SESSION" in cli("ledger", "archive", "old-1", code=2).err
-    assert cli("ledger", "archive", "-o", str(file)).out == f"went into {file}: sessions: 2, entries: 44\n"
+    assert (
+        cli("ledger", "archive", "-o", str(file)).out
+        == f"went into {file}: sessions: 2, entries: 44\n"
+    )
     assert [line["sessionId"] for line in cli.json("list")["sessions"]] == ["open", "new"]
     assert "archived: 2 more" in cli("list").err
     assert [(each["sessionId"], each["file"]) for each in cli.json("list", "--archived")] == [
@@ -230,13 +273,21 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     told = cli("show", "old-1", code=2).err
     assert f"MOOT_LEDGER={file} moot show old-1" in told
     assert told in cli("verify", "old-1", code=2).err
-    assert {each["decisionId"] for each in cli.json("decisions")["decisions"]} == {"old-1", "old-2", "new"}
+    assert {each["decisionId"] for each in cli.json("decisions")["decisions"]} == {
+        "old-1",
+        "old-2",
+        "new",
+    }
     done = cli("verify")
     assert ("old-1" not in done.out, str(file) in done.err) == (True, True)
     assert "exists already" in cli("import", str(tmp_path / "old-1"), "--adopt", code=2).err
     # An archive that is lost, cut or changed is found, unless nobody wants to know.
     whole = file.read_bytes()
-    for change in (file.unlink, lambda: file.write_bytes(whole[: len(whole) // 2]), lambda: write_forged(file, whole)):
+    for change in (
+        file.unlink,
+        lambda: file.write_bytes(whole[: len(whole) // 2]),
+        lambda: write_forged(file, whole),
+    ):
         change()
         assert any(f"the archive {file}" in fault for fault in cli.verify(code=5).values() if fault)
         assert "not looked at" in cli("verify", "--no-archives").err
@@ -246,26 +297,44 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     reader = Cli(cli.home, cli.cwd, MOOT_LEDGER=str(file))
     assert list_faults(reader, code=0) == {}
     assert reader("export", "old-1", "jsonl").out == before["old-1"]
-    assert "no archived session 'new'" in cli("ledger", "archive", "--back", str(file), "new", code=2).err
+    assert (
+        "no archived session 'new'"
+        in cli("ledger", "archive", "--back", str(file), "new", code=2).err
+    )
     assert "there is no file 'nope.db'" in cli("ledger", "archive", "--back", "nope.db", code=2).err
     assert cli.json("ledger", "archive", "--back", str(file), "old-1")["sessions"] == ["old-1"]
     assert cli("export", "old-1", "jsonl").out == before["old-1"]
-    assert "no archived session 'old-1'" in cli("ledger", "archive", "--back", str(file), "old-1", code=2).err
+    assert (
+        "no archived session 'old-1'"
+        in cli("ledger", "archive", "--back", str(file), "old-1", code=2).err
+    )
     assert cli.json("ledger", "archive", "--back", str(file))["sessions"] == ["old-2"]
-    assert [line["sessionId"] for line in cli.json("list")["sessions"]] == ["open", "new", "old-2", "old-1"]
+    assert [line["sessionId"] for line in cli.json("list")["sessions"]] == [
+        "open",
+        "new",
+        "old-2",
+        "old-1",
+    ]
     assert list_faults(cli, code=0) == {}
     # What is damaged is not archived: that would hide it.
     edit(
         cli.home / "ledger.db",
         "UPDATE entries SET hash = randomblob(32) WHERE seq = 22 AND session = (SELECT number FROM sessions WHERE id = 'old-1')",
     )
-    assert cli("ledger", "archive", "-o", str(tmp_path / "more.db"), code=5).err.startswith("moot: ")
+    assert cli("ledger", "archive", "-o", str(tmp_path / "more.db"), code=5).err.startswith(
+        "moot: "
+    )
     assert not (tmp_path / "more.db").exists()
 
 
-def test_a_restored_ledger_keeps_the_ids_of_archived_sessions(cli: Cli, tmp_path: Path, postgres_address: str) -> None:
+def test_a_restored_ledger_keeps_the_ids_of_archived_sessions(
+    cli: Cli, tmp_path: Path, postgres_address: str
+) -> None:
     """N-7: through a backup into PostgreSQL, and a backup of that: nobody takes the id, and the session comes back."""
-    origin, shared = cli.elsewhere("origin"), Cli(tmp_path / "shared", cli.cwd, MOOT_LEDGER=postgres_address)
+    origin, shared = (
+        cli.elsewhere("origin"),
+        Cli(tmp_path / "shared", cli.cwd, MOOT_LEDGER=postgres_address),
+    )
     hold(origin, "old")
 
     async def work() -> None:
@@ -275,7 +344,9 @@ def test_a_restored_ledger_keeps_the_ids_of_archived_sessions(cli: Cli, tmp_path
         async with cli.moot() as moot:
             await moot.read_back(old)
             await archive_sessions(moot, timedelta(days=1), archive)
-        for number, (source, target) in enumerate(((cli, shared), (shared, cli.elsewhere("again")))):
+        for number, (source, target) in enumerate(
+            ((cli, shared), (shared, cli.elsewhere("again")))
+        ):
             file = str(tmp_path / f"backup-{number}.db")
             async with source.moot() as moot:
                 await back_up(moot.ledger, source.home, file)
@@ -289,7 +360,9 @@ def test_a_restored_ledger_keeps_the_ids_of_archived_sessions(cli: Cli, tmp_path
         for ledger in (shared, target):
             async with ledger.moot() as moot:
                 await return_sessions(moot, archive)
-                assert (await moot.export("old", "jsonl")).partition("\n")[2] == old.partition("\n")[2]
+                assert (await moot.export("old", "jsonl")).partition("\n")[2] == old.partition(
+                    "\n"
+                )[2]
                 await check_ledger(moot.ledger, "the ledger")
 
     held(work())
@@ -323,7 +396,9 @@ def _obey_rights() -> None:
 def copies(cli: Cli, tmp_path: Path) -> Iterator[dict[str, Path]]:
     """Copies of a ledger that may only be read: a file, a folder, one with its WAL, one without, a backup."""
     cli("run", "Open?", "--seat", "a=mailbox", "--seat", "b=mailbox", "--session", "s", code=3)
-    places = {name: tmp_path / name for name in ("file", "folder", "with-wal", "without-wal", "backup")}
+    places = {
+        name: tmp_path / name for name in ("file", "folder", "with-wal", "without-wal", "backup")
+    }
 
     async def work() -> None:
         async with cli.moot() as moot:
@@ -346,22 +421,34 @@ def copies(cli: Cli, tmp_path: Path) -> Iterator[dict[str, Path]]:
         place.chmod(0o700)
 
 
-def test_everything_that_reads_works_on_a_copy_that_may_only_be_read(cli: Cli, copies: dict[str, Path]) -> None:
+def test_everything_that_reads_works_on_a_copy_that_may_only_be_read(
+    cli: Cli, copies: dict[str, Path]
+) -> None:
     """N-7: what reads tells the same as on the ledger itself, and what would write says why it cannot."""
     command = [sys.executable, "-c", READS, *map(str, copies.values())]
     done = subprocess.run(
-        command, check=False, env=cli.environ, preexec_fn=_obey_rights, capture_output=True, text=True, timeout=120
+        command,
+        check=False,
+        env=cli.environ,
+        preexec_fn=_obey_rights,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     found = {
-        (Path(place).name, word): (code, out, err) for place, word, code, out, err in map(json.loads, done.stdout.splitlines())
+        (Path(place).name, word): (code, out, err)
+        for place, word, code, out, err in map(json.loads, done.stdout.splitlines())
     }
     whole = export(cli, "s")
     for name in copies:
         codes = {word: code for (place, word), (code, _, _) in found.items() if place == name}
-        assert codes == {**dict.fromkeys(("list", "show", "verify", "export", "replay", "ledger", "decisions"), 0), "input": 1}, (
-            name
-        )
+        assert codes == {
+            **dict.fromkeys(
+                ("list", "show", "verify", "export", "replay", "ledger", "decisions"), 0
+            ),
+            "input": 1,
+        }, name
         assert json.loads(found[name, "list"][1])["sessions"][0]["sessionId"] == "s"
         assert '"fault"' not in found[name, "verify"][1]
         heads = json.loads(found[name, "ledger"][1])
@@ -375,7 +462,9 @@ def test_a_ledger_whose_process_was_killed_raises_no_false_alarm(cli: Cli) -> No
     """N-7: at any moment, also between an append and the register."""
     for number in range(2):
         code = APPENDS.replace('"busy"', f'"busy-{number}"')
-        with subprocess.Popen([sys.executable, "-c", code], env=cli.environ, stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            [sys.executable, "-c", code], env=cli.environ, stdout=subprocess.PIPE, text=True
+        ) as process:
             assert process.stdout is not None
             for _ in range(1 + 90 * number):
                 process.stdout.readline()

@@ -16,7 +16,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield found
 
 
-def test_an_entry_names_its_door_and_an_owner_who_speaks_for_another_is_marked_and_not_trusted(server: Server) -> None:
+def test_an_entry_names_its_door_and_an_owner_who_speaks_for_another_is_marked_and_not_trusted(
+    server: Server,
+) -> None:
     """M-12: a token's id and never its secret; the owner's words for an invited seat are no forecast of that seat."""
     local, cli = server.local, server.cli
     session = local.open(category="doors")
@@ -24,7 +26,14 @@ def test_an_entry_names_its_door_and_an_owner_who_speaks_for_another_is_marked_a
     minski = server.client(invited["token"])
     for seat in ("emerson", "code-reviewer"):
         local.say(session, seat, "propose", choice="HSM")
-    minski("cstp.contribute", deliberationId=session, type="propose", text="HSM too", choice="HSM", confidence=0.8)
+    minski(
+        "cstp.contribute",
+        deliberationId=session,
+        type="propose",
+        text="HSM too",
+        choice="HSM",
+        confidence=0.8,
+    )
     for seat in SEATS:
         local.say(session, seat, "pass")
     local.say(session, "emerson", "synthesize", text="Take HSM", choice="HSM")
@@ -32,7 +41,10 @@ def test_an_entry_names_its_door_and_an_owner_who_speaks_for_another_is_marked_a
         local.say(session, seat, "pass")
     for seat in SEATS:
         local.vote(session, seat, confidence=0.9)
-    lines = {(line["participant"], line["type"]): line.get("via") for line in local.read(session)["contributions"]}
+    lines = {
+        (line["participant"], line["type"]): line.get("via")
+        for line in local.read(session)["contributions"]
+    }
     assert lines["emerson", "propose"] == "local"
     assert lines["minski", "propose"] == f"token:{invited['tokenId']}"
     assert lines["minski", "vote"] == "owner:local"
@@ -43,7 +55,11 @@ def test_an_entry_names_its_door_and_an_owner_who_speaks_for_another_is_marked_a
         "owner:local",
         f"token:{invited['tokenId']}",
     }
-    record = cli("export", session, "jsonl").out + cli("show", session).out + cli("export", session, "html").out
+    record = (
+        cli("export", session, "jsonl").out
+        + cli("show", session).out
+        + cli("export", session, "html").out
+    )
     assert invited["token"] not in record
     assert "spoken by the owner for this seat" in cli("show", session).out
     assert "spoken by the owner for this seat" in cli("export", session, "html").out
@@ -53,7 +69,9 @@ def test_an_entry_names_its_door_and_an_owner_who_speaks_for_another_is_marked_a
     assert local("cstp.getSourceTrust", source="emerson")["cases"] == 1
 
 
-def test_the_result_and_every_list_say_what_was_decided_and_what_it_is_worth(server: Server) -> None:
+def test_the_result_and_every_list_say_what_was_decided_and_what_it_is_worth(
+    server: Server,
+) -> None:
     """M-9: the same word on JSON-RPC, in lists, in decision memory and in the terminal; running and cancelled are told apart."""
     local, cli = server.local, server.cli
     session, other, gone = (
@@ -63,17 +81,26 @@ def test_the_result_and_every_list_say_what_was_decided_and_what_it_is_worth(ser
     )
     local("moot.cancelSession", sessionId=gone)
     result = local.read(session)["result"]
-    assert (result["choice"], result["strength"]) == ("HSM for parallel + attention fallback", "weak")
+    assert (result["choice"], result["strength"]) == (
+        "HSM for parallel + attention fallback",
+        "weak",
+    )
     listed = {each["sessionId"]: each for each in local("moot.listSessions")["sessions"]}
     assert (listed[session]["standing"], listed[session]["strength"]) == ("decided", "weak")
     assert listed[session]["choice"] == result["choice"]
     assert listed[other]["standing"] == "waiting"
     assert listed[gone]["standing"] == "cancelled"
-    found = {each["deliberationId"]: each for each in local("cstp.listDeliberations")["deliberations"]}
+    found = {
+        each["deliberationId"]: each for each in local("cstp.listDeliberations")["deliberations"]
+    }
     assert (found[session]["standing"], found[session]["choice"]) == ("decided", result["choice"])
     assert local("moot.getSession", sessionId=session)["strength"] == "weak"
-    assert local("moot.getSession", sessionId=session)["summary"][0].startswith(f"{result['choice']} · weak")
-    kept = next(each for each in local("cstp.listDecisions")["decisions"] if each["decisionId"] == session)
+    assert local("moot.getSession", sessionId=session)["summary"][0].startswith(
+        f"{result['choice']} · weak"
+    )
+    kept = next(
+        each for each in local("cstp.listDecisions")["decisions"] if each["decisionId"] == session
+    )
     assert kept["strength"] == "weak"
     lines = {line.split("\t")[0]: line.split("\t") for line in cli("list").out.splitlines()}
     assert lines[session][2:3] + lines[session][5:] == ["decided", "weak", result["choice"]]
@@ -91,9 +118,24 @@ def test_the_local_user_and_a_program_are_named(cli: Cli) -> None:
     agent.chmod(0o755)
     recipe = cli.cwd / "echoer.toml"
     recipe.write_text(f'argv = ["{agent}"]\nwords = "{{prompt}}"\n')
-    words = ("--seat", f"ada=command:{recipe}", "--seat", "eve=mailbox", "--protocol", "debate", "--session", "doors")
+    words = (
+        "--seat",
+        f"ada=command:{recipe}",
+        "--seat",
+        "eve=mailbox",
+        "--protocol",
+        "debate",
+        "--session",
+        "doors",
+    )
     cli("run", "Ship?", *words, code=3)
-    cli("answer", "doors", "--seat", "eve", '{"type": "propose", "text": "No.", "choice": "no", "confidence": 0.7}')
+    cli(
+        "answer",
+        "doors",
+        "--seat",
+        "eve",
+        '{"type": "propose", "text": "No.", "choice": "no", "confidence": 0.7}',
+    )
     shown = cli("show", "doors").out
     assert "by the program echoer" in shown
     assert f"on this machine, {getpass.getuser()}" in shown

@@ -51,21 +51,37 @@ class Workers:
     """Worker processes on one database, and what they wrote down."""
 
     def __init__(self, address: str, folder: Path, seconds: float = 0.2) -> None:
-        self.environ = {**os.environ, "MOOT_LEDGER": address, "MOOT_HOME": str(folder / "home"), "MOOT_RUNNER": "workers"}
+        self.environ = {
+            **os.environ,
+            "MOOT_LEDGER": address,
+            "MOOT_HOME": str(folder / "home"),
+            "MOOT_RUNNER": "workers",
+        }
         self.calls = folder / "calls"
         self.log = folder / "workers.log"
         self._seconds = seconds
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, count: int = 1, *, through: str = "") -> None:
-        arguments = ["-m", "bench.scale.counted_worker", str(self.calls), str(self._seconds), str(LEASE)]
+        arguments = [
+            "-m",
+            "bench.scale.counted_worker",
+            str(self.calls),
+            str(self._seconds),
+            str(LEASE),
+        ]
         self.start_command(arguments, count, through=through)
 
-    def start_command(self, arguments: list[str], count: int = 1, *, through: str = "") -> "list[subprocess.Popen[bytes]]":
+    def start_command(
+        self, arguments: list[str], count: int = 1, *, through: str = ""
+    ) -> "list[subprocess.Popen[bytes]]":
         environ = {**self.environ, "MOOT_LEDGER": through or self.environ["MOOT_LEDGER"]}
         with self.log.open("ab") as log:
             command = [sys.executable, *arguments]
-            started = [subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log) for _ in range(count)]
+            started = [
+                subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log)
+                for _ in range(count)
+            ]
         self.processes += started
         return started
 
@@ -125,7 +141,9 @@ async def open_debates(moot: Moot, count: int, *, first: int = 1) -> list[Sessio
 
 async def count_ended(moot: Moot, sessions: list[SessionId]) -> int:
     wanted = set(sessions)
-    return sum(line.status == "concluded" for line in await moot.sessions() if line.session in wanted)
+    return sum(
+        line.status == "concluded" for line in await moot.sessions() if line.session in wanted
+    )
 
 
 async def wait_for_calls(workers: Workers, count: int) -> None:
@@ -148,7 +166,9 @@ async def crash_database(address: str) -> None:
         return
 
 
-def check_calls(workers: Workers, answered: dict[tuple[str, str], float]) -> Counter[tuple[str, str]]:
+def check_calls(
+    workers: Workers, answered: dict[tuple[str, str], float]
+) -> Counter[tuple[str, str]]:
     """No participant was called for an answer that is on record; how often each ask was put."""
     calls = Counter((seed, ask) for _, seed, ask, _ in workers.list_calls())
     for at, seed, ask, _ in workers.list_calls():
@@ -181,14 +201,22 @@ async def load_answers(moot: Moot, sessions: list[SessionId]) -> dict[tuple[str,
     return answered
 
 
-def test_workers_lose_and_repeat_nothing_whatever_happens_to_them(postgres_address: str, tmp_path: Path) -> None:
+def test_workers_lose_and_repeat_nothing_whatever_happens_to_them(
+    postgres_address: str, tmp_path: Path
+) -> None:
     """N-1, N-3: kill -9, SIGSTOP past the lease, a cut line, a crash of PostgreSQL; nothing is lost or answered twice."""
     place = parse_qs(urlsplit(postgres_address).query)["host"][0]
 
     async def work(workers: Workers) -> None:
-        async with opened(workers) as moot, open_shared_runner(moot) as runner, CutLine(f"{place}/.s.PGSQL.5432") as line:
+        async with (
+            opened(workers) as moot,
+            open_shared_runner(moot) as runner,
+            CutLine(f"{place}/.s.PGSQL.5432") as line,
+        ):
             workers.start(3)
-            workers.start(through=f"postgresql://postgres@127.0.0.1:{line.port}{urlsplit(postgres_address).path}")
+            workers.start(
+                through=f"postgresql://postgres@127.0.0.1:{line.port}{urlsplit(postgres_address).path}"
+            )
             while (await runner.stats()).workers < 4:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
             sessions = await open_debates(moot, 24)
@@ -223,9 +251,16 @@ def test_workers_lose_and_repeat_nothing_whatever_happens_to_them(postgres_addre
             # Repeated are calls of sessions that another worker took up, and no others.
             resumed = set()
             for session in [*sessions, *again]:
-                if any(isinstance(entry.fact, SessionResumed) for entry in await moot.engine.entries(session)):
-                    resumed.add(str((await moot.engine.load_snapshot(session)).session_state.opened.seed))
-            assert resumed & (held[killed.pid] | held[frozen.pid] | held[cut_off.pid]), "nothing was in flight"
+                if any(
+                    isinstance(entry.fact, SessionResumed)
+                    for entry in await moot.engine.entries(session)
+                ):
+                    resumed.add(
+                        str((await moot.engine.load_snapshot(session)).session_state.opened.seed)
+                    )
+            assert resumed & (held[killed.pid] | held[frozen.pid] | held[cut_off.pid]), (
+                "nothing was in flight"
+            )
             assert {seed for (seed, _), times in calls.items() if times > 1} <= resumed
             remembered = [kept.decision for kept in await moot.memory.list_decisions()]
             assert sorted(remembered) == sorted([*sessions, *again])
@@ -234,7 +269,9 @@ def test_workers_lose_and_repeat_nothing_whatever_happens_to_them(postgres_addre
         run_with_deadline(work(workers), DEADLINE)
 
 
-def test_a_worker_whose_connections_are_cut_keeps_its_sessions(postgres_address: str, tmp_path: Path) -> None:
+def test_a_worker_whose_connections_are_cut_keeps_its_sessions(
+    postgres_address: str, tmp_path: Path
+) -> None:
     """N-3: an outage that is over within a lease repeats no call, and the worker stays the same."""
 
     async def work(workers: Workers) -> None:
@@ -248,7 +285,8 @@ def test_a_worker_whose_connections_are_cut_keeps_its_sessions(postgres_address:
             for calls in (4, 20, 36):
                 await wait_for_calls(workers, calls)
                 cut = await connection.fetchval(
-                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1", name
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1",
+                    name,
                 )
                 assert cut
             while (await runner.stats()).statuses != {"closed": 6}:  # noqa: ASYNC110
@@ -270,7 +308,9 @@ def test_a_worker_whose_connections_are_cut_keeps_its_sessions(postgres_address:
         run_with_deadline(work(workers), DEADLINE)
 
 
-def test_a_worker_that_dies_before_it_wrote_its_number_down_is_found(postgres_address: str, tmp_path: Path) -> None:
+def test_a_worker_that_dies_before_it_wrote_its_number_down_is_found(
+    postgres_address: str, tmp_path: Path
+) -> None:
     """N-1: its sessions go on as those of any other dead worker, also where nothing tells whose worker of the queue it was."""
     lose = """
     WITH w AS (INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 minute') RETURNING id),
@@ -296,7 +336,9 @@ def test_a_worker_that_dies_before_it_wrote_its_number_down_is_found(postgres_ad
         run_with_deadline(work(workers), DEADLINE)
 
 
-def test_a_worker_leaves_what_it_cannot_run_to_one_that_can(postgres_address: str, tmp_path: Path) -> None:
+def test_a_worker_leaves_what_it_cannot_run_to_one_that_can(
+    postgres_address: str, tmp_path: Path
+) -> None:
     """N-5: an old worker beside a new one, through an upgrade; what was left goes on as soon as one comes that knows it.
 
     The new one has a participant and a protocol that the old one does not have.
@@ -311,7 +353,9 @@ def test_a_worker_leaves_what_it_cannot_run_to_one_that_can(postgres_address: st
     (tmp_path / "estimates.toml").write_text(ESTIMATES)
 
     async def work(workers: Workers) -> None:
-        (old,) = workers.start_command(["-m", "moothall.surfaces.cli.main", "worker", "--lease", "5"])
+        (old,) = workers.start_command(
+            ["-m", "moothall.surfaces.cli.main", "worker", "--lease", "5"]
+        )
         workers.environ["PYTHONPATH"] = str(tmp_path / "site")
         (opener,) = workers.start_command(["-c", OPEN_DELPHI, str(tmp_path / "estimates.toml")])
         async with opened(workers) as moot, open_shared_runner(moot) as runner:

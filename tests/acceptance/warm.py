@@ -58,7 +58,11 @@ for library in LIBRARIES:
 # Reading the encoder's weights takes longer than all else that most commands do.
 encode_texts(["What is the question?"])
 # What is built at its first use (schemas, patterns, texts) is the same in every process, and most of the work of a short command.
-with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+with (
+    tempfile.TemporaryDirectory() as folder,
+    redirect_stdout(io.StringIO()),
+    redirect_stderr(io.StringIO()),
+):
     os.environ.update(MOOT_HOME=folder, MOOT_CONFIG=os.devnull)
     for words in USED_FIRST:
         try:

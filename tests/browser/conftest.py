@@ -62,7 +62,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     """`moot serve` with a home of its own, for the tests of a module.
 
     With models behind a real HTTP server where the module says what these answer otherwise: `change_answer`.
@@ -126,7 +128,13 @@ def sign_in(server: Server) -> Any:
         time.sleep(2)
         found = server.nobody.request("POST", "/login", body, origin=f"http://{server.address}")
     name, _, value = found.headers["set-cookie"].partition(";")[0].partition("=")
-    return {"name": name, "value": value, "url": f"http://{server.address}", "httpOnly": True, "sameSite": "Strict"}
+    return {
+        "name": name,
+        "value": value,
+        "url": f"http://{server.address}",
+        "httpOnly": True,
+        "sameSite": "Strict",
+    }
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 """How tests look at a whole page: through all lenses of a session, at any width."""
-# ruff: noqa: E501  # scripts and markup for the browser
+# scripts and markup for the browser
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -75,7 +75,11 @@ def list_lenses(page: Page) -> list[str]:
     if more.count():
         more.first.evaluate("button => button.click()")
         expect(more).to_have_count(0)
-    return list(page.locator(".tabs a").evaluate_all("links => links.map((link) => link.getAttribute('href'))"))
+    return list(
+        page.locator(".tabs a").evaluate_all(
+            "links => links.map((link) => link.getAttribute('href'))"
+        )
+    )
 
 
 def visit_lenses(page: Page) -> Iterator[str]:

@@ -18,7 +18,16 @@ from moothall.app.panels import Panel
 from moothall.domain.facts import Language
 from moothall.participants.script import find_script
 
-PROTOCOLS: Final = ("persona", "debate", "advisory", "consensus", "roundtable", "consultation", "swarm", "pipeline")
+PROTOCOLS: Final = (
+    "persona",
+    "debate",
+    "advisory",
+    "consensus",
+    "roundtable",
+    "consultation",
+    "swarm",
+    "pipeline",
+)
 SEATS: Final = ("ada", "bob", "eve")
 
 Shown = Callable[[Language], Server]
@@ -54,7 +63,10 @@ async def play_as_own(moot: Moot, name: str, language: Language) -> str:
     panel = options["panel"]
     assert isinstance(panel, Panel)
     script = f"script:{find_script(name, language)}"
-    seats = tuple(replace(seat, platform=script if seat.platform.startswith("demo") else seat.platform) for seat in panel.seats)
+    seats = tuple(
+        replace(seat, platform=script if seat.platform.startswith("demo") else seat.platform)
+        for seat in panel.seats
+    )
     options["panel"] = Panel(seats=seats)
     session = await moot.open(demo.topic, session=f"own_{name}_{language}", **options)  # type: ignore[arg-type]
     await moot.run(session)
@@ -82,10 +94,34 @@ def record_demos(
 
 TOPICS: Final[Mapping[Language, tuple[tuple[str, str, tuple[str, str], str, str], ...]]] = {
     "en": (
-        ("Which database holds our events?", "architecture", ("PostgreSQL", "ClickHouse"), "A load test before March", "success"),
-        ("Do we ship on Friday?", "release", ("yes", "no"), "Somebody watches it on Saturday", "failure"),
-        ("Where do we keep secrets?", "architecture", ("a vault", "environment"), "Rotation is automatic by June", "success"),
-        ("Do we drop the old API this year?", "product", ("yes", "no"), "Two customers have moved", "partial"),
+        (
+            "Which database holds our events?",
+            "architecture",
+            ("PostgreSQL", "ClickHouse"),
+            "A load test before March",
+            "success",
+        ),
+        (
+            "Do we ship on Friday?",
+            "release",
+            ("yes", "no"),
+            "Somebody watches it on Saturday",
+            "failure",
+        ),
+        (
+            "Where do we keep secrets?",
+            "architecture",
+            ("a vault", "environment"),
+            "Rotation is automatic by June",
+            "success",
+        ),
+        (
+            "Do we drop the old API this year?",
+            "product",
+            ("yes", "no"),
+            "Two customers have moved",
+            "partial",
+        ),
         (
             "Which queue do we use for mail?",
             "architecture",
@@ -96,7 +132,13 @@ TOPICS: Final[Mapping[Language, tuple[tuple[str, str, tuple[str, str], str, str]
         ("Do we hire a second designer?", "people", ("yes", "no"), "The budget is approved", ""),
     ),
     "zh": (
-        ("事件数据存在哪个数据库？", "架构", ("PostgreSQL", "ClickHouse"), "三月之前做一次压力测试", "success"),
+        (
+            "事件数据存在哪个数据库？",
+            "架构",
+            ("PostgreSQL", "ClickHouse"),
+            "三月之前做一次压力测试",
+            "success",
+        ),
         ("周五发布吗？", "发布", ("发布", "不发布"), "周六有人值守", "failure"),
         ("密钥放在哪里？", "架构", ("密钥库", "环境变量"), "六月前自动轮换", "success"),
     ),
@@ -130,13 +172,23 @@ def answer_by_call(local: Client, session: str, seat: str, text: str) -> None:
                 said[step["key"]] = step["choices"][0]["value"]
             elif step["kind"] == "text":
                 said[step["key"]] = text
-        local("moot.answerAsPerson", sessionId=session, seat=seat, ask=each["ask"]["ask"], answers=said)
+        local(
+            "moot.answerAsPerson",
+            sessionId=session,
+            seat=seat,
+            ask=each["ask"]["ask"],
+            answers=said,
+        )
 
 
-def hold_debate(client: Client, topic: str, category: str, options: tuple[str, str], condition: str, **more: Any) -> str:
+def hold_debate(
+    client: Client, topic: str, category: str, options: tuple[str, str], condition: str, **more: Any
+) -> str:
     """A debate of three that takes the first option, on a condition."""
     first, second = options
-    session = client.opened(topic=topic, category=category, options=list(options), participants=list(SEATS), **more)
+    session = client.opened(
+        topic=topic, category=category, options=list(options), participants=list(SEATS), **more
+    )
     for seat, choice in zip(SEATS, (first, second, first), strict=True):
         client.say(session, seat, "propose", text=f"{choice}.", choice=choice)
     for seat in SEATS:
@@ -146,7 +198,9 @@ def hold_debate(client: Client, topic: str, category: str, options: tuple[str, s
         client.say(session, seat, "pass")
     client.vote(session, "ada", confidence=0.9)
     client.vote(session, "bob", "oppose", confidence=0.6)
-    client.vote(session, "eve", "conditional_support", confidence=0.7, condition=condition, due="2027-03-01")
+    client.vote(
+        session, "eve", "conditional_support", confidence=0.7, condition=condition, due="2027-03-01"
+    )
     return session
 
 

@@ -44,7 +44,10 @@ class Watch:
 
     def see_request(self, request: Request) -> None:
         address = urlsplit(request.url)
-        if address.scheme not in {"data", "blob", "about"} and f"{address.scheme}://{address.netloc}" != self.origin:
+        if (
+            address.scheme not in {"data", "blob", "about"}
+            and f"{address.scheme}://{address.netloc}" != self.origin
+        ):
             self.add(f"request to another origin: {request.url}")
 
 

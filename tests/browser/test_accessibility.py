@@ -77,7 +77,9 @@ def name_paths(server: Server, language: Language) -> list[str]:
     """The places of the page, with what is there on this server."""
     client = server.local
     waiting = client.opened(
-        topic={"en": "Who waters the plants?", "zh": "谁来浇花？"}[language], participants=list(SEATS), language=language
+        topic={"en": "Who waters the plants?", "zh": "谁来浇花？"}[language],
+        participants=list(SEATS),
+        language=language,
     )
     known = {
         "DECISION": f"/decisions/{client('cstp.listDecisions')['decisions'][0]['decisionId']}",
@@ -107,10 +109,17 @@ class Checker:
         # The themes differ in nothing but colours: the second is looked at for these alone, and stays for the next view.
         self.themes.reverse()
         self.page.emulate_media(color_scheme=self.themes[0])
-        assert self.page.evaluate(RUN_AXE, [within, ["color-contrast"]]) == [], (where, self.themes[0])
+        assert self.page.evaluate(RUN_AXE, [within, ["color-contrast"]]) == [], (
+            where,
+            self.themes[0],
+        )
         foreign = HAN if self.language == "en" else ENGLISH
         names = re.compile("|".join(SEATS))
-        assert [text for text in self.page.evaluate(OWN_WORDS, within) if foreign.search(names.sub("", text))] == [], where
+        assert [
+            text
+            for text in self.page.evaluate(OWN_WORDS, within)
+            if foreign.search(names.sub("", text))
+        ] == [], where
 
     def check_narrow(self, where: str) -> None:
         """No scrollbar at the foot of a narrow page, and nothing sticks out of it: a phone, and a screen at 200 %."""
@@ -122,13 +131,17 @@ class Checker:
 
 
 @pytest.mark.parametrize("language", LOCALES)
-def test_no_view_has_a_serious_fault(shown: Shown, visit: Visit, axe: str, language: Language) -> None:
+def test_no_view_has_a_serious_fault(
+    shown: Shown, visit: Visit, axe: str, language: Language
+) -> None:
     """W-10: every view in both themes and languages, every protocol in both themes; its lenses, a seat, an entry and a figure.
 
     None has a serious fault by axe or a word of the other language, and on a phone nothing sticks out of any.
     """
     server = shown(language)
-    page = visit(server, "about:blank", viewport=WIDE, locale=LOCALES[language], reduced_motion="reduce")
+    page = visit(
+        server, "about:blank", viewport=WIDE, locale=LOCALES[language], reduced_motion="reduce"
+    )
     checker = Checker(page, axe, language)
     for path in name_paths(server, language):
         open_view(page, path)
@@ -142,8 +155,12 @@ def test_no_view_has_a_serious_fault(shown: Shown, visit: Visit, axe: str, langu
     expect(page.locator("dialog")).to_be_visible()
     checker.check("help")
     page.keyboard.press("Escape")
-    assert page.evaluate("document.documentElement.lang") == {"en": "en-GB", "zh": "zh-CN"}[language]
-    sessions = [f"{name}_{language}" for name in PROTOCOLS[list(LOCALES).index(language) :: len(LOCALES)]]
+    assert (
+        page.evaluate("document.documentElement.lang") == {"en": "en-GB", "zh": "zh-CN"}[language]
+    )
+    sessions = [
+        f"{name}_{language}" for name in PROTOCOLS[list(LOCALES).index(language) :: len(LOCALES)]
+    ]
     # Beside the word for the verdict of a review stands what gates name, in English.
     for session in (*sessions, *([hold_review(server.local)] if language == "en" else [])):
         check_session(checker, f"/s/{session}")
@@ -177,7 +194,9 @@ def check_session(checker: Checker, path: str) -> None:
 
 def focused(page: Page) -> str:
     return str(
-        page.evaluate("document.activeElement === document.body ? '' : document.activeElement?.outerHTML.slice(0, 120) ?? ''")
+        page.evaluate(
+            "document.activeElement === document.body ? '' : document.activeElement?.outerHTML.slice(0, 120) ?? ''"
+        )
     )
 
 
@@ -280,7 +299,9 @@ def test_the_whole_story_goes_by_keyboard_alone(shown: Shown, visit: Visit) -> N
     expect(page.locator("a.session-line").first).to_be_visible()
 
 
-def test_a_session_is_started_sat_in_and_reviewed_by_keyboard_alone(shown: Shown, visit: Visit) -> None:
+def test_a_session_is_started_sat_in_and_reviewed_by_keyboard_alone(
+    shown: Shown, visit: Visit
+) -> None:
     """W-10: the form of a new session, a seat from the proposal to the vote, an outcome, an obligation."""
     server = shown("en")
     page = visit(server, "/new", viewport=WIDE)
@@ -376,7 +397,11 @@ def test_a_session_is_started_sat_in_and_reviewed_by_keyboard_alone(shown: Shown
 def test_a_dialog_keeps_the_focus_and_gives_it_back(shown: Shown, visit: Visit) -> None:
     """W-10: the invitation, opened and closed by keys."""
     server = shown("en")
-    page = visit(server, f"/s/{server.local.opened(topic='Who comes?', participants=list(SEATS))}", viewport=WIDE)
+    page = visit(
+        server,
+        f"/s/{server.local.opened(topic='Who comes?', participants=list(SEATS))}",
+        viewport=WIDE,
+    )
     wait_until_shown(page)
     button = page.get_by_role("button", name="Invite")
     press_until(page, "Tab", button)

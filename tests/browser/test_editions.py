@@ -35,7 +35,10 @@ def test_a_print_holds_the_question_the_decision_and_everything_that_was_said(
     """W-11: in this order, with exact dates, whatever lens is open; the screen is as before afterwards."""
     page = visit(shown("en"), f"/s/{protocol}_en?lens=about")
     expect(page.locator(".state-word")).to_have_text("concluded")
-    topic, entries = page.locator("h1").inner_text(), page.locator(".timeline li[data-entry]").count()
+    topic, entries = (
+        page.locator("h1").inner_text(),
+        page.locator(".timeline li[data-entry]").count(),
+    )
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     paper = page.locator(".print-view")
@@ -44,12 +47,16 @@ def test_a_print_holds_the_question_the_decision_and_everything_that_was_said(
     words = paper.inner_text()
     assert words.index(topic) < words.index("Decision") < words.rindex("Timeline"), words[:500]
     assert paper.locator("li[data-entry]").count() >= entries
-    times = paper.locator("time").evaluate_all("all => all.map((each) => getComputedStyle(each, '::after').content)")
+    times = paper.locator("time").evaluate_all(
+        "all => all.map((each) => getComputedStyle(each, '::after').content)"
+    )
     assert all(re.search(r"\d{4}, \d\d:\d\d:\d\d", each) for each in times), times
     # No heading stands over nothing, and no chart is empty.
     bare = "all => all.map((each) => each.innerText.trim()).filter((text) => !text.includes('\\n'))"
     assert paper.locator("section").evaluate_all(bare) == []
-    lines = paper.locator(".plot svg").evaluate_all("all => all.map((each) => each.querySelectorAll('g path').length)")
+    lines = paper.locator(".plot svg").evaluate_all(
+        "all => all.map((each) => each.querySelectorAll('g path').length)"
+    )
     assert all(lines), lines
     assert bool(lines) == (protocol == "swarm")
     # No panel is clipped: all of it is on the paper.
@@ -61,7 +68,9 @@ def test_a_print_holds_the_question_the_decision_and_everything_that_was_said(
         assert page.pdf(format="A4", landscape=is_landscape).startswith(b"%PDF")
 
 
-def test_an_answer_stands_behind_its_question_and_demos_are_marked(shown: Shown, visit: Visit) -> None:
+def test_an_answer_stands_behind_its_question_and_demos_are_marked(
+    shown: Shown, visit: Visit
+) -> None:
     """W-4: a consultation is a question and its answer, in the words of people; whoever gets the link sees that it is a demo."""
     page = visit(shown("en"), "/s/consultation_en")
     timeline = page.get_by_role("region", name="Timeline")
@@ -85,10 +94,14 @@ def test_a_fork_says_so_and_is_compared_with_its_original(shown: Shown, visit: V
     expect(left.locator(".items li").first).to_be_visible()
     expect(page.get_by_role("region", name=fork)).to_be_visible()
     # Shares are whole percents that add up.
-    shares = [int(each) for each in re.findall(r"(\d+) %", left.locator(".shares").first.inner_text())]
+    shares = [
+        int(each) for each in re.findall(r"(\d+) %", left.locator(".shares").first.inner_text())
+    ]
     assert sum(shares) == 100
     page.goto(f"/compare/{fork}/nope")
-    expect(page.get_by_role("alert")).to_have_text("There is no session called nope, or you may not see it.")
+    expect(page.get_by_role("alert")).to_have_text(
+        "There is no session called nope, or you may not see it."
+    )
     page.goto(f"/compare/{fork}")
     expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
 
@@ -127,11 +140,18 @@ def test_words_are_for_people_and_every_view_has_a_title(shown: Shown, visit: Vi
     phone.wait_for_function("scrollY > 0")
 
 
-def test_words_that_are_cut_on_paper_and_in_an_export_say_so(shown: Shown, visit: Visit, tmp_path: Path) -> None:
+def test_words_that_are_cut_on_paper_and_in_an_export_say_so(
+    shown: Shown, visit: Visit, tmp_path: Path
+) -> None:
     """W-6, W-11: the page shows all of them when asked."""
     server = shown("en")
     local = server.local
-    session = local("moot.openSession", topic="Long?", protocol="roundtable", seats=[{"id": "ada"}, {"id": "bob"}])["sessionId"]
+    session = local(
+        "moot.openSession",
+        topic="Long?",
+        protocol="roundtable",
+        seats=[{"id": "ada"}, {"id": "bob"}],
+    )["sessionId"]
     seat = local("moot.getAsks", sessionId=session)["asks"][0]["seat"]
     local("moot.answer", sessionId=session, seat=seat, answer="Word by word. " * 2_000)
     page = visit(server, f"/s/{session}")
@@ -139,7 +159,9 @@ def test_words_that_are_cut_on_paper_and_in_an_export_say_so(shown: Shown, visit
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(page.locator(".print-view")).to_contain_text("Cut here: the text goes on.")
     file = tmp_path / "export.html"
-    file.write_text(local("moot.exportSession", sessionId=session, form="html")["text"], encoding="utf-8")
+    file.write_text(
+        local("moot.exportSession", sessionId=session, form="html")["text"], encoding="utf-8"
+    )
     export = visit(server, file.as_uri(), origin="file://")
     expect(export.locator(".timeline")).to_contain_text("Cut here: the text goes on.")
 
@@ -148,7 +170,9 @@ def test_what_was_said_before_is_shown_while_later_words_are_sealed(shown: Shown
     """W-2, W-4: a swarm's later rounds and its vote are blind; the findings of the rounds before stay on the page."""
     local = shown("en").local
     cards = {
-        each[1]["entry"] for each in local("moot.getView", sessionId="swarm_en")["timeline"]["items"] if each[1].get("entry")
+        each[1]["entry"]
+        for each in local("moot.getView", sessionId="swarm_en")["timeline"]["items"]
+        if each[1].get("entry")
     }
     shown_blind: list[set[int]] = []
     for at in range(2, local("moot.getView", sessionId="swarm_en")["head"]):
@@ -170,5 +194,6 @@ def test_a_decision_and_a_card_are_copied_as_markdown(shown: Shown, visit: Visit
     page.get_by_role("button", name="Copy as Markdown").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert re.match(
-        r"\*\*Pavel\*\* \(\[#3\]\(http.*/s/debate_en\?entry=3\)\)\n\n> After", page.evaluate("navigator.clipboard.readText()")
+        r"\*\*Pavel\*\* \(\[#3\]\(http.*/s/debate_en\?entry=3\)\)\n\n> After",
+        page.evaluate("navigator.clipboard.readText()"),
     )

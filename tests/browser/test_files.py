@@ -10,7 +10,9 @@ from tests.acceptance.test_given_files import build_pdf
 from tests.browser.pages import Visit
 
 
-def test_pdfs_and_folders_are_given_on_the_page(server: Server, visit: Visit, tmp_path: Path) -> None:
+def test_pdfs_and_folders_are_given_on_the_page(
+    server: Server, visit: Visit, tmp_path: Path
+) -> None:
     """E-1: a PDF's text is taken by the server, a folder without what is hidden; what has no text is refused in a sentence."""
     report = build_pdf("The dam holds forty days of rain.")
     (tmp_path / "dam.pdf").write_bytes(report)
@@ -25,18 +27,28 @@ def test_pdfs_and_folders_are_given_on_the_page(server: Server, visit: Visit, tm
     page.get_by_role("radio", name=re.compile("^Structured debate")).check()
     page.get_by_role("radio", name="Seats of my own").check()
     page.locator("details.more summary").click()
-    page.get_by_label("Files that everybody reads").set_input_files([tmp_path / "dam.pdf", tmp_path / "photo.png"])
-    expect(page.get_by_role("alert")).to_have_text(re.compile("^photo.png is neither a text file in UTF-8 nor a PDF"))
+    page.get_by_label("Files that everybody reads").set_input_files(
+        [tmp_path / "dam.pdf", tmp_path / "photo.png"]
+    )
+    expect(page.get_by_role("alert")).to_have_text(
+        re.compile("^photo.png is neither a text file in UTF-8 nor a PDF")
+    )
     page.get_by_label("Files that everybody reads").set_input_files(tmp_path / "scan.pdf")
-    expect(page.get_by_role("alert")).to_have_text(re.compile("scan.pdf holds no text, only pictures of pages"))
+    expect(page.get_by_role("alert")).to_have_text(
+        re.compile("scan.pdf holds no text, only pictures of pages")
+    )
     page.get_by_label("or a whole folder").set_input_files(notes)
-    expect(page.locator(".files li")).to_have_text([re.compile("^dam.pdf 4. B"), re.compile("^notes/rain.md 11 B")])
+    expect(page.locator(".files li")).to_have_text(
+        [re.compile("^dam.pdf 4. B"), re.compile("^notes/rain.md 11 B")]
+    )
     page.get_by_role("button", name="Start the session").click()
     page.wait_for_url("**/s/*")
     page.locator(".given summary").click()
     session = page.url.rpartition("/")[2]
     given = server.local("moot.getView", sessionId=session)["context"]
-    expect(page.locator(".given li")).to_have_text([f"{each['name']} {each['size']} B {each['sha256'][:12]}" for each in given])
+    expect(page.locator(".given li")).to_have_text(
+        [f"{each['name']} {each['size']} B {each['sha256'][:12]}" for each in given]
+    )
     assert [each["name"] for each in given] == ["dam.pdf", "notes/rain.md"]
     opened = json.dumps(server.local("moot.getEntries", sessionId=session, limit=1))
     assert given[0]["sha256"] in opened
@@ -53,7 +65,10 @@ def test_an_address_that_leads_nowhere_says_what_to_do(server: Server, visit: Vi
     expect(page).to_have_url(re.compile("/sesions/x$"))
     expect(page.get_by_role("main").get_by_role("link", name="Sign in")).to_have_count(0)
     here = f"http://{server.address}/"
-    for to, shown in (("//evil.example/%2523ticket=x", here), (f"{here}/evil.example/x", f"{here}/evil.example/x")):
+    for to, shown in (
+        ("//evil.example/%2523ticket=x", here),
+        (f"{here}/evil.example/x", f"{here}/evil.example/x"),
+    ):
         page.goto(f"/login?to={to}")
         page.get_by_label("Token").fill(server.cli.key)
         page.get_by_role("button", name="Sign in").click()

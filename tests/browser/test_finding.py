@@ -10,7 +10,10 @@ from tests.browser.pages import HIDE, KEEP_NOTICES, Visit
 def test_what_was_said_is_found_and_two_sessions_are_compared(server: Server, visit: Visit) -> None:
     """W-1: an excerpt leads to its entry; filters in the address; two are compared; tags, one put away, in every browser."""
     local = server.local
-    first, second = local.held(topic="Which cache?"), local.opened(topic="Which queue?", participants=["ada", "bob"])
+    first, second = (
+        local.held(topic="Which cache?"),
+        local.opened(topic="Which queue?", participants=["ada", "bob"]),
+    )
     for seat in ("ada", "bob"):
         local.say(second, seat, "propose", text=f"{seat} fears orphaned messages", choice=seat)
     page = visit(server)
@@ -55,7 +58,9 @@ def test_what_was_said_is_found_and_two_sessions_are_compared(server: Server, vi
     page.goto(f"/s/{first}")
     page.get_by_role("link", name="Ask again with changes").click()
     expect(page.get_by_label("The question", exact=True)).to_have_value("Which cache?")
-    expect(page.locator(".seat-editor [role=group]")).to_have_count(len(local("moot.getView", sessionId=first)["seats"]))
+    expect(page.locator(".seat-editor [role=group]")).to_have_count(
+        len(local("moot.getView", sessionId=first)["seats"])
+    )
     page.get_by_label("Name of the panel").fill("Our three")
     page.get_by_role("button", name="Save these seats as a panel").click()
     expect(page.get_by_role("radio", name=re.compile("Our three"))).to_be_checked()

@@ -20,7 +20,9 @@ TABS = 8
 DEADLINE = 90.0
 PROGRAM = shutil.which("firefox-esr") or shutil.which("firefox")
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Firefox is installed: apt install firefox-esr")
+pytestmark = pytest.mark.skipif(
+    PROGRAM is None, reason="no Firefox is installed: apt install firefox-esr"
+)
 
 
 class Firefox:
@@ -45,17 +47,26 @@ class Firefox:
         return str(self.evaluate(tab, script))
 
     def evaluate(self, tab: str, expression: str) -> Any:
-        return self("script.evaluate", expression=expression, target={"context": tab}, awaitPromise=True)["result"].get("value")
+        return self(
+            "script.evaluate", expression=expression, target={"context": tab}, awaitPromise=True
+        )["result"].get("value")
 
     def type_into(self, tab: str, field: str, words: str) -> None:
         self.evaluate(tab, f"document.querySelector({field!r}).focus()")
         keys = [{"type": kind, "value": key} for key in words for kind in ("keyDown", "keyUp")]
-        self("input.performActions", context=tab, actions=[{"type": "key", "id": "keyboard", "actions": keys}])
+        self(
+            "input.performActions",
+            context=tab,
+            actions=[{"type": "key", "id": "keyboard", "actions": keys}],
+        )
 
     def sign_in(self, server: Server) -> None:
         cookie = sign_in(server)
         value = {"type": "string", "value": cookie["value"]}
-        self("storage.setCookie", cookie={"name": cookie["name"], "value": value, "domain": "127.0.0.1", "path": "/"})
+        self(
+            "storage.setCookie",
+            cookie={"name": cookie["name"], "value": value, "domain": "127.0.0.1", "path": "/"},
+        )
 
     def open(self, address: str) -> str:
         tab = str(self("browsingContext.create", type="tab")["context"])
@@ -71,22 +82,39 @@ class Firefox:
 
 
 @contextmanager
-def open_firefox(folder: Path, preferences: Mapping[str, object] = MappingProxyType({})) -> Iterator[Firefox]:
+def open_firefox(
+    folder: Path, preferences: Mapping[str, object] = MappingProxyType({})
+) -> Iterator[Firefox]:
     """A Firefox with a profile of its own."""
     assert PROGRAM is not None
     profile = folder / "profile"
     profile.mkdir()
-    lines = (f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in preferences.items())
+    lines = (
+        f"user_pref({json.dumps(name)}, {json.dumps(value)});\n"
+        for name, value in preferences.items()
+    )
     (profile / "user.js").write_text("".join(lines))
-    arguments = [PROGRAM, "--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0"]
-    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    arguments = [
+        PROGRAM,
+        "--headless",
+        "--no-remote",
+        "--profile",
+        str(profile),
+        "--remote-debugging-port",
+        "0",
+    ]
+    with subprocess.Popen(
+        arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             port, ends = profile / "WebDriverBiDiServer.json", time.monotonic() + DEADLINE
             while not port.exists() or not port.read_text():
                 assert time.monotonic() < ends, "Firefox does not start"
                 time.sleep(0.1)
             place = json.loads(port.read_text())
-            with connect(f"ws://{place['ws_host']}:{place['ws_port']}/session", max_size=None) as line:
+            with connect(
+                f"ws://{place['ws_host']}:{place['ws_port']}/session", max_size=None
+            ) as line:
                 browser = Firefox(line)
                 browser("session.new", capabilities={})
                 yield browser
@@ -100,7 +128,9 @@ def firefox(tmp_path: Path) -> Iterator[Firefox]:
         yield browser
 
 
-def test_eight_tabs_of_firefox_are_live_and_say_when_the_server_is_gone(own_server: Server, firefox: Firefox) -> None:
+def test_eight_tabs_of_firefox_are_live_and_say_when_the_server_is_gone(
+    own_server: Server, firefox: Firefox
+) -> None:
     """W-9: one stream for all tabs; offline is said of a killed server, and nothing is lost when it is back."""
     server = own_server
     session = server.local.opened()

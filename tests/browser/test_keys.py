@@ -48,7 +48,9 @@ def open_held(page: Page, path: str) -> HeldRequests:
 
 
 @pytest.mark.parametrize("path", ["/", "/decisions", "/s/{session}"])
-def test_what_is_typed_before_the_script_has_come_is_searched_for(server: Server, visit: Visit, path: str) -> None:
+def test_what_is_typed_before_the_script_has_come_is_searched_for(
+    server: Server, visit: Visit, path: str
+) -> None:
     session = server.local.held()
     page = visit(server, "about:blank")
     held = open_held(page, path.format(session=session))
@@ -104,7 +106,9 @@ def test_what_follows_a_key_in_the_same_moment_is_text(server: Server, visit: Vi
     assert "entry=" not in page.url
 
 
-def test_a_key_does_not_wait_for_a_view_that_is_opened_by_a_click(server: Server, visit: Visit) -> None:
+def test_a_key_does_not_wait_for_a_view_that_is_opened_by_a_click(
+    server: Server, visit: Visit
+) -> None:
     server.local.held()
     page = visit(server, "/trust")
     page.keyboard.type("/needle")

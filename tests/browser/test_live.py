@@ -35,7 +35,10 @@ def read_words(page: Page) -> dict[str, object]:
 
 def list_shown(page: Page) -> list[int]:
     """The numbers of the entries on a page."""
-    return [int(each.get_attribute("data-entry") or 0) for each in page.locator(".timeline li[data-entry]").all()]
+    return [
+        int(each.get_attribute("data-entry") or 0)
+        for each in page.locator(".timeline li[data-entry]").all()
+    ]
 
 
 def list_told(view: Any) -> list[int]:
@@ -43,7 +46,9 @@ def list_told(view: Any) -> list[int]:
     return [item["entry"] for _, item in view["timeline"]["items"] if item.get("entry")]
 
 
-def test_any_earlier_entry_shows_the_state_as_it_was_and_a_fork_goes_on_from_there(server: Server, visit: Visit) -> None:
+def test_any_earlier_entry_shows_the_state_as_it_was_and_a_fork_goes_on_from_there(
+    server: Server, visit: Visit
+) -> None:
     """W-3: by slider, key and address; entries, seats, phases and decision are those that the server computes."""
     local = server.local
     session = local.held()
@@ -53,7 +58,9 @@ def test_any_earlier_entry_shows_the_state_as_it_was_and_a_fork_goes_on_from_the
     expect(page.locator(".scrubber .place")).to_have_text(f"{head} entries")
     for at in (head - 1, 4, 2, 1):
         slider.fill(str(at))
-        expect(page.locator(".scrubber .place")).to_have_text(re.compile(rf"^entry {at} of {head}(?!.*…)"))
+        expect(page.locator(".scrubber .place")).to_have_text(
+            re.compile(rf"^entry {at} of {head}(?!.*…)")
+        )
         past = local("moot.getView", sessionId=session, at=at)
         assert page.url.endswith(f"?at={at}")
         assert list_shown(page) == list_told(past), at
@@ -94,13 +101,17 @@ def test_any_earlier_entry_shows_the_state_as_it_was_and_a_fork_goes_on_from_the
     expect(page.locator(".state-word")).to_have_text("concluded")
 
 
-def test_reload_and_a_killed_server_lose_nothing_and_two_browsers_see_the_same(own_server: Server, visit: Visit) -> None:
+def test_reload_and_a_killed_server_lose_nothing_and_two_browsers_see_the_same(
+    own_server: Server, visit: Visit
+) -> None:
     """W-9, W-2: each says that it is offline, comes back by itself, and shows what was said meanwhile."""
     server = own_server
     session = server.local.opened()
     pages = [visit(server, f"/s/{session}", forgiven=BROKEN) for _ in range(2)]
     home = visit(server, forgiven=BROKEN)
-    expect(home.get_by_role("region", name="Waiting for somebody").get_by_role("link")).to_have_count(1)
+    expect(
+        home.get_by_role("region", name="Waiting for somebody").get_by_role("link")
+    ).to_have_count(1)
     one, two = pages
     steps = iter(STEPS)
 
@@ -111,7 +122,9 @@ def test_reload_and_a_killed_server_lose_nothing_and_two_browsers_see_the_same(o
     one.get_by_label("Say something to the meeting").fill("Half a tho")
     say_next(1)
     for page in pages:
-        expect(page.get_by_role("list", name="Seats").get_by_role("link", name="minski")).to_contain_text("is asked")
+        expect(
+            page.get_by_role("list", name="Seats").get_by_role("link", name="minski")
+        ).to_contain_text("is asked")
     one.reload()
     expect(one.get_by_label("Say something to the meeting")).to_have_value("Half a tho")
     server.kill()
@@ -147,7 +160,9 @@ def test_reload_and_a_killed_server_lose_nothing_and_two_browsers_see_the_same(o
     seen = [read_words(page) for page in (one, two, fresh)]
     assert seen[0] == seen[1] == seen[2]
     assert list_shown(one) == list_told(view)
-    expect(home.get_by_role("region", name="Decided").get_by_role("link")).to_contain_text([view["choice"]])
+    expect(home.get_by_role("region", name="Decided").get_by_role("link")).to_contain_text(
+        [view["choice"]]
+    )
 
 
 def test_what_another_process_runs_is_seen_as_it_happens(server: Server, visit: Visit) -> None:
@@ -163,14 +178,22 @@ def test_what_another_process_runs_is_seen_as_it_happens(server: Server, visit: 
     expect(home.locator(".state-word")).to_have_text("stopped")
     until(lambda: server.local("moot.getView", sessionId=session)["status"] == "cancelled")
     home.get_by_role("link", name="Moot: all sessions").click()
-    expect(home.get_by_role("region", name="Ended without a decision").get_by_role("link")).to_have_count(1)
+    expect(
+        home.get_by_role("region", name="Ended without a decision").get_by_role("link")
+    ).to_have_count(1)
 
 
 def test_a_long_meeting_is_there_at_once_and_whole_soon(server: Server, visit: Visit) -> None:
     """W-2, W-9: its end first, the rest while it is read; a search, an address and the scrubber reach what came later."""
     local, spoken = server.local, 130
     seats = [{"id": name, "platform": "mailbox"} for name in ("ada", "bob")]
-    opened = local("moot.openSession", topic="What is long?", protocol="roundtable", seats=seats, settings={"max_rounds": 100})
+    opened = local(
+        "moot.openSession",
+        topic="What is long?",
+        protocol="roundtable",
+        seats=seats,
+        settings={"max_rounds": 100},
+    )
     session = opened["sessionId"]
     for number in range(1, spoken + 1):
         [ask] = until(lambda: local("moot.getAsks", sessionId=session)["asks"])

@@ -12,7 +12,16 @@ from tests.browser.pages import Visit, read_session
 from moothall_testkit.stub_server import Request, Step, StubReply
 
 HALF = "Nobody has tested this on the old ledger"
-PROTOCOLS = ("persona", "debate", "advisory", "consensus", "roundtable", "swarm", "consultation", "pipeline")
+PROTOCOLS = (
+    "persona",
+    "debate",
+    "advisory",
+    "consensus",
+    "roundtable",
+    "swarm",
+    "consultation",
+    "pipeline",
+)
 LENSES = {
     "persona": "consensus",
     "debate": "challenges",
@@ -29,7 +38,9 @@ LENSES = {
 def change_answer(kind: str, request: Request) -> Step | None:
     """A speaker that falls silent in the middle of a word where the question says so."""
     if kind == "speech" and "fall silent" in request.text:
-        return StubReply(text=f"{HALF} and therefore we should", stop_after=len(HALF) // 8, then="hang")
+        return StubReply(
+            text=f"{HALF} and therefore we should", stop_after=len(HALF) // 8, then="hang"
+        )
     return None
 
 
@@ -48,22 +59,37 @@ def answer_all(client: Client, session: str, seat: str, says: dict[str, dict[str
     """Contribute for a seat from outside until the session is over."""
     cursor = 0
     while True:
-        turn = client("cstp.waitForTurn", deliberationId=session, participant=seat, cursor=cursor, timeoutSeconds=20)
+        turn = client(
+            "cstp.waitForTurn",
+            deliberationId=session,
+            participant=seat,
+            cursor=cursor,
+            timeoutSeconds=20,
+        )
         cursor = turn["cursor"]
         if turn["status"] == "closed":
             return
         if turn["status"] == "your_turn":
-            client("cstp.contribute", deliberationId=session, participant=seat, **says[turn["ask"]["phase"]])
+            client(
+                "cstp.contribute",
+                deliberationId=session,
+                participant=seat,
+                **says[turn["ask"]["phase"]],
+            )
 
 
 def test_a_question_becomes_a_decision(server: Server, visit: Visit, tmp_path: Path) -> None:
     """W-1, W-2: from the first visit through the form and the meeting to the list of what was decided."""
     page = visit(server)
-    expect(page.get_by_role("heading", name="Put a question before a group of minds.")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="Put a question before a group of minds.")
+    ).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^Play: "))).to_have_count(len(PROTOCOLS))
     page.get_by_label("Your question").fill("Do we ship the new ledger on Monday?")
     page.get_by_role("button", name="Ask something").click()
-    expect(page.get_by_role("textbox", name="The question", exact=True)).to_have_value("Do we ship the new ledger on Monday?")
+    expect(page.get_by_role("textbox", name="The question", exact=True)).to_have_value(
+        "Do we ship the new ledger on Monday?"
+    )
     page.get_by_role("radio", name=re.compile("^Structured debate")).check()
     fill_seats(page, {"for": "openai:gpt-5-mini", "against": "openai:gpt-5-mini", "for ": ""})
     estimate = page.get_by_role("complementary", name="What it will take")
@@ -76,12 +102,16 @@ def test_a_question_becomes_a_decision(server: Server, visit: Visit, tmp_path: P
     (tmp_path / "picture.bin").write_bytes(b"\x89PNG\x00\xff")
     page.get_by_text("Possible answers, stakes, files").click()
     page.get_by_label("Files that everybody reads").set_input_files(str(tmp_path / "picture.bin"))
-    expect(page.get_by_role("alert").filter(has_text="picture.bin is neither a text file")).to_be_visible()
+    expect(
+        page.get_by_role("alert").filter(has_text="picture.bin is neither a text file")
+    ).to_be_visible()
     page.get_by_label("Files that everybody reads").set_input_files(str(tmp_path / "plan.md"))
     expect(page.get_by_role("button", name="Take plan.md away")).to_be_visible()
     # What was typed is there after a reload; a file is not, and the page shows that it is not.
     page.reload()
-    expect(page.get_by_role("textbox", name="The question", exact=True)).to_have_value("Do we ship the new ledger on Monday?")
+    expect(page.get_by_role("textbox", name="The question", exact=True)).to_have_value(
+        "Do we ship the new ledger on Monday?"
+    )
     expect(page.get_by_role("group", name="Seat 3").get_by_label("Name")).to_have_value("cy")
     page.get_by_text("Possible answers, stakes, files").click()
     page.get_by_label("Files that everybody reads").set_input_files(str(tmp_path / "plan.md"))
@@ -90,12 +120,20 @@ def test_a_question_becomes_a_decision(server: Server, visit: Visit, tmp_path: P
 
     session = read_session(page)
     expect(page).to_have_title(re.compile("Do we ship the new ledger on Monday?"))
-    expect(page.get_by_role("list", name="Phases").locator("[aria-current=step]")).to_contain_text("Proposing")
-    expect(page.get_by_role("list", name="Seats").get_by_role("link", name="cy")).to_contain_text("is asked")
+    expect(page.get_by_role("list", name="Phases").locator("[aria-current=step]")).to_contain_text(
+        "Proposing"
+    )
+    expect(page.get_by_role("list", name="Seats").get_by_role("link", name="cy")).to_contain_text(
+        "is asked"
+    )
     expect(page.get_by_role("status").filter(has_text="is asked")).to_contain_text("cy")
     page.get_by_label("Say something to the meeting").fill("Mind the *auditors*.")
     page.get_by_role("button", name="Send").click()
-    told = page.get_by_role("region", name="Timeline").get_by_role("listitem").filter(has_text="Mind the auditors.")
+    told = (
+        page.get_by_role("region", name="Timeline")
+        .get_by_role("listitem")
+        .filter(has_text="Mind the auditors.")
+    )
     expect(told).to_contain_text("User")
     expect(page.get_by_label("Say something to the meeting")).to_have_value("")
     answer_all(
@@ -103,11 +141,26 @@ def test_a_question_becomes_a_decision(server: Server, visit: Visit, tmp_path: P
         session,
         "cy",
         {
-            "propose": {"type": "propose", "text": "Ship on **Tuesday**.", "choice": "wait", "confidence": 0.7},
-            "argue": {"type": "support", "text": "Tuesday is quiet.", "confidence": 0.7, "refersTo": 2},
+            "propose": {
+                "type": "propose",
+                "text": "Ship on **Tuesday**.",
+                "choice": "wait",
+                "confidence": 0.7,
+            },
+            "argue": {
+                "type": "support",
+                "text": "Tuesday is quiet.",
+                "confidence": 0.7,
+                "refersTo": 2,
+            },
             "answer": {"type": "support", "text": "It stays quiet.", "confidence": 0.7},
             "synthesize": {"type": "pass"},
-            "vote": {"type": "vote", "position": "oppose", "text": "Not without the auditors.", "confidence": 0.6},
+            "vote": {
+                "type": "vote",
+                "position": "oppose",
+                "text": "Not without the auditors.",
+                "confidence": 0.6,
+            },
         },
     )
     panel = page.get_by_role("complementary", name="Panel")
@@ -135,11 +188,20 @@ def test_a_question_becomes_a_decision(server: Server, visit: Visit, tmp_path: P
     page.go_back()
 
 
-def test_text_appears_while_it_is_produced_and_the_meeting_can_be_stopped(server: Server, visit: Visit) -> None:
+def test_text_appears_while_it_is_produced_and_the_meeting_can_be_stopped(
+    server: Server, visit: Visit
+) -> None:
     """W-2: who writes is marked; the half sentence is not an entry, and goes when the meeting is stopped."""
     seats = [{"id": name, "platform": "openai:gpt-stub"} for name in ("ada", "bob")]
-    session = server.local("moot.openSession", topic="Do speakers fall silent?", protocol="persona", seats=seats)["sessionId"]
-    until(lambda: "writing" in {seat["state"] for seat in server.local("moot.getView", sessionId=session)["seats"]})
+    session = server.local(
+        "moot.openSession", topic="Do speakers fall silent?", protocol="persona", seats=seats
+    )["sessionId"]
+    until(
+        lambda: (
+            "writing"
+            in {seat["state"] for seat in server.local("moot.getView", sessionId=session)["seats"]}
+        )
+    )
     page = visit(server, f"/s/{session}")
     written = page.locator(".item.writing")
     expect(page.locator(".seat.is-writing")).to_contain_text("writes")
@@ -173,17 +235,23 @@ def test_every_protocol_has_its_form(server: Server, visit: Visit, protocol: str
     expect(panel.locator(".strength")).to_be_visible()
     phases = [re.compile(re.escape(each["name"])) for each in view["phases"]]
     expect(page.get_by_role("list", name="Phases").get_by_role("listitem")).to_have_text(phases)
-    expect(page.get_by_role("list", name="Seats").get_by_role("listitem")).to_have_count(len(view["seats"]))
+    expect(page.get_by_role("list", name="Seats").get_by_role("listitem")).to_have_count(
+        len(view["seats"])
+    )
     if more := panel.get_by_role("button", name=re.compile("more …")).all():
         more[0].click()
     titles = {lens["id"]: lens["title"] for lens in view["lenses"]}
     for title in titles.values():
-        panel.get_by_role("navigation", name="Lenses").get_by_role("link", name=title, exact=True).click()
+        panel.get_by_role("navigation", name="Lenses").get_by_role(
+            "link", name=title, exact=True
+        ).click()
         region = panel.get_by_role("region", name="Details")
         expect(region.get_by_role("heading", name=title, exact=True).first).to_be_visible()
         assert len(region.inner_text()) > len(title), title
     if protocol == "swarm":
-        panel.get_by_role("navigation", name="Lenses").get_by_role("link", name=titles["by_round"], exact=True).click()
+        panel.get_by_role("navigation", name="Lenses").get_by_role(
+            "link", name=titles["by_round"], exact=True
+        ).click()
         expect(panel.locator(".chart svg").first).to_be_visible()
     assert LENSES[protocol] in titles
     for seat in view["seats"][:1]:

@@ -70,7 +70,9 @@ class _Foreign(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
-        self.wfile.write(b"<!doctype html><link rel=icon href=data:,><title>Elsewhere</title><p>Elsewhere</p>")
+        self.wfile.write(
+            b"<!doctype html><link rel=icon href=data:,><title>Elsewhere</title><p>Elsewhere</p>"
+        )
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -88,7 +90,9 @@ def elsewhere() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("is_signed_in", [True, False])
-def test_a_page_of_another_origin_gets_nothing(server: Server, visit: Visit, elsewhere: str, is_signed_in: bool) -> None:
+def test_a_page_of_another_origin_gets_nothing(
+    server: Server, visit: Visit, elsewhere: str, is_signed_in: bool
+) -> None:
     """W-7: fetch, form, stream, script and frame; with the cookie of an owner, and as the caller without one on this machine."""
     session = server.local.opened(topic="A secret between us")
     head = server.local.head(session)
@@ -106,7 +110,9 @@ def test_a_page_of_another_origin_gets_nothing(server: Server, visit: Visit, els
 
     foreign = visit(server, elsewhere, context=own.context, forgiven=["."])
     told = foreign.evaluate(READ, origin)
-    assert {name: text.startswith("refused: ") for name, text in told.items()} == dict.fromkeys(told, True), told
+    assert {name: text.startswith("refused: ") for name, text in told.items()} == dict.fromkeys(
+        told, True
+    ), told
     assert "secret" not in foreign.evaluate(FRAME, origin)
     assert all("secret" not in frame.content() for frame in foreign.frames)
     with foreign.expect_navigation():
@@ -118,4 +124,9 @@ def test_a_page_of_another_origin_gets_nothing(server: Server, visit: Visit, els
     with own.context.expect_page() as opened:
         foreign.evaluate("origin => { window.opened = window.open(origin); }", origin)
     expect(opened.value.get_by_text("A secret between us").first).to_be_visible()
-    assert foreign.evaluate("() => { try { return window.opened.document.title; } catch { return 'refused'; } }") != "Moot"
+    assert (
+        foreign.evaluate(
+            "() => { try { return window.opened.document.title; } catch { return 'refused'; } }"
+        )
+        != "Moot"
+    )

@@ -44,7 +44,9 @@ def timeline(page: Page) -> Any:
     return page.get_by_role("region", name="Timeline")
 
 
-def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(server: Server, visit: Visit) -> None:
+def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(
+    server: Server, visit: Visit
+) -> None:
     """W-5, W-7: the link works once and leaves no ticket; drafts survive a reload; title and notice say whose turn it is."""
     local = server.local
     session = local.opened(topic=TOPIC, participants=["ada", "bob", "eve"])
@@ -64,7 +66,9 @@ def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(server: Ser
     assert page.url == f"http://{server.address}/seat/{session}/eve"
     assert page.evaluate("document.cookie") == ""
     assert not any("ticket" in each for each in page.evaluate("Object.values(localStorage)"))
-    expect(visit(server, link, forgiven=["401"]).get_by_role("alert")).to_contain_text("a link works once")
+    expect(visit(server, link, forgiven=["401"]).get_by_role("alert")).to_contain_text(
+        "a link works once"
+    )
     expect(page).to_have_title(YOUR_TURN)
 
     form = page.locator("form.ask")
@@ -74,14 +78,18 @@ def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(server: Ser
     form.get_by_label("Your answer in one to five words").fill("move")
     form.get_by_role("radio", name="sure", exact=True).check()
     page.reload()
-    expect(form.get_by_label("What do you propose")).to_have_value("Move, but keep the **workshop**.")
+    expect(form.get_by_label("What do you propose")).to_have_value(
+        "Move, but keep the **workshop**."
+    )
     expect(form.get_by_role("radio", name="sure", exact=True)).to_be_checked()
     page.evaluate(HIDE, True)
     send(page)
     expect(page.get_by_text("Recorded.")).to_be_visible()
     expect(page).not_to_have_title(YOUR_TURN)
     # Sealed until all have written: not even the owner reads it.
-    expect(owner.get_by_role("list", name="Seats").get_by_role("link", name="eve")).not_to_contain_text("is asked")
+    expect(
+        owner.get_by_role("list", name="Seats").get_by_role("link", name="eve")
+    ).not_to_contain_text("is asked")
     expect(owner.get_by_text("What is written now is sealed")).to_be_visible()
     assert "workshop" not in timeline(owner).inner_text()
     for seat in ("ada", "bob"):
@@ -110,7 +118,13 @@ def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(server: Ser
     assert "/pass" not in form.inner_text()
     form.get_by_role("button", name=re.compile("pass")).click()
     local.say(session, "bob", "pass")
-    local.say(session, "ada", "synthesize", text="Move the desks, keep the workshop.", choice="move the desks")
+    local.say(
+        session,
+        "ada",
+        "synthesize",
+        text="Move the desks, keep the workshop.",
+        choice="move the desks",
+    )
 
     expect(form.locator(".about")).to_contain_text("Move the desks, keep the workshop.")
     form.get_by_role("radio", name=re.compile("condition", re.IGNORECASE)).check()
@@ -118,7 +132,9 @@ def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(server: Ser
     expect(form.get_by_role("alert")).to_contain_text("Please answer")
     form.get_by_label(re.compile("condition", re.IGNORECASE)).last.fill("The workshop stays.")
     page.reload()
-    expect(form.get_by_label(re.compile("condition", re.IGNORECASE)).last).to_have_value("The workshop stays.")
+    expect(form.get_by_label(re.compile("condition", re.IGNORECASE)).last).to_have_value(
+        "The workshop stays."
+    )
     send(page)
     # What was understood can be taken back; then it is as if nothing was sent.
     expect(page.locator("[data-test=confirm] dd")).to_have_text(re.compile("condition"))
@@ -138,7 +154,9 @@ def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(server: Ser
     assert votes == {"ada": "support", "bob": "support", "eve": "conditional_support"}
 
 
-def test_whoever_writes_keeps_the_form_while_the_session_goes_on(server: Server, visit: Visit) -> None:
+def test_whoever_writes_keeps_the_form_while_the_session_goes_on(
+    server: Server, visit: Visit
+) -> None:
     """W-5, W-10: looking back, a word to the meeting and a slow answer about open asks take neither form nor focus away."""
     local = server.local
     session = local.opened(topic=TOPIC, participants=["ada", "bob"])
@@ -171,7 +189,9 @@ def test_whoever_writes_keeps_the_form_while_the_session_goes_on(server: Server,
     # Somebody else answers for the seat: what was written can still be read.
     written = words.input_value()
     local.say(session, "ada", "propose")
-    expect(page.get_by_role("status").filter(has_text="This question is no longer open")).to_contain_text(written)
+    expect(
+        page.get_by_role("status").filter(has_text="This question is no longer open")
+    ).to_contain_text(written)
 
 
 def test_a_seats_link_opens_its_session_and_nothing_else(server: Server, visit: Visit) -> None:
@@ -179,7 +199,9 @@ def test_a_seats_link_opens_its_session_and_nothing_else(server: Server, visit: 
     local = server.local
     session, other = local.opened(), local.opened(topic="The secret of the other room")
     head = local.head(other)
-    link = local("moot.inviteSeat", sessionId=session, seat="minski", url=f"http://{server.address}")["link"]
+    link = local(
+        "moot.inviteSeat", sessionId=session, seat="minski", url=f"http://{server.address}"
+    )["link"]
     page = visit(server, link, forgiven=["40[13]"])
     expect(page.get_by_role("heading", name="You sit as minski")).to_be_visible()
     page.goto("/")
@@ -208,13 +230,23 @@ def test_a_seats_link_opens_its_session_and_nothing_else(server: Server, visit: 
         "sessionId": other, "deliberationId": other, "decisionId": other, "sessionIds": [other], "query": "secret", "entry": 1,
         "topic": "x", "text": "x", "seat": "emerson", "participant": "emerson", "number": 1, "outcome": "success",
     }  # fmt: skip
-    methods = [(each["name"], [one["name"] for one in each["params"] if one["name"] in given]) for each in described]
+    methods = [
+        (each["name"], [one["name"] for one in each["params"] if one["name"] in given])
+        for each in described
+    ]
     answers = page.evaluate(CALL_ALL, [methods, given])
     assert len(answers) > 60
     assert [method for method, text in answers.items() if "secret of the other" in text] == []
     refused = {method for method, text in answers.items() if '"error"' in text}
-    assert {method for method, params in methods if {"sessionId", "deliberationId", "decisionId"} & {*params}} <= refused
-    assert page.evaluate("async other => (await fetch(`/events?session=${other}`)).status", other) == 403
+    assert {
+        method
+        for method, params in methods
+        if {"sessionId", "deliberationId", "decisionId"} & {*params}
+    } <= refused
+    assert (
+        page.evaluate("async other => (await fetch(`/events?session=${other}`)).status", other)
+        == 403
+    )
     assert local.head(other) == head
 
 
@@ -255,7 +287,9 @@ def test_a_seat_is_answered_by_keyboard_alone(server: Server, visit: Visit) -> N
         expect(form).to_be_visible()
 
 
-def test_what_a_person_types_on_the_page_never_counts_as_something_else(server: Server, visit: Visit) -> None:
+def test_what_a_person_types_on_the_page_never_counts_as_something_else(
+    server: Server, visit: Visit
+) -> None:
     """M-14, W-5: words alone choose nothing, words against the label are asked about, and what was typed is in the record."""
     local = server.local
     typed = {"ada": "OK, I oppose this", "bob": "yes but no", "eve": "支持不了"}
@@ -274,7 +308,9 @@ def test_what_a_person_types_on_the_page_never_counts_as_something_else(server: 
         page.goto(f"http://{server.address}/seat/{session}/{seat}")
         form.get_by_label("Why?").fill(words)
         send(page)
-        expect(form.get_by_role("alert")).to_contain_text("Please answer: How do you vote on the motion?")
+        expect(form.get_by_role("alert")).to_contain_text(
+            "Please answer: How do you vote on the motion?"
+        )
         if seat == "ada":
             form.get_by_role("radio", name="support", exact=True).check()
             send(page)

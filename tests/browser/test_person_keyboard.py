@@ -50,7 +50,9 @@ DEADLINE = 120.0
 def choose_by_keyboard(page: Page) -> None:
     """Choose what has the focus where nothing is chosen yet; who sees that a busy browser has missed the key presses it again."""
     for _ in range(3):
-        if page.evaluate("document.querySelector(`[name='${document.activeElement.name}']:checked`) !== null"):
+        if page.evaluate(
+            "document.querySelector(`[name='${document.activeElement.name}']:checked`) !== null"
+        ):
             return
         page.keyboard.press("Space")
 
@@ -73,7 +75,11 @@ def answer_by_keyboard(page: Page, text: str) -> None:
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     # What was understood is shown first; where there is nothing to understand, the words are sent.
-    expect(page.locator(f"[data-test=confirm], form.ask:not([data-ask='{ask}']), .seat-title:focus").first).to_be_visible()
+    expect(
+        page.locator(
+            f"[data-test=confirm], form.ask:not([data-ask='{ask}']), .seat-title:focus"
+        ).first
+    ).to_be_visible()
     if page.locator("[data-test=confirm]").count():
         expect(page.get_by_role("button", name="Yes, send it")).to_be_focused()
         page.keyboard.press("Enter")
@@ -81,15 +87,21 @@ def answer_by_keyboard(page: Page, text: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", [*STORIES, "pipeline"])
-def test_a_person_takes_part_to_the_end_by_keyboard(server: Server, visit: Visit, protocol: str) -> None:
+def test_a_person_takes_part_to_the_end_by_keyboard(
+    server: Server, visit: Visit, protocol: str
+) -> None:
     """W-5, W-10: every question of every protocol is answered without a pointer, and the end is said."""
     local = server.local
     if protocol == "pipeline":
         session = local("moot.openPipeline", pipeline=PIPELINE)["sessionId"]
     else:
-        session = local("moot.openSession", topic="River or hill?", protocol=protocol, seats=SEATS, **STORIES[protocol])[
-            "sessionId"
-        ]
+        session = local(
+            "moot.openSession",
+            topic="River or hill?",
+            protocol=protocol,
+            seats=SEATS,
+            **STORIES[protocol],
+        )["sessionId"]
     person = "bob" if protocol == "consultation" else "ada"
     typed = TYPED.get(protocol, {})
     page = visit(server, f"/seat/{session}/{person}")
@@ -98,7 +110,9 @@ def test_a_person_takes_part_to_the_end_by_keyboard(server: Server, visit: Visit
     while not over.is_visible():
         assert time.monotonic() < ends, page.locator(".panel").inner_text()
         # The director files a consultation in code, and is nobody whom one could answer for.
-        for seat in {each["seat"] for each in local("moot.getView", sessionId=session)["waiting"]} - {person, "@director"}:
+        for seat in {
+            each["seat"] for each in local("moot.getView", sessionId=session)["waiting"]
+        } - {person, "@director"}:
             answer_by_call(local, session, seat, typed.get(seat, "The hill keeps its feet dry."))
         if form.is_visible():
             answer_by_keyboard(page, typed.get(person, "The river leaks?"))

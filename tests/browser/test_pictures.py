@@ -64,15 +64,24 @@ def take_picture(page: Page) -> bytes:
     return picture
 
 
-@pytest.mark.skipif(os.environ.get("MOOT_SNAPSHOTS") != "write", reason="the views themselves are looked at by other tests")
+@pytest.mark.skipif(
+    os.environ.get("MOOT_SNAPSHOTS") != "write",
+    reason="the views themselves are looked at by other tests",
+)
 def test_every_view_has_its_picture(shown: Shown, visit: Visit) -> None:
     """W-1 … W-6, W-10: what docs/page.md shows is what the page looks like."""
     client = shown("en").local
     waiting = client.opened(
-        topic="Who waters the plants in August?", options=["whoever is in", "a service"], participants=list(SEATS)
+        topic="Who waters the plants in August?",
+        options=["whoever is in", "a service"],
+        participants=list(SEATS),
     )
     decided = client("cstp.listDecisions", limit=200)["decisions"]
-    decision = next(each["decisionId"] for each in decided if each["topic"] == "Which database holds our events?")
+    decision = next(
+        each["decisionId"]
+        for each in decided
+        if each["topic"] == "Which database holds our events?"
+    )
     for view in VIEWS:
         page = visit(
             shown("zh" if view.locale == "zh-CN" else "en"),
@@ -91,6 +100,8 @@ def test_every_view_has_its_picture(shown: Shown, visit: Visit) -> None:
 
 def test_the_docs_show_every_picture_and_no_other() -> None:
     """W-1 … W-6, W-10: each picture is there and small."""
-    named = set(re.findall(r"pictures/([\w-]+)\.webp", (DOCS / "page.md").read_text(encoding="utf-8")))
+    named = set(
+        re.findall(r"pictures/([\w-]+)\.webp", (DOCS / "page.md").read_text(encoding="utf-8"))
+    )
     assert named == {view.name for view in VIEWS} == {path.stem for path in PICTURES.glob("*.webp")}
     assert [path.name for path in PICTURES.iterdir() if path.stat().st_size > LARGEST] == []

@@ -126,12 +126,23 @@ def fill_decisions(client: Client) -> list[str]:
         label = one_line(text)[:90].strip() or "-"
         words = "\n".join(share(number, LISTED)) if number < LISTED else f"{text} "
         recorded = client(
-            "cstp.recordDecision", agent="ada", topic=words, decision=words, confidence=0.9, category=label, stakes="low"
+            "cstp.recordDecision",
+            agent="ada",
+            topic=words,
+            decision=words,
+            confidence=0.9,
+            category=label,
+            stakes="low",
         )
         found.append((str(recorded["decisionId"]), words))
     # All are recorded before the first is reviewed: who was wrong too often may not decide alone.
     for number, (decision, words) in enumerate(found):
-        client("cstp.reviewDecision", decisionId=decision, outcome="failure" if number % 2 else "success", note=words[:3_900])
+        client(
+            "cstp.reviewDecision",
+            decisionId=decision,
+            outcome="failure" if number % 2 else "success",
+            note=words[:3_900],
+        )
     for obligation in client("cstp.listObligations")["obligations"][::2]:
         client(
             "cstp.settleObligation",
@@ -179,7 +190,10 @@ def look_through(page: Page, where: str) -> str:
     for address in visit_lenses(page):
         words.append(inspect(page, f"{where} {address}", ".panel"))
         check_width(page, f"{where} {address}")
-        assert page.evaluate(CONTROLS, [".top", ".brand", ".tabs", ".scrubber input"]) == [], (where, address)
+        assert page.evaluate(CONTROLS, [".top", ".brand", ".tabs", ".scrubber input"]) == [], (
+            where,
+            address,
+        )
     for selector in (".seats .seat", ".timeline .number"):
         for each in page.locator(selector).all()[:3]:
             each.evaluate("element => element.click()")
@@ -234,16 +248,24 @@ def test_nothing_that_is_said_runs_or_breaks_the_layout(
         assert [anchor for anchor in ANCHORS if anchor not in words] == [], name
         look_through_on_a_phone(page, name)
         page.keyboard.press("ArrowLeft")
-        expect(page.locator(".scrubber .place")).to_have_text(re.compile(r"^entry \d+ of \d+(?!.*…)"))
+        expect(page.locator(".scrubber .place")).to_have_text(
+            re.compile(r"^entry \d+ of \d+(?!.*…)")
+        )
         inspect(page, f"{name} back in time")
 
         path = tmp_path / f"{name}.html"
-        text = site.server.local("moot.exportSession", sessionId=f"hostile_{name}", form="html")["text"]
+        text = site.server.local("moot.exportSession", sessionId=f"hostile_{name}", form="html")[
+            "text"
+        ]
         path.write_text(text, encoding="utf-8")
         saved.goto(path.as_uri())
         expect(saved.locator("#app .timeline")).to_be_visible()
         # The file is the same page with the same data: one protocol is looked through, of all others what is first seen.
-        words = look_through(saved, "export") if name == "debate" else read_timeline(saved) + inspect(saved, "export")
+        words = (
+            look_through(saved, "export")
+            if name == "debate"
+            else read_timeline(saved) + inspect(saved, "export")
+        )
         assert [anchor for anchor in ANCHORS if anchor not in words] == [], f"export of {name}"
     assert faults == []
 
@@ -258,7 +280,10 @@ def test_every_text_stands_in_every_kind_of_place(site: HostileSite) -> None:
     for name in PROTOCOLS:
         view = site.server.local("moot.getView", sessionId=f"hostile_{name}")
         for part in ("timeline", "decisionBlocks", "lenses", "numbers"):
-            assert [text[:200] for text in strings(view[part]) if UNSAFE.search(text)] == [], (name, part)
+            assert [text[:200] for text in strings(view[part]) if UNSAFE.search(text)] == [], (
+                name,
+                part,
+            )
 
 
 def test_nothing_in_the_lists_runs_or_breaks_the_layout(site: HostileSite, visit: Visit) -> None:
@@ -278,9 +303,15 @@ def test_nothing_in_the_lists_runs_or_breaks_the_layout(site: HostileSite, visit
         "/breakers",
         "/new",
     ]
-    paths += [f"/decisions/{each}" for each in (*site.decisions, "hostile_debate", "hostile_persona")]
+    paths += [
+        f"/decisions/{each}" for each in (*site.decisions, "hostile_debate", "hostile_persona")
+    ]
     paths += [f"/s/{site.waiting[0]}", *(f"/seat/{each}/ada" for each in site.waiting)]
-    odd = ["/s/%3Cscript%3E", "/trust/%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E", f"/decisions/{TRAP}"]
+    odd = [
+        "/s/%3Cscript%3E",
+        "/trust/%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E",
+        f"/decisions/{TRAP}",
+    ]
     odd += ["/seat/x/%3Csvg%20onload=1%3E", "/?q=%22%3E%3Cscript%3E"]
     words = []
     for path in (*paths, *odd):
@@ -303,7 +334,11 @@ def test_nothing_in_the_lists_runs_or_breaks_the_layout(site: HostileSite, visit
 def test_hostile_text_that_arrives_live_stays_text(site: HostileSite, visit: Visit) -> None:
     """W-8, W-5: what comes over the stream while the page is open, and the notice that it is somebody's turn."""
     client = site.server.local
-    session = client.opened(topic=f"{TEXTS['right to left']} {TEXTS['handler']}", participants=["ada", "bob"], language="zh")
+    session = client.opened(
+        topic=f"{TEXTS['right to left']} {TEXTS['handler']}",
+        participants=["ada", "bob"],
+        language="zh",
+    )
     page = visit(site.server, f"/s/{session}", viewport=WIDE)
     wait_until_shown(page)
     person = visit(site.server, "/login")
@@ -320,7 +355,9 @@ def test_hostile_text_that_arrives_live_stays_text(site: HostileSite, visit: Vis
     words = read_timeline(page) + inspect(page, "inputs")
     assert [number for number in range(len(TEXTS)) if f"number {number}" not in words] == []
     client.say(session, "ada", "propose", text=TEXTS["script"], choice=TEXTS["svg"][:80])
-    client.say(session, "bob", "propose", text=TEXTS["end of a script"], choice=TEXTS["handler"][:80])
+    client.say(
+        session, "bob", "propose", text=TEXTS["end of a script"], choice=TEXTS["handler"][:80]
+    )
     expect(page.locator(".timeline")).to_contain_text("<!-- <script> ]]> -->")
     inspect(page, "proposals")
     check_width(page, "live")
@@ -335,7 +372,14 @@ def test_words_too_long_to_read_are_refused_or_folded(site: HostileSite, visit: 
     assert "characters" in refused.message
     # Over the wire half a character is refused; from a program (`play_hostile`) it is replaced.
     assert "unicode" in client.refused("moot.giveInput", sessionId=session, text="\ud800").message
-    nested = [">" * 10_000 + " deep", "[" * 10_000 + "x", "- " * 9_999 + "x", "(" * 10_000, "*" * 10_000 + "x", "`" * 9_999]
+    nested = [
+        ">" * 10_000 + " deep",
+        "[" * 10_000 + "x",
+        "- " * 9_999 + "x",
+        "(" * 10_000,
+        "*" * 10_000 + "x",
+        "`" * 9_999,
+    ]
     for text in (*nested, "&" * 10_000, "x" * 19_999):
         client("moot.giveInput", sessionId=session, text=text)
     page = visit(site.server, f"/s/{session}", viewport=WIDE)
@@ -345,7 +389,9 @@ def test_words_too_long_to_read_are_refused_or_folded(site: HostileSite, visit: 
 
 def test_no_script_may_set_markup(site: HostileSite, visit: Visit) -> None:
     """W-8, W-7: the browser itself refuses text as markup wherever the page has not vouched for it."""
-    page = visit(site.server, "/login", forgiven=["TrustedHTML", "TrustedTypePolicy", "trusted-types"])
+    page = visit(
+        site.server, "/login", forgiven=["TrustedHTML", "TrustedTypePolicy", "trusted-types"]
+    )
     tried = page.evaluate(
         """html => {
           try { document.createElement("div").innerHTML = html; return "set"; } catch (error) { return error.name; }
@@ -362,5 +408,7 @@ def test_no_script_may_set_markup(site: HostileSite, visit: Visit) -> None:
 def strings(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
-    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    children = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    )
     return [each for child in children for each in strings(child)]

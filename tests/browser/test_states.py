@@ -17,14 +17,20 @@ def change_answer(kind: str, request: Request) -> Step | None:
     """One model that refuses one seat for good, and one question that nobody is there for while it is `OUT`."""
     if "Is anybody there?" in request.text and OUT.is_set():
         return Drop()
-    return Fail(status=400, message="this model is retired") if "Your seat: lost" in request.text else None
+    return (
+        Fail(status=400, message="this model is retired")
+        if "Your seat: lost" in request.text
+        else None
+    )
 
 
 def test_a_parked_session_says_why_and_is_taken_up_again(server: Server, visit: Visit) -> None:
     """W-2, W-1: in the list and in the session; trying again while nobody answers changes nothing."""
     seats = [{"id": name, "platform": "openai:gpt-stub"} for name in ("for", "against")]
     OUT.set()
-    session = server.local("moot.openSession", topic="Is anybody there?", protocol="debate", seats=seats)["sessionId"]
+    session = server.local(
+        "moot.openSession", topic="Is anybody there?", protocol="debate", seats=seats
+    )["sessionId"]
     until(lambda: server.local("moot.getView", sessionId=session)["status"] == "parked")
     page = visit(server)
     parked = page.get_by_role("region", name="Parked")
@@ -42,7 +48,9 @@ def test_a_parked_session_says_why_and_is_taken_up_again(server: Server, visit: 
 def test_a_lost_seat_says_why(server: Server, visit: Visit) -> None:
     """W-2."""
     seats = [{"id": name, "platform": "openai:gpt-stub"} for name in ("for", "against", "lost")]
-    session = server.local("moot.openSession", topic="Who is missing?", protocol="debate", seats=seats)["sessionId"]
+    session = server.local(
+        "moot.openSession", topic="Who is missing?", protocol="debate", seats=seats
+    )["sessionId"]
     page = visit(server, f"/s/{session}")
     seat = page.get_by_role("list", name="Seats").get_by_role("link", name="lost")
     expect(seat).to_contain_text("is lost")
@@ -50,14 +58,18 @@ def test_a_lost_seat_says_why(server: Server, visit: Visit) -> None:
     expect(page.get_by_role("complementary", name="Panel")).to_contain_text("this model is retired")
 
 
-def test_sealed_waiting_empty_and_unknown_have_a_sentence_each(server: Server, visit: Visit) -> None:
+def test_sealed_waiting_empty_and_unknown_have_a_sentence_each(
+    server: Server, visit: Visit
+) -> None:
     """W-2, W-1: in English and in Chinese."""
     local = server.local
     session = local.opened()
     page = visit(server, f"/s/{session}")
     expect(page.get_by_text("3 seats from outside are asked.")).to_be_visible()
     local.say(session, "emerson", "propose")
-    expect(page.get_by_text("What is written now is sealed until everybody has written.")).to_be_visible()
+    expect(
+        page.get_by_text("What is written now is sealed until everybody has written.")
+    ).to_be_visible()
     page.goto("/s/no_such_session")
     expect(page.get_by_role("alert")).to_contain_text("no_such_session")
     expect(page.get_by_role("link", name="All sessions", exact=True)).to_be_visible()
@@ -70,7 +82,9 @@ def test_sealed_waiting_empty_and_unknown_have_a_sentence_each(server: Server, v
         page.goto(path)
         expect(page.get_by_role("main")).to_contain_text(told)
     page.goto("/new?topic=")
-    expect(page.get_by_text("Write the question: then the calls and the price to expect stand here.")).to_be_visible()
+    expect(
+        page.get_by_text("Write the question: then the calls and the price to expect stand here.")
+    ).to_be_visible()
     expect(page.get_by_role("button", name="Start the session")).to_be_disabled()
     page.goto("/obligations")
     expect(page.get_by_text("Nothing is due.")).to_be_visible()
@@ -83,12 +97,20 @@ def test_sealed_waiting_empty_and_unknown_have_a_sentence_each(server: Server, v
 def test_what_is_written_is_not_lost(server: Server, visit: Visit) -> None:
     """W-2, W-1: neither on a slow line nor by a failed call; a limit that is no number is refused, steps are read by line."""
     seats = [{"id": seat} for seat in SEATS]
-    session = server.local("moot.openSession", topic="What is said?", protocol="persona", seats=seats)["sessionId"]
+    session = server.local(
+        "moot.openSession", topic="What is said?", protocol="persona", seats=seats
+    )["sessionId"]
     page = visit(server, f"/s/{session}", forgiven=["ERR_FAILED"])
-    word, alert, held = page.get_by_label("Say something to the meeting"), page.get_by_role("alert"), list[Route]()
+    word, alert, held = (
+        page.get_by_label("Say something to the meeting"),
+        page.get_by_role("alert"),
+        list[Route](),
+    )
 
     def hold(route: Route) -> None:
-        held.append(route) if "moot.giveInput" in (route.request.post_data or "") else route.continue_()
+        held.append(route) if "moot.giveInput" in (
+            route.request.post_data or ""
+        ) else route.continue_()
 
     def take() -> Route:
         while not held:
@@ -120,28 +142,46 @@ def test_what_is_written_is_not_lost(server: Server, visit: Visit) -> None:
     page.goto("/new?topic=What may it cost?")
     page.get_by_text("Possible answers, stakes").click()
     page.get_by_label("money").fill("5,50")
-    expect(page.get_by_label("What it will take")).to_contain_text("money: Input should be a valid number")
+    expect(page.get_by_label("What it will take")).to_contain_text(
+        "money: Input should be a valid number"
+    )
     page.get_by_label("money").fill("")
     page.get_by_role("radio", name="Seats of my own").check()
     page.get_by_role("radio", name="Pipeline").check()
-    page.get_by_role("textbox", name="steps").fill("draft, ada: Write it.\ncheck, bob, gate: Is it right?")
+    page.get_by_role("textbox", name="steps").fill(
+        "draft, ada: Write it.\ncheck, bob, gate: Is it right?"
+    )
     expect(page.get_by_label("What it will take")).to_contain_text("does not ask them itself: me.")
     page.reload()
     expect(page.get_by_label("The question", exact=True)).to_have_value("What may it cost?")
 
 
-def test_a_seat_whose_question_cannot_be_loaded_asks_for_it_again(server: Server, visit: Visit) -> None:
+def test_a_seat_whose_question_cannot_be_loaded_asks_for_it_again(
+    server: Server, visit: Visit
+) -> None:
     """W-5, W-2: meanwhile nobody says that it is not their turn."""
     page = visit(server, "/decisions", forgiven=["ERR_FAILED"])
     page.clock.install()
-    page.route("**/rpc", lambda route: route.abort() if "getPersonAsks" in (route.request.post_data or "") else route.continue_())
+    page.route(
+        "**/rpc",
+        lambda route: (
+            route.abort()
+            if "getPersonAsks" in (route.request.post_data or "")
+            else route.continue_()
+        ),
+    )
     page.goto(f"/seat/{server.local.opened()}/emerson")
     expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
     expect(page.get_by_text("It is not your turn now.")).to_have_count(0)
     page.unroute("**/rpc")
     page.clock.fast_forward(3000)
     expect(page.get_by_text("It is your turn").last).to_be_visible()
-    page.route("**/rpc", lambda route: route.abort() if "planSession" in (route.request.post_data or "") else route.continue_())
+    page.route(
+        "**/rpc",
+        lambda route: (
+            route.abort() if "planSession" in (route.request.post_data or "") else route.continue_()
+        ),
+    )
     page.goto("/new?topic=What will it take?")
     expect(page.get_by_label("What it will take")).to_contain_text("The server does not answer.")
     page.unroute("**/rpc")
@@ -152,8 +192,12 @@ def test_a_seat_whose_question_cannot_be_loaded_asks_for_it_again(server: Server
 def test_who_may_only_watch_is_offered_nothing_else(server: Server, visit: Visit) -> None:
     """W-2, W-7: an observer's link."""
     session = server.local.opened()
-    link = server.cli.json("invite", session, "--observer", "--url", f"http://{server.address}")["link"]
-    page = visit(server, link, is_nobody=True, forgiven=["401"])  # a call under way when it signs out
+    link = server.cli.json("invite", session, "--observer", "--url", f"http://{server.address}")[
+        "link"
+    ]
+    page = visit(
+        server, link, is_nobody=True, forgiven=["401"]
+    )  # a call under way when it signs out
     # Signed in: the link's ticket was exchanged.
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     page.goto(f"/s/{session}")
@@ -174,20 +218,29 @@ def test_who_may_only_watch_is_offered_nothing_else(server: Server, visit: Visit
 
 def test_who_signs_in_next_reads_nothing_of_who_was_there(server: Server, visit: Visit) -> None:
     """W-7: the same tab, from an owner's token to one for a single session."""
-    others, session = server.local.opened(topic="For owners only?"), server.local.opened(topic="For everybody?")
-    owner, reader = (server.cli.json("invite", *words)["token"] for words in (["--owner"], [session, "--owner"]))
+    others, session = (
+        server.local.opened(topic="For owners only?"),
+        server.local.opened(topic="For everybody?"),
+    )
+    owner, reader = (
+        server.cli.json("invite", *words)["token"] for words in (["--owner"], [session, "--owner"])
+    )
     page = visit(server, is_nobody=True, forgiven=["401"])
     for token in (owner, reader):
         page.get_by_label("Token").fill(token)
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("link").filter(has_text="For everybody?")).to_be_visible()
-        assert page.get_by_role("link").filter(has_text="For owners only?").count() == (token == owner)
+        assert page.get_by_role("link").filter(has_text="For owners only?").count() == (
+            token == owner
+        )
         assert page.get_by_role("link", name="Ask something").count() == (token == owner)
         page.get_by_role("button", name="Sign out").click()
     assert others != session
 
 
-def test_an_operator_keeps_its_buttons_while_a_meeting_goes_on(server: Server, visit: Visit) -> None:
+def test_an_operator_keeps_its_buttons_while_a_meeting_goes_on(
+    server: Server, visit: Visit
+) -> None:
     """W-2, W-7: what it may do stays offered after each change, and what it may not is never offered."""
     session = server.local.opened()
     link = server.cli.json("invite", "--operator", "--url", f"http://{server.address}")["link"]
@@ -195,7 +248,10 @@ def test_an_operator_keeps_its_buttons_while_a_meeting_goes_on(server: Server, v
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     expect(page.get_by_role("link", name="Ask something")).to_be_visible()
     page.goto(f"/s/{session}")
-    buttons = [page.get_by_role("button", name=name, exact=True) for name in ("Conclude now", "Send", "Stop")]
+    buttons = [
+        page.get_by_role("button", name=name, exact=True)
+        for name in ("Conclude now", "Send", "Stop")
+    ]
     for button in buttons:
         expect(button).to_be_visible()
     for seat in SEATS:

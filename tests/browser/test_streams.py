@@ -59,12 +59,20 @@ def stopped(server: Server) -> Iterator[None]:
         os.kill(server.pid, signal.SIGCONT)
 
 
-def test_many_tabs_share_one_stream_and_the_one_that_reads_it_may_be_closed(own_server: Server, visit: Visit) -> None:
+def test_many_tabs_share_one_stream_and_the_one_that_reads_it_may_be_closed(
+    own_server: Server, visit: Visit
+) -> None:
     """W-9: a browser allows six connections to a host; every tab sees its own meeting live, whichever tab was closed."""
     server = own_server
     sessions = [server.local.opened(topic=f"Question {number}?") for number in range(TABS // 2)]
     first = visit(server, f"/s/{sessions[0]}")
-    tabs = [first, *(visit(server, f"/s/{sessions[n % len(sessions)]}", context=first.context) for n in range(1, TABS))]
+    tabs = [
+        first,
+        *(
+            visit(server, f"/s/{sessions[n % len(sessions)]}", context=first.context)
+            for n in range(1, TABS)
+        ),
+    ]
     for tab in tabs:
         expect(tab.locator(".state-word")).to_have_text("waiting")
     wait_for_streams(server, 1)
@@ -84,7 +92,9 @@ def test_many_tabs_share_one_stream_and_the_one_that_reads_it_may_be_closed(own_
     wait_for_streams(server, 1)
 
 
-def test_live_is_not_said_of_a_line_on_which_nothing_comes(own_server: Server, visit: Visit) -> None:
+def test_live_is_not_said_of_a_line_on_which_nothing_comes(
+    own_server: Server, visit: Visit
+) -> None:
     """W-9, W-2: a server that is asleep, or a network that swallows everything, is told within half a minute; nothing is lost."""
     server = own_server
     session = server.local.opened()
@@ -105,10 +115,14 @@ def test_live_is_not_said_of_a_line_on_which_nothing_comes(own_server: Server, v
     server.local("cstp.contribute", deliberationId=session, participant=seat, **words)
     for page in (one, two):
         expect(page.locator(".state-word")).to_have_text("waiting", timeout=30_000)
-        expect(page.get_by_role("list", name="Seats").get_by_role("link", name="minski")).to_contain_text("is asked")
+        expect(
+            page.get_by_role("list", name="Seats").get_by_role("link", name="minski")
+        ).to_contain_text("is asked")
 
 
-def test_a_tab_in_front_reads_the_stream_itself_when_the_one_that_did_sleeps(own_server: Server, visit: Visit) -> None:
+def test_a_tab_in_front_reads_the_stream_itself_when_the_one_that_did_sleeps(
+    own_server: Server, visit: Visit
+) -> None:
     """W-9: a browser puts tabs in the background to sleep, and with one of them the stream of all."""
     server = own_server
     session = server.local.opened()
@@ -125,7 +139,9 @@ def test_a_tab_in_front_reads_the_stream_itself_when_the_one_that_did_sleeps(own
     expect(page.locator(".state-word")).to_have_text("waiting")
 
 
-def test_without_locks_a_hidden_tab_gives_its_line_back_and_catches_up(own_server: Server, visit: Visit) -> None:
+def test_without_locks_a_hidden_tab_gives_its_line_back_and_catches_up(
+    own_server: Server, visit: Visit
+) -> None:
     """W-9: each tab has a line of its own there, which the browser's event for a lost network renews as well."""
     server = own_server
     session = server.local.opened()

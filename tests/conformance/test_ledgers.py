@@ -20,7 +20,13 @@ from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ports.ledger import Ledger
 from moothall_testkit.lasting_ledger_contract import LastingLedgerContract
 from moothall_testkit.ledger_contract import LedgerContract
-from moothall_testkit.ledger_scenes import ONE, build_chain, enter_claim, expect_error, run_with_deadline
+from moothall_testkit.ledger_scenes import (
+    ONE,
+    build_chain,
+    enter_claim,
+    expect_error,
+    run_with_deadline,
+)
 from moothall_testkit.upkeep_contract import UpkeepContract
 
 
@@ -68,7 +74,9 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def child(code: str, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """A Python process that has printed "ready"; it is killed, if need be, when the block ends."""
     command = [sys.executable, "-c", code, *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
@@ -168,7 +176,9 @@ async def one_value(address: str, query: str) -> object:
 def test_a_new_database_is_migrated_once_by_all_that_open_it_at_once(postgres_address: str) -> None:
     async def work() -> object:
         await asyncio.gather(*(opening(postgres_address) for _ in range(6)))
-        return await one_value(postgres_address, "SELECT array_agg(version ORDER BY version) FROM moot_schema")
+        return await one_value(
+            postgres_address, "SELECT array_agg(version ORDER BY version) FROM moot_schema"
+        )
 
     assert run_with_deadline(work()) == [step.version for step in load_migrations("postgres")]
 
@@ -190,17 +200,23 @@ def test_a_database_from_before_the_first_release_is_refused(postgres_address: s
         await opening(postgres_address)
         await one_value(postgres_address, "UPDATE moot_schema SET version = 2")
         error = await expect_error(LedgerOlder, opening(postgres_address))
-        assert "the ledger was written by a Moot from before its first release (version 2" in str(error)
+        assert "the ledger was written by a Moot from before its first release (version 2" in str(
+            error
+        )
 
     run_with_deadline(work())
 
 
 def test_a_server_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
-    run_with_deadline(expect_error(LedgerUnavailable, opening(f"postgresql://postgres@/moot?host={tmp_path}")))
+    run_with_deadline(
+        expect_error(LedgerUnavailable, opening(f"postgresql://postgres@/moot?host={tmp_path}"))
+    )
 
 
 def test_a_database_that_is_not_there_is_refused_by_name(postgres_address: str) -> None:
-    run_with_deadline(expect_error(LedgerUnavailable, opening(postgres_address.replace("/moot_", "/no_"))))
+    run_with_deadline(
+        expect_error(LedgerUnavailable, opening(postgres_address.replace("/moot_", "/no_")))
+    )
 
 
 def test_a_refused_opening_leaves_no_connection_behind(postgres_address: str) -> None:
@@ -210,12 +226,16 @@ def test_a_refused_opening_leaves_no_connection_behind(postgres_address: str) ->
         error = await expect_error(LedgerNewer, opening(postgres_address))
         error.__traceback__ = None
         others = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-        return await one_value(postgres_address, f"SELECT count(*) FROM pg_stat_activity WHERE {others}")
+        return await one_value(
+            postgres_address, f"SELECT count(*) FROM pg_stat_activity WHERE {others}"
+        )
 
     assert run_with_deadline(work()) == 0
 
 
-def test_appends_fail_by_name_while_the_server_refuses_them_and_go_on_after(postgres_address: str) -> None:
+def test_appends_fail_by_name_while_the_server_refuses_them_and_go_on_after(
+    postgres_address: str,
+) -> None:
     async def work() -> None:
         async with PostgresLedger(postgres_address) as ledger:
             await ledger.append(ONE, build_chain(ONE, 1))

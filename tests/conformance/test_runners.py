@@ -34,7 +34,12 @@ from moothall_testkit.runner_contract import (
 
 
 def build_engine(ledger: Ledger) -> Engine:
-    return Engine(ledger=ledger, rulebooks=find_rules, codec=FactCodec({}, find_kinds=find_kinds), clock=SystemClock())
+    return Engine(
+        ledger=ledger,
+        rulebooks=find_rules,
+        codec=FactCodec({}, find_kinds=find_kinds),
+        clock=SystemClock(),
+    )
 
 
 def look_never_again(seed: int) -> Iterator[float]:
@@ -43,11 +48,15 @@ def look_never_again(seed: int) -> Iterator[float]:
 
 class TestLocalRunner(RunnerContract):
     @asynccontextmanager
-    async def _open(self, seating: ParticipantFactory, ended: EndedSessions) -> AsyncIterator[RunnerStage]:
+    async def _open(
+        self, seating: ParticipantFactory, ended: EndedSessions
+    ) -> AsyncIterator[RunnerStage]:
         engine = build_engine(MemoryLedger())
         yield RunnerStage(engine, LocalRunner(engine, seating, ended, delays=look_never_again))
 
-    def open_runner(self, seating: ParticipantFactory, ended: EndedSessions) -> AbstractAsyncContextManager[RunnerStage]:
+    def open_runner(
+        self, seating: ParticipantFactory, ended: EndedSessions
+    ) -> AbstractAsyncContextManager[RunnerStage]:
         return self._open(seating, ended)
 
 
@@ -60,18 +69,29 @@ class TestSharedRunner(RunnerContract):
         return PostgresQueue(self.address, name=name, build="test")
 
     @asynccontextmanager
-    async def _open(self, seating: ParticipantFactory, ended: EndedSessions) -> AsyncIterator[RunnerStage]:
+    async def _open(
+        self, seating: ParticipantFactory, ended: EndedSessions
+    ) -> AsyncIterator[RunnerStage]:
         # Two ledgers as in life: a server's, whose appends wake, and a worker's.
         name = build_worker_name()
         async with (
             PostgresLedger(self.address) as served,
             PostgresLedger(self.address, name=name) as ledger,
             self.build_queue(name) as queue,
-            SharedRunner(build_engine(ledger), seating, ended, queue=queue, lease=5.0, delays=look_never_again) as runner,
+            SharedRunner(
+                build_engine(ledger),
+                seating,
+                ended,
+                queue=queue,
+                lease=5.0,
+                delays=look_never_again,
+            ) as runner,
         ):
             yield RunnerStage(build_engine(served), runner)
 
-    def open_runner(self, seating: ParticipantFactory, ended: EndedSessions) -> AbstractAsyncContextManager[RunnerStage]:
+    def open_runner(
+        self, seating: ParticipantFactory, ended: EndedSessions
+    ) -> AbstractAsyncContextManager[RunnerStage]:
         return self._open(seating, ended)
 
     def test_a_wake_at_the_last_moment_does_not_end_a_session_twice(self) -> None:
@@ -93,7 +113,10 @@ class TestTemporalRunner(TestSharedRunner):
     @pytest.fixture(autouse=True)
     def _temporal(self, temporal_server: TemporalServer) -> None:
         # Each database has its own task queue, as each ledger has.
-        self.environ = {TEMPORAL: temporal_server.address, TASK_QUEUE: urlsplit(self.address).path[1:]}
+        self.environ = {
+            TEMPORAL: temporal_server.address,
+            TASK_QUEUE: urlsplit(self.address).path[1:],
+        }
 
     def build_queue(self, name: str) -> PostgresQueue:
         settings = read_temporal_settings(self.environ)

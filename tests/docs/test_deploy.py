@@ -16,9 +16,13 @@ def list_commands() -> list[tuple[str, list[str]]]:
     found = []
     for path in sorted(each for each in FOLDER.iterdir() if each.is_file()):
         text = path.read_text(encoding="utf-8").replace("%i", "8761")
-        found += [(path.name, shlex.split(line)) for line in re.findall(r"^ExecStart=\S+/moot (.+)$", text, re.MULTILINE)]
         found += [
-            (path.name, re.findall(r'"([^"]+)"', line)) for line in re.findall(r'command: \["moot", (.+)\]$', text, re.MULTILINE)
+            (path.name, shlex.split(line))
+            for line in re.findall(r"^ExecStart=\S+/moot (.+)$", text, re.MULTILINE)
+        ]
+        found += [
+            (path.name, re.findall(r'"([^"]+)"', line))
+            for line in re.findall(r'command: \["moot", (.+)\]$', text, re.MULTILINE)
         ]
     return found
 
@@ -42,5 +46,7 @@ def test_every_way_has_a_server_that_only_wakes_and_workers() -> None:
 def test_secrets_come_from_outside() -> None:
     for path in (each for each in FOLDER.rglob("*") if each.is_file() and each.suffix != ".pyc"):
         text = path.read_text(encoding="utf-8")
-        for name, value in re.findall(r"^\s*(?:Environment=)?(\w*(?:PASSWORD|KEY|SECRET)\w*)[:=] *(\S+)", text, re.MULTILINE):
+        for name, value in re.findall(
+            r"^\s*(?:Environment=)?(\w*(?:PASSWORD|KEY|SECRET)\w*)[:=] *(\S+)", text, re.MULTILINE
+        ):
             assert value.startswith("${"), (path.name, name)

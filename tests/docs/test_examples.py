@@ -21,7 +21,9 @@ from moothall.surfaces.cli.arguments import SessionName
 from moothall.surfaces.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "zh").glob("*.md")])
+PAGES = sorted(
+    [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "zh").glob("*.md")]
+)
 PACKAGES = frozenset({"writing-a-protocol.md", "writing-a-participant.md"})
 """Pages whose examples are packages: tests/docs/test_writing_plugins.py installs and runs them."""
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -38,19 +40,36 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 def commands() -> list[tuple[str, str]]:
     joined = [(page, block.replace("\\\n", " ")) for page, block in blocks("sh")]
-    return [(page, line) for page, block in joined for line in block.splitlines() if line.startswith("moot ")]
+    return [
+        (page, line)
+        for page, block in joined
+        for line in block.splitlines()
+        if line.startswith("moot ")
+    ]
 
 
-@pytest.mark.parametrize(("page", "code"), [found for found in blocks("python") if found[0] not in PACKAGES])
+@pytest.mark.parametrize(
+    ("page", "code"), [found for found in blocks("python") if found[0] not in PACKAGES]
+)
 def test_a_python_example_runs(page: str, code: str, tmp_path: Path) -> None:
     # It runs where all of Moot is loaded: a module that it did not import would be there, which is no public name.
     for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "moothall":
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "moothall"
+        ):
             assert node.attr in moothall.__all__
     program = tmp_path / "example.py"
     program.write_text(code, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    cli = Cli(tmp_path / "home", ROOT, HOME=str(tmp_path), PATH=path, PYTHONPATH=str(ROOT / "testkit" / "src"))
+    cli = Cli(
+        tmp_path / "home",
+        ROOT,
+        HOME=str(tmp_path),
+        PATH=path,
+        PYTHONPATH=str(ROOT / "testkit" / "src"),
+    )
     process = cli.spawn_program(program)
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0, err.decode()
@@ -58,7 +77,9 @@ def test_a_python_example_runs(page: str, code: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("page", "line"), commands())
-def test_a_command_in_the_docs_is_one_that_moot_takes(page: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_in_the_docs_is_one_that_moot_takes(
+    page: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Which session is the last one is not asked here: there is none.
     monkeypatch.setattr(SessionName, "convert", lambda self, value, param, ctx: value)
     words = shlex.split(line.partition(" >")[0], comments=True)[1:]
@@ -72,7 +93,9 @@ def test_the_scripted_meeting_of_the_docs_is_held(tmp_path: Path) -> None:
     line = next(line for page, line in commands() if page == "scripts.md" and "script:" in line)
     environ = {**os.environ, "MOOT_HOME": str(tmp_path)}
     moot = [sys.executable, "-m", "moothall.surfaces.cli.main", *shlex.split(line)[1:]]
-    done = subprocess.run(moot, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        moot, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "Ship on Friday at ten" in done.stdout
 
@@ -94,13 +117,17 @@ def test_the_pipeline_of_the_docs_is_one() -> None:
 def test_the_search_of_the_docs_is_a_recipe(tmp_path: Path) -> None:
     """S-27"""
     path = tmp_path / "search.toml"
-    path.write_text(next(block for page, block in blocks("toml") if page == "swarm.md"), encoding="utf-8")
+    path.write_text(
+        next(block for page, block in blocks("toml") if page == "swarm.md"), encoding="utf-8"
+    )
     assert find_recipe(str(path)).argv == ("my-search", "--plain")
 
 
 def test_the_docs_name_every_command() -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    assert [name for name in main.commands if f"`{name}" not in page and f"`{name} " not in page] == []
+    assert [
+        name for name in main.commands if f"`{name}" not in page and f"`{name} " not in page
+    ] == []
 
 
 def test_every_public_name_of_the_top_module_stands_in_an_example() -> None:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _ID = re.compile(r"\b[PRDCSMWNEAGL]-[0-9]+\b")
-_LINE = re.compile(r"^- \*\*(?P<id>[PRDCSMWNEAGL]-[0-9]+)\*\* (?P<planned>\(planned\) )?", re.MULTILINE)
+_LINE = re.compile(
+    r"^- \*\*(?P<id>[PRDCSMWNEAGL]-[0-9]+)\*\* (?P<planned>\(planned\) )?", re.MULTILINE
+)
 
 
 def listed(*, planned: bool) -> list[str]:

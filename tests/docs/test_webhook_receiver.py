@@ -20,16 +20,23 @@ with socket.socket() as free:
 
 def post(body: bytes, **headers: str) -> int:
     link = http.client.HTTPConnection("127.0.0.1", PORT, timeout=30)
-    link.request("POST", "/", body, {name.replace("_", "-"): value for name, value in headers.items()})
+    link.request(
+        "POST", "/", body, {name.replace("_", "-"): value for name, value in headers.items()}
+    )
     return link.getresponse().status
 
 
 def test_the_example_receiver_refuses_forged_and_replayed_notices() -> None:
     """G-2: another key, a changed body, id or time, an old one; the same one again is acknowledged and not acted on."""
     environ = {**os.environ, "MOOT_WEBHOOK_KEY": KEY}
-    process = subprocess.Popen([sys.executable, str(EXAMPLE), str(PORT)], stdout=subprocess.PIPE, text=True, env=environ)
+    process = subprocess.Popen(
+        [sys.executable, str(EXAMPLE), str(PORT)], stdout=subprocess.PIPE, text=True, env=environ
+    )
     try:
-        body, now = json.dumps({"id": "s.2.turn.ada", "text": "ada, it is your turn"}).encode(), int(time.time())
+        body, now = (
+            json.dumps({"id": "s.2.turn.ada", "text": "ada, it is your turn"}).encode(),
+            int(time.time()),
+        )
         right = {
             "webhook_id": "s.2.turn.ada",
             "webhook_timestamp": str(now),
@@ -45,7 +52,10 @@ def test_the_example_receiver_refuses_forged_and_replayed_notices() -> None:
                 time.sleep(0.05)
         assert post(body, **right) == 204
         old = now - 3_600
-        stale = {"webhook_timestamp": str(old), "webhook_signature": sign_notice(KEY, "s.2.turn.ada", old, body)}
+        stale = {
+            "webhook_timestamp": str(old),
+            "webhook_signature": sign_notice(KEY, "s.2.turn.ada", old, body),
+        }
         other = sign_notice("whsec_AAAA", "s.2.turn.ada", now, body)
         for changed in (
             {"webhook_signature": other},
@@ -65,6 +75,6 @@ def test_the_example_receiver_refuses_forged_and_replayed_notices() -> None:
 def test_the_signature_is_that_of_the_standard() -> None:
     """G-2: the published example of standardwebhooks.com."""
     body = b'{"test": 2432232314}'
-    assert sign_notice("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body) == (
-        "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
-    )
+    assert sign_notice(
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body
+    ) == ("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")

@@ -34,7 +34,11 @@ raw = "about two hundred"
 
 
 def read_examples(page: str, language: str = "python") -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```",
+        (DOCS / page).read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
 
 
 def install(site: Path, module: str, code: str, group: str, point: str) -> None:
@@ -42,7 +46,9 @@ def install(site: Path, module: str, code: str, group: str, point: str) -> None:
     info = site / f"{module}-0.1.dist-info"
     info.mkdir(parents=True, exist_ok=True)
     (site / f"{module}.py").write_text(code, encoding="utf-8")
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module.replace('_', '-')}\nVersion: 0.1\n")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {module.replace('_', '-')}\nVersion: 0.1\n"
+    )
     (info / "entry_points.txt").write_text(f"[{group}]\n{point}\n")
 
 
@@ -53,7 +59,11 @@ class Machine:
         self.folder = folder
         self.site = folder / "site"
         self.site.mkdir()
-        self.environ = {**os.environ, "MOOT_HOME": str(folder / "home"), "PYTHONPATH": str(self.site)}
+        self.environ = {
+            **os.environ,
+            "MOOT_HOME": str(folder / "home"),
+            "PYTHONPATH": str(self.site),
+        }
         self.cli = Cli(folder / "home", folder, PYTHONPATH=str(self.site))
 
     def run(self, *words: str, code: int = 0, has_plugins: bool = True) -> str:
@@ -67,7 +77,9 @@ class Machine:
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
         command = [sys.executable, "-m", "moothall.surfaces.cli.main", *words]
-        return subprocess.Popen(command, env=self.environ, cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            command, env=self.environ, cwd=self.folder, stdout=subprocess.PIPE, text=True
+        )
 
     def python(self, code: str) -> str:
         done = subprocess.run(
@@ -90,7 +102,9 @@ def machine(tmp_path: Path) -> Machine:
 
 def install_delphi(machine: Machine) -> list[str]:
     example, _ = read_examples("writing-a-protocol.md")
-    install(machine.site, "moot_delphi", example, "moothall.protocols", "delphi = moot_delphi:DELPHI")
+    install(
+        machine.site, "moot_delphi", example, "moothall.protocols", "delphi = moot_delphi:DELPHI"
+    )
     script = machine.folder / "estimates.toml"
     script.write_text(ESTIMATES)
     return [f"--seat={name}=script:{script}" for name in ("ada", "bob", "cy")]
@@ -99,7 +113,9 @@ def install_delphi(machine: Machine) -> list[str]:
 def test_the_example_of_a_protocol_is_short_and_imports_only_the_public_names() -> None:
     example, _ = read_examples("writing-a-protocol.md")
     assert len(example.splitlines()) <= 200
-    roots = {node.module for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)}
+    roots = {
+        node.module for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)
+    }
     assert {root for root in roots if root and root.startswith("moothall")} == {"moothall.plugins"}
 
 
@@ -107,12 +123,26 @@ def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None
     """D-10: in the terminal, in exports, in replays, in decision memory."""
     seats = install_delphi(machine)
     # The installed script, which has loaded nothing before.
-    words = ("run", "How many tuners?", "--protocol", "delphi", *seats, "--session", "d1", "--set", "rounds=3")
+    words = (
+        "run",
+        "How many tuners?",
+        "--protocol",
+        "delphi",
+        *seats,
+        "--session",
+        "d1",
+        "--set",
+        "rounds=3",
+    )
     told = machine.cli.fresh(*words).out
     assert "= round 1: median 160, spread 60" in told
     assert "207.5 (±2.5)" in told
     decision = json.loads(machine.run("show", "d1", "--json"))
-    assert (decision["choice"], decision["endedBy"], decision["lost"][0]["seat"]) == ("207.5", "settled", "cy")
+    assert (decision["choice"], decision["endedBy"], decision["lost"][0]["seat"]) == (
+        "207.5",
+        "settled",
+        "cy",
+    )
     minutes = machine.run("export", "d1", "minutes")
     assert "- Round 2: median 207.5, spread 2.5" in minutes
     assert "> # Not a heading &lt;b>" in minutes
@@ -125,7 +155,9 @@ def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None
     assert "How many tuners?" in machine.run("decisions", "search", "tuners")
 
 
-def test_the_example_of_a_protocol_passes_its_own_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_a_protocol_passes_its_own_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     example, contract = read_examples("writing-a-protocol.md")
     (tmp_path / "moot_delphi.py").write_text(example, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -137,20 +169,34 @@ def test_the_example_of_a_protocol_passes_its_own_test(tmp_path: Path, monkeypat
 @pytest.mark.parametrize("page", ["writing-a-protocol.md", "writing-a-participant.md"])
 def test_a_package_by_the_guide_needs_the_distribution_that_is_ours(page: str) -> None:
     """L-1: the word `moot` is another's on the package index."""
-    found = re.findall(r"^dependencies = .*$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.findall(
+        r"^dependencies = .*$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert found == ['dependencies = ["moothall"]']
 
 
 def test_a_package_by_the_guide_holds_its_texts_and_not_its_tests(tmp_path: Path) -> None:
     """L-1: what stands beside the module, and the catalogues of several languages, do not break the build."""
     project = read_examples("writing-a-protocol.md", "toml")[0]
-    for name, text in {"moot_delphi/__init__.py": "", "moot_delphi/locale/en/delphi.toml": "", "test_delphi.py": ""}.items():
+    for name, text in {
+        "moot_delphi/__init__.py": "",
+        "moot_delphi/locale/en/delphi.toml": "",
+        "test_delphi.py": "",
+    }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text(project, encoding="utf-8")
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
     names = zipfile.ZipFile(next((tmp_path / "dist").iterdir())).namelist()
-    assert [name for name in names if "dist-info" not in name] == ["moot_delphi/__init__.py", "moot_delphi/locale/en/delphi.toml"]
+    assert [name for name in names if "dist-info" not in name] == [
+        "moot_delphi/__init__.py",
+        "moot_delphi/locale/en/delphi.toml",
+    ]
 
 
 def test_a_blind_protocol_by_the_guide_leaks_no_number_at_any_door(machine: Machine) -> None:
@@ -160,7 +206,20 @@ def test_a_blind_protocol_by_the_guide_leaks_no_number_at_any_door(machine: Mach
     script = machine.folder / "one.toml"
     script.write_text(f'[[seats.ada.estimate]]\nvalue = {secret}\nreason = "{why}"\n')
     seats = (f"--seat=ada=script:{script}", "--seat=bob=mailbox", "--seat=cy=mailbox")
-    told = [machine.run("run", "How many?", "--protocol", "delphi", *seats, "--session", "d1", "--set", "rounds=1", code=3)]
+    told = [
+        machine.run(
+            "run",
+            "How many?",
+            "--protocol",
+            "delphi",
+            *seats,
+            "--session",
+            "d1",
+            "--set",
+            "rounds=1",
+            code=3,
+        )
+    ]
     answer = {"value": 27182, "reason": "a-guess-of-bob"}
     machine.run("answer", "d1", "--seat", "bob", json.dumps(answer))
     told += [machine.run("show", "d1", *words) for words in ((), ("--json",))]
@@ -226,19 +285,38 @@ async def main():
 asyncio.run(main())
 """
     )
-    assert json.loads(told) == ["delphi", "concluded", "10.25 · fair (several stand behind it, nobody voted)", "10.25 (±0.25)"]
+    assert json.loads(told) == [
+        "delphi",
+        "concluded",
+        "10.25 · fair (several stand behind it, nobody voted)",
+        "10.25 (±0.25)",
+    ]
 
 
-def test_a_session_of_a_protocol_that_is_not_installed_is_listed_and_explained(machine: Machine) -> None:
-    machine.run("run", "How many tuners?", "--protocol", "delphi", *install_delphi(machine), "--session", "d1")
+def test_a_session_of_a_protocol_that_is_not_installed_is_listed_and_explained(
+    machine: Machine,
+) -> None:
+    machine.run(
+        "run",
+        "How many tuners?",
+        "--protocol",
+        "delphi",
+        *install_delphi(machine),
+        "--session",
+        "d1",
+    )
     assert "d1\tdelphi\tnot_installed" in machine.run("list", has_plugins=False)
     shown = machine.run_whole("show", "d1", has_plugins=False)
     assert shown.code != 0
     assert "install the package that brings 'delphi'" in shown.err
     assert "Traceback" not in shown.err
     machine.run("verify", "d1", has_plugins=False)
-    assert '"delphi.opened"' in machine.run("export", "d1", "jsonl", has_plugins=False).replace("\\", "")
-    refused = machine.run_whole("run", "x", "--protocol", "delphi", "--seat", "a=mailbox", has_plugins=False)
+    assert '"delphi.opened"' in machine.run("export", "d1", "jsonl", has_plugins=False).replace(
+        "\\", ""
+    )
+    refused = machine.run_whole(
+        "run", "x", "--protocol", "delphi", "--seat", "a=mailbox", has_plugins=False
+    )
     assert "unknown protocol 'delphi'" in refused.err
 
 
@@ -251,13 +329,19 @@ def test_a_session_of_a_protocol_that_is_not_installed_is_listed_and_explained(m
     ],
 )
 @pytest.mark.parametrize("group", ["moothall.protocols", "moothall.participants"])
-def test_a_broken_plugin_is_named_in_one_sentence_and_hurts_nobody(machine: Machine, code: str, reason: str, group: str) -> None:
+def test_a_broken_plugin_is_named_in_one_sentence_and_hurts_nobody(
+    machine: Machine, code: str, reason: str, group: str
+) -> None:
     install(machine.site, "moot_broken", code, group, "broken = moot_broken:PLUGIN")
     script = machine.folder / "talk.toml"
     script.write_text("[[intent]]\nreaction_score = 0.1\nintent_to_speak = false\n")
-    done = machine.run_whole("run", "Ship?", "--seat", f"ada=script:{script}", "--turns", "1", "--session", "s1")
+    done = machine.run_whole(
+        "run", "Ship?", "--seat", f"ada=script:{script}", "--turns", "1", "--session", "s1"
+    )
     assert "session s1" in done.out
-    lines = [line for line in done.err.splitlines() if "moot_broken" in line or "moot-broken" in line]
+    lines = [
+        line for line in done.err.splitlines() if "moot_broken" in line or "moot-broken" in line
+    ]
     assert len(lines) == 1
     assert reason in lines[0]
     assert "Traceback" not in done.err
@@ -271,9 +355,22 @@ def test_the_examples_of_participants_run(machine: Machine) -> None:
     function, named, kind, _ = read_examples("writing-a-participant.md")
     assert "Ship on Friday, behind a flag." in machine.python(function)
     machine.python(named)
-    install(machine.site, "moot_proverb", kind, "moothall.participants", "proverb = moot_proverb:PROVERB")
+    install(
+        machine.site,
+        "moot_proverb",
+        kind,
+        "moothall.participants",
+        "proverb = moot_proverb:PROVERB",
+    )
     (machine.folder / "sayings.txt").write_text("Haste makes waste.\n")
-    words = ("--protocol", "roundtable", "--seat", "ada=proverb:sayings.txt", "--seat", "moderator=proverb:sayings.txt")
+    words = (
+        "--protocol",
+        "roundtable",
+        "--seat",
+        "ada=proverb:sayings.txt",
+        "--seat",
+        "moderator=proverb:sayings.txt",
+    )
     told = machine.run("run", "Ship?", *words, "--set", "max_rounds=1", "--session", "p1")
     assert "001 ada: Haste makes waste." in told
     assert f"proverb:{machine.folder}" in machine.run("export", "p1", "jsonl")
@@ -284,7 +381,13 @@ def test_the_examples_of_participants_run(machine: Machine) -> None:
 
 def test_a_remote_caller_may_seat_only_kinds_that_say_so(machine: Machine) -> None:
     *_, kind, _ = read_examples("writing-a-participant.md")
-    install(machine.site, "moot_proverb", kind, "moothall.participants", "proverb = moot_proverb:PROVERB")
+    install(
+        machine.site,
+        "moot_proverb",
+        kind,
+        "moothall.participants",
+        "proverb = moot_proverb:PROVERB",
+    )
     told = machine.python(
         """
 from moothall.errors import BadRoster, UnknownPlatform
@@ -315,17 +418,34 @@ def test_a_measure_of_another_package_compares_the_ideas_of_a_swarm(machine: Mac
     """S-8: by its name; the record has what it found, one that fails is lost and words compare, and an unknown one is refused."""
     letters = read_examples("writing-a-participant.md")[-1]
     broken = letters.replace("known = set(one)", 'raise RuntimeError("no letters today")')
-    install(machine.site, "moot_letters", letters, "moothall.measures", "letters = moot_letters:LETTERS")
-    install(machine.site, "moot_broken", broken, "moothall.measures", "broken = moot_broken:LETTERS")
+    install(
+        machine.site, "moot_letters", letters, "moothall.measures", "letters = moot_letters:LETTERS"
+    )
+    install(
+        machine.site, "moot_broken", broken, "moothall.measures", "broken = moot_broken:LETTERS"
+    )
     script = machine.folder / "swarm.toml"
     # Without a judge nothing is compared; this one is silent.
-    script.write_text((DOCS / "examples" / "swarm.toml").read_text(encoding="utf-8") + "\n[seats.validator]\n", encoding="utf-8")
-    seats = [f"--seat={name}=script:{script}" for name in ("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi", "validator")]
+    script.write_text(
+        (DOCS / "examples" / "swarm.toml").read_text(encoding="utf-8") + "\n[seats.validator]\n",
+        encoding="utf-8",
+    )
+    seats = [
+        f"--seat={name}=script:{script}"
+        for name in ("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi", "validator")
+    ]
     words = ("swarm", "How do we make the catalogue fast?", "--seed", "7", *seats)
     for measure, by in (("letters", "letters"), ("broken", "words (fallback)")):
         machine.run(*words, "--session", measure, "--set", f"measure={measure}")
         recorded = facts(machine.run("export", measure, "jsonl"))
-        assert {fact["by"] for fact in recorded if fact["fact"] == "swarm.ideas_sorted" and fact.get("by")} == {by}
+        assert {
+            fact["by"]
+            for fact in recorded
+            if fact["fact"] == "swarm.ideas_sorted" and fact.get("by")
+        } == {by}
         assert any(fact["fact"] == "seat_lost" for fact in recorded) == (measure == "broken")
     refused = machine.run_whole(*words, "--set", "measure=lettres")
-    assert (refused.code, refused.err) == (2, "moot: unknown measure 'lettres'; known: meaning, words, broken, letters\n")
+    assert (refused.code, refused.err) == (
+        2,
+        "moot: unknown measure 'lettres'; known: meaning, words, broken, letters\n",
+    )

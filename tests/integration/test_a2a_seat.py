@@ -34,7 +34,9 @@ def try_slow_card(work: Callable[[A2aParticipant], Awaitable[object]]) -> tuple[
         server = await asyncio.start_server(send_for_ever, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         try:
-            return await work(A2aParticipant(f"http://127.0.0.1:{port}", {}, card_seconds=0.2)), port
+            return await work(
+                A2aParticipant(f"http://127.0.0.1:{port}", {}, card_seconds=0.2)
+            ), port
         finally:
             server.close()
 
@@ -44,7 +46,10 @@ def try_slow_card(work: Callable[[A2aParticipant], Awaitable[object]]) -> tuple[
 def test_a_card_that_never_ends_is_said_before_the_session_is_opened() -> None:
     """A-2: a slow card does no harm."""
     told, port = try_slow_card(lambda seat: seat.ready())
-    assert told == f"http://127.0.0.1:{port}/.well-known/agent-card.json does not answer within 0.2 seconds"
+    assert (
+        told
+        == f"http://127.0.0.1:{port}/.well-known/agent-card.json does not answer within 0.2 seconds"
+    )
 
 
 def test_a_card_that_never_ends_is_a_loss_of_the_answer() -> None:
@@ -52,12 +57,17 @@ def test_a_card_that_never_ends_is_a_loss_of_the_answer() -> None:
     told, port = try_slow_card(lambda seat: seat.respond(build_brief(), lambda _: None))
     assert isinstance(told, NoAnswer)
     assert told.reason == "unreachable"
-    assert told.detail == f"http://127.0.0.1:{port}/.well-known/agent-card.json does not answer within 0.2 seconds"
+    assert (
+        told.detail
+        == f"http://127.0.0.1:{port}/.well-known/agent-card.json does not answer within 0.2 seconds"
+    )
 
 
 def test_a_card_whose_address_is_none_is_refused() -> None:
     """A-2: an address that was never filled in."""
-    with pytest.raises(AgentFault, match=r"another host \(http://\[HOST:PORT\]/\); they are not sent"):
+    with pytest.raises(
+        AgentFault, match=r"another host \(http://\[HOST:PORT\]/\); they are not sent"
+    ):
         read_card({"url": "http://[HOST:PORT]/"}, "http://127.0.0.1:9/card.json")
 
 
@@ -73,19 +83,31 @@ DONE = {"state": "TASK_STATE_COMPLETED"}
         ([{"message": {"parts": {"text": "x"}}}], ""),
         ([{"message": ["x"]}], "answered without a task or a message"),
         ([{"task": {"id": "t", "status": "done"}}], "the agent's task has no state"),
-        ([WORKING, {"id": "other", "status": DONE, "artifacts": [{"parts": [{"text": "x"}]}]}], "answered for another task than"),
+        (
+            [WORKING, {"id": "other", "status": DONE, "artifacts": [{"parts": [{"text": "x"}]}]}],
+            "answered for another task than",
+        ),
     ],
 )
 def test_what_is_no_answer_of_an_agent_is_a_loss_in_words(results: list[Any], why: str) -> None:
     """A-2: an agent that mixes up its tasks, or sends other shapes, is said to do so."""
-    left: list[Any] = [{"supportedInterfaces": [{"protocolBinding": "JSONRPC", "protocolVersion": "1.0", "url": "/"}]}]
+    left: list[Any] = [
+        {
+            "supportedInterfaces": [
+                {"protocolBinding": "JSONRPC", "protocolVersion": "1.0", "url": "/"}
+            ]
+        }
+    ]
     left += [{"jsonrpc": "2.0", "id": "1", "result": each} for each in [*results, results[-1]]]
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
         await reader.readexactly(int(head.partition("content-length: ")[2].split("\r\n")[0] or 0))
         body = json.dumps(left.pop(0)).encode()
-        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+            % (len(body), body)
+        )
         writer.close()
 
     async def serve() -> object:

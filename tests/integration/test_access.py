@@ -12,7 +12,14 @@ from moothall.domain.ids import SessionId
 from moothall.errors import BadName, BadSetting, UnknownToken
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
-from moothall.memory.tokens import MAX_LOGINS_PER_TOKEN, AccessDenied, Identity, IssuedToken, Token, TokenStore
+from moothall.memory.tokens import (
+    MAX_LOGINS_PER_TOKEN,
+    AccessDenied,
+    Identity,
+    IssuedToken,
+    Token,
+    TokenStore,
+)
 from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
@@ -33,12 +40,18 @@ def test_a_token_is_recognised_after_a_reopen_until_it_expires(tmp_path: Path) -
     async def work() -> None:
         hands = Hands()
         async with SqliteLedger(tmp_path / "ledger.sqlite") as ledger:
-            issued = await TokenStore(ledger, hands).issue("seat", session="s1", seat="ada", lasts=DAY, note="for Ada")
+            issued = await TokenStore(ledger, hands).issue(
+                "seat", session="s1", seat="ada", lasts=DAY, note="for Ada"
+            )
         async with SqliteLedger(tmp_path / "ledger.sqlite") as ledger:
             access = TokenStore(ledger, hands)
-            assert await access.identify(issued.secret) == Identity(id=issued.id, role="seat", session="s1", seat="ada")
+            assert await access.identify(issued.secret) == Identity(
+                id=issued.id, role="seat", session="s1", seat="ada"
+            )
             hands.at += DAY
-            assert await access.identify(issued.secret) == AccessDenied(reason="expired", id=issued.id)
+            assert await access.identify(issued.secret) == AccessDenied(
+                reason="expired", id=issued.id
+            )
 
     run_with_deadline(work())
 
@@ -51,7 +64,9 @@ def test_a_secret_is_long_and_shown_once() -> None:
         assert (mark, name, len(secret)) == ("moot", issued.id, 43)
         assert re.fullmatch("[0-9a-f]{8}", issued.id)
         assert secret not in repr(issued)
-        assert all(secret.encode() not in record.body for record in await ledger.read(SessionId("_access")))
+        assert all(
+            secret.encode() not in record.body for record in await ledger.read(SessionId("_access"))
+        )
 
     run_with_deadline(work())
 
@@ -61,7 +76,9 @@ def test_a_revoked_token_opens_nothing_wherever_it_was_revoked() -> None:
         ledger, hands = MemoryLedger(), Hands()
         one, two = TokenStore(ledger, hands), TokenStore(ledger, hands)
         issued = await one.issue("observer", session="s1", lasts=DAY)
-        assert await two.identify(issued.secret) == Identity(id=issued.id, role="observer", session="s1")
+        assert await two.identify(issued.secret) == Identity(
+            id=issued.id, role="observer", session="s1"
+        )
         assert (await two.revoke(issued.id)).revoked_at == START
         await two.revoke(issued.id)
         assert await one.identify(issued.secret) == AccessDenied(reason="revoked", id=issued.id)
@@ -72,13 +89,27 @@ def test_a_revoked_token_opens_nothing_wherever_it_was_revoked() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", ["", "moot_", "moot__", "x", "{id}", "moot_{id}_", "moot_{id}_x", "{secret}x", "moot_0_{secret}", "\ud800"]
+    "change",
+    [
+        "",
+        "moot_",
+        "moot__",
+        "x",
+        "{id}",
+        "moot_{id}_",
+        "moot_{id}_x",
+        "{secret}x",
+        "moot_0_{secret}",
+        "\ud800",
+    ],
 )
 def test_what_is_not_the_secret_is_unknown(change: str) -> None:
     async def work() -> None:
         access = TokenStore(MemoryLedger(), Hands())
         issued = await access.issue("owner", lasts=DAY)
-        assert await access.identify(change.format(id=issued.id, secret=issued.secret)) == AccessDenied(reason="unknown")
+        assert await access.identify(
+            change.format(id=issued.id, secret=issued.secret)
+        ) == AccessDenied(reason="unknown")
 
     run_with_deadline(work())
 
@@ -112,8 +143,12 @@ def test_that_a_token_expired_is_told_to_its_holder_only() -> None:
 def test_a_token_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
     async def work() -> None:
         ledger = MemoryLedger()
-        await expect_error(BadSetting, TokenStore(ledger, Hands()).issue(**{"lasts": DAY, **fields}))
-        await expect_error(BadName, TokenStore(ledger, Hands()).issue("owner", session="_memory", lasts=DAY))
+        await expect_error(
+            BadSetting, TokenStore(ledger, Hands()).issue(**{"lasts": DAY, **fields})
+        )
+        await expect_error(
+            BadName, TokenStore(ledger, Hands()).issue("owner", session="_memory", lasts=DAY)
+        )
         assert await ledger.read(SessionId("_access")) == []
 
     run_with_deadline(work())
@@ -149,10 +184,14 @@ def test_a_ticket_opens_one_login_with_the_rights_of_its_token(tmp_path: Path) -
             assert all(each.secret.encode() not in stored for each in (token, ticket, login))
         async with SqliteLedger(tmp_path / "ledger.sqlite") as ledger:
             access = TokenStore(ledger, hands)
-            assert await access.identify(login.secret) == Identity(id=token.id, role="seat", session="s1", seat="ada")
+            assert await access.identify(login.secret) == Identity(
+                id=token.id, role="seat", session="s1", seat="ada"
+            )
             assert await access.log_in(login.secret) == AccessDenied(reason="unknown")
             hands.at += 2 * DAY
-            assert await access.identify(login.secret) == AccessDenied(reason="expired", id=token.id)
+            assert await access.identify(login.secret) == AccessDenied(
+                reason="expired", id=token.id
+            )
 
     run_with_deadline(work())
 
@@ -162,12 +201,21 @@ def test_a_token_has_a_bounded_number_of_logins() -> None:
 
     async def work() -> None:
         access = TokenStore(MemoryLedger(), Hands())
-        mine, other = await access.issue("observer", lasts=DAY), await access.issue("observer", lasts=DAY)
+        mine, other = (
+            await access.issue("observer", lasts=DAY),
+            await access.issue("observer", lasts=DAY),
+        )
         theirs = await access.log_in(other.secret)
         logins = [await access.log_in(mine.secret) for _ in range(MAX_LOGINS_PER_TOKEN + 2)]
         assert all(isinstance(each, IssuedToken) for each in (*logins, theirs))
-        found = await access.identify_all(each.secret for each in (*logins, theirs) if isinstance(each, IssuedToken))
-        assert [isinstance(each, Identity) for each in found.values()] == [False, False, *[True] * (MAX_LOGINS_PER_TOKEN + 1)]
+        found = await access.identify_all(
+            each.secret for each in (*logins, theirs) if isinstance(each, IssuedToken)
+        )
+        assert [isinstance(each, Identity) for each in found.values()] == [
+            False,
+            False,
+            *[True] * (MAX_LOGINS_PER_TOKEN + 1),
+        ]
 
     run_with_deadline(work())
 
@@ -196,7 +244,10 @@ def test_a_ticket_is_short_lived_and_ends_with_its_token() -> None:
         hands = Hands()
         access = TokenStore(MemoryLedger(), hands)
         token = await access.issue("owner", lasts=DAY)
-        late, revoked = await access.issue_ticket(token.id), await access.issue_ticket(token.id, DAY)
+        late, revoked = (
+            await access.issue_ticket(token.id),
+            await access.issue_ticket(token.id, DAY),
+        )
         by_token = await access.log_in(token.secret)
         assert isinstance(by_token, IssuedToken)
         hands.at += timedelta(minutes=15)

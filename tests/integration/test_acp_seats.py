@@ -42,8 +42,17 @@ TESTKIT = str(Path(__file__).parents[2] / "testkit" / "src")
 
 
 def build_brief(kind: str = "intent") -> Brief:
-    opened = MeetingOpened(topic="Build it?", language="en", seed=7, seats=(ADA, BOB), settings=PersonaSettings(blind=False))
-    return RULES.brief(RULES.initial(opened), Ask(id=ask_id(1, kind, ADA.id), seat=ADA.id, kind=kind, turn=1, patience=DEADLINE))
+    opened = MeetingOpened(
+        topic="Build it?",
+        language="en",
+        seed=7,
+        seats=(ADA, BOB),
+        settings=PersonaSettings(blind=False),
+    )
+    return RULES.brief(
+        RULES.initial(opened),
+        Ask(id=ask_id(1, kind, ADA.id), seat=ADA.id, kind=kind, turn=1, patience=DEADLINE),
+    )
 
 
 def bounded(work: Coroutine[Any, Any, T]) -> T:
@@ -69,16 +78,33 @@ class AgentTable:
         recipe = self.write_recipe({"reaction_score": INTENT, "": "We should."})
         if self.model:
             home = self.folder / "home" / "agents" / "agent" / "ada"
-            return AcpParticipant(find_acp_recipe(str(recipe)), home, dict(os.environ), model=self.model)
-        return build_acp_seat(f"{recipe}{self.permit}", "ada", dict(os.environ), self.folder / "home")
+            return AcpParticipant(
+                find_acp_recipe(str(recipe)), home, dict(os.environ), model=self.model
+            )
+        return build_acp_seat(
+            f"{recipe}{self.permit}", "ada", dict(os.environ), self.folder / "home"
+        )
 
     def write_recipe(self, said: dict[str, Any]) -> Path:
         answers = self.folder / "answers.json"
         answers.write_text(json.dumps(said))
-        argv = [sys.executable, "-m", "moothall_testkit.acp_agent", "--at", str(self.at), "--log", str(self.folder / "log")]
+        argv = [
+            sys.executable,
+            "-m",
+            "moothall_testkit.acp_agent",
+            "--at",
+            str(self.at),
+            "--log",
+            str(self.folder / "log"),
+        ]
         recipe = self.folder / "agent.toml"
-        lines = [f"argv = {json.dumps([*argv, *self.more, self.behaviour, str(answers)])}", "acp = true"]
-        recipe.write_text("\n".join([*lines, f"environ = {{ PYTHONPATH = {json.dumps(TESTKIT)} }}"]))
+        lines = [
+            f"argv = {json.dumps([*argv, *self.more, self.behaviour, str(answers)])}",
+            "acp = true",
+        ]
+        recipe.write_text(
+            "\n".join([*lines, f"environ = {{ PYTHONPATH = {json.dumps(TESTKIT)} }}"])
+        )
         return recipe
 
     def notes(self, what: str) -> list[dict[str, Any]]:
@@ -88,8 +114,14 @@ class AgentTable:
 
     def is_clean(self) -> bool:
         """Whether no process and no file of it is left."""
-        left = [pid for note in self.notes("start") if Path(f"/proc/{(pid := note['pid'])}/environ").exists()]
-        return left == [] and list((self.folder / "home" / "agents" / "agent" / "ada").iterdir()) == []
+        left = [
+            pid
+            for note in self.notes("start")
+            if Path(f"/proc/{(pid := note['pid'])}/environ").exists()
+        ]
+        return (
+            left == [] and list((self.folder / "home" / "agents" / "agent" / "ada").iterdir()) == []
+        )
 
 
 def is_running(pid: int) -> bool:
@@ -100,7 +132,9 @@ def is_running(pid: int) -> bool:
 
 def find_mark(pid: int) -> str:
     environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    return next(each for each in environ if each.startswith(MARK.encode())).decode().partition("=")[2]
+    return (
+        next(each for each in environ if each.startswith(MARK.encode())).decode().partition("=")[2]
+    )
 
 
 async def ask_once(seat: AcpParticipant, brief: Brief) -> Answer | NoAnswer:
@@ -110,14 +144,19 @@ async def ask_once(seat: AcpParticipant, brief: Brief) -> Answer | NoAnswer:
         await seat.leave()
 
 
-def test_one_process_answers_all_asks_of_a_session_and_is_told_once_who_it_is(tmp_path: Path) -> None:
+def test_one_process_answers_all_asks_of_a_session_and_is_told_once_who_it_is(
+    tmp_path: Path,
+) -> None:
     """A-1: it remembers the meeting; what it says counts like any answer."""
     table, heard = AgentTable(tmp_path, "good"), list[str]()
 
     async def work() -> list[Answer | NoAnswer]:
         seat = table.seat()
         try:
-            return [await seat.respond(build_brief(kind), heard.append) for kind in ("intent", "intent", "speech")]
+            return [
+                await seat.respond(build_brief(kind), heard.append)
+                for kind in ("intent", "intent", "speech")
+            ]
         finally:
             await seat.leave()
 
@@ -126,7 +165,11 @@ def test_one_process_answers_all_asks_of_a_session_and_is_told_once_who_it_is(tm
     assert isinstance(speech, Answer)
     assert heard == ["We should."]
     assert len(table.notes("start")) == 1
-    assert [build_brief().system in note["text"] for note in table.notes("prompt")] == [True, False, False]
+    assert [build_brief().system in note["text"] for note in table.notes("prompt")] == [
+        True,
+        False,
+        False,
+    ]
     assert table.notes("initialize")[0]["offered"]["terminal"] is False
     assert table.is_clean()
 
@@ -135,7 +178,10 @@ LOST = {
     "flood": ("error", "agent: it sent too much and was stopped"),
     "long-line": ("error", "agent: it sent too much and was stopped"),
     "beg": ("error", f"agent: it asked for permission more than {MAX_REQUESTS} times"),
-    "die": ("error", "agent: it ended with 3 before its answer: segmentation fault, says the agent"),
+    "die": (
+        "error",
+        "agent: it ended with 3 before its answer: segmentation fault, says the agent",
+    ),
     "write": ("error", "agent: it wrote files without being asked to: unasked.txt"),
     "act": ("error", "agent: it did what nobody allowed: execute"),
     "refuse": ("refused", "agent: it refused to answer"),
@@ -144,7 +190,9 @@ LOST = {
 
 
 @pytest.mark.parametrize("behaviour", LOST)
-def test_an_agent_that_misbehaves_is_a_loss_and_leaves_nothing(tmp_path: Path, behaviour: str) -> None:
+def test_an_agent_that_misbehaves_is_a_loss_and_leaves_nothing(
+    tmp_path: Path, behaviour: str
+) -> None:
     """A-1: floods, endless requests, a death in mid-answer, files and commands unasked."""
     table = AgentTable(tmp_path, behaviour)
     answer = bounded(ask_once(table.seat(), build_brief()))
@@ -154,7 +202,9 @@ def test_an_agent_that_misbehaves_is_a_loss_and_leaves_nothing(tmp_path: Path, b
 
 
 @pytest.mark.parametrize("stores", [False, True])
-def test_an_agent_that_failed_is_started_again_and_told_everything(tmp_path: Path, *, stores: bool) -> None:
+def test_an_agent_that_failed_is_started_again_and_told_everything(
+    tmp_path: Path, *, stores: bool
+) -> None:
     """A-1: a loss is one answer's, not the seat's; an agent that stores its conversation goes on in it, and is not told twice."""
     table = AgentTable(tmp_path, "die", at=2, more=("--stores",) if stores else ())
 
@@ -168,7 +218,11 @@ def test_an_agent_that_failed_is_started_again_and_told_everything(tmp_path: Pat
     answers = bounded(work())
     assert [type(answer) for answer in answers] == [Answer, NoAnswer, Answer]
     assert len(table.notes("start")) == 2
-    assert [build_brief().system in note["text"] for note in table.notes("prompt")] == [True, False, not stores]
+    assert [build_brief().system in note["text"] for note in table.notes("prompt")] == [
+        True,
+        False,
+        not stores,
+    ]
     # What it did before, and tells again, is neither its answer nor a fault.
     assert [note["session"] for note in table.notes("load")] == (["scripted-1"] if stores else [])
     assert table.is_clean()
@@ -183,20 +237,30 @@ class AwaySeat:
         return None if self.is_back else "it is away"
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        return Answer(said=read_answer(brief, say(brief)).said) if self.is_back else NoAnswer(reason="unreachable")
+        return (
+            Answer(said=read_answer(brief, say(brief)).said)
+            if self.is_back
+            else NoAnswer(reason="unreachable")
+        )
 
 
 @pytest.mark.parametrize("stores", [False, True])
-def test_a_later_run_of_a_parked_session_goes_on_in_the_conversation_of_the_agent(tmp_path: Path, *, stores: bool) -> None:
+def test_a_later_run_of_a_parked_session_goes_on_in_the_conversation_of_the_agent(
+    tmp_path: Path, *, stores: bool
+) -> None:
     """A-1: by another process of Moot's; an agent that stores nothing begins anew, and nothing is noted of it."""
     table, bob = AgentTable(tmp_path, "good", more=("--stores",) if stores else ()), AwaySeat()
-    table.write_recipe({f'"{field}"': SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."})
+    table.write_recipe(
+        {f'"{field}"': SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."}
+    )
 
     async def work() -> Any:
         environ = {**os.environ, "MOOT_HOME": str(tmp_path / "home")}
         seats: Any = {"ada": f"acp:{tmp_path / 'agent.toml'}", "bob": "bob"}
         async with Moot(environ=environ, participants={"bob": bob}) as moot:
-            session = await moot.open("Ship on Friday?", seats=seats, turns=1, language="en", check=False)
+            session = await moot.open(
+                "Ship on Friday?", seats=seats, turns=1, language="en", check=False
+            )
             parked = await moot.run(session)
         assert parked.status == "parked"
         bob.is_back = True
@@ -212,12 +276,28 @@ def test_a_later_run_of_a_parked_session_goes_on_in_the_conversation_of_the_agen
     assert [each.suffix for each in left] == ([".conversation"] if stores else [])
 
 
-def test_a_session_killed_while_its_agents_answer_goes_on_in_their_conversations(tmp_path: Path) -> None:
+def test_a_session_killed_while_its_agents_answer_goes_on_in_their_conversations(
+    tmp_path: Path,
+) -> None:
     """A-1: Moot ends by SIGKILL; the resumed session ends an agent of then that heeds nothing, and both go on."""
-    table, cli = AgentTable(tmp_path, "deaf", at=2, more=("--stores",)), Cli(tmp_path / "home", tmp_path)
+    table, cli = (
+        AgentTable(tmp_path, "deaf", at=2, more=("--stores",)),
+        Cli(tmp_path / "home", tmp_path),
+    )
     said = {f'"{field}"': SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."}
     seat = f"acp:{table.write_recipe(said)}"
-    with cli.start("run", "Ship?", "--seat", f"ada={seat}", "--seat", f"bob={seat}", "--turns", "1", "--session", "s") as moot:
+    with cli.start(
+        "run",
+        "Ship?",
+        "--seat",
+        f"ada={seat}",
+        "--seat",
+        f"bob={seat}",
+        "--turns",
+        "1",
+        "--session",
+        "s",
+    ) as moot:
         # Both have taken a position; one has the floor.
         until(lambda: len(table.notes("prompt")) == 3)
         moot.process.kill()
@@ -242,8 +322,12 @@ def test_the_model_of_an_agent_is_chosen(tmp_path: Path, way: str) -> None:
     assert table.is_clean()
 
 
-@pytest.mark.parametrize(("way", "listed"), [("option", "small, large"), ("", "none that can be chosen")])
-def test_a_model_that_an_agent_does_not_have_is_a_loss_that_lists_them(tmp_path: Path, way: str, listed: str) -> None:
+@pytest.mark.parametrize(
+    ("way", "listed"), [("option", "small, large"), ("", "none that can be chosen")]
+)
+def test_a_model_that_an_agent_does_not_have_is_a_loss_that_lists_them(
+    tmp_path: Path, way: str, listed: str
+) -> None:
     """A-1."""
     table = AgentTable(tmp_path, "good", more=("--models", way), model="huge")
     answer = bounded(ask_once(table.seat(), build_brief()))
@@ -275,14 +359,18 @@ def test_an_agent_that_hangs_is_cancelled_and_ended_if_it_does_not_heed_that(
     assert table.is_clean()
 
 
-@pytest.mark.parametrize(("permit", "outcome"), [("", "no"), ("?permit=none", "no"), ("?permit=read", "yes")])
+@pytest.mark.parametrize(
+    ("permit", "outcome"), [("", "no"), ("?permit=none", "no"), ("?permit=read", "yes")]
+)
 def test_permission_is_given_by_rule_and_once(tmp_path: Path, permit: str, outcome: str) -> None:
     """A-1: nothing by default; with `read`, reading; what it said before the tool is not its answer."""
     table = AgentTable(tmp_path, "read", permit)
     answer = bounded(ask_once(table.seat(), build_brief("speech")))
     assert isinstance(answer, Answer)
     assert "Let me look" not in str(answer.said)
-    assert [note["outcome"] for note in table.notes("permission")] == [{"outcome": "selected", "optionId": outcome}]
+    assert [note["outcome"] for note in table.notes("permission")] == [
+        {"outcome": "selected", "optionId": outcome}
+    ]
 
 
 def test_reading_does_not_permit_to_write(tmp_path: Path) -> None:
@@ -295,7 +383,9 @@ def test_reading_does_not_permit_to_write(tmp_path: Path) -> None:
 def test_lines_that_are_not_of_the_protocol_are_passed_over(tmp_path: Path) -> None:
     """A-1: logs among the messages, updates of a later version."""
     table = AgentTable(tmp_path, "garbage")
-    assert bounded(ask_once(table.seat(), build_brief())) == Answer(said=MEANT, usage=Usage(calls=1), origin="program:agent")
+    assert bounded(ask_once(table.seat(), build_brief())) == Answer(
+        said=MEANT, usage=Usage(calls=1), origin="program:agent"
+    )
 
 
 def test_children_that_left_its_group_are_ended_with_it(tmp_path: Path) -> None:
@@ -326,7 +416,9 @@ def test_an_answer_of_another_shape_is_corrected_in_the_same_conversation(tmp_pa
 
 def test_a_platform_names_an_agent_a_file_or_a_command(tmp_path: Path) -> None:
     """A-1: known agents speak ACP by their own command lines."""
-    assert {name: recipe.acp for name, recipe in load_agents().items() if name in {"gemini", "claude"}} == {
+    assert {
+        name: recipe.acp for name, recipe in load_agents().items() if name in {"gemini", "claude"}
+    } == {
         "claude": ("claude-agent-acp",),
         "gemini": ("gemini", "--acp"),
     }
@@ -345,7 +437,12 @@ def test_a_platform_names_an_agent_a_file_or_a_command(tmp_path: Path) -> None:
     )
 
 
-FIELDS = {"intent": "reaction_score", "stand": "verdict", "draft": "decision", "position": "position"}
+FIELDS = {
+    "intent": "reaction_score",
+    "stand": "verdict",
+    "draft": "decision",
+    "position": "position",
+}
 SAID: dict[str, Any] = {
     "intent": {"reaction_score": 0.5, "intent_to_speak": True, "reason": "I know it"},
     "speech": "Ship it.",
@@ -360,7 +457,8 @@ def say(brief: Brief) -> object:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "reason"), [("good", ""), ("deaf", "timeout"), ("flood", "error"), ("beg", "error"), ("die", "error")]
+    ("behaviour", "reason"),
+    [("good", ""), ("deaf", "timeout"), ("flood", "error"), ("beg", "error"), ("die", "error")],
 )
 def test_a_session_goes_on_without_an_agent_that_misbehaves(
     tmp_path: Path, behaviour: str, reason: str, monkeypatch: pytest.MonkeyPatch
@@ -369,12 +467,16 @@ def test_a_session_goes_on_without_an_agent_that_misbehaves(
     # It floods every time it is asked: the limit itself is reached once, in the test of one answer.
     monkeypatch.setattr(acp_process, "MAX_MESSAGES", 500)
     table = AgentTable(tmp_path, behaviour)
-    table.write_recipe({f'"{field}"': SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."})
+    table.write_recipe(
+        {f'"{field}"': SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."}
+    )
 
     async def work() -> tuple[Any, set[tuple[str, str]]]:
         async with Moot(environ={**os.environ, "MOOT_HOME": str(tmp_path / "home")}) as moot:
             agent = Seat(
-                id=SeatId("ada"), platform=f"acp:{tmp_path / 'agent.toml'}", patience=1.0 if reason == "timeout" else 60.0
+                id=SeatId("ada"),
+                platform=f"acp:{tmp_path / 'agent.toml'}",
+                patience=1.0 if reason == "timeout" else 60.0,
             )
             seats: Any = {"ada": agent, "bob": say, "cem": say}
             session = await moot.open("Ship on Friday?", seats=seats, turns=1, language="en")
@@ -393,7 +495,10 @@ def test_a_server_starts_only_agents_that_are_listed(tmp_path: Path) -> None:
     """A-1: a command of a caller's choice is none; an agent is listed with its protocol."""
     seating = Seating(tmp_path, {"PATH": ""})
     seating.limit_programs(["acp:gemini", "claude"])
-    assert [seating.is_listed(each) for each in ("acp:gemini", "acp:claude", "acp:sh -c x", "acp:gemini?permit=read")] == [
+    assert [
+        seating.is_listed(each)
+        for each in ("acp:gemini", "acp:claude", "acp:sh -c x", "acp:gemini?permit=read")
+    ] == [
         True,
         False,
         False,

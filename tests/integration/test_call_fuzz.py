@@ -8,7 +8,9 @@ from bench.doors.fuzz import run_calls
 from moothall_testkit.ledger_scenes import run_with_deadline
 
 
-def test_no_call_of_any_role_fails_inside_or_writes_though_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_call_of_any_role_fails_inside_or_writes_though_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """D-6: values that fit, nearly fit and do not fit."""
     monkeypatch.chdir(tmp_path)
 

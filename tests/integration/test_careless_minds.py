@@ -20,12 +20,20 @@ from moothall.reports.decision import Decision
 from moothall_testkit.careless_model import FAULTS, CarelessModel
 
 SEEDS = range(3)
-SETTINGS: dict[str, dict[str, object]] = {"swarm": {"max_rounds": 3}, "roundtable": {"max_rounds": 2}}
-TOPICS: dict[Language, str] = {"en": "Shall we rewrite the storage in Rust?", "zh": "我们要不要用 Rust 重写存储层？"}
+SETTINGS: dict[str, dict[str, object]] = {
+    "swarm": {"max_rounds": 3},
+    "roundtable": {"max_rounds": 2},
+}
+TOPICS: dict[Language, str] = {
+    "en": "Shall we rewrite the storage in Rust?",
+    "zh": "我们要不要用 Rust 重写存储层？",
+}
 MAX_LOST = 0.01
 
 
-async def hold(protocol: str, language: Language, seed: int, minds: dict[str, CarelessModel]) -> tuple[Decision, list[Reply]]:
+async def hold(
+    protocol: str, language: Language, seed: int, minds: dict[str, CarelessModel]
+) -> tuple[Decision, list[Reply]]:
     async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
         decision = await moot.hold(
             TOPICS[language],
@@ -39,10 +47,14 @@ async def hold(protocol: str, language: Language, seed: int, minds: dict[str, Ca
         facts = [entry.fact for entry in await moot.engine.entries(decision.session)]
     lost = [fact for fact in facts if isinstance(fact, SeatLost)]
     assert len(lost) == sum(len(mind.lost) for mind in minds.values())
-    return decision, [fact for fact in facts if isinstance(fact, Reply) and fact.model == "careless"]
+    return decision, [
+        fact for fact in facts if isinstance(fact, Reply) and fact.model == "careless"
+    ]
 
 
-@pytest.mark.parametrize("protocol", ["persona", "roundtable", "debate", "advisory", "consensus", "swarm"])
+@pytest.mark.parametrize(
+    "protocol", ["persona", "roundtable", "debate", "advisory", "consensus", "swarm"]
+)
 def test_careless_minds_come_to_a_result(protocol: str) -> None:
     """M-2: at the rate seen live (one answer in three has a fault) at most one ask in a hundred is lost."""
     asked = lost = mended = 0
@@ -51,7 +63,12 @@ def test_careless_minds_come_to_a_result(protocol: str) -> None:
             minds = {f"mind{number}": CarelessModel(10 * seed + number) for number in range(5)}
             decision, replies = asyncio.run(hold(protocol, language, seed, minds))
             assert decision.status == "concluded"
-            assert decision.ended_by not in {"nothing_proposed", "owner_lost", "seats_lost", "insufficient_active_agents"}
+            assert decision.ended_by not in {
+                "nothing_proposed",
+                "owner_lost",
+                "seats_lost",
+                "insufficient_active_agents",
+            }
             asked += sum(mind.asked for mind in minds.values())
             lost += sum(len(mind.lost) for mind in minds.values())
             mended += sum(bool(reply.corrections) for reply in replies)
@@ -74,7 +91,9 @@ class NotingModel(CarelessModel):
 
 
 # Not seen in the words of an answer: what stands round them, and what need not be there.
-UNSEEN = frozenset({"fenced", "apologetic", "empty_strings", "no_confidence", "wrapped", "single_quotes"})
+UNSEEN = frozenset(
+    {"fenced", "apologetic", "empty_strings", "no_confidence", "wrapped", "single_quotes"}
+)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -115,11 +134,16 @@ def test_a_careless_seat_beside_one_that_is_slow_and_one_that_is_gone(tmp_path: 
             "gone": is_gone,
         }
         async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
-            return await moot.hold("Shall we?", protocol="debate", seats=seats, seed=2, settings={"patience": 0.5})
+            return await moot.hold(
+                "Shall we?", protocol="debate", seats=seats, seed=2, settings={"patience": 0.5}
+            )
 
     decision = asyncio.run(asyncio.wait_for(work(), 60))
     assert decision.ended_by == "voted"
-    assert {lost.seat: lost.last for lost in decision.lost} == {"slow": "timeout", "gone": "unreachable"}
+    assert {lost.seat: lost.last for lost in decision.lost} == {
+        "slow": "timeout",
+        "gone": "unreachable",
+    }
 
 
 def test_no_explorer_is_asked_for_what_code_knows_or_degraded_over_it() -> None:
@@ -128,14 +152,21 @@ def test_no_explorer_is_asked_for_what_code_knows_or_degraded_over_it() -> None:
 
     async def work() -> None:
         async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
-            decision = await moot.hold("Shall we?", protocol="swarm", seats=dict(minds), seed=5, settings={"max_rounds": 3})
+            decision = await moot.hold(
+                "Shall we?", protocol="swarm", seats=dict(minds), seed=5, settings={"max_rounds": 3}
+            )
             facts = [entry.fact for entry in await moot.engine.entries(decision.session)]
         reports = [fact.said for fact in facts if isinstance(fact, Reported)]
         assert reports
-        assert all(said.decision_report is not None and said.conflict_review is not None for said in reports)
+        assert all(
+            said.decision_report is not None and said.conflict_review is not None
+            for said in reports
+        )
         barriers = [fact for fact in facts if isinstance(fact, BarrierPassed)]
         assert [violation for barrier in barriers for violation in barrier.violations] == []
-        assert [change for barrier in barriers for change in barrier.changes if change.new == "degraded"] == []
+        assert [
+            change for barrier in barriers for change in barrier.changes if change.new == "degraded"
+        ] == []
 
     asyncio.run(work())
 
@@ -162,7 +193,9 @@ class CarelessGate(CarelessModel):
 
 
 @pytest.mark.parametrize("language", TOPICS)
-def test_the_gates_of_the_shipped_pipeline_open_only_on_approval(language: Language, tmp_path: Path) -> None:
+def test_the_gates_of_the_shipped_pipeline_open_only_on_approval(
+    language: Language, tmp_path: Path
+) -> None:
     """C-11: five careless models take every role of it."""
     opened = 0
     for seed in range(12):
@@ -183,8 +216,12 @@ async def _run_contest(
 ) -> tuple[dict[str, str], str | None]:
     contest = load_pipeline("contest", language)
     async with Moot(environ={"MOOT_LEDGER": "memory:"}, participants=dict(minds)) as moot:
-        options = build_pipeline_options(contest, {"models": [*minds], "project": str(folder), "seed": seed})
+        options = build_pipeline_options(
+            contest, {"models": [*minds], "project": str(folder), "seed": seed}
+        )
         decision = await moot.hold(contest.task, **options)
         facts = [entry.fact for entry in await moot.engine.entries(decision.session)]
-    given: dict[str, str] = {fact.ask: fact.said.verdict for fact in facts if isinstance(fact, VerdictGiven)}
+    given: dict[str, str] = {
+        fact.ask: fact.said.verdict for fact in facts if isinstance(fact, VerdictGiven)
+    }
     return given, decision.ended_by

@@ -24,7 +24,9 @@ class DistantLedger(MemoryLedger):
 
     is_away = False
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+    async def read(
+        self, session: SessionId, after: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
         for _ in range(3):
             await asyncio.sleep(0)
         return await super().read(session, after, limit)
@@ -36,7 +38,12 @@ class DistantLedger(MemoryLedger):
 
 
 def propose(number: int) -> dict[str, Any]:
-    return {"type": "propose", "text": f"Proposal {number}.", "choice": f"way {number}", "confidence": 0.7}
+    return {
+        "type": "propose",
+        "text": f"Proposal {number}.",
+        "choice": f"way {number}",
+        "confidence": 0.7,
+    }
 
 
 async def settle() -> None:
@@ -64,7 +71,10 @@ def test_all_who_wait_for_their_turn_share_one_read_of_what_another_process_wrot
         counting = CountingLedger(ledger)
         async with Moot(environ={}, ledger=counting) as here:
             deliberations = Deliberations(here)
-            waits = [asyncio.create_task(deliberations.wait(session, name, cursor=0)) for name in NAMES[:-1]]
+            waits = [
+                asyncio.create_task(deliberations.wait(session, name, cursor=0))
+                for name in NAMES[:-1]
+            ]
             await settle()
             assert not any(wait.done() for wait in waits)
             before = counting.reads[session]
@@ -82,7 +92,9 @@ def test_who_gives_up_waiting_takes_nothing_from_the_others_and_leaves_nothing_b
         name, before = SessionId(session), len(asyncio.all_tasks())
         watch = Deliberations(moot)
         head = (await moot.engine.load_snapshot(name)).seq
-        one, other = (asyncio.create_task(watch.wait_for_change(name, head, DEADLINE)) for _ in range(2))
+        one, other = (
+            asyncio.create_task(watch.wait_for_change(name, head, DEADLINE)) for _ in range(2)
+        )
         assert not await watch.wait_for_change(name, head, 0.01)
         one.cancel()
         await settle()
@@ -91,7 +103,9 @@ def test_who_gives_up_waiting_takes_nothing_from_the_others_and_leaves_nothing_b
         assert await watch.wait_for_change(name, head - 1, DEADLINE)
         await Deliberations(moot).contribute(session, NAMES[0], propose(0))
         assert await other
-        assert not await watch.wait_for_change(name, (await moot.engine.load_snapshot(name)).seq, 0.01)
+        assert not await watch.wait_for_change(
+            name, (await moot.engine.load_snapshot(name)).seq, 0.01
+        )
         await settle()
         assert len(asyncio.all_tasks()) == before
 
@@ -122,11 +136,16 @@ def test_a_wait_that_is_broken_off_while_the_ledger_fails_is_no_fault_in_the_log
     faults: list[dict[str, Any]] = []
 
     async def work(moot: Moot, ledger: DistantLedger, session: str) -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: faults.append(context))
+        asyncio.get_running_loop().set_exception_handler(
+            lambda loop, context: faults.append(context)
+        )
         name, head = SessionId(session), (await moot.engine.load_snapshot(SessionId(session))).seq
         ledger.is_away = True
         for steps in range(9):
-            for wait in (Deliberations(moot).wait_for_change(name, head, 9), moot.engine.wait_for_change(name, head)):
+            for wait in (
+                Deliberations(moot).wait_for_change(name, head, 9),
+                moot.engine.wait_for_change(name, head),
+            ):
                 waiting = asyncio.ensure_future(wait)
                 for _ in range(steps):
                     await asyncio.sleep(0)
@@ -140,7 +159,9 @@ def test_a_wait_that_is_broken_off_while_the_ledger_fails_is_no_fault_in_the_log
 
 def test_a_wait_for_a_seat_that_does_not_exist_is_refused_with_the_seats_that_do() -> None:
     async def work(moot: Moot, ledger: DistantLedger, session: str) -> None:
-        with pytest.raises(UnknownSeat, match=r"'nobody' has no seat in .*; the seats are: agent00, agent01"):
+        with pytest.raises(
+            UnknownSeat, match=r"'nobody' has no seat in .*; the seats are: agent00, agent01"
+        ):
             await Deliberations(moot).wait(session, "nobody", timeout=5)
 
     hold(work)

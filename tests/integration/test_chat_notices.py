@@ -39,15 +39,24 @@ class MailServer:
                 body = await reader.readuntil(b"\r\n.\r\n")
                 self.tries += 1
                 if self.tries > self.refuses:
-                    self.taken.append(email.message_from_bytes(body[:-3], policy=email.policy.default))
+                    self.taken.append(
+                        email.message_from_bytes(body[:-3], policy=email.policy.default)
+                    )
                 writer.write(b"250 taken\r\n" if self.tries > self.refuses else b"451 busy\r\n")
             else:
-                writer.write({"AUTH": b"235 hello\r\n", "QUIT": b"221 bye\r\n"}.get(word, b"250 ok\r\n"))
+                writer.write(
+                    {"AUTH": b"235 hello\r\n", "QUIT": b"221 bye\r\n"}.get(word, b"250 ok\r\n")
+                )
         writer.close()
 
 
 def answer(brief: Brief) -> object:
-    return {"type": "propose", "text": "We <b>keep</b> it, @all.", "choice": "keep", "confidence": 0.8}
+    return {
+        "type": "propose",
+        "text": "We <b>keep</b> it, @all.",
+        "choice": "keep",
+        "confidence": 0.8,
+    }
 
 
 def read_text(message: EmailMessage) -> str:
@@ -67,14 +76,23 @@ def test_mail_comes_once_in_the_language_of_the_session(
         server = await asyncio.start_server(mail.serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         url = f"mailto://moot:hunter22@127.0.0.1:{port}?mode=insecure&from=moot@x.example&to=ada@x.example"
-        hook = Hook(id="h", url=url, secret="", since=datetime.now(UTC), page="https://moot.example", is_private=True)
+        hook = Hook(
+            id="h",
+            url=url,
+            secret="",
+            since=datetime.now(UTC),
+            page="https://moot.example",
+            is_private=True,
+        )
         change_hooks(tmp_path / "home", lambda hooks: [hook])
         environ = {"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
         async with Moot(environ=environ, participants={"python:bob": answer}) as moot:
             task = asyncio.create_task(notices.serve_notices(moot))
             register = open_notice_register(moot.ledger, moot.clock)
             seats = {"ada": "mailbox", "bob": "python:bob"}
-            session = await moot.open("要保留吗？", seats=seats, protocol="debate", language="zh", memory=False)
+            session = await moot.open(
+                "要保留吗？", seats=seats, protocol="debate", language="zh", memory=False
+            )
             running = asyncio.create_task(moot.run(session))
             async with asyncio.timeout(60):
                 while len(mail.taken) < 1:  # noqa: ASYNC110 - another task fills it
@@ -90,7 +108,11 @@ def test_mail_comes_once_in_the_language_of_the_session(
             assert f"https://moot.example/seat/{session}/ada" in read_text(turn)
             assert "要保留吗" in str(turn["subject"])
             assert f"https://moot.example/s/{session}" in read_text(end)
-            stored = b"".join(path.read_bytes() for path in (tmp_path / "home").glob("ledger.db*") if path.is_file())
+            stored = b"".join(
+                path.read_bytes()
+                for path in (tmp_path / "home").glob("ledger.db*")
+                if path.is_file()
+            )
             everything = "".join(map(str, mail.taken)) + caplog.text + hook.place
             assert "hunter22" not in everything
             assert b"hunter22" not in stored
@@ -101,7 +123,9 @@ def test_mail_comes_once_in_the_language_of_the_session(
     assert mail.tries == 3
 
 
-def test_a_chat_that_redirects_or_hangs_has_not_taken_the_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chat_that_redirects_or_hangs_has_not_taken_the_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """G-2: no redirect is followed, a silent service ends at the deadline, and what participants say calls nobody."""
     bodies: list[str] = []
     script = ["redirect", "ok", "hang"]
@@ -111,15 +135,32 @@ def test_a_chat_that_redirects_or_hangs_has_not_taken_the_message(monkeypatch: p
         word = script.pop(0)
         if word == "hang":
             await asyncio.sleep(3_600)
-        status = "307 Elsewhere\r\nLocation: http://127.0.0.1:9/" if word == "redirect" else "200 OK"
-        writer.write(f"HTTP/1.1 {status}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}".encode())
+        status = (
+            "307 Elsewhere\r\nLocation: http://127.0.0.1:9/" if word == "redirect" else "200 OK"
+        )
+        writer.write(
+            f"HTTP/1.1 {status}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}".encode()
+        )
         writer.close()
 
     async def work() -> list[str]:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        hook = Hook(id="h", url=f"json://127.0.0.1:{port}/t0pic?rto=300", secret="", since=datetime.now(UTC), page="http://x")
-        notice = Notice(id="n", event="decided", at=hook.since, text="Ask @all <!channel>", link="http://x", topic="A\nB?")
+        hook = Hook(
+            id="h",
+            url=f"json://127.0.0.1:{port}/t0pic?rto=300",
+            secret="",
+            since=datetime.now(UTC),
+            page="http://x",
+        )
+        notice = Notice(
+            id="n",
+            event="decided",
+            at=hook.since,
+            text="Ask @all <!channel>",
+            link="http://x",
+            topic="A\nB?",
+        )
         said = [await deliver(hook, notice), await deliver(hook, notice)]
         monkeypatch.setattr(chat_messages, "SEND_SECONDS", 3.0)
         said.append(await deliver(hook, notice))

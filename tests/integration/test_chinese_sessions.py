@@ -32,14 +32,26 @@ LOSSES: tuple[tuple[Loss, str], ...] = (
     ("malformed", "the answer was cut off"),
     ("malformed", "vote: confidence: Input should be less than or equal to 1"),
     ("refused", "the model declined: I cannot help with that"),
-    ("rejected_key", "OpenAI rejected the key in OPENAI_API_KEY (401): bad key; set a valid key or choose another --seat"),
-    ("unreachable", "nothing answers at http://127.0.0.1:9: is the server running? start it: serve; then try again"),
+    (
+        "rejected_key",
+        "OpenAI rejected the key in OPENAI_API_KEY (401): bad key; set a valid key or choose another --seat",
+    ),
+    (
+        "unreachable",
+        "nothing answers at http://127.0.0.1:9: is the server running? start it: serve; then try again",
+    ),
     ("gave_up", "put 10 times, each time the process ended"),
     ("passed_over", ""),
 )
 
 MENDS = (
-    *("left_out refers_to 9", "read confidence '高' → 0.8", "cut text 900 > 600", "repaired the answer '…'", "words the answer"),
+    *(
+        "left_out refers_to 9",
+        "read confidence '高' → 0.8",
+        "cut text 900 > 600",
+        "repaired the answer '…'",
+        "words the answer",
+    ),
     *("filled direction '缓存'", "missing taken #4 #5", "skipped pairs 2", "某插件自己的说明"),
 )
 MENDS_TOLD = (
@@ -72,13 +84,18 @@ SAID: Mapping[str, Any] = {
         "findings": [{"coreIdea": "在边缘加缓存", "perspective": "技术", "details": "初看"}],
         "operations": [
             {"operation": "deposit_pheromone", "params": {"direction": "缓存", "amount": 0.2}},
-            {"operation": "send_stop_signal", "params": {"direction": "没有这个方向", "reason": "resource_conflict"}},
+            {
+                "operation": "send_stop_signal",
+                "params": {"direction": "没有这个方向", "reason": "resource_conflict"},
+            },
         ],
     },
     "collide": {"action": "pass"},
     "synthesis": "综合：加缓存",
     "shutdown": {"acknowledged": True},
-    "ballot": {"votes": [{"answer": 1, "position": "support", "confidence": 0.8, "reason": "可行"}]},
+    "ballot": {
+        "votes": [{"answer": 1, "position": "support", "confidence": 0.8, "reason": "可行"}]
+    },
 }
 
 
@@ -99,7 +116,9 @@ class Troubled:
         if lost is not None:
             return NoAnswer(reason=lost[0], detail=lost[1], usage=usage)
         read = read_answer(brief, SAID[brief.form.kind])
-        return Answer(said=read.said, usage=usage, model="qwen-3", origin="program:台词", corrections=MENDS)
+        return Answer(
+            said=read.said, usage=usage, model="qwen-3", origin="program:台词", corrections=MENDS
+        )
 
 
 PROTOCOLS: Mapping[str, Mapping[str, Any]] = {
@@ -138,7 +157,9 @@ def strip_markup(page: str) -> str:
     return unescape(re.sub(r"<[^>]*>", "\n", body))
 
 
-async def hold(home: Path, protocol: str, settings: Mapping[str, Any], tokens: int | None) -> list[str]:
+async def hold(
+    home: Path, protocol: str, settings: Mapping[str, Any], tokens: int | None
+) -> list[str]:
     """Everything that people read of a session: each time that an outage parks it, and at its end."""
     troubled = Troubled(0 if tokens is None else 5)
     environ = {"MOOT_HOME": str(home), "PATH": ""}
@@ -164,7 +185,9 @@ async def tell(moot: Moot, session: SessionId) -> list[str]:
     plugin, seen = await moot.load_plugin(session), []
     for is_terminal in (False, True):
         printed = io.StringIO()
-        console = Console(file=printed, force_terminal=is_terminal, color_system=None, width=200, highlight=False)
+        console = Console(
+            file=printed, force_terminal=is_terminal, color_system=None, width=200, highlight=False
+        )
         timeline = plugin.timeline(session)
         view = build_view(plugin, timeline, console)
         for entry in await moot.engine.entries(session):
@@ -174,16 +197,25 @@ async def tell(moot: Moot, session: SessionId) -> list[str]:
         show_decision(console, plugin, timeline)
         show_report(console, plugin.report(timeline))
         seen.append(printed.getvalue())
-    return [*seen, await moot.export(session, "minutes"), strip_markup(await moot.export(session, "html"))]
+    return [
+        *seen,
+        await moot.export(session, "minutes"),
+        strip_markup(await moot.export(session, "html")),
+    ]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("tokens", [None, 900])
-def test_a_chinese_session_has_no_english_in_what_people_read(tmp_path: Path, protocol: str, tokens: int | None) -> None:
+def test_a_chinese_session_has_no_english_in_what_people_read(
+    tmp_path: Path, protocol: str, tokens: int | None
+) -> None:
     """M-11: losses of every cause, prices, limits, votes, doors and mends; in the live view, the result, minutes and the page."""
     texts = asyncio.run(asyncio.wait_for(hold(tmp_path, protocol, PROTOCOLS[protocol], tokens), 60))
     for text in texts:
-        assert find_english(text.replace("moderator", "主持") if protocol == "roundtable" else text) == []
+        assert (
+            find_english(text.replace("moderator", "主持") if protocol == "roundtable" else text)
+            == []
+        )
     assert any("次调用价格未知" in text for text in texts)
     assert any("✗" in text for text in texts)
     assert MENDS_TOLD in texts[-2]
@@ -198,5 +230,8 @@ def test_every_cause_of_a_loss_has_a_name_in_both_languages() -> None:
 def test_an_outage_names_every_seat_whatever_its_cause() -> None:
     """M-5, M-11: a cause that only its English words tell is an outage; its signs part no causes."""
     reason = "甲, 乙: Acme: down; see status: red; 丙: Acme failed (503): no upstream; try again; 丁: rejected_key"
-    assert explain_outage(reason, ("甲", "乙", "丙", "丁"), "zh") == "甲, 乙：服务中断；丙：Acme 出错（503）；丁：密钥被拒"
+    assert (
+        explain_outage(reason, ("甲", "乙", "丙", "丁"), "zh")
+        == "甲, 乙：服务中断；丙：Acme 出错（503）；丁：密钥被拒"
+    )
     assert explain_outage(reason, ("甲", "乙", "丙", "丁"), "en") == reason

@@ -36,20 +36,30 @@ NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
         ("0001-01-01", "overdue"),
     ],
 )
-def test_a_date_is_due_from_the_day_before_and_overdue_from_the_day_after(due: str, state: str | None) -> None:
+def test_a_date_is_due_from_the_day_before_and_overdue_from_the_day_after(
+    due: str, state: str | None
+) -> None:
     """G-2: only what is a date has a clock."""
     assert judge_due(due, NOW) == state
 
 
-def test_many_receivers_are_read_back_and_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+def test_many_receivers_are_read_back_and_a_file_that_others_can_read_is_refused(
+    tmp_path: Path,
+) -> None:
     """G-2: nobody is dropped in silence, and no key is shown."""
     hook = Hook(id="h", url="https://x.example/a", secret="whsec_AAAA", since=NOW, page="http://x")
     for number in range(40):
-        change_hooks(tmp_path, lambda hooks, number=number: [*hooks, replace(hook, id=f"h{number}")])  # type: ignore[misc]
+        change_hooks(
+            tmp_path,
+            lambda hooks, number=number: [*hooks, replace(hook, id=f"h{number}")],  # type: ignore[misc]
+        )
     assert len(load_hooks(tmp_path)) == 40
     file = tmp_path / "notices.json"
     file.chmod(0o644)
-    for call in (lambda: load_hooks(tmp_path), lambda: change_hooks(tmp_path, lambda hooks: [*hooks, hook])):
+    for call in (
+        lambda: load_hooks(tmp_path),
+        lambda: change_hooks(tmp_path, lambda hooks: [*hooks, hook]),
+    ):
         with pytest.raises(BadSetting, match="open to other users"):
             call()
     file.chmod(0o600)
@@ -59,7 +69,9 @@ def test_many_receivers_are_read_back_and_a_file_that_others_can_read_is_refused
     assert "whsec" not in str(refused.value)
 
 
-def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_obligations_and_breakers_are_noticed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """G-2: an obligation that is overdue, a breaker that opens and closes; after a restart nothing is sent again."""
     monkeypatch.setattr(notices, "CLOCK_SECONDS", 0.1)
     monkeypatch.setattr(notices, "LOOK_SECONDS", 0.05)
@@ -74,14 +86,20 @@ def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: 
             return [each["event"] for each in received]
 
         now = datetime.now(UTC)
-        hook = Hook(id="h", url=url, secret="whsec_AAAA", since=now, page="http://x", is_private=True)
+        hook = Hook(
+            id="h", url=url, secret="whsec_AAAA", since=now, page="http://x", is_private=True
+        )
         change_hooks(tmp_path / "home", lambda hooks: [hook])
         environ = {"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
         async with Moot(environ=environ) as moot:
             task = asyncio.create_task(notices.serve_notices(moot))
             due = (now - timedelta(days=2)).strftime("%Y-%m-%d")
             for number in range(6):
-                obligations = (RecordedObligation(by="ada", text="Write the tests", due=due),) if number == 0 else ()
+                obligations = (
+                    (RecordedObligation(by="ada", text="Write the tests", due=due),)
+                    if number == 0
+                    else ()
+                )
                 await moot.memory.keep(
                     DecisionRecorded(
                         session=f"s{number}",
@@ -92,7 +110,14 @@ def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: 
                         opened_at=now,
                         closed_at=now,
                         obligations=obligations,
-                        members=(Member(source=f"m{number}", seat=f"m{number}", position="support", confidence=0.9),),
+                        members=(
+                            Member(
+                                source=f"m{number}",
+                                seat=f"m{number}",
+                                position="support",
+                                confidence=0.9,
+                            ),
+                        ),
                     )
                 )
             assert await until(1) == ["obligation_overdue"]
@@ -106,7 +131,9 @@ def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: 
             assert events == ["obligation_overdue", *["breaker_opened"] * len(opened)]
             # A probe that fails opens its circuits again: none of them has closed.
             await moot.memory.change_policy({"cooldown_seconds": 0.001})
-            probe = await moot.memory.decide_alone("zoe", "Again?", "Yes.", 0.9, category="release.2027")
+            probe = await moot.memory.decide_alone(
+                "zoe", "Again?", "Yes.", 0.9, category="release.2027"
+            )
             await moot.memory.review(probe.decision, "failure")
             events = await until(1 + len(opened) + len(probe.probes))
             assert events[1 + len(opened) :] == ["breaker_opened"] * len(probe.probes)
@@ -140,22 +167,35 @@ class Absent:
         return NoAnswer(reason="unreachable", detail="down")
 
 
-def test_an_outage_is_noticed_once_whatever_is_written_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outage_is_noticed_once_whatever_is_written_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """G-2: a word or an answer to a parked session is no news of it; that it was parked again after a try is."""
     monkeypatch.setattr(notices, "LOOK_SECONDS", 0.02)
 
     async def work(url: str, received: list[dict[str, Any]]) -> None:
-        hook = Hook(id="h", url=url, secret="whsec_AAAA", since=datetime.now(UTC), page="http://x", is_private=True)
+        hook = Hook(
+            id="h",
+            url=url,
+            secret="whsec_AAAA",
+            since=datetime.now(UTC),
+            page="http://x",
+            is_private=True,
+        )
         change_hooks(tmp_path / "home", lambda hooks: [hook])
         environ = {"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
-        async with Moot(environ=environ, participants={"python:x": Absent(), "python:y": Absent()}) as moot:
+        async with Moot(
+            environ=environ, participants={"python:x": Absent(), "python:y": Absent()}
+        ) as moot:
             task = asyncio.create_task(notices.serve_notices(moot))
             seats = ["a=python:x", "b=python:y", "c=mailbox"]
             session = await moot.open("Keep it?", seats=seats, protocol="debate", check=False)
             await moot.run(session)
             await moot.give_input(session, "Who is there?")
             for ask in await moot.asks(session):
-                await moot.answer(session, ask.ask.id, {"type": "propose", "text": "Keep it.", "confidence": 0.8})
+                await moot.answer(
+                    session, ask.ask.id, {"type": "propose", "text": "Keep it.", "confidence": 0.8}
+                )
             await moot.run(session)
             await moot.cancel(session)
             async with asyncio.timeout(60):

@@ -20,7 +20,11 @@ from moothall.domain.facts import Language, Loss
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
 from moothall.participants import subprocess_runner
-from moothall.participants.command import MAX_ARGUMENT_LENGTH, MAX_COMPLAINT_LENGTH, CommandParticipant
+from moothall.participants.command import (
+    MAX_ARGUMENT_LENGTH,
+    MAX_COMPLAINT_LENGTH,
+    CommandParticipant,
+)
 from moothall.participants.recipes import Recipe
 from moothall.participants.subprocess_runner import MARK
 from moothall.ports.participant import Answer, NoAnswer
@@ -29,7 +33,9 @@ from moothall.protocols.persona.rules import RULES
 
 T = TypeVar("T")
 
-ADA = Seat(id=SeatId("ada"), platform="command:agent.toml", instructions="Count the costs; say `why`.")
+ADA = Seat(
+    id=SeatId("ada"), platform="command:agent.toml", instructions="Count the costs; say `why`."
+)
 BOB = Seat(id=SeatId("bob"), platform="test")
 TOPIC = "Shall we $(touch x) `touch x`; \"build\" 'the' bridge?\n--help\n👩‍🔬 重写吗？"
 INTENT = '{"reaction_score": 0.8, "intent_to_speak": true, "reason": "costs"}'
@@ -54,7 +60,13 @@ sys.stdout.buffer.write(answers[min(number, len(answers)) - 1].encode())
 
 
 def brief(kind: str, *, language: Language = "en", topic: str = TOPIC) -> Brief:
-    opened = MeetingOpened(topic=topic, language=language, seed=7, seats=(ADA, BOB), settings=PersonaSettings(blind=False))
+    opened = MeetingOpened(
+        topic=topic,
+        language=language,
+        seed=7,
+        seats=(ADA, BOB),
+        settings=PersonaSettings(blind=False),
+    )
     ask = Ask(id=ask_id(1, kind, ADA.id), seat=ADA.id, kind=kind, turn=1, patience=DEADLINE)
     return RULES.brief(RULES.initial(opened), ask)
 
@@ -77,12 +89,16 @@ class Table:
 
     recipe: Recipe
     folder: Path
-    environ: Mapping[str, str] = field(default_factory=lambda: {"PATH": os.environ.get("PATH", os.defpath)})
+    environ: Mapping[str, str] = field(
+        default_factory=lambda: {"PATH": os.environ.get("PATH", os.defpath)}
+    )
     heard: list[str] = field(default_factory=list)
 
     @property
     def participant(self) -> CommandParticipant:
-        return CommandParticipant(self.recipe, self.folder, self.environ, self.folder.with_name("kept"))
+        return CommandParticipant(
+            self.recipe, self.folder, self.environ, self.folder.with_name("kept")
+        )
 
     def respond(self, wanted: Brief) -> Answer | NoAnswer:
         return bounded(self.participant.respond(wanted, self.heard.append))
@@ -99,7 +115,9 @@ def fake(folder: Path, answers: Sequence[str], *argv: str, **more: Any) -> Table
 
 
 def shell(folder: Path, program: str, **more: Any) -> Table:
-    return Table(Recipe(name="sh", argv=("sh", "-c", program, "sh", "{prompt}"), **more), folder / "own")
+    return Table(
+        Recipe(name="sh", argv=("sh", "-c", program, "sh", "{prompt}"), **more), folder / "own"
+    )
 
 
 def is_soon(found: Callable[[], object]) -> bool:
@@ -124,13 +142,25 @@ def is_running(pid: int) -> bool:
 
 @pytest.mark.parametrize("kind", ["intent", "speech"])
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_prompt_is_one_argument_word_for_word(tmp_path: Path, kind: str, language: Language) -> None:
-    wanted, table = brief(kind, language=language), fake(tmp_path, [INTENT], "--ask", "{prompt}", "--last")
+def test_the_prompt_is_one_argument_word_for_word(
+    tmp_path: Path, kind: str, language: Language
+) -> None:
+    wanted, table = (
+        brief(kind, language=language),
+        fake(tmp_path, [INTENT], "--ask", "{prompt}", "--last"),
+    )
     assert isinstance(table.respond(wanted), Answer)
     (call,) = table.calls()
     assert (call["argv"], call["stdin"]) == (["--ask", whole(wanted), "--last"], "")
-    assert "| Shall we $(touch x) `touch x`; \"build\" 'the' bridge?\n| --help\n| 👩‍🔬 重写吗？" in whole(wanted)
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["answers.json", "calls.jsonl", "own"]
+    assert (
+        "| Shall we $(touch x) `touch x`; \"build\" 'the' bridge?\n| --help\n| 👩‍🔬 重写吗？"
+        in whole(wanted)
+    )
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [
+        "answers.json",
+        "calls.jsonl",
+        "own",
+    ]
 
 
 def test_the_prompt_comes_on_standard_input_word_for_word(tmp_path: Path) -> None:
@@ -142,33 +172,64 @@ def test_the_prompt_comes_on_standard_input_word_for_word(tmp_path: Path) -> Non
 
 
 def test_words_around_the_prompt_stay(tmp_path: Path) -> None:
-    wanted, table = brief("intent"), fake(tmp_path, [INTENT], words="Answer now.\n{prompt}\nThat is all.")
+    wanted, table = (
+        brief("intent"),
+        fake(tmp_path, [INTENT], words="Answer now.\n{prompt}\nThat is all."),
+    )
     table.respond(wanted)
     assert table.calls()[0]["stdin"] == f"Answer now.\n{whole(wanted)}\nThat is all."
 
 
 def test_a_prompt_that_fits_into_no_argument_is_told(tmp_path: Path) -> None:
-    wanted, table = replace(brief("intent"), own="长" * 40_000), fake(tmp_path, [INTENT], "{prompt}")
+    wanted, table = (
+        replace(brief("intent"), own="长" * 40_000),
+        fake(tmp_path, [INTENT], "{prompt}"),
+    )
     told = f"the prompt has more than {MAX_ARGUMENT_LENGTH} bytes, and the agent takes it as an argument"
-    assert table.respond(wanted) == NoAnswer(reason="error", detail=f"{sys.executable} cannot be run: {told}")
+    assert table.respond(wanted) == NoAnswer(
+        reason="error", detail=f"{sys.executable} cannot be run: {told}"
+    )
 
 
 def test_a_zero_in_the_prompt_does_not_matter(tmp_path: Path) -> None:
     table = fake(tmp_path, [INTENT], "{prompt}")
-    assert isinstance(table.respond(replace(brief("intent"), own="before\0after")), Answer | NoAnswer)
+    assert isinstance(
+        table.respond(replace(brief("intent"), own="before\0after")), Answer | NoAnswer
+    )
 
 
 @pytest.mark.parametrize("words", [None, "{prompt}"])
 def test_half_a_character_in_the_prompt_does_not_matter(tmp_path: Path, words: str | None) -> None:
     table = fake(tmp_path, [INTENT], "{prompt}" if words is None else "-", words=words)
-    assert isinstance(table.respond(replace(brief("intent"), own="half: \ud83d")), Answer | NoAnswer)
+    assert isinstance(
+        table.respond(replace(brief("intent"), own="half: \ud83d")), Answer | NoAnswer
+    )
 
 
-def test_it_sees_of_the_environment_what_it_needs_and_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_sees_of_the_environment_what_it_needs_and_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("A_SECRET", "sk-of-the-process")
-    table = fake(tmp_path, [INTENT], "{prompt}", environ={"QUIET": "$(touch x)", "TERM": "vt100"}, passes=("AGENT_",))
-    known = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8", "AGENT_KEY": "its own"}
-    table.environ = {**known, "OPENAI_API_KEY": "sk-of-another", "MOOT_HOME": "/m", "MY_AGENT_": "no", "A_SECRET": "sk"}
+    table = fake(
+        tmp_path,
+        [INTENT],
+        "{prompt}",
+        environ={"QUIET": "$(touch x)", "TERM": "vt100"},
+        passes=("AGENT_",),
+    )
+    known = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "LANG": "C.UTF-8",
+        "AGENT_KEY": "its own",
+    }
+    table.environ = {
+        **known,
+        "OPENAI_API_KEY": "sk-of-another",
+        "MOOT_HOME": "/m",
+        "MY_AGENT_": "no",
+        "A_SECRET": "sk",
+    }
     table.respond(brief("intent"))
     seen = table.calls()[0]["environ"]
     assert len(seen.pop(MARK)) == 32
@@ -245,7 +306,12 @@ def test_a_cost_without_an_end_does_not_lose_the_answer(tmp_path: Path, cost: fl
 
 BINARY = r"printf '\377\376\000'"
 FAILURES = {
-    "it ends with a code": ("echo 'Not logged in.' >&2; exit 3", {}, "error", "sh ended with 3: Not logged in."),
+    "it ends with a code": (
+        "echo 'Not logged in.' >&2; exit 3",
+        {},
+        "error",
+        "sh ended with 3: Not logged in.",
+    ),
     "it is killed": ("kill -9 $$", {}, "error", "sh ended with -9"),
     "it calls another that is missing": ("no-such-program", {}, "error", "sh ended with 127: "),
     "it floods": ("exec yes", {}, "error", "sh printed too much and was stopped"),
@@ -257,7 +323,12 @@ FAILURES = {
         "malformed",
         'sh: it printed no JSON: \'{"result": "Ye\'',
     ),
-    "bytes for a document": (BINARY, {"output": "json", "texts": ("result",)}, "malformed", "sh: it printed no JSON: "),
+    "bytes for a document": (
+        BINARY,
+        {"output": "json", "texts": ("result",)},
+        "malformed",
+        "sh: it printed no JSON: ",
+    ),
     "half a line": (
         'echo \'{"text": "Ye\'',
         {"output": "jsonl", "texts": ("text",)},
@@ -290,7 +361,9 @@ def test_what_goes_wrong_is_no_answer_with_its_reason(tmp_path: Path, failure: s
 
 
 def test_its_complaints_are_told_as_one_harmless_line_that_is_not_long(tmp_path: Path) -> None:
-    program = r"yes 'long complaint' | head -n 2000 >&2; printf '\033[31mthe\nend\007\n' >&2; exit 1"
+    program = (
+        r"yes 'long complaint' | head -n 2000 >&2; printf '\033[31mthe\nend\007\n' >&2; exit 1"
+    )
     found = shell(tmp_path, program).respond(brief("speech"))
     assert isinstance(found, NoAnswer)
     assert found.detail.endswith("long complaint [31mthe end")
@@ -305,22 +378,32 @@ def test_a_code_does_not_hide_what_went_wrong(tmp_path: Path) -> None:
 
 
 def test_a_missing_program_is_told_before_and_when_asked(tmp_path: Path) -> None:
-    recipe = Recipe(name="agent", argv=("no-such-agent", "{prompt}"), install="npm install -g agent")
+    recipe = Recipe(
+        name="agent", argv=("no-such-agent", "{prompt}"), install="npm install -g agent"
+    )
     table = Table(recipe, tmp_path / "own")
-    assert bounded(table.participant.ready()) == "the program 'no-such-agent' is not found; install it: npm install -g agent"
+    assert (
+        bounded(table.participant.ready())
+        == "the program 'no-such-agent' is not found; install it: npm install -g agent"
+    )
     detail = "no-such-agent cannot be run: No such file or directory"
     assert table.respond(brief("speech")) == NoAnswer(reason="unreachable", detail=detail)
 
 
 @pytest.mark.parametrize(
-    ("mode", "reason", "told"), [(0o644, "unreachable", "Permission denied"), (0o755, "error", "Exec format error")]
+    ("mode", "reason", "told"),
+    [(0o644, "unreachable", "Permission denied"), (0o755, "error", "Exec format error")],
 )
-def test_a_file_that_is_no_program_is_told(tmp_path: Path, mode: int, reason: Loss, told: str) -> None:
+def test_a_file_that_is_no_program_is_told(
+    tmp_path: Path, mode: int, reason: Loss, told: str
+) -> None:
     path = tmp_path / "agent"
     path.write_text("touch x\n")
     path.chmod(mode)
     table = Table(Recipe(name="agent", argv=(str(path), "{prompt}")), tmp_path / "own")
-    assert table.respond(brief("speech")) == NoAnswer(reason=reason, detail=f"{path} cannot be run: {told}")
+    assert table.respond(brief("speech")) == NoAnswer(
+        reason=reason, detail=f"{path} cannot be run: {told}"
+    )
     assert list((tmp_path / "own").iterdir()) == []
     is_ready = bounded(table.participant.ready()) is None
     assert is_ready is (mode == 0o755)
@@ -332,12 +415,12 @@ def test_a_program_that_is_there_is_ready_and_is_not_run_for_it(tmp_path: Path) 
     assert not table.folder.exists()
 
 
-def test_a_program_that_hangs_ends_with_the_callers_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_hangs_ends_with_the_callers_patience(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P-9: SIGTERM first; the children go with it, also those that went away."""
     monkeypatch.setattr(subprocess_runner, "GRACE_SECONDS", DEADLINE)
-    trapped = (
-        "trap 'echo told > told; exit 0' TERM; setsid sleep 600 & echo $! > afar; echo $$ > pid; while true; do sleep 0.05; done"
-    )
+    trapped = "trap 'echo told > told; exit 0' TERM; setsid sleep 600 & echo $! > afar; echo $$ > pid; while true; do sleep 0.05; done"
     table = shell(tmp_path, trapped)
 
     async def work() -> None:
@@ -364,11 +447,15 @@ def test_an_answer_in_the_wrong_shape_is_mended_once(tmp_path: Path) -> None:
     wanted, table = brief("intent"), fake(tmp_path, [WRONG, INTENT], "{prompt}")
     assert table.respond(wanted) == Answer(said=MEANT, usage=Usage(calls=2), origin="program:fake")
     assert [call["argv"] for call in table.calls()] == [[whole(wanted)], [whole(wanted, COMPLAINT)]]
-    assert whole(wanted, COMPLAINT).endswith(f"(Your previous reply could not be used: {COMPLAINT})")
+    assert whole(wanted, COMPLAINT).endswith(
+        f"(Your previous reply could not be used: {COMPLAINT})"
+    )
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", None), ("zh", "{prompt}")])
-def test_with_sessions_it_is_mended_in_the_same_one(tmp_path: Path, language: Language, words: str | None) -> None:
+def test_with_sessions_it_is_mended_in_the_same_one(
+    tmp_path: Path, language: Language, words: str | None
+) -> None:
     prompt = ("{prompt}",) if words is None else ()
     resume = (*PYTHON, FAKE, "--resume={session}", *prompt)
     wanted = brief("intent", language=language)
@@ -379,7 +466,10 @@ def test_with_sessions_it_is_mended_in_the_same_one(tmp_path: Path, language: La
     first, second = table.calls()
     complaint = build_correction(language, COMPLAINT)
     if words is None:
-        assert [first["argv"], second["argv"]] == [[whole(wanted)], ["--resume=s $(touch x) 1", complaint]]
+        assert [first["argv"], second["argv"]] == [
+            [whole(wanted)],
+            ["--resume=s $(touch x) 1", complaint],
+        ]
     else:
         assert [first["argv"], second["argv"]] == [[], ["--resume=s $(touch x) 1"]]
         assert [first["stdin"], second["stdin"]] == [whole(wanted), complaint]
@@ -388,7 +478,9 @@ def test_with_sessions_it_is_mended_in_the_same_one(tmp_path: Path, language: La
 def test_a_session_that_moot_names_is_gone_on_with(tmp_path: Path) -> None:
     """For agents that take an id and print none; each ask has its own."""
     resume = (*PYTHON, FAKE, "--resume", "{session}", "{prompt}")
-    table = fake(tmp_path, [WRONG, INTENT, INTENT], "--session", "{session}", "{prompt}", resume=resume)
+    table = fake(
+        tmp_path, [WRONG, INTENT, INTENT], "--session", "{session}", "{prompt}", resume=resume
+    )
     assert isinstance(table.respond(brief("intent")), Answer)
     assert isinstance(table.respond(brief("intent")), Answer)
     first, second, third = (call["argv"][:2] for call in table.calls())
@@ -404,13 +496,19 @@ def test_an_answer_that_the_rules_find_fault_with_is_mended_too(tmp_path: Path) 
     assert (found.usage, found.corrections) == (Usage(calls=1), ("left_out decision.entries.0 9",))
 
 
-@pytest.mark.parametrize("wrong", [WRONG, "no JSON here", "{" * 50_000], ids=["shape", "words", "deep"])
+@pytest.mark.parametrize(
+    "wrong", [WRONG, "no JSON here", "{" * 50_000], ids=["shape", "words", "deep"]
+)
 def test_twice_wrong_is_malformed(tmp_path: Path, wrong: str) -> None:
     table = fake(tmp_path, [wrong], "{prompt}")
     found = table.respond(brief("intent"))
     assert isinstance(found, NoAnswer)
     assert (found.reason, found.usage) == ("malformed", Usage(calls=2))
-    expected = COMPLAINT if wrong == WRONG else "a JSON object was expected, and none was found in the answer"
+    expected = (
+        COMPLAINT
+        if wrong == WRONG
+        else "a JSON object was expected, and none was found in the answer"
+    )
     assert found.detail == expected
     assert len(table.calls()) == 2
 
@@ -419,12 +517,16 @@ def test_what_fails_while_mending_is_told_with_what_both_runs_used(tmp_path: Pat
     resume = ("sh", "-c", "echo 'No such session.' >&2; exit 1")
     table = fake(tmp_path, [events(WRONG)], "{prompt}", **EVENTS, resume=resume)
     usage = Usage(tokens_in=100, tokens_out=20, cost=12_500, calls=2)
-    assert table.respond(brief("intent")) == NoAnswer(reason="error", detail="fake ended with 1: No such session.", usage=usage)
+    assert table.respond(brief("intent")) == NoAnswer(
+        reason="error", detail="fake ended with 1: No such session.", usage=usage
+    )
 
 
 def test_a_session_id_that_cannot_be_an_argument_does_not_matter(tmp_path: Path) -> None:
     resume = (*PYTHON, FAKE, "{session}", "{prompt}")
-    table = fake(tmp_path, [events(WRONG, "s\0"), events(INTENT)], "{prompt}", **EVENTS, resume=resume)
+    table = fake(
+        tmp_path, [events(WRONG, "s\0"), events(INTENT)], "{prompt}", **EVENTS, resume=resume
+    )
     assert isinstance(table.respond(brief("intent")), Answer | NoAnswer)
 
 
@@ -433,6 +535,8 @@ def test_seats_of_one_agent_are_asked_at_once(tmp_path: Path) -> None:
 
     async def work() -> list[Answer | NoAnswer]:
         participant = table.participant
-        return await asyncio.gather(*(participant.respond(brief("intent"), table.heard.append) for _ in range(8)))
+        return await asyncio.gather(
+            *(participant.respond(brief("intent"), table.heard.append) for _ in range(8))
+        )
 
     assert bounded(work()) == [Answer(said=MEANT, usage=ONE, origin="program:fake")] * 8

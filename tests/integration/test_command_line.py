@@ -42,7 +42,10 @@ def call(*words: str, given: str = "") -> Result:
 
 
 def hold(name: str, question: str = "Ship on Friday?") -> None:
-    assert call("run", question, "--seat", f"ada=script:{SHIP}", "--session", name, "-q").exit_code == 0
+    assert (
+        call("run", question, "--seat", f"ada=script:{SHIP}", "--session", name, "-q").exit_code
+        == 0
+    )
 
 
 def test_every_command_is_in_one_group_of_the_list() -> None:
@@ -52,22 +55,32 @@ def test_every_command_is_in_one_group_of_the_list() -> None:
     assert sorted(listed) == sorted(main.commands)
 
 
-def test_the_list_has_one_line_for_each_command_and_the_first_ten_alone_without_an_argument() -> None:
+def test_the_list_has_one_line_for_each_command_and_the_first_ten_alone_without_an_argument() -> (
+    None
+):
     whole, short = call("--help").output, call().output
     for name in main.commands:
         assert sum(line.startswith(f"  {name} ") for line in whole.splitlines()) == 1
-    assert [name for name in main.commands if f"\n  {name} " in short] == [name for name in main.commands if name in FIRST]
+    assert [name for name in main.commands if f"\n  {name} " in short] == [
+        name for name in main.commands if name in FIRST
+    ]
     assert all(title in whole for title in GROUPS)
 
 
 def walk(command: click.Command) -> list[click.Command]:
     command = command.load() if isinstance(command, LazyCommand) else command
-    inner = [each for one in command.commands.values() for each in walk(one)] if isinstance(command, click.Group) else []
+    inner = (
+        [each for one in command.commands.values() for each in walk(one)]
+        if isinstance(command, click.Group)
+        else []
+    )
     return [command, *inner]
 
 
 def test_every_argument_that_names_a_session_or_a_question_takes_the_short_forms() -> None:
-    arguments = [param for each in walk(main) for param in each.params if isinstance(param, click.Argument)]
+    arguments = [
+        param for each in walk(main) for param in each.params if isinstance(param, click.Argument)
+    ]
     assert {type(each.type) for each in arguments if each.name in SESSIONS} == {SessionName}
     assert {type(each.type) for each in arguments if each.name in QUESTIONS} == {QuestionText}
     assert len([each for each in arguments if each.name in SESSIONS]) > 15
@@ -78,13 +91,24 @@ def test_a_session_is_named_by_last_a_beginning_or_its_number(home: Path) -> Non
     hold("alpha_1")
     hold("alpha_2")
     hold("beta_7")
-    for word, name in {"last": "beta_7", "be": "beta_7", "7": "beta_7", "alpha_1": "alpha_1", "alpha_2": "alpha_2"}.items():
+    for word, name in {
+        "last": "beta_7",
+        "be": "beta_7",
+        "7": "beta_7",
+        "alpha_1": "alpha_1",
+        "alpha_2": "alpha_2",
+    }.items():
         assert f'"sessionId": "{name}"' in call("show", word, "--json").stdout
     ambiguous = call("show", "alpha")
     assert (ambiguous.exit_code, "alpha_1, alpha_2" in ambiguous.stderr) == (2, True)
     assert "'gamma'" in call("show", "gamma").stderr
-    assert [each.value for each in BashComplete(main, {}, "moot", "X").get_completions(["show"], "al")] == ["alpha_2", "alpha_1"]
-    assert [each.value for each in BashComplete(main, {}, "moot", "X").get_completions(["sit", "be", "--seat"], "")] == ["ada"]
+    assert [
+        each.value for each in BashComplete(main, {}, "moot", "X").get_completions(["show"], "al")
+    ] == ["alpha_2", "alpha_1"]
+    assert [
+        each.value
+        for each in BashComplete(main, {}, "moot", "X").get_completions(["sit", "be", "--seat"], "")
+    ] == ["ada"]
 
 
 @pytest.mark.parametrize(
@@ -93,12 +117,18 @@ def test_a_session_is_named_by_last_a_beginning_or_its_number(home: Path) -> Non
         (("Should we ship?",), 'moot run "Should we ship?"'),
         (("该不该上线？",), 'moot run "该不该上线？"'),
         (("run", "Should", "we", "ship?"), 'put the topic in quotes: main run "Should we ship?"'),
-        (("run", "Ship?", "--wait", "2hours"), "--wait 2hours: expected a duration such as 90s, 10m, 2h or 3d"),
+        (
+            ("run", "Ship?", "--wait", "2hours"),
+            "--wait 2hours: expected a duration such as 90s, 10m, 2h or 3d",
+        ),
         (
             ("run", "Ship?", "--seat", "a=embedded", "--time", "99999999d"),
             "time = 99999999d is not a duration such as 90s, 10m, 2h or 3d",
         ),
-        (("run", "Ship?", "--seat", "a=mailbox", "--option", "a", "--option", "A"), "the options 'a' and 'A' are the same"),
+        (
+            ("run", "Ship?", "--seat", "a=mailbox", "--option", "a", "--option", "A"),
+            "the options 'a' and 'A' are the same",
+        ),
         (("backup", "x.db"), "it is `moot ledger backup`"),
         (("try", "Ship?"), "it is `moot demo --ask TOPIC`"),
         (("ask", "Ship?"), "it is `moot run QUESTION`"),
@@ -106,17 +136,28 @@ def test_a_session_is_named_by_last_a_beginning_or_its_number(home: Path) -> Non
         (("decisions", "new", "queues"), 'to search: main decisions search "new queues"'),
         (("demo", "debate", "--ask", "Ship?"), "--ask holds a meeting of its own"),
         (("demo", "--ask", "Ship?", "--json"), "--ask holds a meeting of its own"),
-        (("connect", "claude", "--url", "http://[x"), "expected something like http://127.0.0.1:8760"),
+        (
+            ("connect", "claude", "--url", "http://[x"),
+            "expected something like http://127.0.0.1:8760",
+        ),
         (("invite", "--owner", "--url", "ftp://x"), "'ftp://x' is not the address of a server"),
         (("ready", "http://"), "is not the address of a server"),
         (("run", "Ship?", "--wait", "1h30m"), "--wait 1h30m: expected a duration"),
-        (("run", "Ship?", "--seat", "a=mailbox", "--file", "http://[x"), "set MOOT_FETCH=on to fetch it"),
-        (("run", "Ship?", "--seat", "a=mailbox", "--file", "x" * 300), "cannot be read: File name too long"),
+        (
+            ("run", "Ship?", "--seat", "a=mailbox", "--file", "http://[x"),
+            "set MOOT_FETCH=on to fetch it",
+        ),
+        (
+            ("run", "Ship?", "--seat", "a=mailbox", "--file", "x" * 300),
+            "cannot be read: File name too long",
+        ),
         (("help", "nonsense"), "No such command 'nonsense'"),
         (("resume", "one", "two"), "unexpected: two; main resume takes one SESSION"),
     ],
 )
-def test_common_first_mistakes_are_answered_with_the_remedy(home: Path, words: tuple[str, ...], remedy: str) -> None:
+def test_common_first_mistakes_are_answered_with_the_remedy(
+    home: Path, words: tuple[str, ...], remedy: str
+) -> None:
     result = call(*words)
     assert (result.exit_code, remedy in result.stderr) == (2, True), result.stderr
 
@@ -128,7 +169,10 @@ def test_what_the_system_refuses_is_one_sentence(home: Path) -> None:
     )
     for words in (("run", "-"), ("input", "s", "-"), ("notify", "add", "-")):
         refused = CliRunner().invoke(main, words, input=b"\xff\xfe")
-        assert (refused.exit_code, refused.stderr) == (2, "moot: standard input is not text in UTF-8\n"), words
+        assert (refused.exit_code, refused.stderr) == (
+            2,
+            "moot: standard input is not text in UTF-8\n",
+        ), words
     result = call("verify", "--head", "x" * 300, "--json")
     assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (1, "FolderUnwritable")
 
@@ -164,21 +208,39 @@ def test_a_panel_that_cannot_sit_together_is_refused_before_a_key_is_asked_for(h
 
 
 def test_a_question_from_a_pipe_is_held_and_quiet_prints_the_answer_alone(home: Path) -> None:
-    result = call("run", "-", "--seat", f"ada=script:{SHIP}", "--session", "piped", "-q", given="Ship on Friday?\n")
-    assert result.output == "Ship on Friday at ten, behind a flag, with both of us on call until Saturday noon.\n"
+    result = call(
+        "run",
+        "-",
+        "--seat",
+        f"ada=script:{SHIP}",
+        "--session",
+        "piped",
+        "-q",
+        given="Ship on Friday?\n",
+    )
+    assert (
+        result.output
+        == "Ship on Friday at ten, behind a flag, with both of us on call until Saturday noon.\n"
+    )
     assert '"topic": "Ship on Friday?"' in call("show", "piped", "--json").stdout
 
 
 def test_settings_count_where_a_call_does_not_say_otherwise(home: Path) -> None:
     assert call("config").stderr.startswith("nothing is set; one can set: models, panel")
     assert call("config", "set", "models", "mailbox", "human").output == "models = mailbox human\n"
-    assert call("config", "set", "money", "0.5").exit_code == call("config", "set", "panel", "board").exit_code == 0
+    assert (
+        call("config", "set", "money", "0.5").exit_code
+        == call("config", "set", "panel", "board").exit_code
+        == 0
+    )
     assert call("config", "path").output == f"{home}/config.toml\n"
     assert call("config", "list").output == "models = mailbox human\nmoney = 0.5\npanel = board\n"
     plan = call("run", "Ship?", "--dry-run", "--no-check", "--json").stdout
     assert '"money": 500000' in plan
     assert '"mailbox"' in plan
-    own = call("run", "Ship?", "--dry-run", "--seat", f"ada=script:{SHIP}", "--money", "2", "--json").stdout
+    own = call(
+        "run", "Ship?", "--dry-run", "--seat", f"ada=script:{SHIP}", "--money", "2", "--json"
+    ).stdout
     assert '"money": 2000000' in own
     assert '"mailbox"' not in own
     assert call("config", "unset", "panel").output == "panel is no longer set\n"
@@ -191,14 +253,19 @@ def test_settings_count_where_a_call_does_not_say_otherwise(home: Path) -> None:
         (("money", "much"), "money = 'much' is not a number greater than 0"),
         (("language", "tlh"), "language = 'tlh' is not one of"),
         (("panel", "a", "b"), "panel takes one value; got a, b"),
-        (("models", "mailbox", "gpt-5"), "unknown platform 'gpt-5'; a model stands behind its provider: openai:gpt-5"),
+        (
+            ("models", "mailbox", "gpt-5"),
+            "unknown platform 'gpt-5'; a model stands behind its provider: openai:gpt-5",
+        ),
         (("home", ""), "home = '' is not a folder's path"),
         (("panel", "boards"), "no panel is called 'boards'"),
         (("protocol", "debat"), "unknown protocol 'debat'"),
         (("colour", "red"), "'colour' is not one of 'models'"),
     ],
 )
-def test_a_wrong_setting_is_refused_and_nothing_is_written(home: Path, words: tuple[str, ...], reason: str) -> None:
+def test_a_wrong_setting_is_refused_and_nothing_is_written(
+    home: Path, words: tuple[str, ...], reason: str
+) -> None:
     result = call("config", "set", *words)
     assert (result.exit_code, reason in result.stderr) == (2, True), result.stderr
     assert not (home / "config.toml").exists()
@@ -221,7 +288,9 @@ def test_the_home_can_be_set(home: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (home / "elsewhere" / "ledger.db").exists()
 
 
-def test_a_device_or_a_pipe_is_written_to_and_never_replaced(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_or_a_pipe_is_written_to_and_never_replaced(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Root's `-o /dev/null` would take it from every program of the machine."""
     os.mkfifo(home / "pipe")
     reader = os.open(home / "pipe", os.O_RDONLY | os.O_NONBLOCK)
@@ -238,7 +307,9 @@ def test_a_device_or_a_pipe_is_written_to_and_never_replaced(home: Path, monkeyp
 def test_panels_are_in_the_language_of_the_reader(home: Path) -> None:
     call("config", "set", "language", "zh")
     assert "公司董事会" in call("panel").output
-    assert call("panel", "board", "--toml", "--language", "de").output.startswith('name = "board"\nlanguage = "en"')
+    assert call("panel", "board", "--toml", "--language", "de").output.startswith(
+        'name = "board"\nlanguage = "en"'
+    )
 
 
 def test_completion_is_installed_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,17 +320,27 @@ def test_completion_is_installed_once(home: Path, monkeypatch: pytest.MonkeyPatc
     assert (home / ".zshrc").read_text() == (
         'alias x=y\ncommand -v moot >/dev/null && eval "$(_MOOT_COMPLETE=zsh_source moot)"\n'
     )
-    assert CliRunner().invoke(main, ["setup", "completion"], prog_name="python -m moothall").exit_code == 0
+    assert (
+        CliRunner().invoke(main, ["setup", "completion"], prog_name="python -m moothall").exit_code
+        == 0
+    )
     line = (home / ".zshrc").read_text().splitlines()[-1]
-    assert line == 'command -v moothall >/dev/null && eval "$(_MOOTHALL_COMPLETE=zsh_source moothall)"'
+    assert (
+        line == 'command -v moothall >/dev/null && eval "$(_MOOTHALL_COMPLETE=zsh_source moothall)"'
+    )
     monkeypatch.setenv("SHELL", "/bin/csh")
     assert "expected one of bash, zsh, fish" in call("setup", "completion").stderr
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
-def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at = datetime(2026, 11, 16, tzinfo=UTC)
-    asked = [("Which queue? " * 20, "redis " * 20), ("订单服务要不要单独建库？" * 9, "双十一之后" * 9)]
+    asked = [
+        ("Which queue? " * 20, "redis " * 20),
+        ("订单服务要不要单独建库？" * 9, "双十一之后" * 9),
+    ]
     lines = [
         SessionLine(
             session=SessionId(f"think_20261116_00{number}"),
@@ -282,12 +363,22 @@ def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(width: int,
     assert list(listing._describe_sessions(lines, [], False)) == []
     shown = file.getvalue()
     assert max(cell_len(line) for line in shown.splitlines()) <= width
-    for piece in ("think_20261116_000", "think_20261116_001", "Which queue?", "redis", "订单服务", "双十一", "(demo)"):
+    for piece in (
+        "think_20261116_000",
+        "think_20261116_001",
+        "Which queue?",
+        "redis",
+        "订单服务",
+        "双十一",
+        "(demo)",
+    ):
         assert piece in shown
     assert len(shown.splitlines()) == (4 if width < 100 else 3)
 
 
-def test_a_list_in_a_terminal_speaks_the_language_of_its_reader(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_in_a_terminal_speaks_the_language_of_its_reader(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hold("one")
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert "\tdecided\t" in call("list").output, "what reads a pipe gets the same words everywhere"
@@ -295,7 +386,9 @@ def test_a_list_in_a_terminal_speaks_the_language_of_its_reader(home: Path, monk
         file = io.StringIO()
         console = Console(file=file, width=width, force_terminal=True, color_system=None)
         with monkeypatch.context() as patched:
-            patched.setattr("moothall.surfaces.cli.output.build_console", lambda console=console: console)
+            patched.setattr(
+                "moothall.surfaces.cli.output.build_console", lambda console=console: console
+            )
             assert call("list").exit_code == 0
         assert [word for word in words if word in file.getvalue()] == words
         assert "decided" not in file.getvalue()
@@ -304,12 +397,25 @@ def test_a_list_in_a_terminal_speaks_the_language_of_its_reader(home: Path, monk
 def test_asks_without_a_session_lists_those_of_all(home: Path) -> None:
     assert call("asks").output.strip() == "no ask is open"
     for name in ("one", "two"):
-        call("run", f"Which {name}?", "--protocol", "debate", "--seat", "ada=mailbox", "--seat", "bob=mailbox", "--session", name)
+        call(
+            "run",
+            f"Which {name}?",
+            "--protocol",
+            "debate",
+            "--seat",
+            "ada=mailbox",
+            "--seat",
+            "bob=mailbox",
+            "--session",
+            name,
+        )
     hold("three")
     shown = [line.split()[:2] for line in call("asks").output.splitlines()]
     assert shown == [["one", "ada"], ["one", "bob"], ["two", "ada"], ["two", "bob"]]
     asked = json.loads(call("asks", "--seat", "bob", "--json").output)
-    assert [(each["sessionId"], [ask["seat"] for ask in each["asks"]]) for each in asked["sessions"]] == [
+    assert [
+        (each["sessionId"], [ask["seat"] for ask in each["asks"]]) for each in asked["sessions"]
+    ] == [
         ("one", ["bob"]),
         ("two", ["bob"]),
     ]
@@ -318,9 +424,14 @@ def test_asks_without_a_session_lists_those_of_all(home: Path) -> None:
 def test_an_invitation_links_to_where_the_server_of_this_home_listened_last(home: Path) -> None:
     assert "http://127.0.0.1:8760/" in call("invite", "--owner").output
     save_server_url(os.environ, "http://127.0.0.1:9123")
-    assert json.loads(call("invite", "--owner", "--json").output)["link"].startswith("http://127.0.0.1:9123/")
+    assert json.loads(call("invite", "--owner", "--json").output)["link"].startswith(
+        "http://127.0.0.1:9123/"
+    )
     assert (
-        json.loads(call("invite", "--owner", "--json", "--url", "https://moot.example").output)["url"] == "https://moot.example"
+        json.loads(call("invite", "--owner", "--json", "--url", "https://moot.example").output)[
+            "url"
+        ]
+        == "https://moot.example"
     )
     assert "http://127.0.0.1:9123 is not ready" in call("ready").stderr
 
@@ -334,7 +445,9 @@ def test_a_file_that_is_named_says_the_form(home: Path) -> None:
     assert not (home / "meeting.pdf").exists()
 
 
-def test_no_colour_is_printed_where_none_is_wanted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_colour_is_printed_where_none_is_wanted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     from moothall.surfaces.cli.output import build_console
 
@@ -352,10 +465,15 @@ def test_times_of_shown_minutes_are_those_of_this_clock(monkeypatch: pytest.Monk
     finally:
         monkeypatch.undo()
         time.tzset()
-    assert told == f"s · 2026-11-17 02:47 CST – 2026-11-17 02:50 CST · demo\n#2 · **a** · 2026-11-17 02:47 CST\n{said}"
+    assert (
+        told
+        == f"s · 2026-11-17 02:47 CST – 2026-11-17 02:50 CST · demo\n#2 · **a** · 2026-11-17 02:47 CST\n{said}"
+    )
 
 
-def test_lists_show_the_time_of_this_clock_and_json_the_offset(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_show_the_time_of_this_clock_and_json_the_offset(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TZ", "Asia/Shanghai")
     time.tzset()
     try:
@@ -363,7 +481,9 @@ def test_lists_show_the_time_of_this_clock_and_json_the_offset(home: Path, monke
         assert call("invite", "--owner").exit_code == 0
         now = datetime.now(UTC)
         opened = re.search(r"\t([\d-]+ [\d:]+) CST\t", call("list").output)
-        logged = re.search(r"^([\d-]+ [\d:]+) CST  token issued", call("access", "log").output, re.MULTILINE)
+        logged = re.search(
+            r"^([\d-]+ [\d:]+) CST  token issued", call("access", "log").output, re.MULTILINE
+        )
         (row, *_) = json.loads(call("access", "log", "--json").output)
     finally:
         monkeypatch.undo()

@@ -32,7 +32,12 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
 
 @asynccontextmanager
 async def serve(monkeypatch: pytest.MonkeyPatch, **limits: float) -> AsyncIterator[int]:
-    for name, value in {"HEADER_SECONDS": 0.5, "BODY_SECONDS": 1.5, "TICKS_BETWEEN_SWEEPS": 1, **limits}.items():
+    for name, value in {
+        "HEADER_SECONDS": 0.5,
+        "BODY_SECONDS": 1.5,
+        "TICKS_BETWEEN_SWEEPS": 1,
+        **limits,
+    }.items():
         monkeypatch.setattr(connections, name, value)
     server = LimitedServer(answer, host="127.0.0.1", port=0, log_level="warning", lifespan="off")
     serving = asyncio.create_task(server.serve())
@@ -45,7 +50,9 @@ async def serve(monkeypatch: pytest.MonkeyPatch, **limits: float) -> AsyncIterat
         await serving
 
 
-async def connect(port: int, text: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def connect(
+    port: int, text: bytes = b""
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(text)
     await writer.drain()
@@ -64,7 +71,9 @@ async def is_closed(reader: asyncio.StreamReader, seconds: float = 10.0) -> bool
     return True
 
 
-def test_who_is_silent_goes_and_who_waits_for_an_answer_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_silent_goes_and_who_waits_for_an_answer_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """N-7: no first request, half a header, a header that drips, a body that stops; a long poll is not silence."""
 
     async def drip(writer: asyncio.StreamWriter) -> None:

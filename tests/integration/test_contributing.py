@@ -17,19 +17,47 @@ from moothall.codec.answers import Reading, parse_answer, read_answer
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget
 from moothall.domain.effects import AnswerForm, AnswerRules, Brief
-from moothall.domain.facts import AsksSent, BudgetExhausted, CloseCalled, Fact, SeatLost, SessionResumed
+from moothall.domain.facts import (
+    AsksSent,
+    BudgetExhausted,
+    CloseCalled,
+    Fact,
+    SeatLost,
+    SessionResumed,
+)
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import StoredRecord
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.engine.engine import Engine
-from moothall.errors import BadAnswer, BadSetting, KeyReused, OutOfTurn, SessionClosed, UnknownAsk, UnknownSeat
+from moothall.errors import (
+    BadAnswer,
+    BadSetting,
+    KeyReused,
+    OutOfTurn,
+    SessionClosed,
+    UnknownAsk,
+    UnknownSeat,
+)
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
-from moothall.protocols.council.facts import Contributed, Contribution, CouncilSettings, DeliberationClosed, PhaseBegun
+from moothall.protocols.council.facts import (
+    Contributed,
+    Contribution,
+    CouncilSettings,
+    DeliberationClosed,
+    PhaseBegun,
+)
 from moothall.protocols.council.plugin import DebateOpened
-from moothall.protocols.persona.facts import Draft, DraftClaim, Intent, MeetingOpened, PersonaSpeech, Stand
+from moothall.protocols.persona.facts import (
+    Draft,
+    DraftClaim,
+    Intent,
+    MeetingOpened,
+    PersonaSpeech,
+    Stand,
+)
 from moothall.protocols.persona.facts import PersonaSettings as MeetingSettings
 
 T = TypeVar("T")
@@ -80,7 +108,9 @@ class Guest:
             case "speech":
                 return Answer(said=PersonaSpeech(content="Words."))
             case "draft":
-                return Answer(said=Draft(decision=DraftClaim(text="Enough.", entries=(1,)), confidence=0.5))
+                return Answer(
+                    said=Draft(decision=DraftClaim(text="Enough.", entries=(1,)), confidence=0.5)
+                )
             case "stand":
                 return Answer(said=Stand(verdict="support", confidence=0.5))
             case kind:
@@ -108,10 +138,17 @@ def bounded(work: Coroutine[Any, Any, T]) -> T:
 
 def engine(ledger: Ledger | None = None, clock: Clock | None = None) -> Engine:
     rulebooks = [plugin.rules for plugin in load_protocols().values()]
-    return Engine(ledger=ledger or MemoryLedger(), rulebooks=rulebooks, codec=FactCodec(collect_kinds()), clock=clock or Hands())
+    return Engine(
+        ledger=ledger or MemoryLedger(),
+        rulebooks=rulebooks,
+        codec=FactCodec(collect_kinds()),
+        clock=clock or Hands(),
+    )
 
 
-def debate(*names: str, inside: Sequence[str] = (), order: str = "open", budget: Budget | None = None) -> DebateOpened:
+def debate(
+    *names: str, inside: Sequence[str] = (), order: str = "open", budget: Budget | None = None
+) -> DebateOpened:
     """A debate of seats elsewhere, and of those `inside`, who are asked here."""
     seats = [Seat(id=SeatId(name), platform=MAILBOX) for name in names]
     seats += [Seat(id=SeatId(name), platform="test") for name in inside]
@@ -170,7 +207,9 @@ def test_a_contribution_answers_what_is_asked_of_its_seat_then_takes_up_its_invi
         assert isinstance(first.fact, Contributed)
         assert isinstance(again.fact, Contributed)
         assert (first.fact.ask, again.fact.ask) == ("1.propose.eve", "2.free.eve")
-        assert [fact.said.text for fact in await facts(house, session) if isinstance(fact, Contributed)] == ["Yes.", "No, wait."]
+        assert [
+            fact.said.text for fact in await facts(house, session) if isinstance(fact, Contributed)
+        ] == ["Yes.", "No, wait."]
 
     bounded(work())
 
@@ -184,12 +223,20 @@ def test_what_is_open_to_a_seat_is_its_ask_then_an_invitation_then_nothing() -> 
         before = await house.records(session)
         asked = await house.find_open_ask(session, EVE)
         assert asked is not None
-        assert (asked.ask.id, asked.ask.invited, asked.pending.outside) == ("1.propose.eve", False, True)
+        assert (asked.ask.id, asked.ask.invited, asked.pending.outside) == (
+            "1.propose.eve",
+            False,
+            True,
+        )
         assert await house.records(session) == before
         await house.contribute(session, EVE, says("propose"))
         invited = await house.find_open_ask(session, EVE)
         assert invited is not None
-        assert (invited.ask.id, invited.ask.invited, invited.pending.deadline) == ("2.free.eve", True, None)
+        assert (invited.ask.id, invited.ask.invited, invited.pending.deadline) == (
+            "2.free.eve",
+            True,
+            None,
+        )
         await house.contribute(session, FAY, says("propose"))
         assert (await house.find_open_ask(session, EVE)) is not None
         assert await house.find_open_ask(session, FAY) is None
@@ -206,7 +253,9 @@ def test_without_anything_asked_a_contribution_is_out_of_turn_and_told_who_is_wa
         await house.contribute(session, EVE, says("propose"))
         await house.contribute(session, FAY, says("propose"))
         before = await house.records(session)
-        with pytest.raises(OutOfTurn, match=r"^nothing is asked of 'fay' now; waited for: eve \(argue\)$"):
+        with pytest.raises(
+            OutOfTurn, match=r"^nothing is asked of 'fay' now; waited for: eve \(argue\)$"
+        ):
             await house.contribute(session, FAY, says("argue"))
         assert await house.records(session) == before
 
@@ -216,7 +265,10 @@ def test_without_anything_asked_a_contribution_is_out_of_turn_and_told_who_is_wa
 @pytest.mark.parametrize(
     ("seat", "told"),
     [
-        ("ada", "the seat 'ada' is filled by a mind that Moot asks itself; nobody else may speak for it"),
+        (
+            "ada",
+            "the seat 'ada' is filled by a mind that Moot asks itself; nobody else may speak for it",
+        ),
         ("zoe", "'zoe' has no seat in 's'; the seats are: eve, ada"),
     ],
 )
@@ -228,7 +280,10 @@ def test_nobody_speaks_for_a_seat_that_is_filled_here_or_is_none(seat: str, told
         session = await house.open(debate("eve", inside=["ada"]), SessionId("s"))
         await house.contribute(session, EVE, says("propose"))
         before = await house.records(session)
-        for call in (house.contribute(session, seat_of(seat), says("propose")), house.find_open_ask(session, seat_of(seat))):
+        for call in (
+            house.contribute(session, seat_of(seat), says("propose")),
+            house.find_open_ask(session, seat_of(seat)),
+        ):
             with pytest.raises(UnknownSeat) as caught:
                 await call
             assert str(caught.value) == told
@@ -294,7 +349,9 @@ def test_a_key_with_other_words_is_refused() -> None:
         for call in (
             house.contribute(session, EVE, says("propose", text="No."), "k1"),
             house.answer(session, AskId("1.propose.eve"), says("propose", text="No."), "k1"),
-            house.contribute(session, EVE, Contribution(type="propose", text="No.", confidence=0.8), "k1"),
+            house.contribute(
+                session, EVE, Contribution(type="propose", text="No.", confidence=0.8), "k1"
+            ),
             house.contribute(session, EVE, says("vote", position="support"), "k1"),
             house.contribute(session, EVE, {"nonsense": 1}, "k1"),
             house.contribute(session, EVE, {}, "k1"),
@@ -310,9 +367,13 @@ def test_a_key_with_other_words_is_refused() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        pytest.param(Contribution(type="propose", text="Yes.", confidence=0.8), id="a parsed value"),
+        pytest.param(
+            Contribution(type="propose", text="Yes.", confidence=0.8), id="a parsed value"
+        ),
         pytest.param({"Type": "Proposal", "text": "Yes."}, id="another spelling"),
-        pytest.param({"type": "propose", "text": "Yes.", "confidence": "80%"}, id="a share in words"),
+        pytest.param(
+            {"type": "propose", "text": "Yes.", "confidence": "80%"}, id="a share in words"
+        ),
         pytest.param("Yes.", id="plain words"),
     ],
 )
@@ -367,9 +428,13 @@ def test_an_answer_without_a_key_counts_once_and_one_to_nothing_is_refused() -> 
         ask = AskId("1.propose.eve")
         first = await house.answer(session, ask, says("propose"))
         assert await house.answer(session, ask, says("propose")) == first
-        with pytest.raises(UnknownAsk, match=rf"has been answered already \(entry {first.seq}\), with other words"):
+        with pytest.raises(
+            UnknownAsk, match=rf"has been answered already \(entry {first.seq}\), with other words"
+        ):
             await house.answer(session, ask, says("propose", text="No."))
-        with pytest.raises(UnknownAsk, match=r"nothing is asked under '7.vote.eve' now; outstanding: 1.propose.fay"):
+        with pytest.raises(
+            UnknownAsk, match=r"nothing is asked under '7.vote.eve' now; outstanding: 1.propose.fay"
+        ):
             await house.answer(session, AskId("7.vote.eve"), says("vote"))
 
     bounded(work())
@@ -378,7 +443,9 @@ def test_an_answer_without_a_key_counts_once_and_one_to_nothing_is_refused() -> 
 # Many at once.
 
 
-def test_two_processes_that_contribute_at_once_lose_nothing_and_make_one_order(tmp_path: Path) -> None:
+def test_two_processes_that_contribute_at_once_lose_nothing_and_make_one_order(
+    tmp_path: Path,
+) -> None:
     """D-2, D-7: two engines on one file; every phase's contributions all at once, each twice under its key."""
     names = [f"s{number}" for number in range(6)]
 
@@ -388,11 +455,19 @@ def test_two_processes_that_contribute_at_once_lose_nothing_and_make_one_order(t
 
     async def work() -> None:
         async with AsyncExitStack() as stack:
-            houses = [engine(await stack.enter_async_context(SqliteLedger(tmp_path / "ledger.db"))) for _ in range(2)]
+            houses = [
+                engine(await stack.enter_async_context(SqliteLedger(tmp_path / "ledger.db")))
+                for _ in range(2)
+            ]
             session = await houses[0].open(debate(*names))
             for phase in TALK:
                 calls = [
-                    house.contribute(session, seat_of(name), says(phase, text=write_text(name, phase)), f"{phase} {name}")
+                    house.contribute(
+                        session,
+                        seat_of(name),
+                        says(phase, text=write_text(name, phase)),
+                        f"{phase} {name}",
+                    )
                     for name in names
                     for house in houses
                 ]
@@ -401,8 +476,12 @@ def test_two_processes_that_contribute_at_once_lose_nothing_and_make_one_order(t
             entries = await houses[0].entries(session)
             assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
             assert entries == await houses[1].entries(session)
-            said = [entry.fact.said.text for entry in entries if isinstance(entry.fact, Contributed)]
-            assert sorted(said) == sorted(write_text(name, phase) for name in names for phase in TALK)
+            said = [
+                entry.fact.said.text for entry in entries if isinstance(entry.fact, Contributed)
+            ]
+            assert sorted(said) == sorted(
+                write_text(name, phase) for name in names for phase in TALK
+            )
             assert [type(entry.fact).__name__ for entry in entries].count("PhaseBegun") == 3
             closed = entries[-1].fact
             assert isinstance(closed, DeliberationClosed)
@@ -440,14 +519,18 @@ def test_an_answer_writes_all_that_follows_in_the_same_append() -> None:
             ["Contributed"],
             ["Contributed", "DeliberationClosed"],
         ]
-        assert [fact.phase for fact in await facts(house, session) if isinstance(fact, PhaseBegun)] == list(TALK[1:])
+        assert [
+            fact.phase for fact in await facts(house, session) if isinstance(fact, PhaseBegun)
+        ] == list(TALK[1:])
         with pytest.raises(SessionClosed):
             await house.contribute(session, EVE, says("vote"))
 
     bounded(work())
 
 
-def test_the_last_word_from_elsewhere_puts_the_asks_of_those_who_sit_here_for_the_next_run() -> None:
+def test_the_last_word_from_elsewhere_puts_the_asks_of_those_who_sit_here_for_the_next_run() -> (
+    None
+):
     """D-7: a run that comes later finds them, asks, and parks again."""
 
     async def work() -> None:
@@ -456,7 +539,11 @@ def test_the_last_word_from_elsewhere_puts_the_asks_of_those_who_sit_here_for_th
         session = await house.open(debate("eve", inside=["ada"]))
         await house.run(session, lambda seat: guests[seat.id])
         await house.contribute(session, EVE, says("propose"))
-        (put,) = [fact for fact in await facts(house, session) if isinstance(fact, AsksSent) and "2.argue.ada" in fact.asks]
+        (put,) = [
+            fact
+            for fact in await facts(house, session)
+            if isinstance(fact, AsksSent) and "2.argue.ada" in fact.asks
+        ]
         assert put.outside is False
         await house.run(session, lambda seat: guests[seat.id])
         assert guest.calls == 2
@@ -478,9 +565,13 @@ def test_a_contribution_reaches_a_run_that_waits_for_it() -> None:
         house, other, guest = engine(ledger), engine(ledger), Guest()
         guests: dict[str, Participant | None] = {"eve": None, "ada": guest}
         session = await house.open(debate("eve", inside=["ada"]))
-        running = asyncio.create_task(house.run(session, lambda seat: guests[seat.id], wait_outside=True))
+        running = asyncio.create_task(
+            house.run(session, lambda seat: guests[seat.id], wait_outside=True)
+        )
         for phase in TALK:
-            while (found := await other.find_open_ask(session, EVE)) is None or found.ask.kind != phase:
+            while (
+                found := await other.find_open_ask(session, EVE)
+            ) is None or found.ask.kind != phase:
                 await other.wait_for_change(session, (await other.load_snapshot(session)).seq)
             await other.contribute(session, EVE, says(phase))
         assert (await running).is_closed
@@ -573,7 +664,9 @@ def test_a_call_for_the_end_makes_no_time_count() -> None:
     async def work() -> None:
         clock = Hands()
         house = engine(clock=clock)
-        session = await house.open(meeting("eve", inside=["ada"], budget=Budget(turns=9, seconds=600)))
+        session = await house.open(
+            meeting("eve", inside=["ada"], budget=Budget(turns=9, seconds=600))
+        )
         await house.contribute(session, EVE, {"reaction_score": 0.5, "intent_to_speak": True})
         clock.pass_by(days=1)
         await house.call_close(session)
@@ -596,13 +689,20 @@ def test_a_call_for_the_end_closes_a_council_with_what_there_is() -> None:
             for name in ("eve", "fay", "gus"):
                 await house.contribute(session, seat_of(name), says(phase))
         await house.contribute(session, EVE, says("vote"))
-        await house.contribute(session, FAY, says("vote", position="oppose", confidence=0.2, text="Not yet."))
+        await house.contribute(
+            session, FAY, says("vote", position="oppose", confidence=0.2, text="Not yet.")
+        )
         called = await house.call_close(session, by="owner")
         assert called.fact == CloseCalled(by="owner")
         assert ledger.batches[-1] == 2
         closed = (await facts(house, session))[-1]
         assert isinstance(closed, DeliberationClosed)
-        assert (closed.reason, closed.consensus_type, closed.carried, closed.voters) == ("called", "no_consensus", False, 2)
+        assert (closed.reason, closed.consensus_type, closed.carried, closed.voters) == (
+            "called",
+            "no_consensus",
+            False,
+            2,
+        )
         assert [(ballot.seat, ballot.position) for ballot in closed.ballots] == [
             ("eve", "support"),
             ("fay", "oppose"),
@@ -626,7 +726,12 @@ def test_a_call_for_the_end_where_nothing_was_proposed_is_no_consensus() -> None
         await house.call_close(session)
         closed = (await facts(house, session))[-1]
         assert isinstance(closed, DeliberationClosed)
-        assert (closed.reason, closed.consensus_type, closed.carried, closed.motion) == ("called", "no_consensus", False, None)
+        assert (closed.reason, closed.consensus_type, closed.carried, closed.motion) == (
+            "called",
+            "no_consensus",
+            False,
+            None,
+        )
 
     bounded(work())
 
@@ -639,11 +744,15 @@ def test_a_call_for_the_end_makes_a_persona_meeting_conclude() -> None:
         house, other, guest = engine(ledger), engine(ledger), Guest()
         guests: dict[str, Participant | None] = {"ada": guest, "eve": None}
         session = await house.open(meeting("eve", inside=["ada"]))
-        running = asyncio.create_task(house.run(session, lambda seat: guests[seat.id], wait_outside=True))
+        running = asyncio.create_task(
+            house.run(session, lambda seat: guests[seat.id], wait_outside=True)
+        )
         while await other.find_open_ask(session, EVE) is None or guest.calls == 0:
             await other.wait_for_change(session, (await other.load_snapshot(session)).seq)
         await other.call_close(session)
-        while (asked := await other.find_open_ask(session, EVE)) is None or asked.ask.kind != "stand":
+        while (
+            asked := await other.find_open_ask(session, EVE)
+        ) is None or asked.ask.kind != "stand":
             await other.wait_for_change(session, (await other.load_snapshot(session)).seq)
         await other.contribute(session, EVE, {"verdict": "support", "confidence": 0.5})
         assert (await running).is_closed
@@ -663,7 +772,9 @@ def test_a_call_for_the_end_reaches_a_council_that_another_process_runs() -> Non
         house, other = engine(ledger), engine(ledger)
         guests: dict[str, Participant | None] = {"ada": Guest(), "eve": None}
         session = await house.open(debate("eve", inside=["ada"]))
-        running = asyncio.create_task(house.run(session, lambda seat: guests[seat.id], wait_outside=True))
+        running = asyncio.create_task(
+            house.run(session, lambda seat: guests[seat.id], wait_outside=True)
+        )
         await other.wait_for_change(session, 2)
         await other.call_close(session)
         assert (await running).is_closed
@@ -671,13 +782,17 @@ def test_a_call_for_the_end_reaches_a_council_that_another_process_runs() -> Non
     bounded(work())
 
 
-def test_a_contribution_reads_the_ledger_once_and_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_contribution_reads_the_ledger_once_and_is_parsed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A call over the wire: one read, one append, one parse; the state in its result needs no further look."""
     reads: list[str] = []
     parsed: list[object] = []
     read = MemoryLedger.read
 
-    async def count_read(self: MemoryLedger, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+    async def count_read(
+        self: MemoryLedger, session: SessionId, after: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
         reads.append(session)
         return await read(self, session, after, limit)
 
@@ -695,7 +810,9 @@ def test_a_contribution_reads_the_ledger_once_and_is_parsed_once(monkeypatch: py
 
     async def work() -> None:
         async with Moot(environ={"MOOT_LEDGER": "memory:"}) as running:
-            session = await running.open("Q?", protocol="debate", seats={"ada": "mailbox", "bob": "mailbox"})
+            session = await running.open(
+                "Q?", protocol="debate", seats={"ada": "mailbox", "bob": "mailbox"}
+            )
             deliberations = Deliberations(running)
             await deliberations.contribute(session, "ada", proposal("A."))
             monkeypatch.setattr(MemoryLedger, "read", count_read)

@@ -38,8 +38,12 @@ async def send(method: str, headers: dict[str, str], *, is_token: bool) -> int:
         settings=ServerSettings(),
     )
     known = {"authorization": f"Bearer {secret}"} if is_token else {"cookie": f"{COOKIE}={secret}"}
-    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url=f"http://{HOST}") as client:
-        found = await client.request(method, "/rpc", headers={"content-type": "application/json", **known, **headers})
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=app), base_url=f"http://{HOST}"
+    ) as client:
+        found = await client.request(
+            method, "/rpc", headers={"content-type": "application/json", **known, **headers}
+        )
     return found.status_code
 
 

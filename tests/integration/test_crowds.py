@@ -39,7 +39,12 @@ def name_agents(count: int) -> list[str]:
 
 
 def propose(number: int) -> dict[str, Any]:
-    return {"type": "propose", "text": f"Proposal {number}.", "choice": f"way {number}", "confidence": 0.7}
+    return {
+        "type": "propose",
+        "text": f"Proposal {number}.",
+        "choice": f"way {number}",
+        "confidence": 0.7,
+    }
 
 
 def test_an_answer_from_outside_costs_no_prompt() -> None:
@@ -50,7 +55,9 @@ def test_an_answer_from_outside_costs_no_prompt() -> None:
 
     async def work() -> None:
         engine = Engine(ledger=MemoryLedger(), rulebooks=[rules], codec=codec, clock=SystemClock())
-        session = await engine.open(DebateOpened(topic="Which way?", language="en", seed=1, seats=seats))
+        session = await engine.open(
+            DebateOpened(topic="Which way?", language="en", seed=1, seats=seats)
+        )
         for number, seat in enumerate(seats[:2]):
             await engine.contribute(session, seat.id, propose(number), f"key {number}")
         await engine.contribute(session, seats[0].id, propose(0), "key 0")
@@ -72,7 +79,9 @@ def count_calls(seats: int) -> int:
     async def work() -> None:
         async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
             names = name_agents(seats)
-            session = await moot.open("Which way?", protocol="debate", seats=dict.fromkeys(names, "mailbox"))
+            session = await moot.open(
+                "Which way?", protocol="debate", seats=dict.fromkeys(names, "mailbox")
+            )
             deliberations = Deliberations(moot)
             for number in range(3):
                 await deliberations.contribute(session, names[number], propose(number))
@@ -95,16 +104,24 @@ def test_a_contribution_among_fifty_costs_little_more_than_one_among_five() -> N
 
 
 async def hold(moot: Moot, names: list[str]) -> SessionId:
-    session = await moot.open("Which way?", protocol="debate", seats=dict.fromkeys(names, "mailbox"))
+    session = await moot.open(
+        "Which way?", protocol="debate", seats=dict.fromkeys(names, "mailbox")
+    )
     deliberations = Deliberations(moot)
     for number, name in enumerate(names):
         await deliberations.contribute(session, name, propose(number))
     for name in names:
-        await deliberations.contribute(session, name, {"type": "support", "text": "Yes.", "refers_to": 2})
+        await deliberations.contribute(
+            session, name, {"type": "support", "text": "Yes.", "refers_to": 2}
+        )
     for name in names:
-        await deliberations.contribute(session, name, {"type": "synthesize", "text": "Left.", "choice": "left"})
+        await deliberations.contribute(
+            session, name, {"type": "synthesize", "text": "Left.", "choice": "left"}
+        )
     for name in names:
-        recorded = await deliberations.contribute(session, name, {"type": "vote", "position": "support", "confidence": 0.8})
+        recorded = await deliberations.contribute(
+            session, name, {"type": "vote", "position": "support", "confidence": 0.8}
+        )
     assert recorded.state.snapshot.is_closed
     return session
 
@@ -140,7 +157,9 @@ def test_who_asks_for_a_result_after_others_does_not_have_it_decided_again() -> 
     assert again_many - again_few < 100 < few < many, (few, again_few, many, again_many)
 
 
-def test_the_last_vote_is_answered_before_the_decision_is_remembered_and_no_crash_loses_it(tmp_path: Path) -> None:
+def test_the_last_vote_is_answered_before_the_decision_is_remembered_and_no_crash_loses_it(
+    tmp_path: Path,
+) -> None:
     environ = {"MOOT_HOME": str(tmp_path), "HOME": str(tmp_path)}
     names = name_agents(3)
 

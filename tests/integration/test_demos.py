@@ -24,8 +24,21 @@ from moothall.protocols.swarm.facts import BarrierPassed, OperationsProcessed
 
 pytestmark = pytest.mark.anyio
 
-NAMES = ("persona", "debate", "advisory", "consensus", "roundtable", "consultation", "swarm", "pipeline")
-ALL = [pytest.param(name, language, id=f"{name}.{language}") for name in NAMES for language in ("en", "zh")]
+NAMES = (
+    "persona",
+    "debate",
+    "advisory",
+    "consensus",
+    "roundtable",
+    "consultation",
+    "swarm",
+    "pipeline",
+)
+ALL = [
+    pytest.param(name, language, id=f"{name}.{language}")
+    for name in NAMES
+    for language in ("en", "zh")
+]
 DISSENT: Mapping[tuple[str, str], str] = {
     ("persona", "en"): "Half a person is missing from this plan",
     ("persona", "zh"): "方案里少算了半个人",
@@ -55,7 +68,9 @@ def build_moot(home: Path) -> Moot:
 
 
 async def open_demo(moot: Moot, demo: Demo, **changes: Any) -> SessionId:
-    return await moot.open(demo.topic, **build_demo_options(demo, moot.environ, **{"pace": "fast", **changes}))
+    return await moot.open(
+        demo.topic, **build_demo_options(demo, moot.environ, **{"pace": "fast", **changes})
+    )
 
 
 async def read_entries(moot: Moot, session: SessionId) -> list[Entry]:
@@ -65,7 +80,13 @@ async def read_entries(moot: Moot, session: SessionId) -> list[Entry]:
 def list_words(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+    for each in (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list | tuple)
+        else ()
+    ):
         yield from list_words(each)
 
 
@@ -94,7 +115,9 @@ async def test_a_demo_plays_to_its_decision(name: str, language: Language, tmp_p
                 assert entry.fact.failed == 0
             if isinstance(entry.fact, BarrierPassed):
                 assert (entry.fact.violations, entry.fact.lost) == ((), ())
-        refused = [entry.fact.reason for entry in entries if isinstance(entry.fact, ConsultationRefused)]
+        refused = [
+            entry.fact.reason for entry in entries if isinstance(entry.fact, ConsultationRefused)
+        ]
         assert refused == (["nested"] if name == "consultation" else [])
         assert await moot.verify(session) is None
         assert (await moot.replay(session)).entries == len(entries)
@@ -106,13 +129,19 @@ async def test_a_demo_plays_to_its_decision(name: str, language: Language, tmp_p
 
 
 @pytest.mark.parametrize(("name", "language"), ALL)
-async def test_everything_that_was_written_is_said(name: str, language: Language, tmp_path: Path) -> None:
+async def test_everything_that_was_written_is_said(
+    name: str, language: Language, tmp_path: Path
+) -> None:
     """A script fits the rules: no answer of it is left over. Of collisions the rules choose which ones take place."""
     demo = load_demo(name, language)
     async with build_moot(tmp_path / "home") as moot:
         session = await open_demo(moot, demo)
         await moot.run(session)
-        said = "\n".join(word for entry in await read_entries(moot, session) for word in list_words(moot_words(entry)))
+        said = "\n".join(
+            word
+            for entry in await read_entries(moot, session)
+            for word in list_words(moot_words(entry))
+        )
     for seat, kinds in demo.seats.items():
         for kind, items in kinds.items():
             if kind in {"collide", "synthesis"}:
@@ -147,7 +176,9 @@ async def test_a_demo_stays_out_of_what_outlives_sessions(tmp_path: Path) -> Non
         assert [*await memory.list_decisions()] == []
         assert [*await memory.list_obligations()] == []
         assert [*await memory.sources()] == []
-        assert [line.is_demo for line in await moot.session_list.add_outcomes(await moot.sessions())] == [True, True]
+        assert [
+            line.is_demo for line in await moot.session_list.add_outcomes(await moot.sessions())
+        ] == [True, True]
         assert await moot.remembering.find_similar(load_demo("debate", "en").topic) == []
 
 
@@ -156,10 +187,17 @@ async def test_a_demo_reads_nothing_of_what_this_machine_has_learned(tmp_path: P
     demo = load_demo("persona", "en")
     async with build_moot(tmp_path) as moot:
         own = tmp_path / "own.toml"
-        own.write_text(SHIP.replace("seats.ada", "seats.Jonas").replace("seats.bob", "seats.Priya"), encoding="utf-8")
-        held = await moot.hold(demo.topic, seats={"Jonas": f"script:{own}", "Priya": f"script:{own}"})
+        own.write_text(
+            SHIP.replace("seats.ada", "seats.Jonas").replace("seats.bob", "seats.Priya"),
+            encoding="utf-8",
+        )
+        held = await moot.hold(
+            demo.topic, seats={"Jonas": f"script:{own}", "Priya": f"script:{own}"}
+        )
         await (await moot.recall()).review(held.session, "failure", by="local")
-        opened = (await moot.plan_session(demo.topic, **build_demo_options(demo, moot.environ))).opened
+        opened = (
+            await moot.plan_session(demo.topic, **build_demo_options(demo, moot.environ))
+        ).opened
         assert {seat.trust for seat in opened.seats} == {NEUTRAL_TRUST}
         assert (opened.subject.precedents, opened.subject.error_correlations) == ((), ())
 
@@ -171,8 +209,14 @@ async def test_an_input_of_the_user_moves_no_reference(tmp_path: Path) -> None:
         await moot.give_input(session, "Mind the auditors.")
         decision = await moot.run(session)
         timeline = await moot.load_timeline(session)
-        moved = [entry.fact.said.moved_by for entry in await read_entries(moot, session) if isinstance(entry.fact, StandTaken)]
-        line = next(line for line in timeline.lines if line.id == next(each for each in moved if each))
+        moved = [
+            entry.fact.said.moved_by
+            for entry in await read_entries(moot, session)
+            if isinstance(entry.fact, StandTaken)
+        ]
+        line = next(
+            line for line in timeline.lines if line.id == next(each for each in moved if each)
+        )
         assert (line.speaker, decision.status) == ("Lin", "concluded")
         assert line.content.startswith("Two things, and I have just looked them up")
 
@@ -242,7 +286,9 @@ async def test_seats_that_are_asked_at_once_answer_in_the_order_of_the_script() 
     names = list(load_demo("persona", "en").seats)
     table = MeetingRun(*map(build_seat, names))
     for name in names:
-        await make_demo("persona.en", SeatId(name), NotedPacer()).respond(table.brief(name), lambda text: None)
+        await make_demo("persona.en", SeatId(name), NotedPacer()).respond(
+            table.brief(name), lambda text: None
+        )
     assert waited == sorted(set(waited))
     assert len(waited) == len(names)
 
@@ -251,14 +297,17 @@ async def test_seats_that_are_asked_at_once_answer_in_the_order_of_the_script() 
 async def test_a_seat_of_a_demo_is_refused_in_a_real_meeting(platform: str, tmp_path: Path) -> None:
     async with build_moot(tmp_path) as moot:
         with pytest.raises(BadRoster, match="moot demo"):
-            await moot.open("Is it safe?", seats=[Seat(id=SeatId("Mara"), platform=platform)], check=False)
+            await moot.open(
+                "Is it safe?", seats=[Seat(id=SeatId("Mara"), platform=platform)], check=False
+            )
         session = await open_demo(moot, load_demo("persona", "en"))
         with pytest.raises(BadRoster, match="moot demo"):
             await moot.fork(session, at=1, swaps={"Jonas": platform})
 
 
 @pytest.mark.parametrize(
-    "argument", ["nobody.en", "persona.fr", "persona.en@warp", "../persona.en", "persona", "persona.en.toml"]
+    "argument",
+    ["nobody.en", "persona.fr", "persona.en@warp", "../persona.en", "persona", "persona.en.toml"],
 )
 def test_an_unknown_demo_is_refused_with_the_list(argument: str) -> None:
     with pytest.raises(BadScript, match="moot demo --list"):

@@ -68,7 +68,13 @@ def test_the_same_seed_gives_the_same_words(environ: Mapping[str, str], model_fo
 
     def said() -> str:
         messages = [{"role": "user", "content": "Name one risk of a rewrite, in one sentence."}]
-        done = model.complete(messages, max_tokens=24, sampling=sampling, on_text=lambda text: None, is_cancelled=lambda: False)
+        done = model.complete(
+            messages,
+            max_tokens=24,
+            sampling=sampling,
+            on_text=lambda text: None,
+            is_cancelled=lambda: False,
+        )
         return done.text
 
     assert said() == said() != ""
@@ -91,10 +97,14 @@ def test_a_generation_stops_when_it_is_cancelled(model_folder: Path) -> None:
 def test_a_missing_model_file_is_told(tmp_path: Path) -> None:
     model = LocalModel(tmp_path / "none.gguf")
     with pytest.raises(WorldError, match="moot setup embedded"):
-        model.complete([], max_tokens=1, sampling={}, on_text=lambda text: None, is_cancelled=lambda: False)
+        model.complete(
+            [], max_tokens=1, sampling={}, on_text=lambda text: None, is_cancelled=lambda: False
+        )
 
 
-def test_a_chinese_meeting_is_refused_before_anything_is_recorded(environ: Mapping[str, str]) -> None:
+def test_a_chinese_meeting_is_refused_before_anything_is_recorded(
+    environ: Mapping[str, str],
+) -> None:
     async def meeting() -> None:
         async with Moot(environ=environ) as moot:
             with pytest.raises(BadRoster, match="English only"):
@@ -112,7 +122,11 @@ def test_a_chinese_meeting_is_refused_before_anything_is_recorded(environ: Mappi
             "The rewrite will cost two million and our cash lasts a year.",
             "The new logo should be blue.",
         ),
-        ("你关心公司的现金流和成本。", "重写要花两百万，而我们的现金只够一年。", "新的标志应该是蓝色的。"),
+        (
+            "你关心公司的现金流和成本。",
+            "重写要花两百万，而我们的现金只够一年。",
+            "新的标志应该是蓝色的。",
+        ),
         (
             "You care about the people who work here and how they are treated.",
             "Half of the night shift would lose their jobs.",
@@ -120,11 +134,13 @@ def test_a_chinese_meeting_is_refused_before_anything_is_recorded(environ: Mappi
         ),
     ],
 )
-def test_relevance_tells_what_concerns_a_persona(persona: str, on_topic: str, off_topic: str) -> None:
+def test_relevance_tells_what_concerns_a_persona(
+    persona: str, on_topic: str, off_topic: str
+) -> None:
     measure = semantic_similarity.SentenceEncoder()
-    assert semantic_similarity.compute_relevance(measure, persona, on_topic) > semantic_similarity.compute_relevance(
-        measure, persona, off_topic
-    )
+    assert semantic_similarity.compute_relevance(
+        measure, persona, on_topic
+    ) > semantic_similarity.compute_relevance(measure, persona, off_topic)
 
 
 def test_an_empty_text_is_like_nothing() -> None:
@@ -138,12 +154,22 @@ def test_the_embedded_model_sits_in_every_protocol_and_loses_nothing_to_shape(
     """M-1: its words are poor, its shapes are right, also where they are cut off."""
     # A small part of what it may write: how long it speaks says nothing of the shapes, and each word takes a while.
     monkeypatch.setattr(embedded, "MAX_TOKENS", 6)
-    settings = {"swarm": {"max_rounds": 1, "collisions": 0}, "roundtable": {"max_rounds": 1}}.get(protocol, {})
-    seats = {"ada": "embedded", "bob": "embedded"} | ({"moderator": "embedded"} if protocol == "roundtable" else {})
+    settings = {"swarm": {"max_rounds": 1, "collisions": 0}, "roundtable": {"max_rounds": 1}}.get(
+        protocol, {}
+    )
+    seats = {"ada": "embedded", "bob": "embedded"} | (
+        {"moderator": "embedded"} if protocol == "roundtable" else {}
+    )
 
     async def work() -> None:
         async with Moot(environ=environ) as moot:
-            decision = await moot.hold("Should we ship on Friday?", protocol=protocol, seats=seats, seed=3, settings=settings)
+            decision = await moot.hold(
+                "Should we ship on Friday?",
+                protocol=protocol,
+                seats=seats,
+                seed=3,
+                settings=settings,
+            )
             facts = [entry.fact for entry in await moot.engine.entries(decision.session)]
         assert [fact for fact in facts if isinstance(fact, SeatLost)] == []
         assert decision.status == "concluded"

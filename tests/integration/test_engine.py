@@ -99,21 +99,39 @@ def bounded(work: Coroutine[Any, Any, T]) -> T:
 
 
 def engine(clock: Hands | Steady | None = None, ledger: MemoryLedger | None = None) -> Engine:
-    return Engine(ledger=ledger or MemoryLedger(), rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=clock or Steady())
+    return Engine(
+        ledger=ledger or MemoryLedger(),
+        rulebooks=[RULES],
+        codec=FactCodec(RULES.kinds),
+        clock=clock or Steady(),
+    )
 
 
 def opening(*names: str, patience: float = 600.0, budget: Budget | None = None) -> MeetingOpened:
     settings = PersonaSettings(blind=False, intent_patience=patience, speech_patience=patience)
     seats = tuple(Seat(id=SeatId(name), platform="test") for name in names)
-    return MeetingOpened(topic="Why?", language="en", seed=1, seats=seats, settings=settings, budget=budget or Budget(turns=3))
+    return MeetingOpened(
+        topic="Why?",
+        language="en",
+        seed=1,
+        seats=seats,
+        settings=settings,
+        budget=budget or Budget(turns=3),
+    )
 
 
-async def held(engine: Engine, session: SessionId, guests: dict[str, Participant | None], *, wait: bool = False) -> None:
+async def held(
+    engine: Engine, session: SessionId, guests: dict[str, Participant | None], *, wait: bool = False
+) -> None:
     await engine.run(session, lambda seat: guests[seat.id], wait_outside=wait)
 
 
 async def losses(engine: Engine, session: SessionId) -> list[tuple[str, str]]:
-    return [(fact.seat, fact.reason) for entry in await engine.entries(session) if isinstance(fact := entry.fact, SeatLost)]
+    return [
+        (fact.seat, fact.reason)
+        for entry in await engine.entries(session)
+        if isinstance(fact := entry.fact, SeatLost)
+    ]
 
 
 async def refused_text(brief: Brief) -> Any:
@@ -140,8 +158,12 @@ async def cancels_itself(brief: Brief) -> Any:
     raise asyncio.CancelledError
 
 
-@pytest.mark.parametrize("bad", [refused_text, odd_reason, nothing, odd_usage, half_said, cancels_itself])
-def test_whatever_a_participant_hands_over_the_ledger_stays_readable(bad: Callable[[Brief], Coroutine[Any, Any, Any]]) -> None:
+@pytest.mark.parametrize(
+    "bad", [refused_text, odd_reason, nothing, odd_usage, half_said, cancels_itself]
+)
+def test_whatever_a_participant_hands_over_the_ledger_stays_readable(
+    bad: Callable[[Brief], Coroutine[Any, Any, Any]],
+) -> None:
     """P-9: it is lost, asked once per ask, and the session can be read and replayed."""
 
     async def work() -> None:
@@ -159,7 +181,9 @@ def test_whatever_a_participant_hands_over_the_ledger_stays_readable(bad: Callab
     bounded(work())
 
 
-def test_a_participant_that_heeds_no_cancellation_does_not_hold_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_participant_that_heeds_no_cancellation_does_not_hold_the_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(session_loop, "GRACE_SECONDS", 0.2)
     over = False
 
@@ -185,12 +209,16 @@ def test_a_participant_that_heeds_no_cancellation_does_not_hold_the_session(monk
     bounded(work())
 
 
-def test_of_the_sessions_that_are_held_ready_the_one_unused_longest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_the_sessions_that_are_held_ready_the_one_unused_longest_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sessions, "KNOWN_SESSIONS", 2)
 
     async def work() -> None:
         ledger = CountingLedger(MemoryLedger())
-        house = Engine(ledger=ledger, rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=Steady())
+        house = Engine(
+            ledger=ledger, rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=Steady()
+        )
         first, second = await house.open(opening("a", "b")), await house.open(opening("a", "b"))
         await house.load_snapshot(first)
         third = await house.open(opening("a", "b"))
@@ -207,7 +235,10 @@ def test_who_writes_first_takes_over_what_a_reader_has_folded() -> None:
 
     async def work() -> None:
         ledger = CountingLedger(MemoryLedger())
-        one, other = (Engine(ledger=ledger, rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=Steady()) for _ in range(2))
+        one, other = (
+            Engine(ledger=ledger, rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=Steady())
+            for _ in range(2)
+        )
         session = await one.open(opening("a", "b"))
         snapshot, _ = await other.read_on(session)
         other.offer_snapshot(snapshot)
@@ -249,14 +280,18 @@ def test_a_budget_that_the_last_answer_uses_up_ends_nothing() -> None:
     """P-14: what ends with the answers that are there is not ended by the budget, and the record does not say so."""
 
     async def costly(brief: Brief) -> Any:
-        return Answer(said=sensible(brief), usage=Usage(tokens_out=100 if brief.ask.kind == "stand" else 0))
+        return Answer(
+            said=sensible(brief), usage=Usage(tokens_out=100 if brief.ask.kind == "stand" else 0)
+        )
 
     async def work() -> None:
         house = engine()
         session = await house.open(opening("a", "b", budget=Budget(turns=3, tokens=50)))
         await held(house, session, {"a": Guest(costly), "b": Guest(costly)})
         assert (await house.load_snapshot(session)).is_closed
-        assert not any(isinstance(entry.fact, BudgetExhausted) for entry in await house.entries(session))
+        assert not any(
+            isinstance(entry.fact, BudgetExhausted) for entry in await house.entries(session)
+        )
 
     bounded(work())
 
@@ -273,10 +308,14 @@ def test_a_leap_of_the_clock_loses_no_seat() -> None:
                 clock.at += timedelta(hours=1)
             return Answer(said=sensible(brief))
 
-        session = await house.open(opening("a", "b", patience=30, budget=Budget(turns=3, seconds=600)))
+        session = await house.open(
+            opening("a", "b", patience=30, budget=Budget(turns=3, seconds=600))
+        )
         await held(house, session, {"a": Guest(sleeper), "b": Guest(well)})
         assert await losses(house, session) == []
-        assert not any(isinstance(entry.fact, BudgetExhausted) for entry in await house.entries(session))
+        assert not any(
+            isinstance(entry.fact, BudgetExhausted) for entry in await house.entries(session)
+        )
 
     bounded(work())
 
@@ -289,7 +328,9 @@ def test_an_ask_of_the_running_process_takes_no_answer_from_elsewhere() -> None:
         async def asks_back(brief: Brief) -> Any:
             if brief.ask.kind == "intent" and brief.ask.turn == 1:
                 with pytest.raises(UnknownAsk):
-                    await house.answer(session, brief.ask.id, {"reaction_score": 1, "intent_to_speak": True})
+                    await house.answer(
+                        session, brief.ask.id, {"reaction_score": 1, "intent_to_speak": True}
+                    )
             return Answer(said=sensible(brief))
 
         await held(house, session, {"a": Guest(asks_back), "b": Guest(well)})
@@ -329,7 +370,9 @@ class Conflicting(MemoryLedger):
         await super().append(session, records)
 
 
-def test_an_answer_that_lost_the_race_is_written_behind_the_winner_and_not_asked_for_again() -> None:
+def test_an_answer_that_lost_the_race_is_written_behind_the_winner_and_not_asked_for_again() -> (
+    None
+):
     """P-4, P-7: two writers, one wins, the other decides anew; nobody is asked twice."""
 
     async def work() -> None:
@@ -339,7 +382,11 @@ def test_an_answer_that_lost_the_race_is_written_behind_the_winner_and_not_asked
         guest = Guest(well)
         ledger.house = other
         await held(house, session, {"a": guest, "b": Guest(well)})
-        replies = [getattr(entry.fact, "ask", None) for entry in await house.entries(session) if hasattr(entry.fact, "said")]
+        replies = [
+            getattr(entry.fact, "ask", None)
+            for entry in await house.entries(session)
+            if hasattr(entry.fact, "said")
+        ]
         assert len(replies) == len(set(replies))
         assert guest.calls == sum(ask is not None and ask.endswith(".a") for ask in replies)
         assert ledger.times == 4
@@ -350,7 +397,11 @@ def test_an_answer_that_lost_the_race_is_written_behind_the_winner_and_not_asked
 
 @pytest.mark.parametrize(
     ("kind", "text"),
-    [("intent", "```" + "\n" * 99_000 + "x"), ("speech", "re" + " " * 99_000 + "x"), ("intent", "<think>" * 14_000)],
+    [
+        ("intent", "```" + "\n" * 99_000 + "x"),
+        ("speech", "re" + " " * 99_000 + "x"),
+        ("intent", "<think>" * 14_000),
+    ],
     ids=["fence", "reference", "thought"],
 )
 def test_no_answer_however_odd_holds_up_the_loop(kind: str, text: str) -> None:

@@ -14,7 +14,9 @@ from moothall.surfaces.http.entry_stream import EntryHub
 from moothall_testkit.ledger_scenes import run_with_deadline
 
 
-async def follow(stage: Stage, hub: EntryHub, session: SessionId, after: int = 0) -> AsyncIterator[bytes]:
+async def follow(
+    stage: Stage, hub: EntryHub, session: SessionId, after: int = 0
+) -> AsyncIterator[bytes]:
     snapshot = await stage.context.moot.engine.load_snapshot(session)
     async for data in hub.read(snapshot, after, OWNER, ""):
         yield data

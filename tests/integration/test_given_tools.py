@@ -40,12 +40,19 @@ from moothall_testkit.stub_server import Fail, Hang, Request, Step, StubReply, S
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.02, preflight=5.0)
 Calls = tuple[tuple[str, str], ...]
 FILLER = "Filler.\n" * 40
-LEASE = ContextFile(name="contracts/lease.md", text=f"{FILLER}The rent is 40,000 euros a year.\nIt ends in May.")
-NOTES = ContextFile(name="notes.md", text="The team wants to move in June.\nNobody has asked the landlord.")
+LEASE = ContextFile(
+    name="contracts/lease.md", text=f"{FILLER}The rent is 40,000 euros a year.\nIt ends in May."
+)
+NOTES = ContextFile(
+    name="notes.md", text="The team wants to move in June.\nNobody has asked the landlord."
+)
 FILES = [LEASE, NOTES]
 SEARCH = ("search", '{"words": "rent euros"}')
 READ = ("read", '{"file": "contracts/lease.md", "first": 41, "last": 42}')
-SETTINGS: dict[str, dict[str, object]] = {"swarm": {"max_rounds": 3}, "roundtable": {"max_rounds": 1}}
+SETTINGS: dict[str, dict[str, object]] = {
+    "swarm": {"max_rounds": 3},
+    "roundtable": {"max_rounds": 1},
+}
 
 
 def count_results(request: Request) -> int:
@@ -68,10 +75,21 @@ def act(*calls: Calls) -> Callable[[Request], Step]:
     return step
 
 
-async def open_session(moot: Moot, stub: StubServer, protocol: str = "debate", seats: str = "abc", **options: Any) -> SessionId:
+async def open_session(
+    moot: Moot, stub: StubServer, protocol: str = "debate", seats: str = "abc", **options: Any
+) -> SessionId:
     platforms = {seat * 3: f"{stub.base_url}#model-{seat}" for seat in seats}
-    given = {"settings": SETTINGS.get(protocol, {}), "files": FILES, "tools": "on", "seed": 7, "check": False, **options}
-    return await moot.open("Is the rent in euros too high?", protocol=protocol, seats=platforms, **given)
+    given = {
+        "settings": SETTINGS.get(protocol, {}),
+        "files": FILES,
+        "tools": "on",
+        "seed": 7,
+        "check": False,
+        **options,
+    }
+    return await moot.open(
+        "Is the rent in euros too high?", protocol=protocol, seats=platforms, **given
+    )
 
 
 async def list_facts(moot: Moot, session: SessionId) -> list[Any]:
@@ -100,8 +118,13 @@ def test_in_every_protocol_each_use_is_an_entry_before_the_answer(protocol: str)
     seats = "abcde" if protocol == "swarm" else "abc"
 
     async def work() -> None:
-        async with StubServer([act((SEARCH,), (READ,))]) as stub, Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
-            session = await open_session(moot, stub, protocol, seats, turns=3 if protocol == "persona" else None)
+        async with (
+            StubServer([act((SEARCH,), (READ,))]) as stub,
+            Moot(environ={"MOOT_LEDGER": "memory:"}) as moot,
+        ):
+            session = await open_session(
+                moot, stub, protocol, seats, turns=3 if protocol == "persona" else None
+            )
             await moot.run(session)
             facts = await list_facts(moot, session)
             uses = list_uses(facts)
@@ -115,7 +138,9 @@ def test_in_every_protocol_each_use_is_an_entry_before_the_answer(protocol: str)
                 assert "| 41: The rent is 40,000 euros a year." in second.result
                 assert second.sha256 == sha256(second.result.encode()).hexdigest()
                 if ask in answered:
-                    reply = next(fact for fact in facts if isinstance(fact, Reply) and fact.ask == ask)
+                    reply = next(
+                        fact for fact in facts if isinstance(fact, Reply) and fact.ask == ask
+                    )
                     assert facts.index(second) < facts.index(reply)
                     assert reply.usage.calls >= 3
             assert {use.ask for use in uses} & set(answered)
@@ -174,10 +199,18 @@ def build_brief(calls: int, used: tuple[ToolUsed, ...]) -> Brief:
 
 MALFORMED: list[tuple[str, str, str]] = [
     ("delete", "{}", "There is no tool delete. The tools are: read, search."),
-    ("read", "not json", "It takes a JSON object with: file (string), first (integer), last (integer)."),
+    (
+        "read",
+        "not json",
+        "It takes a JSON object with: file (string), first (integer), last (integer).",
+    ),
     ("read", "[1, 2]", "It takes a JSON object"),
     ("read", '{"file": "notes.md", "first": "soon"}', "It takes a JSON object"),
-    ("read", '{"file": "/etc/passwd"}', "No file is called /etc/passwd. The files are: contracts/lease.md, notes.md"),
+    (
+        "read",
+        '{"file": "/etc/passwd"}',
+        "No file is called /etc/passwd. The files are: contracts/lease.md, notes.md",
+    ),
     ("read", '{"file": "../notes.md"}', "No file is called"),
     ("read", '{"file": "notes.md", "first": 9}', "notes.md has the lines 1 to 2"),
     ("read", '{"file": "notes.md", "first": 2, "last": 1}', "notes.md has the lines 1 to 2"),
@@ -187,9 +220,13 @@ MALFORMED: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "told"), MALFORMED)
-def test_a_call_that_cannot_be_run_gets_a_sentence_and_the_ask_is_answered(tool: str, arguments: str, told: str) -> None:
+def test_a_call_that_cannot_be_run_gets_a_sentence_and_the_ask_is_answered(
+    tool: str, arguments: str, told: str
+) -> None:
     """E-2: malformed calls and unknown tools get a clear result, are recorded as refused, and never lose the ask."""
-    response, uses, stub = respond([StubReply(calls=((tool, arguments),)), StubReply(text="So be it.")])
+    response, uses, stub = respond(
+        [StubReply(calls=((tool, arguments),)), StubReply(text="So be it.")]
+    )
     assert isinstance(response, Answer)
     assert [use.outcome for use in uses] == ["refused"]
     assert told in uses[0].result
@@ -200,7 +237,11 @@ def test_a_seat_that_only_searches_ends_with_an_answer() -> None:
     """E-7: the budget of an ask ends the search; then it is asked without tools, with all that came back; every call costs."""
 
     def insist(request: Request) -> Step:
-        return StubReply(calls=(SEARCH, SEARCH, SEARCH)) if request.body.get("tools") else StubReply(text="Enough.")
+        return (
+            StubReply(calls=(SEARCH, SEARCH, SEARCH))
+            if request.body.get("tools")
+            else StubReply(text="Enough.")
+        )
 
     response, uses, stub = respond([insist], calls=4)
     assert isinstance(response, Answer)
@@ -233,7 +274,9 @@ def test_what_was_looked_up_before_is_shown_and_counts_in_the_budget() -> None:
 def test_a_budget_that_is_used_to_the_last_call_refuses_nothing() -> None:
     """E-3, E-7: an ask that used all its calls is asked without tools, also where its server fails then: no call was refused."""
     fails = Fail(status=503, message="busy")
-    response, uses, stub = respond([StubReply(calls=(SEARCH, READ)), fails, StubReply(text="So.")], calls=2)
+    response, uses, stub = respond(
+        [StubReply(calls=(SEARCH, READ)), fails, StubReply(text="So.")], calls=2
+    )
     assert isinstance(response, Answer)
     assert [use.outcome for use in uses] == ["answered", "answered"]
     assert ["tools" in request.body for request in stub.asked] == [True, False, False]
@@ -262,10 +305,18 @@ def test_a_killed_process_repeats_no_recorded_use(tmp_path: Path) -> None:
                     begun = len(stub.asked)
                     await moot.resume(name, check=False)
                     facts = await list_facts(moot, name)
-                    uses = [use for use in list_uses(facts) if use.ask.startswith("1.propose.") and use.outcome == "answered"]
+                    uses = [
+                        use
+                        for use in list_uses(facts)
+                        if use.ask.startswith("1.propose.") and use.outcome == "answered"
+                    ]
                     assert len(uses) == 3
-                    assert all("tools" not in request.body for request in stub.asked[begun : begun + 3])
-                    assert all("40,000 euros" in request.text for request in stub.asked[begun : begun + 3])
+                    assert all(
+                        "tools" not in request.body for request in stub.asked[begun : begun + 3]
+                    )
+                    assert all(
+                        "40,000 euros" in request.text for request in stub.asked[begun : begun + 3]
+                    )
                     await moot.replay(name)
 
     asyncio.run(work())
@@ -275,7 +326,9 @@ def test_what_was_looked_up_is_sealed_with_the_phase() -> None:
     """E-3: while positions are blind, nobody reads what another seat looked up."""
 
     async def work() -> None:
-        async with StubServer([lambda request: Hang() if count_results(request) else act((SEARCH,))(request)]) as stub:
+        async with StubServer(
+            [lambda request: Hang() if count_results(request) else act((SEARCH,))(request)]
+        ) as stub:
             moot = Moot(environ={"MOOT_LEDGER": "memory:"})
             async with moot:
                 session = await open_session(moot, stub)
@@ -285,7 +338,10 @@ def test_what_was_looked_up_is_sealed_with_the_phase() -> None:
                 for entry in await moot.engine.entries(session):
                     if isinstance(entry.fact, ToolUsed):
                         assert "arguments" not in build_entry_out(entry, snapshot.state)["what"]
-                        assert "arguments" in build_entry_out(entry, snapshot.state, entry.fact.seat)["what"]
+                        assert (
+                            "arguments"
+                            in build_entry_out(entry, snapshot.state, entry.fact.seat)["what"]
+                        )
                 assert "rent euros" not in await moot.export(session, "minutes")
                 timeline = await moot.load_timeline(session)
                 line = describe_shared(timeline, timeline.tool_uses[0].fact)
@@ -299,19 +355,31 @@ def test_members_see_different_evidence() -> None:
 
     async def work() -> None:
         reads = (READ,), (SEARCH,), (("read", '{"file": "notes.md"}'),)
-        async with StubServer([act(*reads)]) as stub, Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+        async with (
+            StubServer([act(*reads)]) as stub,
+            Moot(environ={"MOOT_LEDGER": "memory:"}) as moot,
+        ):
             seats = [
                 Seat(id=SeatId("ada"), platform=f"{stub.base_url}#ada", sees=("contracts/*",)),
                 Seat(id=SeatId("bob"), platform=f"{stub.base_url}#bob", sees=("notes.md",)),
             ]
             for switch in ("on", "off"):
                 session = await moot.open(
-                    "Is the rent too high?", protocol="debate", seats=seats, check=False, files=FILES, tools=switch, seed=7
+                    "Is the rent too high?",
+                    protocol="debate",
+                    seats=seats,
+                    check=False,
+                    files=FILES,
+                    tools=switch,
+                    seed=7,
                 )
                 await moot.run(session)
                 opened = (await list_facts(moot, session))[0]
                 assert [seat.sees for seat in opened.seats] == [("contracts/*",), ("notes.md",)]
-                asked = {name: [each for each in stub.asked if each.body["model"] == name] for name in ("ada", "bob")}
+                asked = {
+                    name: [each for each in stub.asked if each.body["model"] == name]
+                    for name in ("ada", "bob")
+                }
                 assert "40,000" in asked["ada"][0].text
                 assert "landlord" not in asked["ada"][0].text
                 assert "40,000" not in asked["bob"][0].text
@@ -319,11 +387,15 @@ def test_members_see_different_evidence() -> None:
                 for use in list_uses(await list_facts(moot, session)):
                     own = "contracts/lease.md" if use.seat == "ada" else "notes.md"
                     assert all(place.startswith(own) for place in use.places)
-                    is_own = (use.seat == "ada") == ("lease" in use.arguments) or use.tool == "search"
+                    is_own = (use.seat == "ada") == (
+                        "lease" in use.arguments
+                    ) or use.tool == "search"
                     assert use.outcome == ("answered" if is_own else "refused"), use
                 stub.requests.clear()
             wrong = [replace(seats[0], sees=("contract/*",)), seats[1]]
-            with pytest.raises(BadRoster, match=r"seat 'ada' sees contract/\*.*contracts/lease.md, notes.md"):
+            with pytest.raises(
+                BadRoster, match=r"seat 'ada' sees contract/\*.*contracts/lease.md, notes.md"
+            ):
                 await moot.open("Q?", protocol="debate", seats=wrong, check=False, files=FILES)
 
     asyncio.run(work())
@@ -355,18 +427,27 @@ def test_the_decision_says_what_it_rests_on_and_what_nobody_read() -> None:
             # Half of what each seat quotes is there: in the result, in the report, and in the record of its model.
             shares = [(each.seat, each.held * 2) for each in decision.evidence.seats]
             assert shares == [(each.seat, each.checked) for each in decision.evidence.seats]
-            assert sum(each.checked for each in decision.evidence.seats) == decision.evidence.quotations
+            assert (
+                sum(each.checked for each in decision.evidence.seats)
+                == decision.evidence.quotations
+            )
             records = {each.source: each for each in await (await moot.recall()).sources()}
             seats = {seat.id: seat.source for seat in (await list_facts(moot, session))[0].seats}
             for each in decision.evidence.seats:
                 record = records[seats[each.seat]]
-                assert (record.quotations, record.quotations_held, record.cases) == (each.checked, each.held, 0)
+                assert (record.quotations, record.quotations_held, record.cases) == (
+                    each.checked,
+                    each.held,
+                    0,
+                )
             minutes = await moot.export(session, "minutes")
             assert "Argued from: contracts/lease.md, notes.md." in minutes
             assert "Nobody was shown a line of: attic.md." in minutes
             own = decision.evidence.seats[0]
             assert f"By seat, held of checked: {own.seat} {own.held}/{own.checked}, " in minutes
-            shown = await open_session(moot, stub, "roundtable", files=[*FILES, unread], tools="off")
+            shown = await open_session(
+                moot, stub, "roundtable", files=[*FILES, unread], tools="off"
+            )
             assert (await moot.run(shown)).evidence == replace(decision.evidence, unread=())
 
     asyncio.run(work())
@@ -380,7 +461,9 @@ def test_tools_are_in_the_forecast() -> None:
             seats = {"ada": "http://127.0.0.1:9/v1#x", "bob": "mailbox"}
             plans = {}
             for switch in ("on", "off"):
-                planned = await moot.plan_session("Q?", seats=seats, files=FILES, tools=switch, tool_calls=3, check=False)
+                planned = await moot.plan_session(
+                    "Q?", seats=seats, files=FILES, tools=switch, tool_calls=3, check=False
+                )
                 plans[switch] = estimate_session(planned.opened, moot.seating.kinds)
             assert plans["on"].calls.least == plans["off"].calls.least
             assert plans["on"].calls.most == 4 * plans["off"].calls.most
@@ -425,7 +508,10 @@ def test_tools_are_offered_by_themselves_where_files_are_too_long(language: Lang
 
 def test_a_large_folder_is_indexed_beside_the_loop_and_never_in_it(tmp_path: Path) -> None:
     """E-2, N-7: at the opening, and in a process that reads the session again; what is asked then finds its passages."""
-    files = [ContextFile(name=f"part{number}.md", text=FILLER * 100 + f"The rent is {number} euros.") for number in range(5)]
+    files = [
+        ContextFile(name=f"part{number}.md", text=FILLER * 100 + f"The rent is {number} euros.")
+        for number in range(5)
+    ]
     in_loop: list[str] = []
 
     def note_call(frame: FrameType, event: str, value: object) -> None:
@@ -436,7 +522,9 @@ def test_a_large_folder_is_indexed_beside_the_loop_and_never_in_it(tmp_path: Pat
         environ = {"MOOT_HOME": str(tmp_path)}
         async with Moot(environ=environ) as moot:
             sys.setprofile(note_call)
-            session = await moot.open("Is the rent too high?", seats={"ada": "mailbox", "bob": "mailbox"}, files=files)
+            session = await moot.open(
+                "Is the rent too high?", seats={"ada": "mailbox", "bob": "mailbox"}, files=files
+            )
             assert "The rent is 3 euros." in (await moot.asks(session))[0].brief.shared
         given_search._build_index.cache_clear()
         async with Moot(environ=environ) as moot:

@@ -37,9 +37,17 @@ def test_a_report_that_fits_its_schema_is_never_punished(tmp_path: Path) -> None
     async def work() -> None:
         async with hosting(tmp_path) as rpc:
             settings = {"collisions": 0, "vote": False}
-            opened = await rpc("moot.swarmOpen", task="Which queue?", seats=EXPLORERS, maxRounds=3, settings=settings)
+            opened = await rpc(
+                "moot.swarmOpen",
+                task="Which queue?",
+                seats=EXPLORERS,
+                maxRounds=3,
+                settings=settings,
+            )
             session = opened["sessionId"]
-            (first, *_) = (await rpc("moot.getAsks", sessionId=session, seat="ada", timeoutSeconds=30))["asks"]
+            (first, *_) = (
+                await rpc("moot.getAsks", sessionId=session, seat="ada", timeoutSeconds=30)
+            )["asks"]
             assert first["answerSchema"]["required"] == ["findings"]
             assert "decisionReport" not in first["answerSchema"]["properties"]
             for number in (1, 2):
@@ -60,15 +68,31 @@ def test_a_swarm_takes_text_where_it_asks_for_text(tmp_path: Path) -> None:
     async def work() -> None:
         async with hosting(tmp_path) as rpc:
             settings = {"collisions": 0, "synthesis": "always", "vote": False}
-            opened = await rpc("moot.swarmOpen", task="Which queue?", seats=EXPLORERS, maxRounds=1, settings=settings)
+            opened = await rpc(
+                "moot.swarmOpen",
+                task="Which queue?",
+                seats=EXPLORERS,
+                maxRounds=1,
+                settings=settings,
+            )
             session = opened["sessionId"]
             await take_round(rpc, session, {"findings": [{"coreIdea": IDEA}]})
             asked = await rpc("moot.getAsks", sessionId=session, timeoutSeconds=30)
             (ask,) = asked["asks"]
             assert (ask["kind"], ask["form"]) == ("synthesis", "text")
-            await rpc("moot.swarmReport", sessionId=session, seat=ask["seat"], report="All hold the table.")
+            await rpc(
+                "moot.swarmReport",
+                sessionId=session,
+                seat=ask["seat"],
+                report="All hold the table.",
+            )
             for ask in (await rpc("moot.getAsks", sessionId=session, timeoutSeconds=30))["asks"]:
-                await rpc("moot.answer", sessionId=session, seat=ask["seat"], answer={"action": "SHUTDOWN_ACK"})
+                await rpc(
+                    "moot.answer",
+                    sessionId=session,
+                    seat=ask["seat"],
+                    answer={"action": "SHUTDOWN_ACK"},
+                )
             await rpc("moot.getSession", sessionId=session, timeoutSeconds=30)
             text = (await rpc("moot.exportSession", sessionId=session))["text"]
             assert "All hold the table." in text
@@ -81,9 +105,16 @@ def test_the_deadline_of_an_invited_explorer_is_that_of_all_invited_seats(tmp_pa
 
     async def work() -> None:
         async with hosting(tmp_path) as rpc:
-            for settings, life in (({}, timedelta(days=7)), ({"round_timeout": 90}, timedelta(seconds=90))):
-                opened = await rpc("moot.swarmOpen", task="Which queue?", seats=EXPLORERS, settings=settings)
-                (ask, *_) = (await rpc("moot.getAsks", sessionId=opened["sessionId"], timeoutSeconds=30))["asks"]
+            for settings, life in (
+                ({}, timedelta(days=7)),
+                ({"round_timeout": 90}, timedelta(seconds=90)),
+            ):
+                opened = await rpc(
+                    "moot.swarmOpen", task="Which queue?", seats=EXPLORERS, settings=settings
+                )
+                (ask, *_) = (
+                    await rpc("moot.getAsks", sessionId=opened["sessionId"], timeoutSeconds=30)
+                )["asks"]
                 left = datetime.fromisoformat(ask["deadline"]) - datetime.now(UTC)
                 assert life - timedelta(seconds=60) < left <= life
 
@@ -96,7 +127,9 @@ def test_a_roundtable_of_invited_agents_gets_its_minutes_from_one_of_them(tmp_pa
     async def work() -> None:
         async with hosting(tmp_path) as rpc:
             moot = rpc.call.moot
-            session = await moot.open("Which queue?", seats=["a=mailbox", "b=mailbox"], protocol="roundtable", hosted=True)
+            session = await moot.open(
+                "Which queue?", seats=["a=mailbox", "b=mailbox"], protocol="roundtable", hosted=True
+            )
             seats = (await moot.engine.load_snapshot(parse_session_id(session))).session_state.seats
             assert [seat.id for seat in seats] == ["a", "b"]
             waiting = await rpc("moot.getAsks", sessionId=session, seat="b", timeoutSeconds=0.5)
@@ -106,17 +139,36 @@ def test_a_roundtable_of_invited_agents_gets_its_minutes_from_one_of_them(tmp_pa
                 asked = await rpc("moot.getAsks", sessionId=session, seat=seat, timeoutSeconds=30)
                 assert [ask["kind"] for ask in asked["asks"]] == ["speech"]
                 speech = "## Stance\nThe table.\n[CONSENSUS]\n[CHOICE] table"
-                await rpc("moot.answer", sessionId=session, seat=seat, answer={"content": speech, "consensus": True})
+                await rpc(
+                    "moot.answer",
+                    sessionId=session,
+                    seat=seat,
+                    answer={"content": speech, "consensus": True},
+                )
             asked = await rpc("moot.getAsks", sessionId=session, seat="a", timeoutSeconds=30)
             assert [ask["kind"] for ask in asked["asks"]] == ["minutes"]
             minutes = "# Summary\nx\n# Consensus\nx\n# Disagreements\nnone\n# Action items\nnone"
-            await rpc("moot.answer", sessionId=session, seat="a", answer={"content": minutes, "choice": "table"})
+            await rpc(
+                "moot.answer",
+                sessionId=session,
+                seat="a",
+                answer={"content": minutes, "choice": "table"},
+            )
             while asked["status"] != "ended":
                 asked = await rpc("moot.getAsks", sessionId=session, seat="a", timeoutSeconds=30)
                 if asked["asks"]:
-                    await rpc("moot.answer", sessionId=session, seat="a", answer={"content": minutes, "choice": "table"})
+                    await rpc(
+                        "moot.answer",
+                        sessionId=session,
+                        seat="a",
+                        answer={"content": minutes, "choice": "table"},
+                    )
             ended = await rpc("moot.getSession", sessionId=session)
-            assert (ended["status"], ended["choice"], ended["waitingFor"]) == ("concluded", "table", [])
+            assert (ended["status"], ended["choice"], ended["waitingFor"]) == (
+                "concluded",
+                "table",
+                [],
+            )
 
     run_with_deadline(work(), 60)
 
@@ -126,7 +178,9 @@ def test_a_blind_ask_offers_only_what_is_blind(tmp_path: Path) -> None:
 
     async def work() -> None:
         async with hosting(tmp_path) as rpc:
-            opened = await rpc("cstp.openDeliberation", topic="Which queue?", participants=["ada", "bob"])
+            opened = await rpc(
+                "cstp.openDeliberation", topic="Which queue?", participants=["ada", "bob"]
+            )
             session = opened["deliberationId"]
             words = {"type": "propose", "text": IDEA, "confidence": 0.7}
             await rpc("cstp.contribute", deliberationId=session, participant="ada", **words)
@@ -141,7 +195,11 @@ def test_a_blind_ask_offers_only_what_is_blind(tmp_path: Path) -> None:
             assert "challenge" in turn["ask"]["expected"]
             # What fits is said as at the other door, with the fields as this one spells them.
             (ask,) = (await rpc("moot.getAsks", sessionId=session, seat="bob"))["asks"]
-            spelled = str(turn["ask"]["answerSchema"]).replace("refersTo", "refers_to").replace("movedBy", "moved_by")
+            spelled = (
+                str(turn["ask"]["answerSchema"])
+                .replace("refersTo", "refers_to")
+                .replace("movedBy", "moved_by")
+            )
             assert spelled == str(ask["answerSchema"]) != str(turn["ask"]["answerSchema"])
 
     run_with_deadline(work(), 60)
@@ -152,24 +210,34 @@ def test_an_empty_id_is_as_good_as_none_for_a_token_of_one_session(tmp_path: Pat
 
     async def work() -> None:
         async with hosting(tmp_path) as rpc:
-            opened = await rpc("cstp.openDeliberation", topic="Which queue?", participants=["ada", "bob"])
+            opened = await rpc(
+                "cstp.openDeliberation", topic="Which queue?", participants=["ada", "bob"]
+            )
             session = opened["deliberationId"]
             seat = rpc.with_caller(role="seat", token="t", session=session, seat="ada").call
-            for tool, given in (("wait_for_turn", {"deliberationId": ""}), ("get_asks", {"sessionId": "", "timeoutSeconds": 0})):
+            for tool, given in (
+                ("wait_for_turn", {"deliberationId": ""}),
+                ("get_asks", {"sessionId": "", "timeoutSeconds": 0}),
+            ):
                 method = TOOLS[tool]
                 await method.invoke(seat, await complete_arguments(seat, method, given))
 
     run_with_deadline(work(), 60)
 
 
-@pytest.mark.parametrize("name", ["wait_for_turn", "get_asks", "swarm_round", "join_conference", "get_session"])
+@pytest.mark.parametrize(
+    "name", ["wait_for_turn", "get_asks", "swarm_round", "join_conference", "get_session"]
+)
 def test_a_tool_that_waits_does_so_by_default_and_only_reads(name: str, tmp_path: Path) -> None:
     """D-5: a model that names no time does not poll in a hot loop, and no client asks its user before each wait."""
 
     async def work() -> None:
         (tool,) = describe_tools([name])
         assert tool["inputSchema"]["properties"]["timeoutSeconds"]["default"] == TOOL_WAIT_SECONDS
-        assert (tool["annotations"]["readOnlyHint"], tool["annotations"]["idempotentHint"]) == (True, True)
+        assert (tool["annotations"]["readOnlyHint"], tool["annotations"]["idempotentHint"]) == (
+            True,
+            True,
+        )
         async with hosting(tmp_path) as rpc:
             given = await complete_arguments(rpc.call, TOOLS[name], {"sessionId": "s"})
             assert given == {"sessionId": "s", "timeoutSeconds": TOOL_WAIT_SECONDS}

@@ -12,7 +12,15 @@ from tests.integration.test_session_views import in_memory, served
 
 from moothall.errors import BadSetting, MootError, NotAllowed
 from moothall.ledgers.memory import MemoryLedger
-from moothall.memory.tokens import AccessDenied, Identity, IssuedToken, Token, TokenStore, format_code, parse_code
+from moothall.memory.tokens import (
+    AccessDenied,
+    Identity,
+    IssuedToken,
+    Token,
+    TokenStore,
+    format_code,
+    parse_code,
+)
 from moothall.surfaces.api.methods import TOOLS
 from moothall.surfaces.api.toolsets import ROLE_TOOLS
 from moothall_testkit.ledger_scenes import run_with_deadline
@@ -54,7 +62,9 @@ def test_a_code_works_once_and_for_a_short_time() -> None:
     run_with_deadline(work(), 30)
 
 
-@pytest.mark.parametrize("text", ["", "7K3Q", "7K3Q-9XRA-1", "7K3Q-9XR!", "moott_7K3Q_9XRA", "ＡＡＡＡＡＡＡＡ"])
+@pytest.mark.parametrize(
+    "text", ["", "7K3Q", "7K3Q-9XRA-1", "7K3Q-9XR!", "moott_7K3Q_9XRA", "ＡＡＡＡＡＡＡＡ"]
+)
 def test_nothing_else_is_a_code(text: str) -> None:
     """A-4"""
     assert parse_code(text) == ""
@@ -65,7 +75,9 @@ def test_one_call_in_a_connected_agent_uses_a_code_up(tmp_path: Path) -> None:
 
     async def work() -> None:
         async with served(in_memory(tmp_path)) as rpc:
-            opened = await rpc("cstp.openDeliberation", topic="Which queue?", participants=["ada", "bob"])
+            opened = await rpc(
+                "cstp.openDeliberation", topic="Which queue?", participants=["ada", "bob"]
+            )
             access, session = rpc.call.moot.access, opened["deliberationId"]
             token = await access.issue("seat", session=session, seat="ada", lasts=timedelta(days=1))
             code = format_code((await access.issue_code(token.id)).secret)
@@ -79,7 +91,9 @@ def test_one_call_in_a_connected_agent_uses_a_code_up(tmp_path: Path) -> None:
     run_with_deadline(work(), 30)
 
 
-def test_an_agent_with_a_token_of_its_own_speaks_for_the_seat_that_its_code_is_for(tmp_path: Path) -> None:
+def test_an_agent_with_a_token_of_its_own_speaks_for_the_seat_that_its_code_is_for(
+    tmp_path: Path,
+) -> None:
     """A-4: in that session alone, until the seat's token ends; with one voice; a code that it cannot use stays valid."""
 
     async def work() -> None:
@@ -87,10 +101,16 @@ def test_an_agent_with_a_token_of_its_own_speaks_for_the_seat_that_its_code_is_f
             access = rpc.call.moot.access
 
             async def open_debate(*seats: str) -> str:
-                return str((await rpc("cstp.openDeliberation", topic="Which?", participants=list(seats)))["deliberationId"])
+                return str(
+                    (await rpc("cstp.openDeliberation", topic="Which?", participants=list(seats)))[
+                        "deliberationId"
+                    ]
+                )
 
             async def invite(session: str, seat: str) -> tuple[str, str]:
-                token = await access.issue("seat", session=session, seat=seat, lasts=timedelta(days=1))
+                token = await access.issue(
+                    "seat", session=session, seat=seat, lasts=timedelta(days=1)
+                )
                 return token.id, format_code((await access.issue_code(token.id)).secret)
 
             issued = await access.issue("agent", seat="builder", lasts=timedelta(days=1))
@@ -103,7 +123,13 @@ def test_an_agent_with_a_token_of_its_own_speaks_for_the_seat_that_its_code_is_f
             joined = await ask("moot.joinByCode", code=code)
             assert (joined["sessionId"], joined["seat"]) == (session, "ada")
             assert (await ask("cstp.waitForTurn", **wait))["status"] == "your_turn"
-            await ask("cstp.contribute", deliberationId=session, type="propose", text="Left.", confidence=0.5)
+            await ask(
+                "cstp.contribute",
+                deliberationId=session,
+                type="propose",
+                text="Left.",
+                confidence=0.5,
+            )
             with pytest.raises(NotAllowed, match="only for the seat 'ada'"):
                 await ask("cstp.waitForTurn", **wait, participant="bob")
             with pytest.raises(MootError, match="builder"):
@@ -119,42 +145,69 @@ def test_an_agent_with_a_token_of_its_own_speaks_for_the_seat_that_its_code_is_f
     run_with_deadline(work(), 30)
 
 
-@pytest.mark.parametrize("protocol", ["debate", "advisory", "consensus", "persona", "roundtable", "swarm"])
+@pytest.mark.parametrize(
+    "protocol", ["debate", "advisory", "consensus", "persona", "roundtable", "swarm"]
+)
 def test_a_code_seats_a_connected_agent_in_every_protocol(tmp_path: Path, protocol: str) -> None:
     """A-4: it takes part by the tools that it is shown, in the words of its prompt; its family is recorded where that counts."""
 
     async def work() -> None:
         async with served(in_memory(tmp_path)) as rpc:
             access, seats = rpc.call.moot.access, ["ada", "bob"]
-            session = (await rpc("moot.openSession", topic="Which?", protocol=protocol, seats=seats, language="en"))["sessionId"]
-            token = await access.issue("seat", session=session, seat="ada", lasts=timedelta(days=1), family="qwen")
+            session = (
+                await rpc(
+                    "moot.openSession",
+                    topic="Which?",
+                    protocol=protocol,
+                    seats=seats,
+                    language="en",
+                )
+            )["sessionId"]
+            token = await access.issue(
+                "seat", session=session, seat="ada", lasts=timedelta(days=1), family="qwen"
+            )
             issued = await access.issue("agent", seat="builder", lasts=timedelta(days=1))
             agent = rpc.with_caller(role="agent", token=issued.id, seat="builder")
-            joined = await agent("moot.joinByCode", code=format_code((await access.issue_code(token.id)).secret))
+            joined = await agent(
+                "moot.joinByCode", code=format_code((await access.issue_code(token.id)).secret)
+            )
             assert find_tools(joined["prompt"]) & TOOLS.keys() <= set(ROLE_TOOLS["agent"])
             assert f"sessionId={session}, seat=ada" in joined["prompt"]
             (ask,) = (await agent("moot.getAsks", sessionId=session, timeoutSeconds=20))["asks"]
             answer = SPEECH if ask["form"] == "text" else fill(ask["answerSchema"])
-            written = await agent("moot.answer", sessionId=session, seat="ada", ask=ask["ask"], answer=answer)
+            written = await agent(
+                "moot.answer", sessionId=session, seat="ada", ask=ask["ask"], answer=answer
+            )
             assert written["entry"]
             seats_now = (await rpc.call.moot.engine.load_snapshot(session)).session_state.seats
             families = {str(each.id): each.family for each in seats_now}
-            assert families["ada"] == ("qwen" if protocol in {"debate", "advisory", "consensus"} else "")
+            assert families["ada"] == (
+                "qwen" if protocol in {"debate", "advisory", "consensus"} else ""
+            )
 
     run_with_deadline(work(), 30)
 
 
-def test_a_code_for_a_conference_in_files_is_refused_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_code_for_a_conference_in_files_is_refused_unused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A-4: its tools are others; the sentence says what the code is good for."""
     monkeypatch.chdir(tmp_path)
 
     async def work() -> None:
         async with served(in_memory(tmp_path)) as rpc:
-            opened = await rpc("moot.newConference", conference="c", topic="Which?", roles=["ada", "bob"])
+            opened = await rpc(
+                "moot.newConference", conference="c", topic="Which?", roles=["ada", "bob"]
+            )
             access = rpc.call.moot.access
-            token = await access.issue("seat", session=opened["sessionId"], seat="ada", lasts=timedelta(days=1))
+            token = await access.issue(
+                "seat", session=opened["sessionId"], seat="ada", lasts=timedelta(days=1)
+            )
             code = format_code((await access.issue_code(token.id)).secret)
-            with pytest.raises(NotAllowed, match="a conference in files, which has tools of its own; it is still valid"):
+            with pytest.raises(
+                NotAllowed,
+                match="a conference in files, which has tools of its own; it is still valid",
+            ):
                 await rpc("moot.joinByCode", code=code)
             assert isinstance(await access.find_token(parse_code(code)), Token)
 
@@ -166,9 +219,13 @@ def test_nobody_tries_many_codes_in_one_connection(tmp_path: Path) -> None:
 
     async def work() -> None:
         async with served(in_memory(tmp_path)) as rpc:
-            opened = await rpc("cstp.openDeliberation", topic="Which queue?", participants=["ada", "bob"])
+            opened = await rpc(
+                "cstp.openDeliberation", topic="Which queue?", participants=["ada", "bob"]
+            )
             access = rpc.call.moot.access
-            token = await access.issue("seat", session=opened["deliberationId"], seat="ada", lasts=timedelta(days=1))
+            token = await access.issue(
+                "seat", session=opened["deliberationId"], seat="ada", lasts=timedelta(days=1)
+            )
             code = format_code((await access.issue_code(token.id)).secret)
             guess = rpc.with_caller(role="agent", token="0badc0de", seat="eve")
             for n in range(5):
@@ -192,7 +249,9 @@ def test_another_machine_joins_by_the_code_and_a_guesser_is_held_up(tmp_path: Pa
         assert "token" not in invited
         joined = other.json("join", invited["code"], "--url", url)
         assert (joined["sessionId"], joined["seat"], joined["role"]) == (session, "minski", "seat")
-        turn = server.client(joined["token"])("cstp.waitForTurn", deliberationId=session, timeoutSeconds=0)
+        turn = server.client(joined["token"])(
+            "cstp.waitForTurn", deliberationId=session, timeoutSeconds=0
+        )
         assert turn["status"] in {"your_turn", "pending"}
         refused = other("join", invited["code"], "--url", url, code=2)
         assert "not valid" in refused.err
@@ -207,5 +266,7 @@ async def guess(url: str) -> set[int]:
     import httpx2
 
     async with httpx2.AsyncClient(timeout=60) as client:
-        answers = await asyncio.gather(*(client.post(f"{url}/join", json={"code": f"AAAA-{n:04}"}) for n in range(12)))
+        answers = await asyncio.gather(
+            *(client.post(f"{url}/join", json={"code": f"AAAA-{n:04}"}) for n in range(12))
+        )
     return {answer.status_code for answer in answers}

@@ -26,7 +26,8 @@ def build_decision(number: int) -> DecisionRecorded:
         topic=f"Which {TREES[number % 5]} for roof {number}? 决定{number}",
         text=f"Hedge {number}.",
         category="wood" if number % 2 else "stone",
-        search_text=f"It was argued that {TREES[(number + 1) % 5]} lasts longer in wind {number}. " * 3,
+        search_text=f"It was argued that {TREES[(number + 1) % 5]} lasts longer in wind {number}. "
+        * 3,
         opened_at=AT,
         closed_at=AT,
     )
@@ -38,7 +39,11 @@ async def keep(memory: DecisionMemory, numbers: Sequence[int]) -> None:
 
 
 async def find_all(memory: DecisionMemory) -> list[list[SearchHit]]:
-    found = [await memory.search(query, category=category) for query in QUERIES for category in (None, "wood")]
+    found = [
+        await memory.search(query, category=category)
+        for query in QUERIES
+        for category in (None, "wood")
+    ]
     return found + [await memory.find_similar(query) for query in QUERIES]
 
 
@@ -55,7 +60,9 @@ class CountingLedger(MemoryLedger):
         return found
 
 
-def test_a_new_process_finds_the_same_and_reads_only_what_it_shows_and_what_is_new(tmp_path: Path) -> None:
+def test_a_new_process_finds_the_same_and_reads_only_what_it_shows_and_what_is_new(
+    tmp_path: Path,
+) -> None:
     async def work() -> None:
         ledger, path = CountingLedger(), tmp_path / "search" / "index.bin"
         plain = DecisionMemory(ledger, SystemClock())
@@ -95,7 +102,11 @@ def test_a_damaged_index_is_built_again(tmp_path: Path, damage: str) -> None:
             await keep(memory, range(1, 61))
             expected = await find_all(memory)
         else:
-            path.write_bytes({"cut": content[:-9], "other": content.replace(b"roof", b"reef"), "empty": b""}[damage])
+            path.write_bytes(
+                {"cut": content[:-9], "other": content.replace(b"roof", b"reef"), "empty": b""}[
+                    damage
+                ]
+            )
         assert await find_all(DecisionMemory(ledger, SystemClock(), None, path)) == expected
 
     asyncio.run(work())

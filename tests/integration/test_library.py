@@ -88,7 +88,9 @@ def test_what_a_function_gets_wrong_is_a_loss_on_the_record() -> None:
 def test_a_function_of_another_process_is_asked_for_by_name() -> None:
     async def open_session() -> str:
         async with Moot() as running:
-            return await running.open(TOPIC, seats={"ada": ada, "bob": "mailbox"}, turns=1, settings={"blind": False})
+            return await running.open(
+                TOPIC, seats={"ada": ada, "bob": "mailbox"}, turns=1, settings={"blind": False}
+            )
 
     async def resume(**given: Any) -> Any:
         async with Moot(**given) as running:
@@ -124,7 +126,9 @@ def test_a_program_gives_participants_names_of_its_own() -> None:
 
     async def work() -> Any:
         async with Moot(participants={"mine": ada, "object": Mine(), "kind": kind}) as running:
-            return await running.hold(TOPIC, seats={"a": "mine", "b": "object", "c": "kind"}, turns=1)
+            return await running.hold(
+                TOPIC, seats={"a": "mine", "b": "object", "c": "kind"}, turns=1
+            )
 
     decision = asyncio.run(work())
     assert {lost.seat for lost in decision.lost} == {"b", "c"}
@@ -140,28 +144,51 @@ def test_a_program_gives_participants_names_of_its_own() -> None:
     [
         ({"seat": {"ada": ada}}, "unknown option 'seat' (did you mean 'seats'?)"),
         ({"seats": {"ada": ada}, "name": "debate"}, "unknown option 'name'"),
-        ({"seats": {"ada": ada}, "turns": "six"}, "turns = 'six' is not a whole number from 1 to 100000"),
+        (
+            {"seats": {"ada": ada}, "turns": "six"},
+            "turns = 'six' is not a whole number from 1 to 100000",
+        ),
         ({"seats": {"ada": ada}, "turns": 0}, "turns = 0 is not a whole number from 1 to 100000"),
-        ({"seats": {"ada": ada}, "money": float("nan")}, "money = nan is not a number greater than 0"),
-        ({"seats": {"ada": ada}, "time": "soon"}, "time = 'soon' is not a duration such as 90s, 10m, 2h or 3d"),
+        (
+            {"seats": {"ada": ada}, "money": float("nan")},
+            "money = nan is not a number greater than 0",
+        ),
+        (
+            {"seats": {"ada": ada}, "time": "soon"},
+            "time = 'soon' is not a duration such as 90s, 10m, 2h or 3d",
+        ),
         (
             {"seats": {"ada": ada}, "time": 99_999_999 * 86_400.0},
             "time = 99999999d is not a duration such as 90s, 10m, 2h or 3d, at most 10000d",
         ),
-        ({"seats": {"ada": ada}, "options": ["Redis", "redis."]}, "the options 'Redis' and 'redis.' are the same"),
+        (
+            {"seats": {"ada": ada}, "options": ["Redis", "redis."]},
+            "the options 'Redis' and 'redis.' are the same",
+        ),
         ({"seats": {"ada": 3}}, "seat 'ada' is filled by a value of the type int"),
-        ({"seats": {"ada": "mailbox:bob"}}, "unknown platform 'mailbox:bob'; known: mailbox, human, script:FILE"),
+        (
+            {"seats": {"ada": "mailbox:bob"}},
+            "unknown platform 'mailbox:bob'; known: mailbox, human, script:FILE",
+        ),
         ({"seats": {"ada": "human:bob"}}, "unknown platform 'human:bob'"),
         ({"seats": {"ada": "python:os"}}, "Python function 'os', which this process does not have"),
         ({"seats": "ada=embedded"}, "seats = 'ada=embedded' is not a dict of names and platforms"),
-        ({"seats": {"ada": ada}, "language": "xx"}, f"language = 'xx' is not one of: {', '.join(list_languages())}"),
+        (
+            {"seats": {"ada": ada}, "language": "xx"},
+            f"language = 'xx' is not one of: {', '.join(list_languages())}",
+        ),
         ({"seats": {"ada": ada}, "seed": "7"}, "seed = '7' is not a whole number"),
-        ({"seats": {"ada": ada}, "settings": ["blind"]}, "settings = ['blind'] is not a dict of the protocol's settings"),
+        (
+            {"seats": {"ada": ada}, "settings": ["blind"]},
+            "settings = ['blind'] is not a dict of the protocol's settings",
+        ),
         ({"seats": {"ada": ada}, "consult": 3}, "consult = 3 is not True or False"),
         ({"seats": {"ada": ada}, "protocol": "debat"}, "unknown protocol 'debat'"),
     ],
 )
-def test_a_wrong_option_says_what_was_expected_and_records_nothing(options: dict[str, Any], words: str) -> None:
+def test_a_wrong_option_says_what_was_expected_and_records_nothing(
+    options: dict[str, Any], words: str
+) -> None:
     with pytest.raises(CallerError) as caught:
         moothall.hold(TOPIC, **options)
     assert words in str(caught.value)
@@ -194,7 +221,9 @@ WRONG_VALUES: tuple[Any, ...] = (5, None, "", "x y", b"x", [1], {"a": 1}, object
 
 
 def build_opening(name: str) -> Callable[[Any, str, Any], Any]:
-    return lambda moot, session, value: moot.open("Ship?", **{"seats": {"ada": "mailbox"}, name: value})
+    return lambda moot, session, value: moot.open(
+        "Ship?", **{"seats": {"ada": "mailbox"}, name: value}
+    )
 
 
 ARGUMENTS: dict[str, Callable[[Any, str, Any], Any]] = {
@@ -276,7 +305,11 @@ def test_a_closed_moot_says_that_it_is_closed() -> None:
     async def call() -> None:
         async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
             session = await moot.open("Ship?", seats={"ada": "mailbox"})
-        for work in (moot.sessions(), moot.decision(session), moot.hold("Ship?", seats={"ada": "mailbox"})):
+        for work in (
+            moot.sessions(),
+            moot.decision(session),
+            moot.hold("Ship?", seats={"ada": "mailbox"}),
+        ):
             with pytest.raises(CallerError, match="it was not started, or was closed"):
                 await work
 
@@ -285,14 +318,23 @@ def test_a_closed_moot_says_that_it_is_closed() -> None:
 
 def test_every_public_name_is_in_the_top_module() -> None:
     assert [name for name in moothall.__all__ if getattr(moothall, name, None) is None] == []
-    assert {"Brief", "ContextFile", "Decision", "Dissent", "LostSeat", "SourcedClaim", "Topic"} <= set(moothall.__all__)
+    assert {
+        "Brief",
+        "ContextFile",
+        "Decision",
+        "Dissent",
+        "LostSeat",
+        "SourcedClaim",
+        "Topic",
+    } <= set(moothall.__all__)
 
 
 def test_hold_works_where_a_loop_runs_already() -> None:
     """As in a notebook."""
 
     async def cell() -> Any:
-        return moothall.hold(TOPIC, seats={"ada": ada, "bob": Seat(id="x", platform="mailbox")}, turns=1)  # type: ignore[arg-type]
+        seat = Seat(id=SeatId("x"), platform="mailbox")
+        return moothall.hold(TOPIC, seats={"ada": ada, "bob": seat}, turns=1)
 
     assert asyncio.run(cell()).status == "thinking"
     with pytest.raises(CallerError, match="unknown option"):

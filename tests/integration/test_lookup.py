@@ -17,7 +17,14 @@ from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.errors import ProviderRefused, UnknownPlatform
-from moothall.participants.lookup import CACHE_SECONDS, RETRIES, SEARCH_SECONDS, Lookup, LookupParticipant, Queries
+from moothall.participants.lookup import (
+    CACHE_SECONDS,
+    RETRIES,
+    SEARCH_SECONDS,
+    Lookup,
+    LookupParticipant,
+    Queries,
+)
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.answers import Operation, RoundReport, StatedIdea, Validation
@@ -27,7 +34,10 @@ T = TypeVar("T")
 PATIENCE = 120.0
 FAILED = NoAnswer(reason="error", detail="no network", usage=Usage(calls=1))
 REPORT = RoundReport(
-    findings=(StatedIdea(core_idea="Cache it.", confidence="high"), StatedIdea(core_idea="Buy it.", confidence="low")),
+    findings=(
+        StatedIdea(core_idea="Cache it.", confidence="high"),
+        StatedIdea(core_idea="Buy it.", confidence="low"),
+    ),
     operations=(Operation(operation="deposit_pheromone", params={"direction": "caching"}),),
 )
 
@@ -95,13 +105,23 @@ class Mind:
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         self.briefs.append(brief)
         if brief.form.shape is Queries:
-            return FAILED if self.is_lost else Answer(said=Queries(queries=self.queries), usage=Usage(calls=1))
+            return (
+                FAILED
+                if self.is_lost
+                else Answer(said=Queries(queries=self.queries), usage=Usage(calls=1))
+            )
         return Answer(said=self.said, usage=Usage(calls=1))
 
 
 def brief(kind: str = "explore", patience: float = PATIENCE) -> Brief:
     return Brief(
-        ask=Ask(id=AskId(f"10.{kind}.TanWei"), seat=SeatId("TanWei"), kind=kind, turn=1, patience=patience),
+        ask=Ask(
+            id=AskId(f"10.{kind}.TanWei"),
+            seat=SeatId("TanWei"),
+            kind=kind,
+            turn=1,
+            patience=patience,
+        ),
         seat=Seat(id=SeatId("TanWei"), platform="openai:stub"),
         form=FORMS[kind],
         language="en",
@@ -149,7 +169,9 @@ def test_a_search_that_fails_is_tried_twice_more_and_then_every_finding_is_marke
     assert len(engine.asked) == 1 + RETRIES
     assert "The search failed" in mind.briefs[1].own
     assert isinstance(said, RoundReport)
-    marks = [(each.confidence, each.needs_validation, each.search_attempted) for each in said.findings]
+    marks = [
+        (each.confidence, each.needs_validation, each.search_attempted) for each in said.findings
+    ]
     assert marks == [("medium", True, True), ("low", True, True)]
     assert said.operations == REPORT.operations
 
@@ -166,7 +188,10 @@ def test_a_search_that_hangs_is_given_up() -> None:
     assert said == REPORT.mark_unverified()
     assert len(slow.asked) == 3
     stuck = Stuck(PATIENCE / 2)
-    assert answered(Mind("q"), Lookup(stuck, seconds=PATIENCE), brief()).said == REPORT.mark_unverified()
+    assert (
+        answered(Mind("q"), Lookup(stuck, seconds=PATIENCE), brief()).said
+        == REPORT.mark_unverified()
+    )
     assert len(stuck.asked) == 1
 
 
@@ -195,7 +220,12 @@ def test_who_wants_nothing_or_cannot_be_marked_is_left_alone() -> None:
     assert answered(Mind(), Lookup(Engine()), brief()).said == REPORT
     assert answered(Mind(is_lost=True), Lookup(Engine()), brief()).said == REPORT.mark_unverified()
     verdicts = Validation()
-    assert answered(Mind("q", said=verdicts), Lookup(Engine(FAILED, FAILED, FAILED)), brief("validate")).said == verdicts
+    assert (
+        answered(
+            Mind("q", said=verdicts), Lookup(Engine(FAILED, FAILED, FAILED)), brief("validate")
+        ).said
+        == verdicts
+    )
     mind = Mind("q")
     answered(mind, Lookup(Engine()), brief("collide"))
     assert len(mind.briefs) == 1
@@ -219,9 +249,14 @@ def searching_mind(request: Request) -> StubReply:
 
 @pytest.mark.parametrize(
     ("code", "is_found"),
-    [("import sys; print('the web on', sys.stdin.read())", True), ("import sys; sys.exit('no network')", False)],
+    [
+        ("import sys; print('the web on', sys.stdin.read())", True),
+        ("import sys; sys.exit('no network')", False),
+    ],
 )
-def test_a_swarm_of_models_looks_things_up_with_a_program(tmp_path: Path, code: str, is_found: bool) -> None:
+def test_a_swarm_of_models_looks_things_up_with_a_program(
+    tmp_path: Path, code: str, is_found: bool
+) -> None:
     """S-27: by the variable MOOT_SEARCH alone."""
 
     async def work() -> None:
@@ -235,24 +270,37 @@ def test_a_swarm_of_models_looks_things_up_with_a_program(tmp_path: Path, code: 
             async with Moot(environ=environ) as moot:
                 seats = dict.fromkeys(("TanWei", "SuYuan"), "openai:stub")
                 settings = {"max_rounds": 1, "collisions": 0, "vote": False, "measure": "words"}
-                decision = await moot.hold("Fast?", protocol="swarm", seats=seats, seed=1, settings=settings, check=False)
+                decision = await moot.hold(
+                    "Fast?", protocol="swarm", seats=seats, seed=1, settings=settings, check=False
+                )
                 board = (await moot.load_timeline(decision.session)).state.board
             assert {finding.search_attempted for finding in board.findings} == {not is_found}
-            assert any("| the web on edge caches" in request.text for request in stub.asked) == is_found
+            assert (
+                any("| the web on edge caches" in request.text for request in stub.asked)
+                == is_found
+            )
 
     _run(work())
 
 
 def test_a_search_that_is_not_there_is_told_before_anything_is_recorded(tmp_path: Path) -> None:
     recipe = tmp_path / "none.toml"
-    recipe.write_text("argv = ['no-such-program']\nwords = '{prompt}'\noutput = 'text'\n", encoding="utf-8")
+    recipe.write_text(
+        "argv = ['no-such-program']\nwords = '{prompt}'\noutput = 'text'\n", encoding="utf-8"
+    )
     script = Path(__file__).resolve().parents[2] / "docs" / "examples" / "swarm.toml"
 
     async def work(name: str) -> None:
         async with Moot(environ={"MOOT_HOME": str(tmp_path), "MOOT_SEARCH": name}) as moot:
-            await moot.open("Fast?", protocol="swarm", seats=dict.fromkeys(("TanWei", "SuYuan"), f"script:{script}"))
+            await moot.open(
+                "Fast?",
+                protocol="swarm",
+                seats=dict.fromkeys(("TanWei", "SuYuan"), f"script:{script}"),
+            )
 
-    with pytest.raises(ProviderRefused, match="MOOT_SEARCH: the program 'no-such-program' is not found"):
+    with pytest.raises(
+        ProviderRefused, match="MOOT_SEARCH: the program 'no-such-program' is not found"
+    ):
         _run(work(str(recipe)))
     with pytest.raises(UnknownPlatform, match="MOOT_SEARCH: no agent is called 'nobody'"):
         _run(work("nobody"))

@@ -18,25 +18,94 @@ from moothall.surfaces.api.methods import TABLE
 from moothall_testkit.ledger_scenes import run_with_deadline
 
 MALFORMED: Final[tuple[Any, ...]] = (
-    *(None, "", " ", "a\nb", "\x00", "\ud800", "../../x", "_access", "x" * 5_000, -1, 10**30, 1e308, float("nan"), True),
+    *(
+        None,
+        "",
+        " ",
+        "a\nb",
+        "\x00",
+        "\ud800",
+        "../../x",
+        "_access",
+        "x" * 5_000,
+        -1,
+        10**30,
+        1e308,
+        float("nan"),
+        True,
+    ),
     *([], {}, [[]], {"a": {"b": []}}, ["a\x00"], [None], {"\x00": 1}),
 )
 LENGTH: Final = 100_000
 WORST: Final = (
-    *("a." * (LENGTH // 2) + "a=1", "[" * LENGTH, '{"a":' * (LENGTH // 5), "[a." + "a." * (LENGTH // 2) + "a]\n", "(" * LENGTH),
-    *("\n" * LENGTH, "- " * (LENGTH // 2), "> " * (LENGTH // 2), "*a_" * (LENGTH // 3), "|a" * (LENGTH // 2), "`" * LENGTH),
-    *("是" * LENGTH, "k8s " * (LENGTH // 4), "a" * LENGTH, "\u0301" * LENGTH, "no not " * (LENGTH // 7)),
+    *(
+        "a." * (LENGTH // 2) + "a=1",
+        "[" * LENGTH,
+        '{"a":' * (LENGTH // 5),
+        "[a." + "a." * (LENGTH // 2) + "a]\n",
+        "(" * LENGTH,
+    ),
+    *(
+        "\n" * LENGTH,
+        "- " * (LENGTH // 2),
+        "> " * (LENGTH // 2),
+        "*a_" * (LENGTH // 3),
+        "|a" * (LENGTH // 2),
+        "`" * LENGTH,
+    ),
+    *(
+        "是" * LENGTH,
+        "k8s " * (LENGTH // 4),
+        "a" * LENGTH,
+        "\u0301" * LENGTH,
+        "no not " * (LENGTH // 7),
+    ),
 )
 LARGE: Final[tuple[Any, ...]] = (
-    *("a b " * 250_000, "\x00" * LENGTH, "\ud800" * LENGTH, "\n".join(f"k{number} = 1" for number in range(20_000))),
-    *({f"k{number}": number for number in range(50_000)}, [1] * 500_000, [["a"] * 10] * 40_000, 10**4_000),
+    *(
+        "a b " * 250_000,
+        "\x00" * LENGTH,
+        "\ud800" * LENGTH,
+        "\n".join(f"k{number} = 1" for number in range(20_000)),
+    ),
+    *(
+        {f"k{number}": number for number in range(50_000)},
+        [1] * 500_000,
+        [["a"] * 10] * 40_000,
+        10**4_000,
+    ),
     json.loads("[" * 900 + "]" * 900),
 )
 """About as much as a body may have: a million characters, many keys, long lists, deep ones, a huge number."""
 NEEDED: Final[dict[str, Any]] = {
-    **dict.fromkeys(("thread", "source", "query", "decision", "scope", "ask", "conference", "code", "role", "report"), "talk"),
-    **{"status": "active", "state": "met", "to": "bob", "entry": 1, "number": 1, "roles": ["ada", "bob"]},
-    **{"answer": {"type": "propose", "text": "So.", "confidence": 0.8}, "tokenId": "talk", "decisionId": "talk"},
+    **dict.fromkeys(
+        (
+            "thread",
+            "source",
+            "query",
+            "decision",
+            "scope",
+            "ask",
+            "conference",
+            "code",
+            "role",
+            "report",
+        ),
+        "talk",
+    ),
+    **{
+        "status": "active",
+        "state": "met",
+        "to": "bob",
+        "entry": 1,
+        "number": 1,
+        "roles": ["ada", "bob"],
+    },
+    **{
+        "answer": {"type": "propose", "text": "So.", "confidence": 0.8},
+        "tokenId": "talk",
+        "decisionId": "talk",
+    },
 }
 """What calls need beside the value that is tried, so that it is looked at."""
 RECORD_NOTHING: Final = frozenset({"moot.planSession"})
@@ -67,7 +136,9 @@ async def settle(stage: Stage) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))
-def test_a_call_with_a_malformed_value_is_refused_without_a_trace_or_taken(name: str, tmp_path: Path) -> None:
+def test_a_call_with_a_malformed_value_is_refused_without_a_trace_or_taken(
+    name: str, tmp_path: Path
+) -> None:
     """D-6: an error of the caller's, never one of the server's, and the ledger is as it was."""
 
     async def work() -> None:
@@ -100,7 +171,9 @@ def test_no_text_of_a_call_holds_up_the_others(name: str, tmp_path: Path) -> Non
     async def work() -> None:
         async with staged(tmp_path) as stage:
             session = await stage.open()
-            needed = {key: given for key, given in NEEDED.items() if key in name_fields(TABLE[name])}
+            needed = {
+                key: given for key, given in NEEDED.items() if key in name_fields(TABLE[name])
+            }
             plain = needed | build_params(name, session)
             slow = []
             begun = time.thread_time()

@@ -42,7 +42,9 @@ class Loaded(types.Result):
 
 
 async def ask_about(client: Any, method: str, task: str, **more: Any) -> dict[str, Any]:
-    request: Any = types.Request[dict[str, Any], str](method=method, params={"taskId": task, **more})
+    request: Any = types.Request[dict[str, Any], str](
+        method=method, params={"taskId": task, **more}
+    )
     answer: Loaded = await client.send_request(request, Loaded)
     return answer.model_dump(by_alias=True, exclude_none=True)
 
@@ -60,7 +62,9 @@ class Tasks(ClientExtension):
 
     async def resolve(self, handle: Handle, context: ClaimContext) -> types.CallToolResult:
         self.handles.append(handle)
-        while (task := await ask_about(context.session, "tasks/get", handle.task_id))["status"] == "working":  # noqa: ASYNC110
+        while (task := await ask_about(context.session, "tasks/get", handle.task_id))[  # noqa: ASYNC110
+            "status"
+        ] == "working":
             await asyncio.sleep(0.02)
         if task["status"] == "cancelled":
             return types.CallToolResult(content=[], is_error=True)
@@ -73,21 +77,30 @@ async def open_server(home: Path, **environ: str) -> AsyncIterator[ServerContext
         yield context
 
 
-def connect(context: ServerContext, *extensions: ClientExtension, mode: Mode = "auto", caller: Caller | None = None) -> Client:
+def connect(
+    context: ServerContext,
+    *extensions: ClientExtension,
+    mode: Mode = "auto",
+    caller: Caller | None = None,
+) -> Client:
     async def caller_of(_: Any) -> Caller:
         return caller or Caller()
 
     return Client(McpServer(context, caller_of).build_server(), mode=mode, extensions=extensions)
 
 
-async def open_debate(context: ServerContext, *, is_held: asyncio.Event | None = None, outside: bool = False) -> str:
+async def open_debate(
+    context: ServerContext, *, is_held: asyncio.Event | None = None, outside: bool = False
+) -> str:
     async def wait_and_say(brief: Any) -> object:
         if is_held is not None:
             await is_held.wait()
         return say(brief)
 
     seats: Any = {"ada": "mailbox" if outside else wait_and_say, "bob": say, "cem": say}
-    session = await context.moot.open("Ship on Friday?", protocol="debate", seats=seats, language="en")
+    session = await context.moot.open(
+        "Ship on Friday?", protocol="debate", seats=seats, language="en"
+    )
     context.runner.wake(session)
     return session
 
@@ -112,7 +125,9 @@ def test_a_call_that_waits_for_the_end_is_a_task_for_a_client_that_has_them(tmp_
             assert any(isinstance(each, types.ResourceLink) for each in result.content)
             # A repeated call, and one that says how long it waits, are answered as ever.
             again = await client.call_tool("get_session", {"sessionId": session})
-            soon = await client.call_tool("get_session", {"sessionId": session, "timeoutSeconds": 0})
+            soon = await client.call_tool(
+                "get_session", {"sessionId": session, "timeoutSeconds": 0}
+            )
             assert again.structured_content == soon.structured_content == result.structured_content
             assert len(tasks.handles) == 1
 
@@ -125,9 +140,18 @@ def test_a_question_that_models_decide_is_one_call(tmp_path: Path) -> None:
     async def work() -> None:
         tasks = Tasks()
         with ModelProvider() as provider:
-            environ = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": provider.base_url, "MOOT_MODEL": "stub"}
-            async with open_server(tmp_path, **environ) as context, connect(context, tasks) as client:
-                result = await client.call_tool("open_session", {"topic": "Ship on Friday?", "panel": "duo"})
+            environ = {
+                "OPENAI_API_KEY": "sk-test",
+                "OPENAI_BASE_URL": provider.base_url,
+                "MOOT_MODEL": "stub",
+            }
+            async with (
+                open_server(tmp_path, **environ) as context,
+                connect(context, tasks) as client,
+            ):
+                result = await client.call_tool(
+                    "open_session", {"topic": "Ship on Friday?", "panel": "duo"}
+                )
         assert result.structured_content is not None, result.content
         assert (result.structured_content["status"], len(tasks.handles)) == ("concluded", 1)
         assert result.structured_content["sessionId"] == tasks.handles[0].task_id
@@ -151,7 +175,11 @@ def test_a_question_to_one_mind_is_a_task_that_ends_with_its_reply(
 
         async with open_server(tmp_path) as context, connect(context, tasks) as client:
             context.moot.seating.add("oracle", advise)
-            given = {"to": "ada", "question": "How often is it backed up?", "seats": [{"id": "ada", "platform": "oracle"}]}
+            given = {
+                "to": "ada",
+                "question": "How often is it backed up?",
+                "seats": [{"id": "ada", "platform": "oracle"}],
+            }
             asking = asyncio.create_task(client.call_tool("consult", given))
             while not tasks.handles:
                 assert not asking.done(), asking.result()
@@ -166,7 +194,11 @@ def test_a_question_to_one_mind_is_a_task_that_ends_with_its_reply(
             held.set()
             replied = (await asking).structured_content
             assert replied is not None
-            assert (replied["sessionId"], replied["status"], replied["answer"]) == (session, "answered", "Every six hours.")
+            assert (replied["sessionId"], replied["status"], replied["answer"]) == (
+                session,
+                "answered",
+                "Every six hours.",
+            )
             other = await open_debate(context)
             with pytest.raises(MCPError, match="is not a consultation"):
                 await ask_about(client.session, "tasks/get", f"consult:{other}")
@@ -184,12 +216,16 @@ def test_a_task_is_cancelled_with_its_session(tmp_path: Path) -> None:
             asking = asyncio.create_task(client.call_tool("get_session", {"sessionId": session}))
             while not tasks.handles:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-            updated = await ask_about(client.session, "tasks/update", session, inputResponses={"x": {"action": "accept"}})
+            updated = await ask_about(
+                client.session, "tasks/update", session, inputResponses={"x": {"action": "accept"}}
+            )
             assert updated["resultType"] == "complete"
             await ask_about(client.session, "tasks/cancel", session)
             assert (await asking).is_error
             assert (await ask_about(client.session, "tasks/get", session))["status"] == "cancelled"
-            assert (await ask_about(client.session, "tasks/cancel", session))["resultType"] == "complete"
+            assert (await ask_about(client.session, "tasks/cancel", session))[
+                "resultType"
+            ] == "complete"
             for method in ("tasks/get", "tasks/update", "tasks/cancel"):
                 with pytest.raises(MCPError, match="no session is called 'nothing'"):
                     await ask_about(client.session, method, "nothing")
@@ -204,7 +240,9 @@ def test_who_may_have_to_answer_is_given_no_task(tmp_path: Path) -> None:
         tasks = Tasks()
         async with open_server(tmp_path) as context, connect(context, tasks) as client:
             seats = [{"id": "ada"}, {"id": "bob"}]
-            opened = await client.call_tool("open_session", {"topic": "Ship?", "protocol": "debate", "seats": seats})
+            opened = await client.call_tool(
+                "open_session", {"topic": "Ship?", "protocol": "debate", "seats": seats}
+            )
             assert opened.structured_content is not None, opened.content
             assert opened.structured_content["status"] == "thinking"
             assert not tasks.handles
@@ -220,7 +258,9 @@ def test_a_client_without_tasks_is_given_none(tmp_path: Path, mode: Mode) -> Non
         held = asyncio.Event()
         async with open_server(tmp_path) as context, connect(context, mode=mode) as client:
             session = await open_debate(context, is_held=held)
-            shown = await client.call_tool("get_session", {"sessionId": session, "timeoutSeconds": 0})
+            shown = await client.call_tool(
+                "get_session", {"sessionId": session, "timeoutSeconds": 0}
+            )
             assert shown.structured_content is not None
             assert shown.structured_content["status"] == "thinking"
             with pytest.raises(MCPError) as refused:
@@ -255,9 +295,13 @@ def test_the_page_of_a_session_is_an_app_for_a_client_that_shows_them(tmp_path: 
             session, other = await open_debate(context), await open_debate(context)
             caller = Caller(role="owner", session=session)
             async with connect(context, SEEN, caller=caller) as client:
-                bound = {tool.name: tool.meta for tool in (await client.list_tools()).tools if tool.meta}
+                bound = {
+                    tool.name: tool.meta for tool in (await client.list_tools()).tools if tool.meta
+                }
                 assert bound == {"get_session": {"ui": {"resourceUri": APP}}}
-                assert (APP, APP_TYPE) in {(each.uri, each.mime_type) for each in (await client.list_resources()).resources}
+                assert (APP, APP_TYPE) in {
+                    (each.uri, each.mime_type) for each in (await client.list_resources()).resources
+                }
                 (app,) = (await client.read_resource(APP)).contents
                 (page,) = (await client.read_resource(f"ui://moot/sessions/{session}")).contents
                 assert isinstance(app, types.TextResourceContents)
@@ -267,7 +311,9 @@ def test_the_page_of_a_session_is_an_app_for_a_client_that_shows_them(tmp_path: 
                 assert "http" not in app.text
                 assert "Ship on Friday?" in page.text
                 for uri in (f"ui://moot/sessions/{other}", "ui://moot/other.html"):
-                    with pytest.raises(MCPError, match=r"your token is valid only|no resource is called"):
+                    with pytest.raises(
+                        MCPError, match=r"your token is valid only|no resource is called"
+                    ):
                         await client.read_resource(uri)
             async with connect(context, caller=caller) as client:
                 assert not any(tool.meta for tool in (await client.list_tools()).tools)

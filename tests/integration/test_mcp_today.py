@@ -53,14 +53,18 @@ async def open_context(home: Path) -> AsyncIterator[tuple[ServerContext, str]]:
     """A debate in which ada is asked from outside."""
     async with open_server_context(Moot(environ={"MOOT_HOME": str(home)})) as context:
         seats: Any = {"ada": "mailbox", "bob": say, "cem": say}
-        session = await context.moot.open("Ship on Friday?", protocol="debate", seats=seats, language="en")
+        session = await context.moot.open(
+            "Ship on Friday?", protocol="debate", seats=seats, language="en"
+        )
         context.runner.wake(session)
         while not await context.moot.engine.list_outstanding(session):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         yield context, session
 
 
-def connect(context: ServerContext, caller: Caller, mode: Mode, person: Person | None, **shown: bool) -> Client:
+def connect(
+    context: ServerContext, caller: Caller, mode: Mode, person: Person | None, **shown: bool
+) -> Client:
     async def caller_of(_: Any) -> Caller:
         return caller
 
@@ -77,7 +81,9 @@ def play(work: Callable[[], Awaitable[None]]) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_person_at_the_client_answers_for_the_seat_in_a_form(tmp_path: Path, mode: Mode) -> None:
+def test_the_person_at_the_client_answers_for_the_seat_in_a_form(
+    tmp_path: Path, mode: Mode
+) -> None:
     """A-3: where the client shows forms; a refusal of the person's is no answer; the limit of tools holds."""
 
     async def work() -> None:
@@ -87,16 +93,25 @@ def test_the_person_at_the_client_answers_for_the_seat_in_a_form(tmp_path: Path,
                 listed = (await client.list_tools()).tools
                 assert "ask_person" in {tool.name for tool in listed}
                 assert len(listed) <= MAX_TOOLS
-                assert estimate_tokens([tool.model_dump(exclude_none=True) for tool in listed]) <= MAX_TOKENS
+                assert (
+                    estimate_tokens([tool.model_dump(exclude_none=True) for tool in listed])
+                    <= MAX_TOKENS
+                )
                 declined = await client.call_tool("ask_person", {})
                 assert declined.structured_content == {"status": "declined", "sessionId": session}
                 person.action = "accept"
                 answered = await client.call_tool("ask_person", {})
                 assert answered.structured_content is not None, answered
                 assert answered.structured_content["status"] == "answered"
-            assert "Ship on Friday?" in person.forms[-1].message or person.forms[-1].requested_schema["required"]
+            assert (
+                "Ship on Friday?" in person.forms[-1].message
+                or person.forms[-1].requested_schema["required"]
+            )
             entries = await context.moot.engine.entries(session)  # type: ignore[arg-type]
-            assert any("We should wait." in str(entry.fact) and "ada" in str(entry.fact) for entry in entries)
+            assert any(
+                "We should wait." in str(entry.fact) and "ada" in str(entry.fact)
+                for entry in entries
+            )
 
     play(work)
 
@@ -125,11 +140,17 @@ def test_ids_are_completed_and_a_session_that_is_over_links_its_minutes(tmp_path
             async with connect(context, Caller(), "auto", None) as client:
                 found = await client.complete(template, {"name": "session", "value": session[:3]})
                 assert found.completion.values == [session]
-                assert (await client.complete(template, {"name": "session", "value": "zz"})).completion.values == []
+                assert (
+                    await client.complete(template, {"name": "session", "value": "zz"})
+                ).completion.values == []
                 prompt = types.PromptReference(name="join")
-                seats = await client.complete(prompt, {"name": "seat", "value": ""}, {"session": session})
+                seats = await client.complete(
+                    prompt, {"name": "seat", "value": ""}, {"session": session}
+                )
                 assert seats.completion.values == ["ada"]
-                running = await client.call_tool("get_session", {"sessionId": session, "timeoutSeconds": 0})
+                running = await client.call_tool(
+                    "get_session", {"sessionId": session, "timeoutSeconds": 0}
+                )
                 assert [part.type for part in running.content] == ["text"]
                 await context.moot.cancel(session, "enough")
                 ended = await client.call_tool("get_session", {"sessionId": session})
@@ -139,7 +160,9 @@ def test_ids_are_completed_and_a_session_that_is_over_links_its_minutes(tmp_path
                 assert "Ship on Friday?" in minutes.text
             other = Caller(role="seat", session="another", seat="ada")
             async with connect(context, other, "auto", None) as client:
-                assert (await client.complete(template, {"name": "session", "value": ""})).completion.values == []
+                assert (
+                    await client.complete(template, {"name": "session", "value": ""})
+                ).completion.values == []
 
     play(work)
 
@@ -151,7 +174,9 @@ def test_output_schemas_are_shown_on_request_and_hold(tmp_path: Path) -> None:
         async with open_context(tmp_path) as (context, session):
             async with connect(context, Caller(), "auto", None) as client:
                 assert all(tool.output_schema is None for tool in (await client.list_tools()).tools)
-            async with connect(context, Caller(), "auto", None, shows_all=True, shows_outputs=True) as client:
+            async with connect(
+                context, Caller(), "auto", None, shows_all=True, shows_outputs=True
+            ) as client:
                 listed = (await client.list_tools()).tools
                 assert {(tool.output_schema or {}).get("type") for tool in listed} == {"object"}
                 for name, given in (

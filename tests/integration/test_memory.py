@@ -13,11 +13,25 @@ import pytest
 from moothall.codec.chain import find_chain_fault
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import SessionId
-from moothall.errors import BadName, BadSetting, KeyReused, LedgerDamaged, UnknownDecision, UnknownThread
+from moothall.errors import (
+    BadName,
+    BadSetting,
+    KeyReused,
+    LedgerDamaged,
+    UnknownDecision,
+    UnknownThread,
+)
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.memory.decision_memory import DecisionMemory
-from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded, Member, Outcome, Policy, ThreadCreated
+from moothall.memory.facts import (
+    MEMORY_KINDS,
+    DecisionRecorded,
+    Member,
+    Outcome,
+    Policy,
+    ThreadCreated,
+)
 from moothall.memory.register import PAGE, Register
 from moothall.ports.ledger import Ledger
 from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
@@ -54,7 +68,11 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
     return same
 
 
-def over(opening: Opening, body: Callable[[Ledger, Hands], Coroutine[Any, Any, None]], hands: Hands | None = None) -> None:
+def over(
+    opening: Opening,
+    body: Callable[[Ledger, Hands], Coroutine[Any, Any, None]],
+    hands: Hands | None = None,
+) -> None:
     async def work() -> None:
         async with opening() as ledger:
             await body(ledger, hands or Hands())
@@ -73,8 +91,20 @@ def decision(name: str = "s1", **fields: Any) -> DecisionRecorded:
         "options": ("sqlite", "postgres"),
         "confidence": 0.8,
         "members": (
-            Member(source="m:ada", seat="ada", first_choice="sqlite", position="support", confidence=0.9),
-            Member(source="m:bob", seat="bob", first_choice="postgres", position="oppose", confidence=0.7),
+            Member(
+                source="m:ada",
+                seat="ada",
+                first_choice="sqlite",
+                position="support",
+                confidence=0.9,
+            ),
+            Member(
+                source="m:bob",
+                seat="bob",
+                first_choice="postgres",
+                position="oppose",
+                confidence=0.7,
+            ),
         ),
         "search_text": "ada: SQLite is enough for one machine. bob: 我们需要复制。",
         "opened_at": START,
@@ -83,7 +113,9 @@ def decision(name: str = "s1", **fields: Any) -> DecisionRecorded:
     return DecisionRecorded(**{**given, **fields})
 
 
-BOTH = tuple(Member(source=name, seat=name, position="support", confidence=0.9) for name in ("cay", "dan"))
+BOTH = tuple(
+    Member(source=name, seat=name, position="support", confidence=0.9) for name in ("cay", "dan")
+)
 """Two who stood behind a decision together."""
 
 
@@ -108,10 +140,18 @@ def test_what_was_kept_and_reviewed_survives_a_reopen(opening: Opening) -> None:
         assert kept.outcome == "success"
         standings = await memory.compute_standings(["m:ada", "m:bob", "m:new"], "architecture")
         assert standings["m:ada"].trust > standings["m:new"].trust == 0.5 > standings["m:bob"].trust
-        assert [(one.source, one.cases) for one in await memory.sources()] == [("m:ada", 1), ("m:bob", 1)]
+        assert [(one.source, one.cases) for one in await memory.sources()] == [
+            ("m:ada", 1),
+            ("m:bob", 1),
+        ]
         assert await memory.pair_correlations(["m:ada", "m:bob"]) == {("m:ada", "m:bob"): (1, None)}
         (figures,) = await memory.amplification()
-        assert (figures.protocol, figures.cases, figures.group.right, figures.members_right) == ("debate", 1, 1, 1)
+        assert (figures.protocol, figures.cases, figures.group.right, figures.members_right) == (
+            "debate",
+            1,
+            1,
+            1,
+        )
         assert find_chain_fault(NAME, await ledger.read(NAME)) is None
 
     over(opening, first)
@@ -141,7 +181,9 @@ def test_two_who_write_at_once_lose_nothing(opening: Opening) -> None:
                     group.create_task((one, two)[number % 2].keep(decision(name)))
                     group.create_task((two, one)[number % 2].keep(decision(name)))
             for memory in (one, two):
-                assert {kept.decision for kept in await memory.list_decisions(limit=100)} == set(names)
+                assert {kept.decision for kept in await memory.list_decisions(limit=100)} == set(
+                    names
+                )
             records = await ledger.read(NAME)
             assert len(records) == 40
             assert find_chain_fault(NAME, records) is None
@@ -158,7 +200,11 @@ def test_of_two_probes_at_once_one_goes(opening: Opening) -> None:
             await one.review("s1", "failure")
             hands.pass_by(hours=2)
             tries = await asyncio.gather(
-                *(memory.decide_alone(f"a{number}", "Now?", "Yes.", 0.9) for memory in (one, two) for number in range(3))
+                *(
+                    memory.decide_alone(f"a{number}", "Now?", "Yes.", 0.9)
+                    for memory in (one, two)
+                    for number in range(3)
+                )
             )
             assert sorted(result.is_allowed for result in tries) == [False] * 5 + [True]
 
@@ -174,12 +220,23 @@ def test_a_breaker_stands_after_a_restart_and_its_probe_closes_it(opening: Openi
             await memory.keep(decision(name, members=BOTH))
             await memory.review(name, "failure")
         blocked = await memory.decide_alone(
-            "ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k", deliberation="think_1"
+            "ada",
+            "Which cache?",
+            "Redis.",
+            0.9,
+            category="Architecture",
+            key="k",
+            deliberation="think_1",
         )
         assert not blocked.is_allowed
         assert blocked.scopes == ("category:architecture",)
         assert blocked.deliberation == "think_1"
-        assert await memory.decide_alone("ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k") == blocked
+        assert (
+            await memory.decide_alone(
+                "ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k"
+            )
+            == blocked
+        )
         with pytest.raises(KeyReused):
             await memory.decide_alone("ada", "Which colour?", "Red.", 0.9, key="k")
 
@@ -192,7 +249,9 @@ def test_a_breaker_stands_after_a_restart_and_its_probe_closes_it(opening: Openi
             "global": "closed",
             "stakes:medium": "closed",
         }
-        probe = await memory.decide_alone("ada", "Which cache?", "Redis.", 0.9, category="architecture")
+        probe = await memory.decide_alone(
+            "ada", "Which cache?", "Redis.", 0.9, category="architecture"
+        )
         assert (probe.decision, probe.probes) == ("alone.1", ("category:architecture",))
         await memory.review(probe.decision, "success")
         assert [(one.scope, one.state) for one in await memory.breakers()] == [
@@ -210,13 +269,28 @@ def test_rules_block_and_a_reset_closes() -> None:
         memory = DecisionMemory(MemoryLedger(), Hands())
         blocked = await memory.decide_alone("ada", "Launch?", "Yes.", 0.3, stakes="critical")
         assert (blocked.scopes, len(blocked.rules)) == ((), 2)
-        assert await memory.change_policy({"failures": 1}) == await memory.policy() == Policy(failures=1)
+        assert (
+            await memory.change_policy({"failures": 1})
+            == await memory.policy()
+            == Policy(failures=1)
+        )
         taken = await memory.decide_alone("ada", "Tea?", "Yes.", 0.3, tags=["drinks"])
         await memory.review(taken.decision, "abandoned")
-        assert [one.scope for one in await memory.breakers()] == ["agent:ada", "global", "stakes:medium", "tag:drinks"]
-        assert [one.scope for one in await memory.breakers() if one.state != "closed"] == ["agent:ada"]
+        assert [one.scope for one in await memory.breakers()] == [
+            "agent:ada",
+            "global",
+            "stakes:medium",
+            "tag:drinks",
+        ]
+        assert [one.scope for one in await memory.breakers() if one.state != "closed"] == [
+            "agent:ada"
+        ]
         assert (await memory.reset_circuit("agent:ADA", by="eve")).state == "closed"
-        assert [one.scope for one in await memory.breakers()] == ["global", "stakes:medium", "tag:drinks"]
+        assert [one.scope for one in await memory.breakers()] == [
+            "global",
+            "stakes:medium",
+            "tag:drinks",
+        ]
 
     run_with_deadline(work())
 
@@ -243,11 +317,23 @@ def test_decisions_are_searched_and_like_topics_offered(opening: Opening) -> Non
     async def body(ledger: Ledger, hands: Hands) -> None:
         memory = DecisionMemory(ledger, hands)
         await memory.keep(decision("s1"))
-        await memory.keep(decision("s2", topic="Should we hire a designer?", text="Yes.", search_text="", choice="", options=()))
+        await memory.keep(
+            decision(
+                "s2",
+                topic="Should we hire a designer?",
+                text="Yes.",
+                search_text="",
+                choice="",
+                options=(),
+            )
+        )
         assert [hit.decision for hit in await memory.search("复制")] == ["s1"]
         assert "复制" in (await memory.search("复制"))[0].snippet
         assert await memory.search("复制", category="people") == []
-        assert [hit.decision for hit in await memory.find_similar("Which database for the billing service?")] == ["s1"]
+        assert [
+            hit.decision
+            for hit in await memory.find_similar("Which database for the billing service?")
+        ] == ["s1"]
         assert await memory.find_similar("What is for lunch?") == []
         await memory.keep(decision("s3", search_text="A kestrel."))
         assert [hit.decision for hit in await memory.search("kestrel")] == ["s3"]
@@ -272,8 +358,21 @@ def test_an_excerpt_comes_from_whatever_field_has_the_word(opening: Opening) -> 
     async def body(ledger: Ledger, hands: Hands) -> None:
         memory = DecisionMemory(ledger, hands)
         await memory.keep(decision("s1", **texts))
-        done = await memory.decide_alone("ada", "Which pebble?", "The marble one.", 0.9, category="quarry", tags=("tag spruce",))
-        words = ["kestrels", "walnut", "harbour", "meadow", "glacier", "volcano", "comet", "lantern", "orchard", "thicket"]
+        done = await memory.decide_alone(
+            "ada", "Which pebble?", "The marble one.", 0.9, category="quarry", tags=("tag spruce",)
+        )
+        words = [
+            "kestrels",
+            "walnut",
+            "harbour",
+            "meadow",
+            "glacier",
+            "volcano",
+            "comet",
+            "lantern",
+            "orchard",
+            "thicket",
+        ]
         for word in (*words, "pebble", "marble", "quarry", "spruce"):
             (hit,) = await memory.search(word)
             assert hit.decision == ("s1" if word in words else done.decision)
@@ -286,7 +385,9 @@ def test_decisions_are_listed_newest_first_by_what_is_asked_for() -> None:
     async def work() -> None:
         memory = DecisionMemory(MemoryLedger(), Hands())
         for number in range(1, 5):
-            await memory.keep(decision(f"s{number}", protocol="debate" if number % 2 else "consensus"))
+            await memory.keep(
+                decision(f"s{number}", protocol="debate" if number % 2 else "consensus")
+            )
         await memory.decide_alone("ada", "Tea?", "Yes.", 0.5, category="Drinks")
         await memory.review("s2", "success")
 
@@ -314,16 +415,24 @@ def test_a_chain_shows_both_directions_and_a_failed_ancestor() -> None:
         top = await memory.decide_alone("ada", "Go on?", "Yes.", 0.7, built_on=["s2"])
         await memory.review("s1", "failure")
         found = await memory.find_lineage(top.decision)
-        assert [(link.decision_id, link.steps, link.outcome, link.is_known) for link in found.built_on] == [
+        assert [
+            (link.decision_id, link.steps, link.outcome, link.is_known) for link in found.built_on
+        ] == [
             ("s2", 1, None, True),
             ("s1", 2, "failure", True),
             ("s3", 3, None, True),
             ("gone", 3, None, False),
         ]
         assert (found.failed, found.stands_on_failure, found.basis_of) == (("s1",), True, ())
-        assert [link.decision_id for link in (await memory.find_lineage("s1")).basis_of] == ["s2", "s3", top.decision]
+        assert [link.decision_id for link in (await memory.find_lineage("s1")).basis_of] == [
+            "s2",
+            "s3",
+            top.decision,
+        ]
         await expect_error(UnknownDecision, memory.find_lineage("nope"))
-        await expect_error(UnknownDecision, memory.decide_alone("ada", "Go on?", "Yes.", 0.7, built_on=["nope"]))
+        await expect_error(
+            UnknownDecision, memory.decide_alone("ada", "Go on?", "Yes.", 0.7, built_on=["nope"])
+        )
 
     run_with_deadline(work())
 
@@ -337,7 +446,9 @@ def test_a_review_is_refused_when_it_cannot_be_true() -> None:
         await expect_error(BadSetting, memory.review("s1", "success", choice="postgres"))
         await expect_error(BadSetting, memory.review("s1", "failure", choice=" SQLite"))
         nonsense: Any = "splendid"
-        assert "known: success, partial" in str(await expect_error(BadSetting, memory.review("s1", nonsense)))
+        assert "known: success, partial" in str(
+            await expect_error(BadSetting, memory.review("s1", nonsense))
+        )
         await memory.review("s1", "failure", choice="postgres", key="k")
         await memory.review("s1", "failure", choice="postgres", key="k")
         await expect_error(KeyReused, memory.review("s1", "success", key="k"))
@@ -409,7 +520,10 @@ def test_a_thread_is_followed_over_days_and_restarts(opening: Opening) -> None:
         await expect_error(KeyReused, memory.create_thread("Third", thread="mine"))
         await memory.join_thread("thread-1", "s1")
         first = await memory.resume_thread("thread-1", "bob")
-        assert ([one.kind for one in first.missed], first.last_visit) == (["created", "joined"], None)
+        assert ([one.kind for one in first.missed], first.last_visit) == (
+            ["created", "joined"],
+            None,
+        )
         await memory.set_thread_status("thread-1", "paused", note="weekend", by="ada")
 
     async def friday(ledger: Ledger, hands: Hands) -> None:
@@ -421,9 +535,20 @@ def test_a_thread_is_followed_over_days_and_restarts(opening: Opening) -> None:
         await memory.settle_question("thread-1", 1, by="ada")
         found = await memory.resume_thread("thread-1", "bob")
         assert found.last_visit == START
-        assert [one.kind for one in found.missed] == ["status", "decided", "asked", "asked", "settled"]
-        assert (found.view.status, [one.text for one in found.view.open_questions]) == ("active", ["And costs?"])
-        assert [(one.decision_id, one.decision) for one in found.view.decisions] == [("s1", "Use SQLite.")]
+        assert [one.kind for one in found.missed] == [
+            "status",
+            "decided",
+            "asked",
+            "asked",
+            "settled",
+        ]
+        assert (found.view.status, [one.text for one in found.view.open_questions]) == (
+            "active",
+            ["And costs?"],
+        )
+        assert [(one.decision_id, one.decision) for one in found.view.decisions] == [
+            ("s1", "Use SQLite.")
+        ]
         assert (await memory.resume_thread("thread-1", "bob")).missed == ()
         assert [view.thread for view in await memory.threads()] == ["thread-1", "mine"]
         await expect_error(UnknownThread, memory.thread_status("nope"))
@@ -501,7 +626,9 @@ def test_who_comes_second_chooses_anew() -> None:
             return [created(str(len(state) + 1))]
 
         await asyncio.gather(*(who.append(number) for who in (one, two) for _ in range(10)))
-        assert await one.state() == await two.state() == tuple(str(number) for number in range(1, 21))
+        assert (
+            await one.state() == await two.state() == tuple(str(number) for number in range(1, 21))
+        )
 
     run_with_deadline(work())
 
@@ -509,7 +636,9 @@ def test_who_comes_second_chooses_anew() -> None:
 def test_a_long_register_is_read_page_by_page() -> None:
     async def work() -> None:
         ledger = MemoryLedger()
-        await register(ledger, Hands()).append(lambda _: [created(str(number)) for number in range(2 * PAGE)])
+        await register(ledger, Hands()).append(
+            lambda _: [created(str(number)) for number in range(2 * PAGE)]
+        )
         assert len(await register(ledger, Hands()).state()) == 2 * PAGE
 
     run_with_deadline(work())
@@ -518,7 +647,9 @@ def test_a_long_register_is_read_page_by_page() -> None:
 def test_a_register_cannot_have_the_name_of_a_session() -> None:
     nothing: tuple[str, ...] = ()
     with pytest.raises(BadName, match="must begin with '_'"):
-        Register(MemoryLedger(), Hands(), "memory", kinds=MEMORY_KINDS, initial=nothing, evolve=titles)
+        Register(
+            MemoryLedger(), Hands(), "memory", kinds=MEMORY_KINDS, initial=nothing, evolve=titles
+        )
 
 
 @pytest.mark.parametrize("outcome", ["success", "partial", "failure", "abandoned"])
@@ -537,9 +668,17 @@ def test_two_processes_with_one_key_write_once(opening: Opening) -> None:
     async def body(ledger: Ledger, hands: Hands) -> None:
         async with opening() as other:
             both = DecisionMemory(ledger, hands), DecisionMemory(other, hands)
-            made = await asyncio.gather(*(memory.create_thread("Long", by="eve", key="k") for memory in both for _ in range(3)))
+            made = await asyncio.gather(
+                *(
+                    memory.create_thread("Long", by="eve", key="k")
+                    for memory in both
+                    for _ in range(3)
+                )
+            )
             assert {view.thread for view in made} == {"thread-1"}
-            told = await asyncio.gather(*(memory.decide_alone("ada", "?", "!", 0.9, key="k") for memory in both))
+            told = await asyncio.gather(
+                *(memory.decide_alone("ada", "?", "!", 0.9, key="k") for memory in both)
+            )
             assert [found.decision for found in told] == ["alone.1", "alone.1"]
             await expect_error(KeyReused, both[1].create_thread("Short", by="eve", key="k"))
             assert (await both[1].create_thread("Short", by="dan", key="k")).thread == "thread-2"

@@ -39,14 +39,26 @@ async def hold_sessions(client: httpx2.AsyncClient, count: int) -> list[str]:
     """Open, speak in, view and close so many sessions over JSON-RPC; their ids."""
 
     async def call(method: str, **params: Any) -> Any:
-        answer = await client.post("/rpc", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        answer = await client.post(
+            "/rpc", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        )
         return answer.json()["result"]
 
     held = []
     for number in range(count):
-        opened = await call("moot.openSession", topic=f"Is {number} enough?", protocol="debate", seats=["ada", "bob"])
+        opened = await call(
+            "moot.openSession",
+            topic=f"Is {number} enough?",
+            protocol="debate",
+            seats=["ada", "bob"],
+        )
         session = opened["sessionId"]
-        said = {"participant": "ada", "type": "propose", "text": f"{WORDS} " * 50, "confidence": 0.8}
+        said = {
+            "participant": "ada",
+            "type": "propose",
+            "text": f"{WORDS} " * 50,
+            "confidence": 0.8,
+        }
         await call("cstp.contribute", deliberationId=session, **said)
         await call("moot.getView", sessionId=session)
         await call("cstp.closeDeliberation", deliberationId=session, force=True)
@@ -65,14 +77,24 @@ def _looks_at_everything() -> Iterator[None]:
 def count_objects() -> Counter[str]:
     """What is alive, by type. The event loop throws cancelled timers away when it has a hundred of them."""
     gc.collect()
-    alive = (each for each in gc.get_objects() if not (isinstance(each, asyncio.TimerHandle) and each.cancelled()))
+    alive = (
+        each
+        for each in gc.get_objects()
+        if not (isinstance(each, asyncio.TimerHandle) and each.cancelled())
+    )
     kinds = (type(each) for each in alive)
-    return Counter(kind.__qualname__ for kind in kinds if str(kind.__module__).startswith(("moothall.", "asyncio.", "_asyncio")))
+    return Counter(
+        kind.__qualname__
+        for kind in kinds
+        if str(kind.__module__).startswith(("moothall.", "asyncio.", "_asyncio"))
+    )
 
 
 def has_whole_record() -> bool:
     gc.collect()
-    return any(WORDS in each.search_text for each in gc.get_objects() if isinstance(each, DecisionRecorded))
+    return any(
+        WORDS in each.search_text for each in gc.get_objects() if isinstance(each, DecisionRecorded)
+    )
 
 
 def find_keyed(session: str) -> dict[str, str]:
@@ -82,9 +104,13 @@ def find_keyed(session: str) -> dict[str, str]:
     re.purge()
     keyed = {}
     for each in gc.get_objects():
-        if isinstance(each, dict | set) and any(key == session or (isinstance(key, tuple) and session in key) for key in [*each]):
+        if isinstance(each, dict | set) and any(
+            key == session or (isinstance(key, tuple) and session in key) for key in [*each]
+        ):
             value = next(iter(each.values())) if isinstance(each, dict) else None
-            keyed[type(value).__name__] = f"{len(each)}: {[*each][:3]}, held by {[type(one) for one in gc.get_referrers(each)]}"
+            keyed[type(value).__name__] = (
+                f"{len(each)}: {[*each][:3]}, held by {[type(one) for one in gc.get_referrers(each)]}"
+            )
     return keyed
 
 
@@ -103,7 +129,9 @@ def test_of_a_session_that_has_ended_a_server_keeps_its_line_in_decision_memory_
         async with app.router.lifespan_context(app):
             owner = {"Authorization": f"Bearer {load_owner_key(tmp_path)}"}
             transport = httpx2.ASGITransport(app=app)
-            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=owner) as client:
+            async with httpx2.AsyncClient(
+                transport=transport, base_url="http://127.0.0.1", headers=owner
+            ) as client:
                 # More than any cache of a fixed size holds: these are full after the first half.
                 count = 10 * FEW
                 first, *_ = await hold_sessions(client, count)
@@ -112,7 +140,11 @@ def test_of_a_session_that_has_ended_a_server_keeps_its_line_in_decision_memory_
                 await hold_sessions(client, count)
                 await moot.recall()
                 # A cache that is full holds now these sessions and now others, each with two seats.
-                grown = {kind: number for kind, number in (count_objects() - before).items() if number > 3 * FEW}
+                grown = {
+                    kind: number
+                    for kind, number in (count_objects() - before).items()
+                    if number > 3 * FEW
+                }
                 assert grown == dict.fromkeys(REMEMBERED, count)
                 keyed = find_keyed(first)
                 assert [*keyed] == ["RememberedDecision"], keyed

@@ -29,7 +29,9 @@ from moothall_testkit.stub_server import Drop, Fail, Hang, Raw, Request, StubRep
 
 T = TypeVar("T")
 
-ADA = Seat(id=SeatId("ada"), platform="stub", stance="carefully for it", instructions="Count the costs.")
+ADA = Seat(
+    id=SeatId("ada"), platform="stub", stance="carefully for it", instructions="Count the costs."
+)
 BOB = Seat(id=SeatId("bob"), platform="stub")
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.02, preflight=60.0)
 SECRET = "sk-test-0123456789abcdef"
@@ -46,7 +48,11 @@ def _imported() -> None:
 
 def brief(kind: str, *, patience: float = 120.0, language: Language = "en") -> Brief:
     opened = MeetingOpened(
-        topic="Shall we build the bridge?", language=language, seed=7, seats=(ADA, BOB), settings=PersonaSettings(blind=False)
+        topic="Shall we build the bridge?",
+        language=language,
+        seed=7,
+        seats=(ADA, BOB),
+        settings=PersonaSettings(blind=False),
     )
     ask = Ask(id=ask_id(1, kind, ADA.id), seat=ADA.id, kind=kind, turn=1, patience=patience)
     return RULES.brief(RULES.initial(opened), ask)
@@ -71,7 +77,9 @@ async def seated(
         await participant.aclose()
 
 
-def respond(stub: StubServer, wanted: Brief, *, options: str = "", times: int = 1) -> tuple[Answer | NoAnswer, list[str]]:
+def respond(
+    stub: StubServer, wanted: Brief, *, options: str = "", times: int = 1
+) -> tuple[Answer | NoAnswer, list[str]]:
     """The last of so many responses, and what was heard."""
     heard: list[str] = []
 
@@ -99,7 +107,9 @@ def told(response: Answer | NoAnswer) -> Answer:
 
 def test_a_speech_is_heard_while_it_comes_and_returned_whole() -> None:
     text = "re #1 disagree: It costs too much."
-    response, heard = respond(StubServer([StubReply(text=text, tokens_in=100, tokens_out=20)]), brief("speech"))
+    response, heard = respond(
+        StubServer([StubReply(text=text, tokens_in=100, tokens_out=20)]), brief("speech")
+    )
     assert response == Answer(
         said=PersonaSpeech(content="It costs too much.", refers_to=1, view="contest"),
         usage=Usage(tokens_in=100, tokens_out=20, cost=None, calls=1),
@@ -115,7 +125,10 @@ def test_an_intent_is_asked_for_with_its_schema_in_the_prompt_and_in_the_request
     assert told(response).said == Intent(reaction_score=0.8, intent_to_speak=True, reason="costs")
     assert heard == []
     sent = stub.asked[0].body
-    assert sent["response_format"]["json_schema"]["schema"]["required"] == ["reaction_score", "intent_to_speak"]
+    assert sent["response_format"]["json_schema"]["schema"]["required"] == [
+        "reaction_score",
+        "intent_to_speak",
+    ]
     assert '"reaction_score"' in sent["messages"][1]["content"].rpartition("JSON Schema:")[2]
     assert sent["max_tokens"] == 2_000
     assert not sent.get("stream")
@@ -143,7 +156,9 @@ def test_the_same_ask_sends_the_same_request() -> None:
 
 
 def test_thoughts_are_neither_heard_nor_kept() -> None:
-    response, heard = respond(StubServer([StubReply(text="<think>hm {}</think>\nIt is dear.", chunk=3)]), brief("speech"))
+    response, heard = respond(
+        StubServer([StubReply(text="<think>hm {}</think>\nIt is dear.", chunk=3)]), brief("speech")
+    )
     assert told(response).said == PersonaSpeech(content="It is dear.")
     assert "".join(heard) == "It is dear."
 
@@ -167,13 +182,20 @@ def test_a_thought_is_held_back_however_it_is_cut(text: str, shown: str, size: i
     assert "".join([*pieces, gate.flush_held()]) == shown
 
 
-def test_prices_are_those_of_the_provider_in_millionths_of_a_dollar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prices_are_those_of_the_provider_in_millionths_of_a_dollar(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def work() -> tuple[Answer | NoAnswer, Answer | NoAnswer]:
         async with StubServer([StubReply(text=INTENT, tokens_in=1_000, tokens_out=200)]) as stub:
             # Only OpenAI's own client reads this: for the participant, which has an environment of its own, it is OpenAI.
             monkeypatch.setenv("OPENAI_BASE_URL", stub.base_url)
-            async with seated("openai:gpt-5-mini", {"OPENAI_API_KEY": SECRET}) as priced, seated(stub.base_url) as unpriced:
-                return await priced.respond(brief("intent"), print), await unpriced.respond(brief("intent"), print)
+            async with (
+                seated("openai:gpt-5-mini", {"OPENAI_API_KEY": SECRET}) as priced,
+                seated(stub.base_url) as unpriced,
+            ):
+                return await priced.respond(brief("intent"), print), await unpriced.respond(
+                    brief("intent"), print
+                )
 
     priced, unpriced = run(work)
     assert told(priced).usage == Usage(tokens_in=1_000, tokens_out=200, cost=650, calls=1)
@@ -212,7 +234,9 @@ def test_openais_newer_api_streams_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_answer_that_does_not_fit_is_mended_once() -> None:
-    stub = StubServer([StubReply(text='{"reaction_score": 7, "intent_to_speak": true}'), StubReply(text=INTENT)])
+    stub = StubServer(
+        [StubReply(text='{"reaction_score": 7, "intent_to_speak": true}'), StubReply(text=INTENT)]
+    )
     response, _ = respond(stub, brief("intent"))
     assert told(response).said == Intent(reaction_score=0.8, intent_to_speak=True, reason="costs")
     assert told(response).usage == Usage(tokens_in=20, tokens_out=10, calls=2)
@@ -221,7 +245,13 @@ def test_an_answer_that_does_not_fit_is_mended_once() -> None:
 
 def test_a_reference_to_nothing_is_left_out_without_another_request() -> None:
     """M-2"""
-    stub = StubServer([StubReply(text='{"decision": {"text": "Build it.", "entries": [9, 1]}, "confidence": 0.5}')])
+    stub = StubServer(
+        [
+            StubReply(
+                text='{"decision": {"text": "Build it.", "entries": [9, 1]}, "confidence": 0.5}'
+            )
+        ]
+    )
     response, _ = respond(stub, brief("draft"))
     assert told(response).corrections == ("left_out decision.entries.0 9",)
     assert len(stub.asked) == 1
@@ -246,13 +276,17 @@ def test_a_refusal_in_words_is_asked_again_once(kind: str) -> None:
     response, _ = respond(stub, brief(kind))
     assert (lost(response).reason, lost(response).usage.calls) == ("refused", 2)
     assert "it declines to answer" in stub.asked[1].text
-    stub = StubServer([sorry, StubReply(text=INTENT if kind == "intent" else "Two piers are enough.")])
+    stub = StubServer(
+        [sorry, StubReply(text=INTENT if kind == "intent" else "Two piers are enough.")]
+    )
     response, _ = respond(stub, brief(kind))
     assert told(response).usage.calls == 2
 
 
 def test_an_answer_that_was_cut_off_gets_more_room() -> None:
-    stub = StubServer([StubReply(text='{"reaction_score": 0.', finish_reason="length"), StubReply(text=INTENT)])
+    stub = StubServer(
+        [StubReply(text='{"reaction_score": 0.', finish_reason="length"), StubReply(text=INTENT)]
+    )
     response, _ = respond(stub, brief("intent"))
     told(response)
     assert [request.body["max_tokens"] for request in stub.asked] == [2_000, 8_000]
@@ -260,28 +294,45 @@ def test_an_answer_that_was_cut_off_gets_more_room() -> None:
 
 def test_a_server_that_does_not_take_the_schema_is_asked_without_it_from_then_on() -> None:
     def reject(body: dict[str, Any]) -> Fail | None:
-        return Fail(status=400, message="response_format is not supported") if "response_format" in body else None
+        return (
+            Fail(status=400, message="response_format is not supported")
+            if "response_format" in body
+            else None
+        )
 
     stub = StubServer([StubReply(text=INTENT)], reject=reject)
     response, _ = respond(stub, brief("intent"), times=3)
     told(response)
-    assert ["response_format" in request.body for request in stub.asked] == [True, False, False, False]
+    assert ["response_format" in request.body for request in stub.asked] == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 # What is lost
 
 
 def test_a_rejected_key_is_told_with_its_variable_and_never_with_itself() -> None:
-    stub = StubServer([Fail(status=401, message=f"Incorrect API key provided: {SECRET}. Find yours elsewhere.")])
+    stub = StubServer(
+        [Fail(status=401, message=f"Incorrect API key provided: {SECRET}. Find yours elsewhere.")]
+    )
 
     async def work() -> tuple[Answer | NoAnswer, str | None]:
-        async with stub, seated(f"{stub.base_url}#qwen3?key=MY_KEY", {"MY_KEY": f"{SECRET}\n"}) as participant:
+        async with (
+            stub,
+            seated(f"{stub.base_url}#qwen3?key=MY_KEY", {"MY_KEY": f"{SECRET}\n"}) as participant,
+        ):
             return await participant.respond(brief("speech"), print), await participant.ready()
 
     response, _ = run(work)
     assert lost(response).reason == "rejected_key"
     assert SECRET not in lost(response).detail
-    assert "rejected the key in MY_KEY (401): Incorrect API key provided: [key]." in lost(response).detail
+    assert (
+        "rejected the key in MY_KEY (401): Incorrect API key provided: [key]."
+        in lost(response).detail
+    )
     assert "choose another --seat" in lost(response).detail
     assert stub.asked[0].headers["authorization"] == f"Bearer {SECRET}"
     assert len(stub.asked) == 1
@@ -300,7 +351,10 @@ def test_a_providers_key_is_not_sent_to_another_server() -> None:
     stub = StubServer([StubReply(text=INTENT)])
 
     async def work() -> Answer | NoAnswer:
-        async with stub, seated(f"{stub.base_url}#qwen3", {"OPENAI_API_KEY": SECRET}) as participant:
+        async with (
+            stub,
+            seated(f"{stub.base_url}#qwen3", {"OPENAI_API_KEY": SECRET}) as participant,
+        ):
             return await participant.respond(brief("intent"), print)
 
     told(run(work))
@@ -319,7 +373,10 @@ def test_a_wait_longer_than_the_patience_is_not_begun() -> None:
     stub = StubServer([Fail(status=429, message="slow down", retry_after=60)])
     response, _ = respond(stub, brief("intent", patience=50.0))
     assert lost(response).reason == "unreachable"
-    assert "is over its rate limit (429): slow down; it asks for 60 s of patience" in lost(response).detail
+    assert (
+        "is over its rate limit (429): slow down; it asks for 60 s of patience"
+        in lost(response).detail
+    )
     assert len(stub.asked) == 1
 
 
@@ -356,8 +413,15 @@ def test_a_dropped_connection_is_tried_three_times(kind: str) -> None:
 
 
 @pytest.mark.parametrize("then", ["drop", "garbage", "error"])
-def test_a_stream_that_breaks_off_is_asked_for_again_and_heard_once(then: Literal["drop", "garbage", "error"]) -> None:
-    stub = StubServer([StubReply(text="It is dear, and slow.", stop_after=1, then=then), StubReply(text="It is dear.")])
+def test_a_stream_that_breaks_off_is_asked_for_again_and_heard_once(
+    then: Literal["drop", "garbage", "error"],
+) -> None:
+    stub = StubServer(
+        [
+            StubReply(text="It is dear, and slow.", stop_after=1, then=then),
+            StubReply(text="It is dear."),
+        ]
+    )
     response, heard = respond(stub, brief("speech"))
     assert told(response).said == PersonaSpeech(content="It is dear.")
     assert heard == ["It is de"]
@@ -366,10 +430,15 @@ def test_a_stream_that_breaks_off_is_asked_for_again_and_heard_once(then: Litera
 
 @pytest.mark.parametrize("is_wrapped", [True, False])
 @pytest.mark.parametrize("is_consulting", [True, False])
-def test_a_seat_that_may_consult_is_sent_the_schema_of_both(*, is_consulting: bool, is_wrapped: bool) -> None:
+def test_a_seat_that_may_consult_is_sent_the_schema_of_both(
+    *, is_consulting: bool, is_wrapped: bool
+) -> None:
     """M-15: an object at the root, whose one field is the answer or the request; without the wrapper it is read, too."""
     asked = brief("intent")
-    form = replace(asked.form, instead=Alternative(field="consult", reply=ConsultationRequested, shape=ConsultRequest))
+    form = replace(
+        asked.form,
+        instead=Alternative(field="consult", reply=ConsultationRequested, shape=ConsultRequest),
+    )
     said: dict[str, object] = (
         {"consult": {"to": "bob", "question": "What does it cost?"}}
         if is_consulting
@@ -382,11 +451,15 @@ def test_a_seat_that_may_consult_is_sent_the_schema_of_both(*, is_consulting: bo
     (request,) = stub.asked
     schema = request.body["response_format"]["json_schema"]["schema"]
     assert schema["type"] == "object"
-    assert [sorted(each["properties"]) for each in schema["properties"]["reply"]["anyOf"]][-1] == ["consult"]
+    assert [sorted(each["properties"]) for each in schema["properties"]["reply"]["anyOf"]][-1] == [
+        "consult"
+    ]
 
 
 @pytest.mark.parametrize("kind", ["speech", "intent"])
-@pytest.mark.parametrize("reply", [StubReply(refusal="I will not."), StubReply(text="x", finish_reason="content_filter")])
+@pytest.mark.parametrize(
+    "reply", [StubReply(refusal="I will not."), StubReply(text="x", finish_reason="content_filter")]
+)
 def test_a_refusal_of_the_provider_is_not_asked_again(kind: str, reply: StubReply) -> None:
     """M-14: its filter would stop the same request again."""
     stub = StubServer([reply])
@@ -398,22 +471,34 @@ def test_a_refusal_of_the_provider_is_not_asked_again(kind: str, reply: StubRepl
 @pytest.mark.parametrize(
     ("step", "reason", "words"),
     [
-        (Fail(status=404, message="no such model"), "unreachable", "has no such model or address (404): no such model"),
+        (
+            Fail(status=404, message="no such model"),
+            "unreachable",
+            "has no such model or address (404): no such model",
+        ),
         (Fail(status=429, code="insufficient_quota"), "unreachable", "out of credit"),
         (Fail(status=500), "unreachable", "failed (500): scripted failure"),
         (Fail(status=413), "error", "would not take the request (413)"),
         (Raw(), "unreachable", "failed"),
         (
-            Raw(body=b'{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'),
+            Raw(
+                body=b'{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'
+            ),
             "unreachable",
             "not a completion",
         ),
         (Raw(body=b"[" * 200_000), "unreachable", "not a completion"),
-        (Raw(body=b"data: " + b"[" * 200_000 + b"\n\n", content_type="text/event-stream"), "unreachable", "failed"),
+        (
+            Raw(body=b"data: " + b"[" * 200_000 + b"\n\n", content_type="text/event-stream"),
+            "unreachable",
+            "failed",
+        ),
     ],
 )
 @pytest.mark.parametrize("kind", ["speech", "intent"])
-def test_other_failures_are_told_in_one_sentence(kind: str, step: Fail | Raw, reason: str, words: str) -> None:
+def test_other_failures_are_told_in_one_sentence(
+    kind: str, step: Fail | Raw, reason: str, words: str
+) -> None:
     response, _ = respond(StubServer([step]), brief(kind))
     assert lost(response).reason == reason
     assert words in lost(response).detail
@@ -422,7 +507,9 @@ def test_other_failures_are_told_in_one_sentence(kind: str, step: Fail | Raw, re
 
 @pytest.mark.parametrize("kind", ["speech", "intent"])
 @pytest.mark.parametrize("model", ["#qwen3", ""])
-def test_an_answer_without_an_end_does_not_fill_the_memory(kind: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_an_end_does_not_fill_the_memory(
+    kind: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """M-14: it fails where it is too long, whatever size it states; also from a server whose first model is taken."""
     monkeypatch.setattr(provider_limits, "_BOUND", provider_limits.bound_answers(10_000))
     stub = StubServer([Raw(body=b" " * 20_000)], models=["qwen3"])
@@ -446,7 +533,9 @@ def test_the_reaction_is_the_probability_of_yes_against_no() -> None:
     response, _ = respond(stub, wanted, options="?intents=token")
     said = told(response).said
     assert isinstance(said, Intent)
-    assert said == Intent(reaction_score=said.reaction_score, intent_to_speak=True, reason="p(yes) = 0.75")
+    assert said == Intent(
+        reaction_score=said.reaction_score, intent_to_speak=True, reason="p(yes) = 0.75"
+    )
     assert said.reaction_score == pytest.approx(0.75)
     sent = stub.asked[0].body
     assert (sent["max_tokens"], sent["logprobs"], sent["top_logprobs"]) == (1, True, 10)
@@ -456,11 +545,15 @@ def test_the_reaction_is_the_probability_of_yes_against_no() -> None:
 
 
 def test_the_words_for_yes_and_no_may_be_chinese() -> None:
-    stub = StubServer([StubReply(text="否", finish_reason="length", chosen=(("否", 0.6), ("是", 0.2)))])
+    stub = StubServer(
+        [StubReply(text="否", finish_reason="length", chosen=(("否", 0.6), ("是", 0.2)))]
+    )
     response, _ = respond(stub, brief("intent", language="zh"), options="?intents=token")
     said = told(response).said
     assert isinstance(said, Intent)
-    assert said == Intent(reaction_score=said.reaction_score, intent_to_speak=False, reason="p(yes) = 0.25")
+    assert said == Intent(
+        reaction_score=said.reaction_score, intent_to_speak=False, reason="p(yes) = 0.25"
+    )
     assert said.reaction_score == pytest.approx(0.25)
 
 
@@ -473,7 +566,9 @@ def test_a_server_without_probabilities_is_asked_in_full_from_then_on() -> None:
 
 def test_a_server_that_rejects_the_wish_for_probabilities_is_asked_in_full() -> None:
     def reject(body: dict[str, Any]) -> Fail | None:
-        return Fail(status=400, message="logprobs are not supported") if body.get("logprobs") else None
+        return (
+            Fail(status=400, message="logprobs are not supported") if body.get("logprobs") else None
+        )
 
     stub = StubServer([StubReply(text=INTENT)], reject=reject)
     response, _ = respond(stub, brief("intent"), options="?intents=token", times=2)
@@ -482,7 +577,12 @@ def test_a_server_that_rejects_the_wish_for_probabilities_is_asked_in_full() -> 
 
 
 def test_a_token_that_is_neither_yes_nor_no_is_asked_about_in_full_this_once() -> None:
-    stub = StubServer([StubReply(text="<think>", chosen=(("<think>", 0.98), ("Yes", 0.01))), StubReply(text=INTENT)])
+    stub = StubServer(
+        [
+            StubReply(text="<think>", chosen=(("<think>", 0.98), ("Yes", 0.01))),
+            StubReply(text=INTENT),
+        ]
+    )
     response, _ = respond(stub, brief("intent"), options="?intents=token")
     assert told(response).said == Intent(reaction_score=0.8, intent_to_speak=True, reason="costs")
     assert told(response).usage.calls == 2
@@ -491,7 +591,9 @@ def test_a_token_that_is_neither_yes_nor_no_is_asked_about_in_full_this_once() -
 # Before a session
 
 
-def ready(text: str, environ: Mapping[str, str] | None = None, pace: RetryPolicy = QUICK) -> str | None:
+def ready(
+    text: str, environ: Mapping[str, str] | None = None, pace: RetryPolicy = QUICK
+) -> str | None:
     async def work() -> str | None:
         async with seated(text, environ, pace) as participant:
             return await participant.ready()
@@ -499,10 +601,14 @@ def ready(text: str, environ: Mapping[str, str] | None = None, pace: RetryPolicy
     return run(work)
 
 
-def ready_at(stub: StubServer, text: str, environ: Mapping[str, str] | None = None, pace: RetryPolicy = QUICK) -> str | None:
+def ready_at(
+    stub: StubServer, text: str, environ: Mapping[str, str] | None = None, pace: RetryPolicy = QUICK
+) -> str | None:
     async def work() -> str | None:
         async with stub:
-            given = {name: value.format(url=stub.base_url) for name, value in (environ or {}).items()}
+            given = {
+                name: value.format(url=stub.base_url) for name, value in (environ or {}).items()
+            }
             async with seated(text.format(url=stub.base_url), given, pace) as participant:
                 return await participant.ready()
 
@@ -517,7 +623,9 @@ def test_a_model_that_can_be_asked_is_ready_and_nothing_was_spent() -> None:
 
 def test_a_bad_key_is_told_before_the_session() -> None:
     stub = StubServer(api_key="another-key")
-    sentence = ready_at(stub, "openai:gpt-5-mini", {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": "{url}"})
+    sentence = ready_at(
+        stub, "openai:gpt-5-mini", {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": "{url}"}
+    )
     assert sentence == (
         f"{stub.base_url} rejected the key in OPENAI_API_KEY (401): Incorrect API key provided; "
         "set a valid key or choose another --seat"
@@ -527,12 +635,17 @@ def test_a_bad_key_is_told_before_the_session() -> None:
 def test_a_server_that_wants_a_key_is_told_how_to_be_given_one() -> None:
     sentence = ready_at(StubServer(api_key=SECRET), "{url}#qwen3")
     assert sentence is not None
-    assert sentence.endswith("wants a key (401): Incorrect API key provided; name the variable that holds it with ?key=VARIABLE")
+    assert sentence.endswith(
+        "wants a key (401): Incorrect API key provided; name the variable that holds it with ?key=VARIABLE"
+    )
 
 
 @pytest.mark.parametrize("model", ["#qwen3", ""])
 def test_a_server_that_is_not_there_is_told(model: str) -> None:
-    assert ready(f"http://127.0.0.1:9/v1{model}") == "nothing answers at http://127.0.0.1:9/v1: is the server running?"
+    assert (
+        ready(f"http://127.0.0.1:9/v1{model}")
+        == "nothing answers at http://127.0.0.1:9/v1: is the server running?"
+    )
 
 
 @pytest.mark.parametrize("model", ["#qwen3", ""])
@@ -545,7 +658,10 @@ def test_a_server_that_hangs_is_told(model: str) -> None:
 def test_a_model_that_a_complete_list_lacks_is_told() -> None:
     stub = StubServer(models=["llama3.2:latest", "qwen3"])
     environ = {"OLLAMA_BASE_URL": "{url}", "LLAMACPP_BASE_URL": "{url}"}
-    assert ready_at(stub, "ollama:qwen4", environ) == "ollama has no model 'qwen4'; it has: llama3.2:latest, qwen3"
+    assert (
+        ready_at(stub, "ollama:qwen4", environ)
+        == "ollama has no model 'qwen4'; it has: llama3.2:latest, qwen3"
+    )
     assert ready_at(stub, "ollama:llama3.2", environ) is None
     assert ready_at(stub, "llamacpp:anything", environ) is None
 
@@ -563,10 +679,14 @@ def test_a_page_in_place_of_a_list_is_explained_without_words_of_python() -> Non
     stub = StubServer(listing=Raw(body=b"<html>Sign in</html>", content_type="text/html"))
     sentence = ready_at(stub, "{url}#qwen3")
     assert sentence is not None
-    assert sentence.startswith(f"{stub.base_url} failed: it sent no list of models; check its address")
+    assert sentence.startswith(
+        f"{stub.base_url} failed: it sent no list of models; check its address"
+    )
 
 
-def test_a_missing_package_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_told_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "pydantic_ai.providers.anthropic", None)
@@ -577,7 +697,9 @@ def test_a_missing_package_is_told_with_the_command_that_installs_it(monkeypatch
 def test_a_name_that_the_provider_cannot_have_is_told() -> None:
     sentence = ready("openrouter:m", {"OPENROUTER_API_KEY": SECRET})
     assert sentence is not None
-    assert sentence.startswith("openrouter would not take the request: OpenRouter model names must be prefixed")
+    assert sentence.startswith(
+        "openrouter would not take the request: OpenRouter model names must be prefixed"
+    )
 
 
 def test_a_server_without_a_model_name_is_asked_with_the_first_that_it_lists() -> None:
@@ -601,7 +723,9 @@ def test_a_server_that_lists_no_model_is_told() -> None:
 # Loops
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 def test_a_participant_outlives_its_event_loop() -> None:
     environ: dict[str, str] = {}
     participant = ModelParticipant(parse_platform("vllm:qwen3"), environ, pace=QUICK)
@@ -619,7 +743,10 @@ def test_a_participant_outlives_its_event_loop() -> None:
 
 def test_a_closed_participant_can_be_asked_again() -> None:
     async def work() -> list[Answer | NoAnswer]:
-        async with StubServer([StubReply(text=INTENT)]) as stub, seated(f"{stub.base_url}#qwen3") as participant:
+        async with (
+            StubServer([StubReply(text=INTENT)]) as stub,
+            seated(f"{stub.base_url}#qwen3") as participant,
+        ):
             first = await participant.respond(brief("intent"), print)
             await participant.aclose()
             return [first, await participant.respond(brief("intent"), print)]

@@ -12,9 +12,18 @@ from moothall.participants.function import AnswerFunction
 from moothall.reports.decision import Decision
 
 PROTOCOLS = ("persona", "roundtable", "debate", "advisory", "consensus", "swarm")
-SETTINGS: dict[str, dict[str, object]] = {"swarm": {"max_rounds": 3}, "roundtable": {"max_rounds": 2}}
-TOPICS: dict[Language, str] = {"en": "Shall we rewrite the storage in Rust?", "zh": "我们要不要用 Rust 重写存储层？"}
-SORRY: dict[Language, str] = {"en": "I'm sorry, but I can't assist with that request.", "zh": "抱歉，我无法协助完成该请求。"}
+SETTINGS: dict[str, dict[str, object]] = {
+    "swarm": {"max_rounds": 3},
+    "roundtable": {"max_rounds": 2},
+}
+TOPICS: dict[Language, str] = {
+    "en": "Shall we rewrite the storage in Rust?",
+    "zh": "我们要不要用 Rust 重写存储层？",
+}
+SORRY: dict[Language, str] = {
+    "en": "I'm sorry, but I can't assist with that request.",
+    "zh": "抱歉，我无法协助完成该请求。",
+}
 
 
 def refuse(brief: Brief) -> object:
@@ -23,11 +32,23 @@ def refuse(brief: Brief) -> object:
 
 def refuse_in_fields(brief: Brief) -> object:
     sorry = SORRY[brief.language]
-    stand = {"position": "support", "verdict": "support", "choice": "yes", "confidence": 1.0, "reaction_score": 0.9}
-    return {**stand, "intent_to_speak": True, **dict.fromkeys(("text", "decision", "content", "reason", "coreIdea"), sorry)}
+    stand = {
+        "position": "support",
+        "verdict": "support",
+        "choice": "yes",
+        "confidence": 1.0,
+        "reaction_score": 0.9,
+    }
+    return {
+        **stand,
+        "intent_to_speak": True,
+        **dict.fromkeys(("text", "decision", "content", "reason", "coreIdea"), sorry),
+    }
 
 
-async def hold(protocol: str, language: Language, answer: AnswerFunction) -> tuple[Decision, list[SeatLost], list[Reply], str]:
+async def hold(
+    protocol: str, language: Language, answer: AnswerFunction
+) -> tuple[Decision, list[SeatLost], list[Reply], str]:
     async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
         decision = await moot.hold(
             TOPICS[language],
@@ -47,7 +68,9 @@ async def hold(protocol: str, language: Language, answer: AnswerFunction) -> tup
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("language", TOPICS)
 @pytest.mark.parametrize("answer", [refuse, refuse_in_fields])
-def test_apologies_decide_nothing(protocol: str, language: Language, answer: AnswerFunction) -> None:
+def test_apologies_decide_nothing(
+    protocol: str, language: Language, answer: AnswerFunction
+) -> None:
     """M-14: no apology is a position, a motion, a speech, minutes or a decision; how many declined is said."""
     decision, lost, replies, report = asyncio.run(hold(protocol, language, answer))
     assert decision.decision is None
@@ -55,7 +78,11 @@ def test_apologies_decide_nothing(protocol: str, language: Language, answer: Ans
     assert not any(SORRY[language] in str(getattr(reply, "said", "")) for reply in replies)
     count = len(decision.lost)
     assert count >= 5
-    assert (f"{count} of {count} declined to answer" if language == "en" else f"{count} 席中有 {count} 席拒绝回答") in report
+    assert (
+        f"{count} of {count} declined to answer"
+        if language == "en"
+        else f"{count} 席中有 {count} 席拒绝回答"
+    ) in report
     assert f"moot fork {decision.session} --swap" in report
 
 
@@ -64,9 +91,17 @@ def test_a_seat_that_answered_when_it_was_asked_again_did_not_decline() -> None:
     asked = set[str]()
 
     def answer(brief: Brief) -> object:
-        is_shy = brief.ask.kind == "speech" and brief.seat.id == "mind1" and len(asked) < 1 + (brief.ask.id in asked)
+        is_shy = (
+            brief.ask.kind == "speech"
+            and brief.seat.id == "mind1"
+            and len(asked) < 1 + (brief.ask.id in asked)
+        )
         asked.update({brief.ask.id} if is_shy else ())
-        return SORRY["en"] if is_shy else f"[CHOICE] Rust\nThe storage is slow, says {brief.seat.id}, and that is measured."
+        return (
+            SORRY["en"]
+            if is_shy
+            else f"[CHOICE] Rust\nThe storage is slow, says {brief.seat.id}, and that is measured."
+        )
 
     _, lost, replies, report = asyncio.run(hold("roundtable", "en", answer))
     assert [fact.seat for fact in lost] == ["mind1"]
@@ -90,7 +125,9 @@ def test_echoes_decide_nothing(protocol: str, language: Language, answer: Answer
     decision, lost, replies, _ = asyncio.run(hold(protocol, language, answer))
     assert decision.decision is None
     assert {fact.reason for fact in lost} <= {"malformed"}
-    assert lost or not any(getattr(getattr(reply, "said", None), "findings", ()) for reply in replies)
+    assert lost or not any(
+        getattr(getattr(reply, "said", None), "findings", ()) for reply in replies
+    )
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -39,7 +39,9 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 @asynccontextmanager
 async def serve(environ: dict[str, str]) -> AsyncIterator[Moot]:
     """A server, as far as notices go."""
-    async with Moot(environ=environ, participants={"python:ada": answer, "python:bob": answer}) as moot:
+    async with Moot(
+        environ=environ, participants={"python:ada": answer, "python:bob": answer}
+    ) as moot:
         task = asyncio.create_task(notices.serve_notices(moot))
         try:
             yield moot
@@ -48,22 +50,44 @@ async def serve(environ: dict[str, str]) -> AsyncIterator[Moot]:
             await asyncio.gather(task, return_exceptions=True)
 
 
-def test_two_servers_on_a_ledger_deliver_each_notice_once(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_servers_on_a_ledger_deliver_each_notice_once(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """G-2, G-5: in the order of each session, also on PostgreSQL; a demo is marked, and only another answer is news."""
     monkeypatch.setattr(notices, "LOOK_SECONDS", 0.05)
 
     async def work(url: str, received: list[dict[str, Any]]) -> None:
-        hook = Hook(id="h", url=url, secret="whsec_AAAA", since=datetime.now(UTC), page="http://x", is_private=True)
+        hook = Hook(
+            id="h",
+            url=url,
+            secret="whsec_AAAA",
+            since=datetime.now(UTC),
+            page="http://x",
+            is_private=True,
+        )
         change_hooks(tmp_path / "home", lambda hooks: [hook])
-        environ = {"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "MOOT_LEDGER": address}
+        environ = {
+            "MOOT_HOME": str(tmp_path / "home"),
+            "HOME": str(tmp_path),
+            "MOOT_LEDGER": address,
+        }
         async with serve(environ) as one, serve(environ) as other:
-            waits = await one.open("Wait?", seats={"eve": "mailbox", "cem": "mailbox"}, protocol="debate")
+            waits = await one.open(
+                "Wait?", seats={"eve": "mailbox", "cem": "mailbox"}, protocol="debate"
+            )
             await one.run(waits)
             await other.cancel(waits)
-            demo = await other.open("Shown?", seats={"eve": "mailbox", "cem": "mailbox"}, protocol="debate", demo="shown")
+            demo = await other.open(
+                "Shown?",
+                seats={"eve": "mailbox", "cem": "mailbox"},
+                protocol="debate",
+                demo="shown",
+            )
             await other.cancel(demo)
             places = ["ada=python:ada", "bob=python:bob"]
-            first = await one.open("Keep it?", seats=places, protocol="debate", session="q", check=False)
+            first = await one.open(
+                "Keep it?", seats=places, protocol="debate", session="q", check=False
+            )
             await one.run(first)
             for choice in ("keep", "drop", "drop"):
                 SAID[0] = choice
@@ -74,10 +98,16 @@ def test_two_servers_on_a_ledger_deliver_each_notice_once(address: str, tmp_path
             # Time for what would be too many.
             await asyncio.sleep(0.5)
         assert max(Counter(each["id"] for each in received).values()) == 1
-        by_session = {name: [each for each in received if each["session"] == name] for name in (waits, demo, "q", "q-again-2")}
+        by_session = {
+            name: [each for each in received if each["session"] == name]
+            for name in (waits, demo, "q", "q-again-2")
+        }
         assert [each["event"] for each in by_session[waits]] == ["turn", "turn", "decided"]
         (marked,) = by_session[demo]
-        assert (marked["demo"], marked["text"].startswith("[Demo, written in advance] “Shown?”")) == ("shown", True)
+        assert (
+            marked["demo"],
+            marked["text"].startswith("[Demo, written in advance] “Shown?”"),
+        ) == ("shown", True)
         assert [each["event"] for each in by_session["q"]] == ["decided"]
         (changed,) = by_session["q-again-2"]
         assert (changed["event"], changed["demo"]) == ("changed", "")

@@ -42,15 +42,25 @@ async def forget(session: SessionId) -> None: ...
 def test_each_look_at_a_parked_session_is_counted_and_the_next_one_is_later(tmp_path: Path) -> None:
     async def work() -> None:
         queue = StoredRetry("postgresql://nowhere/moot")
-        async with Moot(environ={"MOOT_HOME": str(tmp_path)}, participants={"away": Away()}) as moot:
-            session = await moot.open("Should we?", seats={"ada": "away", "bob": "away"}, hosted=True, check=False)
-            runner = SharedRunner(moot.engine, moot.seating, forget, queue=queue, delays=wait_longer)
+        async with Moot(
+            environ={"MOOT_HOME": str(tmp_path)}, participants={"away": Away()}
+        ) as moot:
+            session = await moot.open(
+                "Should we?", seats={"ada": "away", "bob": "away"}, hosted=True, check=False
+            )
+            runner = SharedRunner(
+                moot.engine, moot.seating, forget, queue=queue, delays=wait_longer
+            )
             first = await runner.advance(session)
             assert (first.status, first.due, first.tries) == ("parked", 10.0, 1)
             queue.retry = Settled(status="parked", tries=first.tries)
-            assert await runner.advance(session) == Settled(status="parked", seen=first.seen, due=20.0, tries=2)
+            assert await runner.advance(session) == Settled(
+                status="parked", seen=first.seen, due=20.0, tries=2
+            )
             # Before it is due nobody is tried, and nothing is counted.
             queue.retry = Settled(status="parked", tries=2, due=15.0)
-            assert await runner.advance(session) == Settled(status="parked", seen=first.seen, due=15.0, tries=2)
+            assert await runner.advance(session) == Settled(
+                status="parked", seen=first.seen, due=15.0, tries=2
+            )
 
     run_with_deadline(work())

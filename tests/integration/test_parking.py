@@ -10,13 +10,33 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.outages import CAUSES, CONSULTING, DEADLINE, FAST, PIPELINE, SCENES, Provider, Scene, Switchboard, open_moot
+from tests.support.outages import (
+    CAUSES,
+    CONSULTING,
+    DEADLINE,
+    FAST,
+    PIPELINE,
+    SCENES,
+    Provider,
+    Scene,
+    Switchboard,
+    open_moot,
+)
 from tests.support.typing_person import TypingPerson
 
 from moothall.app.moot import Moot
 from moothall.app.outages import FIRST_SECONDS, JITTER, MAX_SECONDS, iterate_delays
 from moothall.domain.budget import Spent
-from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Fact, Reply, SeatLost, SeatsSwapped, SessionParked
+from moothall.domain.facts import (
+    AsksSent,
+    AsksWithdrawn,
+    Closed,
+    Fact,
+    Reply,
+    SeatLost,
+    SeatsSwapped,
+    SessionParked,
+)
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.errors import ProviderRefused, SessionClosed
@@ -75,7 +95,9 @@ async def check_parked(moot: Moot, decision: Decision, *, lost: int | None = 0) 
 
 
 @pytest.mark.parametrize("scene", [*SCENES, PIPELINE, *CONSULTING], ids=lambda scene: scene.name)
-def test_a_provider_that_is_killed_in_mid_session_and_comes_back_costs_nothing_but_time(scene: Scene, tmp_path: Path) -> None:
+def test_a_provider_that_is_killed_in_mid_session_and_comes_back_costs_nothing_but_time(
+    scene: Scene, tmp_path: Path
+) -> None:
     """M-5: through a real server; no call that succeeded is repeated, and the end is as if nothing had happened."""
 
     async def work() -> None:
@@ -83,11 +105,17 @@ def test_a_provider_that_is_killed_in_mid_session_and_comes_back_costs_nothing_b
         provider = Provider()
         await provider.start()
         # In the middle, or while somebody is consulted.
-        provider.dies_after = next((at for at, ask in enumerate(asks) if ".consult." in ask), len(asks) // 2)
-        async with open_moot(tmp_path / "storm", provider.seat_all(scene.build_scripts(tmp_path))) as moot:
+        provider.dies_after = next(
+            (at for at, ask in enumerate(asks) if ".consult." in ask), len(asks) // 2
+        )
+        async with open_moot(
+            tmp_path / "storm", provider.seat_all(scene.build_scripts(tmp_path))
+        ) as moot:
             await check_parked(moot, await hold(moot, scene))
             before = list(provider.answered)
-            with pytest.raises(ProviderRefused, match=r"is the server running.*--swap SEAT=PLATFORM"):
+            with pytest.raises(
+                ProviderRefused, match=r"is the server running.*--swap SEAT=PLATFORM"
+            ):
                 await moot.resume("s")
             assert len(await list_facts(moot, SessionParked)) == 1
             provider.dies_after = 10**9
@@ -104,13 +132,21 @@ def test_a_provider_that_is_killed_in_mid_session_and_comes_back_costs_nothing_b
 _SCENE = {scene.protocol: scene for scene in SCENES}
 TOTAL = [
     *((_SCENE["roundtable"], cause) for cause in CAUSES),
-    *((_SCENE[protocol], cause) for protocol in ("debate", "swarm") for cause in ("402", "503", "a page")),
+    *(
+        (_SCENE[protocol], cause)
+        for protocol in ("debate", "swarm")
+        for cause in ("402", "503", "a page")
+    ),
     *((_SCENE[protocol], "quota") for protocol in ("persona", "advisory", "consensus")),
 ]
 
 
-@pytest.mark.parametrize(("scene", "cause"), TOTAL, ids=lambda each: each.name if isinstance(each, Scene) else each)
-def test_a_total_outage_costs_nobody_a_turn_whatever_its_cause(scene: Scene, cause: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("scene", "cause"), TOTAL, ids=lambda each: each.name if isinstance(each, Scene) else each
+)
+def test_a_total_outage_costs_nobody_a_turn_whatever_its_cause(
+    scene: Scene, cause: str, tmp_path: Path
+) -> None:
     """M-5: also where its list of models is still there, and where seats are asked one by one."""
 
     async def work() -> None:
@@ -131,7 +167,9 @@ def test_a_total_outage_costs_nobody_a_turn_whatever_its_cause(scene: Scene, cau
 
 
 @pytest.mark.parametrize("protocol", ["debate", "roundtable"])
-def test_a_server_that_hangs_for_everybody_parks_and_one_seat_that_is_slow_is_lost(protocol: str, tmp_path: Path) -> None:
+def test_a_server_that_hangs_for_everybody_parks_and_one_seat_that_is_slow_is_lost(
+    protocol: str, tmp_path: Path
+) -> None:
     """M-5: a wave of silences beside a probe that is not answered either is an outage; a silence alone is a loss."""
     scene = replace(_SCENE[protocol], settings={**_SCENE[protocol].settings, "patience": 1.5})
 
@@ -155,20 +193,28 @@ def test_a_server_that_hangs_for_everybody_parks_and_one_seat_that_is_slow_is_lo
 
 
 @each_protocol
-def test_half_of_the_weight_out_parks_and_one_seat_of_several_does_not(scene: Scene, tmp_path: Path) -> None:
+def test_half_of_the_weight_out_parks_and_one_seat_of_several_does_not(
+    scene: Scene, tmp_path: Path
+) -> None:
     """M-5: the answers of the others are kept; a seat below half of the weight is a loss, as before."""
     few, many = scene.seats[-1:], scene.seats[: (len(scene.seats) + 1) // 2]
 
     async def work(home: Path, out: tuple[str, ...], *, is_parked: bool) -> None:
         board = Switchboard(is_out=lambda seat: seat in out)
         async with open_moot(home, board.seat_all(scene.build_scripts(home))) as moot:
-            session = await moot.open("Should we adopt it?", **scene.build_options(moot, check=False))
+            session = await moot.open(
+                "Should we adopt it?", **scene.build_options(moot, check=False)
+            )
             decision = await moot.run(session)
             if is_parked:
                 await check_parked(moot, decision)
                 return
             assert decision.status == "concluded"
-            outages = {fact.seat for fact in await list_facts(moot, SeatLost) if fact.reason == "unreachable"}
+            outages = {
+                fact.seat
+                for fact in await list_facts(moot, SeatLost)
+                if fact.reason == "unreachable"
+            }
             assert outages == set(out)
             assert await list_facts(moot, SessionParked) == []
 
@@ -177,11 +223,15 @@ def test_half_of_the_weight_out_parks_and_one_seat_of_several_does_not(scene: Sc
     run(work(tmp_path / "few", few, is_parked=False))
 
 
-def test_seats_that_go_out_one_after_the_other_park_once_half_of_the_weight_is_out(tmp_path: Path) -> None:
+def test_seats_that_go_out_one_after_the_other_park_once_half_of_the_weight_is_out(
+    tmp_path: Path,
+) -> None:
     """M-5: the first is a loss; the second, in a later turn, is one too many."""
     scene = SCENES[0]
     board = Switchboard()
-    board.is_out = lambda seat: (seat == "cem" and board.calls > 3) or (seat == "bob" and board.calls > 7)
+    board.is_out = lambda seat: (
+        (seat == "cem" and board.calls > 3) or (seat == "bob" and board.calls > 7)
+    )
 
     async def work() -> None:
         async with open_moot(tmp_path, board.seat_all(scene.build_scripts(tmp_path))) as moot:
@@ -211,7 +261,9 @@ def test_whatever_goes_out_and_when_a_parked_session_has_no_end_and_ends_as_with
         left = list(outages)
         board.is_out = lambda seat: bool(left) and len(board.answered) >= left[0]
         async with open_moot(home / "storm", board.seat_all(scene.build_scripts(home))) as moot:
-            session = await moot.open("Should we adopt it?", **scene.build_options(moot, check=False))
+            session = await moot.open(
+                "Should we adopt it?", **scene.build_options(moot, check=False)
+            )
             decision = await moot.run(session)
             while decision.status == "parked":
                 await check_parked(moot, decision)
@@ -231,8 +283,12 @@ def test_a_pipeline_waits_for_an_agent_that_is_out_alone(seat: str, tmp_path: Pa
     async def work() -> None:
         expected, asks = await hold_undisturbed(PIPELINE, tmp_path / "calm")
         board = Switchboard(is_out=lambda each: each == seat)
-        async with open_moot(tmp_path / "storm", board.seat_all(PIPELINE.build_scripts(tmp_path))) as moot:
-            decision = await moot.run(await moot.open("Should we adopt it?", **PIPELINE.build_options(moot, check=False)))
+        async with open_moot(
+            tmp_path / "storm", board.seat_all(PIPELINE.build_scripts(tmp_path))
+        ) as moot:
+            decision = await moot.run(
+                await moot.open("Should we adopt it?", **PIPELINE.build_options(moot, check=False))
+            )
             await check_parked(moot, decision)
             board.is_out = lambda each: False
             decision = await moot.resume("s")
@@ -243,7 +299,9 @@ def test_a_pipeline_waits_for_an_agent_that_is_out_alone(seat: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("scene", CONSULTING[:-1], ids=lambda scene: scene.name)
-def test_whoever_is_out_alone_when_consulted_is_a_loss_and_the_one_who_asked_goes_on(scene: Scene, tmp_path: Path) -> None:
+def test_whoever_is_out_alone_when_consulted_is_a_loss_and_the_one_who_asked_goes_on(
+    scene: Scene, tmp_path: Path
+) -> None:
     """M-5, C-2: the record says that the consulted seat was not reached; nobody else is asked less for it."""
 
     async def work() -> None:
@@ -251,12 +309,16 @@ def test_whoever_is_out_alone_when_consulted_is_a_loss_and_the_one_who_asked_goe
         moment = asks.index("1.consult.bob")
         board = Switchboard()
         board.is_out = lambda seat: seat == "bob" and len(board.answered) == moment
-        async with open_moot(tmp_path / "storm", board.seat_all(scene.build_scripts(tmp_path))) as moot:
+        async with open_moot(
+            tmp_path / "storm", board.seat_all(scene.build_scripts(tmp_path))
+        ) as moot:
             assert (await hold(moot, scene)).status == "concluded"
             (lost,) = await list_facts(moot, SeatLost)
             assert (lost.ask, lost.reason) == ("1.consult.bob", "unreachable")
             assert await list_facts(moot, SessionParked) == []
-            record = (tmp_path / "storm" / "docs" / "consultation" / "1_ada_bob.md").read_text(encoding="utf-8")
+            record = (tmp_path / "storm" / "docs" / "consultation" / "1_ada_bob.md").read_text(
+                encoding="utf-8"
+            )
             assert "| Status | FAILED |" in record
             assert "The consultation of @bob failed: an outage." in record
             assert "1_ada_bob.md" in await moot.export("s", "minutes")
@@ -267,14 +329,20 @@ def test_whoever_is_out_alone_when_consulted_is_a_loss_and_the_one_who_asked_goe
 
 def test_a_parked_session_names_nobody_who_was_out_for_a_moment_before(tmp_path: Path) -> None:
     """M-5: eve is not ready when ada and then bob are lost, and is when cem, who weighs two, is one too many."""
-    scene = Scene(protocol="roundtable", seats=("ada", "bob", "cem", "eve", "fay", "moderator"), settings={"max_rounds": 1})
+    scene = Scene(
+        protocol="roundtable",
+        seats=("ada", "bob", "cem", "eve", "fay", "moderator"),
+        settings={"max_rounds": 1},
+    )
     board = Switchboard()
     # Each speaker is asked twice before the next one has the floor.
     out = (("ada", "eve"), ("ada", "eve"), ("bob", "eve"), ("bob", "eve"), ("cem",))
     board.is_out = lambda seat: seat in out[board.calls - 1]
 
     async def work() -> None:
-        async with open_moot(tmp_path / "home", board.seat_all(scene.build_scripts(tmp_path))) as moot:
+        async with open_moot(
+            tmp_path / "home", board.seat_all(scene.build_scripts(tmp_path))
+        ) as moot:
             options = scene.build_options(moot, check=False, weights={"cem": 2})
             decision = await moot.run(await moot.open("Should we adopt it?", **options))
             assert decision.parked == "cem: the line is dead"
@@ -350,22 +418,33 @@ def test_whichever_seats_go_out_the_session_parks_if_the_others_could_not_decide
 
     async def work(home: Path) -> None:
         board = Switchboard()
-        board.is_out = lambda seat: any(seat in seats for start, seats in coming if start <= len(board.answered))
+        board.is_out = lambda seat: any(
+            seat in seats for start, seats in coming if start <= len(board.answered)
+        )
         async with open_moot(home / "home", board.seat_all(scene.build_scripts(home))) as moot:
             options = scene.build_options(moot, check=False, weights=weights)
             decision = await moot.run(await moot.open("Should we adopt it?", **options))
             while decision.status == "parked":
                 await check_parked(moot, decision, lost=None)
-                wave, state = await fold_waves(moot, board), (await moot.engine.load_snapshot(S)).session_state
+                wave, state = (
+                    await fold_waves(moot, board),
+                    (await moot.engine.load_snapshot(S)).session_state,
+                )
                 assert state.parked is not None
                 assert set(state.parked.seats) <= wave.find_out(board.list_out())
                 assert wave.is_half(board.list_out() | state.unavailable) or not wave.is_answered
-                coming[:] = [(start, seats) for start, seats in coming if start > len(board.answered)]
+                coming[:] = [
+                    (start, seats) for start, seats in coming if start > len(board.answered)
+                ]
                 decision = await moot.run("s")
             await fold_waves(moot, board)
             # A consultation that is a session of its own is lost with who was consulted; within another it costs no turn.
             is_whole = scene.protocol == "consultation"
-            lost = {fact.seat for fact in await list_facts(moot, SeatLost) if is_whole or ".consult." not in fact.ask}
+            lost = {
+                fact.seat
+                for fact in await list_facts(moot, SeatLost)
+                if is_whole or ".consult." not in fact.ask
+            }
         assert decision.status == "concluded"
         assert {loss.seat for loss in decision.lost} == lost
         assert len(board.answered) == len(set(board.answered))
@@ -375,7 +454,9 @@ def test_whichever_seats_go_out_the_session_parks_if_the_others_could_not_decide
 
 
 @each_protocol
-def test_a_key_that_is_missing_when_a_session_is_resumed_costs_nothing(scene: Scene, tmp_path: Path) -> None:
+def test_a_key_that_is_missing_when_a_session_is_resumed_costs_nothing(
+    scene: Scene, tmp_path: Path
+) -> None:
     """M-5, M-6: refused with the remedy before anything is recorded; unchecked, it is parked again; with the key it goes on."""
 
     async def work() -> None:
@@ -384,7 +465,9 @@ def test_a_key_that_is_missing_when_a_session_is_resumed_costs_nothing(scene: Sc
         await provider.start()
         provider.dies_after = len(asks) // 2
         scripts = scene.build_scripts(tmp_path)
-        async with open_moot(tmp_path / "storm", provider.seat_all(scripts, key="the-key-of-the-server")) as moot:
+        async with open_moot(
+            tmp_path / "storm", provider.seat_all(scripts, key="the-key-of-the-server")
+        ) as moot:
             await check_parked(moot, await hold(moot, scene))
         provider.dies_after = 10**9
         await provider.start()
@@ -399,7 +482,9 @@ def test_a_key_that_is_missing_when_a_session_is_resumed_costs_nothing(scene: Sc
                 await check_parked(moot, decision)
                 assert "SERVER_KEY" in decision.parked
         assert provider.answered == before
-        async with open_moot(tmp_path / "storm", provider.seat_all(scripts, key="the-key-of-the-server")) as moot:
+        async with open_moot(
+            tmp_path / "storm", provider.seat_all(scripts, key="the-key-of-the-server")
+        ) as moot:
             decision = await moot.resume("s")
             await moot.replay("s")
         await provider.kill()
@@ -418,7 +503,9 @@ class OneWriter(TypingPerson):
 
 
 @each_protocol
-def test_a_terminal_that_is_gone_when_a_session_is_resumed_costs_nothing(scene: Scene, tmp_path: Path) -> None:
+def test_a_terminal_that_is_gone_when_a_session_is_resumed_costs_nothing(
+    scene: Scene, tmp_path: Path
+) -> None:
     """M-5, M-6: the person's process ends between two of their answers; nobody is asked again for what they have said."""
     people = scene.seats[: (len(scene.seats) + 1) // 2]
     board, left = Switchboard(), asyncio.Event()
@@ -445,7 +532,9 @@ def test_a_terminal_that_is_gone_when_a_session_is_resumed_costs_nothing(scene: 
             await asyncio.wait([holding])
         async with sit(None) as moot:
             entries = await moot.engine.entries(S)
-            with pytest.raises(ProviderRefused, match=r"a human seat needs a terminal.*--swap SEAT=PLATFORM"):
+            with pytest.raises(
+                ProviderRefused, match=r"a human seat needs a terminal.*--swap SEAT=PLATFORM"
+            ):
                 await moot.resume("s")
             assert await moot.engine.entries(S) == entries
             decision = await moot.resume("s", check=False)
@@ -467,20 +556,32 @@ def test_a_terminal_that_is_gone_when_a_session_is_resumed_costs_nothing(scene: 
 
 
 @each_protocol
-def test_resume_seats_somebody_else_in_place_of_whoever_is_gone_for_good(scene: Scene, tmp_path: Path) -> None:
+def test_resume_seats_somebody_else_in_place_of_whoever_is_gone_for_good(
+    scene: Scene, tmp_path: Path
+) -> None:
     """M-6: with `--swap`, after the checks; what the new participant is asked is what the old one was asked."""
     scripts = scene.build_scripts(tmp_path)
     board = Switchboard()
     board.is_out = lambda seat: len(board.answered) >= 2
     spare = Switchboard()
-    participants = {**board.seat_all(scripts), **{f"spare-{seat}": each for seat, each in spare.seat_all(scripts).items()}}
+    participants = {
+        **board.seat_all(scripts),
+        **{f"spare-{seat}": each for seat, each in spare.seat_all(scripts).items()},
+    }
 
     async def work() -> None:
         async with open_moot(tmp_path / "home", participants) as moot:
             assert (await hold(moot, scene)).status == "parked"
             roster = (await moot.engine.load_snapshot(S)).session_state.seats
-            swaps = {str(seat.id): seat.platform.replace("x-", "x-spare-") for seat in roster if seat.platform.startswith("x-")}
-            with pytest.raises(ProviderRefused, match="the line is dead; or seat another participant: --swap SEAT=PLATFORM"):
+            swaps = {
+                str(seat.id): seat.platform.replace("x-", "x-spare-")
+                for seat in roster
+                if seat.platform.startswith("x-")
+            }
+            with pytest.raises(
+                ProviderRefused,
+                match="the line is dead; or seat another participant: --swap SEAT=PLATFORM",
+            ):
                 await moot.resume("s", swaps={scene.seats[0]: swaps[scene.seats[0]]})
             assert await list_facts(moot, SeatsSwapped) == []
             decision = await moot.resume("s", swaps=swaps)
@@ -494,16 +595,24 @@ def test_resume_seats_somebody_else_in_place_of_whoever_is_gone_for_good(scene: 
 
 
 @each_protocol
-def test_a_fork_of_a_session_that_lost_its_seats_begins_before_the_losses(scene: Scene, tmp_path: Path) -> None:
+def test_a_fork_of_a_session_that_lost_its_seats_begins_before_the_losses(
+    scene: Scene, tmp_path: Path
+) -> None:
     """M-7: seats that answer badly end the session; it says so and names the command, and the fork asks them again."""
     board = Switchboard(is_out=lambda seat: True, reason="refused")
 
     async def work() -> None:
-        async with open_moot(tmp_path / "home", board.seat_all(scene.build_scripts(tmp_path))) as moot:
+        async with open_moot(
+            tmp_path / "home", board.seat_all(scene.build_scripts(tmp_path))
+        ) as moot:
             decision = await hold(moot, scene)
             assert (decision.status, decision.decision) == ("concluded", None)
             assert "moot fork s" in await moot.export("s", "minutes")
-            first = next(entry.seq for entry in await moot.engine.entries(S) if isinstance(entry.fact, SeatLost))
+            first = next(
+                entry.seq
+                for entry in await moot.engine.entries(S)
+                if isinstance(entry.fact, SeatLost)
+            )
             fork = await moot.fork("s", name="again")
             entries = await moot.engine.entries(fork)
             assert entries[-1].seq == first
@@ -519,6 +628,8 @@ def test_the_pauses_double_up_to_five_minutes_and_differ_between_sessions() -> N
     """M-5: the same session waits the same way each time."""
     found = [delay for delay, _ in zip(iterate_delays(1), range(9), strict=False)]
     plain = [min(FIRST_SECONDS * 2**number, MAX_SECONDS) for number in range(9)]
-    assert all(abs(delay - each) <= JITTER / 2 * each for delay, each in zip(found, plain, strict=True))
+    assert all(
+        abs(delay - each) <= JITTER / 2 * each for delay, each in zip(found, plain, strict=True)
+    )
     assert found == [delay for delay, _ in zip(iterate_delays(1), range(9), strict=False)]
     assert found != [delay for delay, _ in zip(iterate_delays(2), range(9), strict=False)]

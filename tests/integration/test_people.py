@@ -50,7 +50,16 @@ findings = [{ core_idea = "Renting is cheaper." }]
 decision_report = { threshold = 0.5, candidates = [], selected_direction = "cost", selection_reason = "why not" }
 conflict_review = { conflicts_found = 0 }
 """
-KINDS = {"persona", "debate", "advisory", "consensus", "roundtable", "swarm", "pipeline", "consultation"}
+KINDS = {
+    "persona",
+    "debate",
+    "advisory",
+    "consensus",
+    "roundtable",
+    "swarm",
+    "pipeline",
+    "consultation",
+}
 
 
 def build_table(folder: Path, protocol: str) -> tuple[str, Options]:
@@ -64,10 +73,20 @@ def build_table(folder: Path, protocol: str) -> tuple[str, Options]:
         "consultation": (),
     }.get(protocol, ("propose", "argue", "vote"))
     parts = re.split(r"(?=^\[\[)", TABLE, flags=re.MULTILINE)
-    chosen = [part for part in parts[1:] if any(part.startswith(f"[[seats.ada.{kind}]]") for kind in kinds)]
+    chosen = [
+        part
+        for part in parts[1:]
+        if any(part.startswith(f"[[seats.ada.{kind}]]") for kind in kinds)
+    ]
     more = [part.replace("seats.ada", "seats.bob") for part in chosen]
-    ends = '[[seats.moderator.minutes]]\ncontent = "## Summary\\nDone."\n' if protocol == "roundtable" else ""
-    script.write_text("".join(["[seats.ada]\n", *chosen, "[seats.bob]\n", *more, ends]), encoding="utf-8")
+    ends = (
+        '[[seats.moderator.minutes]]\ncontent = "## Summary\\nDone."\n'
+        if protocol == "roundtable"
+        else ""
+    )
+    script.write_text(
+        "".join(["[seats.ada]\n", *chosen, "[seats.bob]\n", *more, ends]), encoding="utf-8"
+    )
     seats = {"me": "human", "ada": f"script:{script}", "bob": f"script:{script}"}
     options: Options = {"protocol": protocol, "seats": seats, "seed": 7, "check": True}
     match protocol:
@@ -106,12 +125,21 @@ def list_texts(value: object) -> list[str]:
         return [value]
     if isinstance(value, Mapping):
         return [text for each in value.values() for text in list_texts(each)]
-    return [text for each in value for text in list_texts(each)] if isinstance(value, list | tuple) else []
+    return (
+        [text for each in value for text in list_texts(each)]
+        if isinstance(value, list | tuple)
+        else []
+    )
 
 
 def list_said(entries: list[Entry]) -> list[str]:
     """Every text that a seat said."""
-    return [text for entry in entries if isinstance(entry.fact, Reply) for text in list_texts(asdict(entry.fact)["said"])]
+    return [
+        text
+        for entry in entries
+        if isinstance(entry.fact, Reply)
+        for text in list_texts(asdict(entry.fact)["said"])
+    ]
 
 
 @pytest.mark.parametrize("protocol", sorted(KINDS))
@@ -119,13 +147,19 @@ def test_a_person_sits_among_scripts_in_every_protocol(tmp_path: Path, protocol:
     """M-8: full sentences, a list to choose from, no field of the answer's shape, nothing lost."""
     person = TypingPerson()
     entries = asyncio.run(hold(tmp_path, protocol, person))
-    mine = [entry.fact for entry in entries if isinstance(entry.fact, Reply | SeatLost) and entry.fact.seat == "me"]
+    mine = [
+        entry.fact
+        for entry in entries
+        if isinstance(entry.fact, Reply | SeatLost) and entry.fact.seat == "me"
+    ]
     assert person.asked
     assert [fact for fact in mine if isinstance(fact, SeatLost)] == []
     for question, _ in person.asked:
         assert question.complaint == ""
         shown = f"{question.news} {question.about} {question.text}"
-        assert not re.search(r"reaction|score|json|intent_to_speak|node_id|\{\"", shown, re.IGNORECASE)
+        assert not re.search(
+            r"reaction|score|json|intent_to_speak|node_id|\{\"", shown, re.IGNORECASE
+        )
         assert re.search(r"[.?)]$", question.text), question.text
     said = list_said(entries)
     for words in person.accepted_words:
@@ -139,14 +173,34 @@ def test_a_person_is_not_asked_about_its_own_words_and_speaks_once(tmp_path: Pat
     bids = [question for question, _ in person.asked if ".intent." in question.ask]
     assert [question.ask for question in bids][:1] == ["1.intent.me"]
     assert not [question for question, _ in person.asked if ".speech." in question.ask]
-    spoken = [asdict(entry.fact)["said"]["content"] for entry in entries if type(entry.fact).__name__ == "TurnTaken"]
+    spoken = [
+        asdict(entry.fact)["said"]["content"]
+        for entry in entries
+        if type(entry.fact).__name__ == "TurnTaken"
+    ]
     assert "Ada is right." in spoken
     after = 1 + int(bids[0].ask.split(".")[0])
     assert f"{after}.intent.me" not in [question.ask for question in bids]
 
 
 LINES = (
-    *("", "1", "2", "99", "#1", "/pass", "/listen", "/enough", "/again", "/pas", "/ask", "/ask ada What?", "yes, if", "no", "{}"),
+    *(
+        "",
+        "1",
+        "2",
+        "99",
+        "#1",
+        "/pass",
+        "/listen",
+        "/enough",
+        "/again",
+        "/pas",
+        "/ask",
+        "/ask ada What?",
+        "yes, if",
+        "no",
+        "{}",
+    ),
     *(
         "Director, I need to consult @ada:",
         "support",
@@ -161,7 +215,11 @@ LINES = (
 TYPED = st.text(max_size=60) | st.sampled_from(LINES)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(protocol=st.sampled_from(sorted(KINDS)), lines=st.lists(TYPED, max_size=12))
 @example(protocol="consensus", lines=[*[""] * 10, "PASS"])
 @example(protocol="consensus", lines=[*[""] * 10, "/PASS"])
@@ -174,7 +232,11 @@ def test_a_person_who_types_anything(tmp_path: Path, protocol: str, lines: list[
     """M-8: never a traceback, never recorded nonsense, never lost words."""
     person = TypingPerson(lines)
     entries = asyncio.run(hold(tmp_path, protocol, person))
-    assert [entry.fact for entry in entries if isinstance(entry.fact, SeatLost) and entry.fact.seat == "me"] == []
+    assert [
+        entry.fact
+        for entry in entries
+        if isinstance(entry.fact, SeatLost) and entry.fact.seat == "me"
+    ] == []
     said = " ".join(" ".join(text.split()) for text in list_said(entries))
     for words in person.accepted_words:
         # A command stands for an answer; other words are in the record, and what is too long was refused.
@@ -187,27 +249,47 @@ def test_a_person_who_rejects_work_is_heard_with_the_reason(tmp_path: Path) -> N
     """M-8: the reason of a rejection is in the record, and in what the maker is told."""
     person = TypingPerson(["A draft.", "2", "Too short."])
     entries = asyncio.run(hold(tmp_path, "pipeline", person))
-    verdicts = [asdict(entry.fact)["said"] for entry in entries if type(entry.fact).__name__ == "VerdictGiven"]
+    verdicts = [
+        asdict(entry.fact)["said"]
+        for entry in entries
+        if type(entry.fact).__name__ == "VerdictGiven"
+    ]
     assert verdicts[0] == {"verdict": "REJECTED", "content": "Too short."}
     assert "Too short." in person.asked[3][0].about
 
 
 @pytest.mark.parametrize(
     ("typed", "verdict"),
-    [(["OK, I reject this.", ""], "REJECTED"), (["OK, I reject this.", "1"], "APPROVED"), (["yes but no", "2"], "REJECTED")],
+    [
+        (["OK, I reject this.", ""], "REJECTED"),
+        (["OK, I reject this.", "1"], "APPROVED"),
+        (["yes but no", "2"], "REJECTED"),
+    ],
 )
-def test_a_person_is_shown_what_was_understood_before_it_counts(tmp_path: Path, typed: list[str], verdict: str) -> None:
+def test_a_person_is_shown_what_was_understood_before_it_counts(
+    tmp_path: Path, typed: list[str], verdict: str
+) -> None:
     """M-14: Enter confirms it, anything else is read anew; what cannot be read is asked for again."""
     person = TypingPerson(["A draft.", *typed, "Too short."], is_stubborn=True)
     entries = asyncio.run(hold(tmp_path, "pipeline", person))
-    verdicts = [asdict(entry.fact)["said"] for entry in entries if type(entry.fact).__name__ == "VerdictGiven"]
+    verdicts = [
+        asdict(entry.fact)["said"]
+        for entry in entries
+        if type(entry.fact).__name__ == "VerdictGiven"
+    ]
     assert verdicts[0]["verdict"] == verdict
     given = next(entry.fact for entry in entries if type(entry.fact).__name__ == "VerdictGiven")
     assert isinstance(given, Reply)
     confirmed = f"words the answer {typed[0]!r}"
-    assert given.corrections == ((confirmed,) if typed[1] == "" else ()), "the typed words are in the record"
+    assert given.corrections == ((confirmed,) if typed[1] == "" else ()), (
+        "the typed words are in the record"
+    )
     complaint = person.asked[2][0].complaint
-    assert "understood as:" in complaint if typed[0].startswith("OK") else "expected a number or a word" in complaint
+    assert (
+        "understood as:" in complaint
+        if typed[0].startswith("OK")
+        else "expected a number or a word" in complaint
+    )
 
 
 def test_a_person_who_leaves_is_lost_for_that_ask_only(tmp_path: Path) -> None:

@@ -9,14 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.test_session_views import Rpc, hold_demos, in_memory, open_debate, say, served
+from tests.integration.test_session_views import (
+    Rpc,
+    hold_demos,
+    in_memory,
+    open_debate,
+    say,
+    served,
+)
 
 from moothall.app.moot import Moot
 from moothall.errors import BadAnswer, BadSetting, KeyReused, NotAllowed, UnknownAsk, UnknownSeat
 from moothall.surfaces.api.page import PARTS_AT_ONCE, export_text, stream_page
 from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
 
-HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=alert(1)> \u202egnp.exe \u2028"
+HOSTILE = (
+    "</script><script>window.pwned=1</script><!-- <img src=x onerror=alert(1)> \u202egnp.exe \u2028"
+)
 
 
 async def find_ask(rpc: Rpc, session: str, seat: str) -> Any:
@@ -26,11 +35,15 @@ async def find_ask(rpc: Rpc, session: str, seat: str) -> Any:
 
 async def answer(rpc: Rpc, session: str, seat: str, **what: Any) -> Any:
     asked = await find_ask(rpc, session, seat)
-    return await rpc("moot.answerAsPerson", sessionId=session, seat=seat, ask=asked["ask"]["ask"], **what)
+    return await rpc(
+        "moot.answerAsPerson", sessionId=session, seat=seat, ask=asked["ask"]["ask"], **what
+    )
 
 
 @pytest.mark.parametrize(("language", "why"), [("en", "Why?"), ("zh", "为什么？")])
-def test_a_person_is_asked_in_plain_words_and_votes(tmp_path: Path, language: str, why: str) -> None:
+def test_a_person_is_asked_in_plain_words_and_votes(
+    tmp_path: Path, language: str, why: str
+) -> None:
     """W-5: the questions of the protocol in the session's language, a list for the entries that may be named, /pass."""
 
     async def work() -> None:
@@ -48,14 +61,21 @@ def test_a_person_is_asked_in_plain_words_and_votes(tmp_path: Path, language: st
             steps = {step["key"]: step for step in asked["steps"]}
             assert [choice["value"] for choice in steps["choice"]["choices"]] == ["A", "B"]
             text = next(step["key"] for step in asked["steps"] if step["text"].startswith(why))
-            await answer(rpc, session, "ada", answers={"choice": "A", text: "It is first.", "confidence": "sure"})
+            await answer(
+                rpc,
+                session,
+                "ada",
+                answers={"choice": "A", text: "It is first.", "confidence": "sure"},
+            )
             await answer(rpc, session, "bob", answers={"choice": "B", text: "It is second."})
             asked = await find_ask(rpc, session, "ada")
             assert "/pass" in {command["word"] for command in asked["commands"]}
             assert any(step.get("numbers") for step in asked["steps"])
             await answer(rpc, session, "ada", command="/pass")
             told = (await rpc("cstp.getDeliberation", deliberationId=session))["contributions"]
-            assert [(each["participant"], each["choice"]) for each in told if each["type"] == "propose"] == [
+            assert [
+                (each["participant"], each["choice"]) for each in told if each["type"] == "propose"
+            ] == [
                 ("ada", "A"),
                 ("bob", "B"),
             ]
@@ -69,14 +89,19 @@ def test_a_bid_is_the_speech_and_nobody_is_asked_about_its_own_words(tmp_path: P
     async def work() -> None:
         async with served(in_memory(tmp_path)) as rpc:
             seats = [{"id": name, "platform": "mailbox"} for name in ("ada", "bob")]
-            opened = await rpc("moot.openSession", topic="Tea or coffee?", protocol="persona", seats=seats)
+            opened = await rpc(
+                "moot.openSession", topic="Tea or coffee?", protocol="persona", seats=seats
+            )
             session = opened["sessionId"]
 
             async def list_asked() -> dict[str, Any]:
                 """What each of the two is asked, once both are, or one has the floor."""
                 for _ in range(400):
                     asks = {
-                        seat: (await rpc("moot.getPersonAsks", sessionId=session, seat=seat))["asks"] for seat in ("ada", "bob")
+                        seat: (await rpc("moot.getPersonAsks", sessionId=session, seat=seat))[
+                            "asks"
+                        ]
+                        for seat in ("ada", "bob")
                     }
                     if all(asks.values()):
                         return {seat: each[0] for seat, each in asks.items()}
@@ -88,7 +113,14 @@ def test_a_bid_is_the_speech_and_nobody_is_asked_about_its_own_words(tmp_path: P
                 for seat in ("ada", "bob"):
                     key = asked[seat]["steps"][0]["key"]
                     await answer(
-                        rpc, session, seat, answers={step["key"]: "Tea." for step in asked[seat]["steps"] if step["key"] == key}
+                        rpc,
+                        session,
+                        seat,
+                        answers={
+                            step["key"]: "Tea."
+                            for step in asked[seat]["steps"]
+                            if step["key"] == key
+                        },
                     )
                 asked = await list_asked()
             assert {each["ask"]["kind"] for each in asked.values()} == {"intent"}
@@ -121,7 +153,13 @@ def test_careless_answers_are_explained_and_record_nothing(tmp_path: Path) -> No
 
     async def work() -> None:
         async with served(in_memory(tmp_path)) as rpc:
-            opened = await rpc("moot.openSession", topic="A or B?", protocol="debate", seats=["ada", "bob"], options=["A", "B"])
+            opened = await rpc(
+                "moot.openSession",
+                topic="A or B?",
+                protocol="debate",
+                seats=["ada", "bob"],
+                options=["A", "B"],
+            )
             session = opened["sessionId"]
             asked = await find_ask(rpc, session, "ada")
             head = (await rpc("moot.getView", sessionId=session))["head"]
@@ -135,11 +173,22 @@ def test_careless_answers_are_explained_and_record_nothing(tmp_path: Path) -> No
                 error = await expect_error(BadAnswer, rpc("moot.answerAsPerson", **to, **given))
                 assert told in str(error), error
             await expect_error(BadSetting, rpc("moot.answerAsPerson", **to, command="/dance"))
-            await expect_error(UnknownAsk, rpc("moot.answerAsPerson", **{**to, "ask": "7.vote.ada"}, answers={}))
-            await expect_error(UnknownSeat, rpc("moot.getPersonAsks", sessionId=session, seat="eve"))
+            await expect_error(
+                UnknownAsk, rpc("moot.answerAsPerson", **{**to, "ask": "7.vote.ada"}, answers={})
+            )
+            await expect_error(
+                UnknownSeat, rpc("moot.getPersonAsks", sessionId=session, seat="eve")
+            )
             mallory = rpc.with_caller(role="seat", token="t", session=session, seat="bob")
-            await expect_error(NotAllowed, mallory("moot.answerAsPerson", **to, answers={"choice": "A", text: "x"}))
-            await expect_error(NotAllowed, rpc.with_caller(role="observer")("moot.getPersonAsks", sessionId=session, seat="ada"))
+            await expect_error(
+                NotAllowed, mallory("moot.answerAsPerson", **to, answers={"choice": "A", text: "x"})
+            )
+            await expect_error(
+                NotAllowed,
+                rpc.with_caller(role="observer")(
+                    "moot.getPersonAsks", sessionId=session, seat="ada"
+                ),
+            )
             assert (await rpc("moot.getView", sessionId=session))["head"] == head
 
     run_with_deadline(work())
@@ -150,7 +199,13 @@ def test_an_answer_whose_response_was_lost_is_sent_again_and_counts_once(tmp_pat
 
     async def work() -> None:
         async with served(in_memory(tmp_path)) as rpc:
-            opened = await rpc("moot.openSession", topic="A or B?", protocol="debate", seats=["ada", "bob"], options=["A", "B"])
+            opened = await rpc(
+                "moot.openSession",
+                topic="A or B?",
+                protocol="debate",
+                seats=["ada", "bob"],
+                options=["A", "B"],
+            )
             session = opened["sessionId"]
             asked = await find_ask(rpc, session, "ada")
             text = next(step["key"] for step in asked["steps"] if step["long"])
@@ -176,7 +231,9 @@ def test_every_session_of_every_protocol_is_one_file_that_holds_its_history(tmp_
     """W-11: one file, whose only script is the page's own, with the view, and what each entry changed."""
 
     async def work() -> None:
-        async with served(Moot(environ={"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)})) as rpc:
+        async with served(
+            Moot(environ={"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)})
+        ) as rpc:
             await hold_demos(rpc.call.moot)
             seen = set()
             for line in (await rpc("moot.listSessions", limit=1_000))["sessions"]:
@@ -189,14 +246,18 @@ def test_every_session_of_every_protocol_is_one_file_that_holds_its_history(tmp_
                 live = await rpc("moot.getView", sessionId=session)
                 assert data["view"]["timeline"] == live["timeline"]
                 assert data["view"]["may"] == []
-                assert [change["at"] for change in data["history"]] == list(range(1, live["head"] + 1))
+                assert [change["at"] for change in data["history"]] == list(
+                    range(1, live["head"] + 1)
+                )
                 middle = live["head"] // 2
                 past = await rpc("moot.getView", sessionId=session, at=middle)
                 items: dict[int, Any] = {}
                 for change in data["history"][:middle]:
                     items.update(dict(change["timeline"]["items"]))
                     total = change["timeline"]["total"]
-                assert [[place, items[place]] for place in range(total)] == past["timeline"]["items"]
+                assert [[place, items[place]] for place in range(total)] == past["timeline"][
+                    "items"
+                ]
                 digest = b64encode(sha256(script.encode()).digest()).decode()
                 assert f"script-src 'sha256-{digest}'" in page
                 assert "http-equiv" in page.split("<style>")[0]
@@ -212,7 +273,9 @@ def test_a_file_comes_in_parts_and_others_are_served_meanwhile(tmp_path: Path) -
         async with served(in_memory(tmp_path)) as rpc:
             session = await open_debate(rpc, "ada", "bob")
             for number in range(60):
-                await rpc("moot.giveInput", sessionId=session, text=f"Input {number}: {'more ' * 500}")
+                await rpc(
+                    "moot.giveInput", sessionId=session, text=f"Input {number}: {'more ' * 500}"
+                )
             turns = 0
 
             async def count_turns() -> None:
@@ -229,7 +292,9 @@ def test_a_file_comes_in_parts_and_others_are_served_meanwhile(tmp_path: Path) -
             other.cancel()
             assert "".join(parts) == await export_text(rpc.call.moot, session, "html")
             data, _ = read_file("".join(parts))
-            inputs = [item for _, item in data["view"]["timeline"]["items"] if "Input" in json.dumps(item)]
+            inputs = [
+                item for _, item in data["view"]["timeline"]["items"] if "Input" in json.dumps(item)
+            ]
             assert len(inputs) == 60
             # A part holds one input at most, but for the history, which has its own limit.
             most = sorted(sum(f"Input {number}:" in part for number in range(60)) for part in parts)
@@ -252,7 +317,9 @@ def test_what_participants_say_does_not_leave_the_data_of_a_file(tmp_path: Path)
             assert page.count("</script>") == 2
             assert "<img" not in page.replace("&lt;img", "").split('id="moot-view"')[0]
             data, _ = read_file(page)
-            said = [item for _, item in data["view"]["timeline"]["items"] if item.get("seat") == "ada"]
+            said = [
+                item for _, item in data["view"]["timeline"]["items"] if item.get("seat") == "ada"
+            ]
             assert "&lt;script&gt;" in json.dumps(said)
 
     run_with_deadline(work())
@@ -260,7 +327,9 @@ def test_what_participants_say_does_not_leave_the_data_of_a_file(tmp_path: Path)
 
 def read_file(page: str) -> tuple[Any, str]:
     """The data and the script of an exported page."""
-    data = re.search(r'<script type="application/json" id="moot-view">(.*?)</script>', page, re.DOTALL)
+    data = re.search(
+        r'<script type="application/json" id="moot-view">(.*?)</script>', page, re.DOTALL
+    )
     script = re.search(r"<script>(.*)</script>", page, re.DOTALL)
     assert data is not None
     assert script is not None
@@ -274,7 +343,13 @@ def test_the_trust_in_a_participant_is_told_case_by_case(tmp_path: Path) -> None
         async with served(in_memory(tmp_path)) as rpc:
             outcomes = ("success", "failure", "abandoned", "success")
             for number, outcome in enumerate(outcomes):
-                made = await rpc("cstp.recordDecision", agent="ada", topic=f"Case {number}?", decision="Yes.", confidence=0.9)
+                made = await rpc(
+                    "cstp.recordDecision",
+                    agent="ada",
+                    topic=f"Case {number}?",
+                    decision="Yes.",
+                    confidence=0.9,
+                )
                 await rpc("cstp.reviewDecision", decisionId=made["decisionId"], outcome=outcome)
             told = await rpc("moot.getTrustHistory", source="ada")
             # What was abandoned was never tested.

@@ -32,7 +32,10 @@ PYTHON = (sys.executable, "-I", "-S", "-c")
 ENVIRON = {"PATH": os.environ.get("PATH", os.defpath)}
 DEADLINE = 120.0
 
-linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="whoever leaves the process group is found on Linux only")
+linux = pytest.mark.skipif(
+    not sys.platform.startswith("linux"),
+    reason="whoever leaves the process group is found on Linux only",
+)
 
 TRICKS = {
     "quotes": """it's "quoted" 'twice' \\" \\' \\\\""",
@@ -59,8 +62,14 @@ def bounded(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(limited())
 
 
-def run(folder: Path, *argv: str, words: bytes | None = None, environ: dict[str, str] | None = None) -> ProcessResult:
-    return bounded(run_program(argv, words=words, folder=folder, environ=ENVIRON if environ is None else environ))
+def run(
+    folder: Path, *argv: str, words: bytes | None = None, environ: dict[str, str] | None = None
+) -> ProcessResult:
+    return bounded(
+        run_program(
+            argv, words=words, folder=folder, environ=ENVIRON if environ is None else environ
+        )
+    )
 
 
 def is_running(pid: int) -> bool:
@@ -111,7 +120,9 @@ def cancelled(folder: Path, *argv: str, times: int = 1) -> dict[str, int]:
 
 @pytest.mark.parametrize("trick", TRICKS)
 def test_an_argument_arrives_word_for_word(tmp_path: Path, trick: str) -> None:
-    program = "import os, sys; sys.stdout.buffer.write(os.fsencode(repr(len(sys.argv)) + sys.argv[1]))"
+    program = (
+        "import os, sys; sys.stdout.buffer.write(os.fsencode(repr(len(sys.argv)) + sys.argv[1]))"
+    )
     done = run(tmp_path, *PYTHON, program, TRICKS[trick])
     assert done == ProcessResult(code=0, out=b"2" + TRICKS[trick].encode(), err="")
     assert list(tmp_path.iterdir()) == []
@@ -130,14 +141,20 @@ def test_a_program_that_is_told_nothing_reads_an_empty_input(tmp_path: Path) -> 
 
 
 def test_a_program_need_not_read_what_it_is_told(tmp_path: Path) -> None:
-    assert run(tmp_path, "echo", "done", words=b"x" * 1_000_000) == ProcessResult(code=0, out=b"done\n", err="")
+    assert run(tmp_path, "echo", "done", words=b"x" * 1_000_000) == ProcessResult(
+        code=0, out=b"done\n", err=""
+    )
 
 
-def test_the_environment_is_what_was_given_and_the_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_what_was_given_and_the_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("A_SECRET", "sk-0123456789")
     program = "import json, os; print(json.dumps(dict(os.environ)))"
     given = {"LANG": "C.UTF-8", "COLOUR": "green $(touch x)", MARK: "of the caller's own"}
-    first, second = (json.loads(run(tmp_path, *PYTHON, program, environ=given).out) for _ in range(2))
+    first, second = (
+        json.loads(run(tmp_path, *PYTHON, program, environ=given).out) for _ in range(2)
+    )
     assert first.pop(MARK) != second.pop(MARK)
     assert first == second == {"LANG": "C.UTF-8", "COLOUR": "green $(touch x)"}
 
@@ -150,14 +167,17 @@ def test_it_works_in_the_folder_that_was_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "code"), [("exit 0", 0), ("exit 3", 3), ("exit 255", 255), ("kill -9 $$", -9), ("kill -15 $$", -15)]
+    ("program", "code"),
+    [("exit 0", 0), ("exit 3", 3), ("exit 255", 255), ("kill -9 $$", -9), ("kill -15 $$", -15)],
 )
 def test_how_it_ended_is_told(tmp_path: Path, program: str, code: int) -> None:
     told = f"echo out; echo err >&2; {program}"
     assert run(tmp_path, "sh", "-c", told) == ProcessResult(code=code, out=b"out\n", err="err\n")
 
 
-def test_both_streams_are_read_at_once_and_the_end_of_its_complaints_is_kept(tmp_path: Path) -> None:
+def test_both_streams_are_read_at_once_and_the_end_of_its_complaints_is_kept(
+    tmp_path: Path,
+) -> None:
     lines = "for _ in range(1000):\n print('o' * 999)\n print('e' * 999, file=sys.stderr)"
     program = f"import sys\n{lines}\nprint('end', file=sys.stderr)"
     done = run(tmp_path, *PYTHON, program)
@@ -167,7 +187,9 @@ def test_both_streams_are_read_at_once_and_the_end_of_its_complaints_is_kept(tmp
 
 def test_complaints_in_no_encoding_are_still_text(tmp_path: Path) -> None:
     program = "import sys; sys.stdout.buffer.write(bytes([255, 0, 10])); sys.stderr.buffer.write(bytes([255, 10]))"
-    assert run(tmp_path, *PYTHON, program) == ProcessResult(code=0, out=b"\xff\x00\n", err="\ufffd\n")
+    assert run(tmp_path, *PYTHON, program) == ProcessResult(
+        code=0, out=b"\xff\x00\n", err="\ufffd\n"
+    )
 
 
 def test_as_much_as_is_taken_is_no_flood(tmp_path: Path) -> None:
@@ -236,7 +258,10 @@ def test_a_program_that_hangs_ends_with_the_callers_deadline(tmp_path: Path) -> 
 
             passing = asyncio.create_task(passes())
             await run_program(
-                ["sh", "-c", "echo $$ > pid; exec sleep 600"], words=b"x" * 1_000_000, folder=tmp_path, environ=ENVIRON
+                ["sh", "-c", "echo $$ > pid; exec sleep 600"],
+                words=b"x" * 1_000_000,
+                folder=tmp_path,
+                environ=ENVIRON,
             )
             await passing
 
@@ -283,7 +308,9 @@ def left(pids: dict[str, int]) -> list[str]:
 
 
 @linux
-def test_whoever_heeds_nothing_is_killed_with_its_children_wherever_they_went(tmp_path: Path) -> None:
+def test_whoever_heeds_nothing_is_killed_with_its_children_wherever_they_went(
+    tmp_path: Path,
+) -> None:
     pids = cancelled(tmp_path, *PYTHON, f"{STUBBORN}\ntime.sleep(600)")
     assert left(pids) == []
 
@@ -328,7 +355,9 @@ def test_a_program_that_is_called_off_while_it_starts_leaves_nothing_behind(
 
         monkeypatch.setattr(asyncio, "create_subprocess_exec", started_late)
         program = [*PYTHON, f"{STUBBORN}\ntime.sleep(600)"]
-        task = asyncio.create_task(run_program(program, words=None, folder=tmp_path, environ=ENVIRON))
+        task = asyncio.create_task(
+            run_program(program, words=None, folder=tmp_path, environ=ENVIRON)
+        )
         await is_heard_of.wait()
         found: dict[str, int] = json.loads(await asyncio.to_thread(written, tmp_path / "pids"))
         task.cancel()
@@ -344,8 +373,13 @@ def test_a_program_that_is_called_off_while_it_starts_leaves_nothing_behind(
 @linux
 def test_a_runs_processes_are_found_by_their_mark_alone(tmp_path: Path) -> None:
     async def work() -> None:
-        program = [*PYTHON, f"{STUBBORN}\nopen('mark', 'w').write(os.environ['{MARK}'] + '\\n')\ntime.sleep(600)"]
-        task = asyncio.create_task(run_program(program, words=None, folder=tmp_path, environ=ENVIRON))
+        program = [
+            *PYTHON,
+            f"{STUBBORN}\nopen('mark', 'w').write(os.environ['{MARK}'] + '\\n')\ntime.sleep(600)",
+        ]
+        task = asyncio.create_task(
+            run_program(program, words=None, folder=tmp_path, environ=ENVIRON)
+        )
         mark = await asyncio.to_thread(written, tmp_path / "mark")
         assert set(find_strays(mark)) == set(json.loads(written(tmp_path / "pids")).values())
         assert find_strays(mark[:-1]) == []
@@ -368,10 +402,14 @@ def test_no_file_stays_open(tmp_path: Path) -> None:
         await run_program(["cat"], words=b"x" * 100_000, folder=tmp_path, environ=ENVIRON)
         await run_program(["true"], words=b"x" * 1_000_000, folder=tmp_path, environ=ENVIRON)
         with pytest.raises(FileNotFoundError):
-            await run_program(["no-such-program-anywhere"], words=b"x", folder=tmp_path, environ=ENVIRON)
+            await run_program(
+                ["no-such-program-anywhere"], words=b"x", folder=tmp_path, environ=ENVIRON
+            )
         with suppress(TimeoutError):
             async with asyncio.timeout(0.1):
-                await run_program(["sleep", "600"], words=b"x" * 1_000_000, folder=tmp_path, environ=ENVIRON)
+                await run_program(
+                    ["sleep", "600"], words=b"x" * 1_000_000, folder=tmp_path, environ=ENVIRON
+                )
         assert await asyncio.to_thread(is_soon, lambda: open_files() <= before)
 
     bounded(work())
@@ -379,7 +417,10 @@ def test_no_file_stays_open(tmp_path: Path) -> None:
 
 def test_many_run_at_once_and_each_has_its_own_words(tmp_path: Path) -> None:
     async def work() -> list[bytes]:
-        runs = (run_program(["cat"], words=f"{number}".encode(), folder=tmp_path, environ=ENVIRON) for number in range(20))
+        runs = (
+            run_program(["cat"], words=f"{number}".encode(), folder=tmp_path, environ=ENVIRON)
+            for number in range(20)
+        )
         return [done.out for done in await asyncio.gather(*runs)]
 
     assert bounded(work()) == [f"{number}".encode() for number in range(20)]

@@ -22,8 +22,22 @@ from moothall.ledgers.postgres_queue import PostgresLimits, PostgresQueue
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.participants.model import ModelParticipant
 from moothall.participants.platforms import parse_platform
-from moothall.participants.provider_limits import LIMITS, LocalLimits, name_account, parse_limits, read_headers
-from moothall.ports.participant import ASKED_IN, Allowance, Answer, LimitReport, NoAnswer, OnText, note_waiting
+from moothall.participants.provider_limits import (
+    LIMITS,
+    LocalLimits,
+    name_account,
+    parse_limits,
+    read_headers,
+)
+from moothall.ports.participant import (
+    ASKED_IN,
+    Allowance,
+    Answer,
+    LimitReport,
+    NoAnswer,
+    OnText,
+    note_waiting,
+)
 from moothall.surfaces.api.methods import open_server_context
 from moothall.surfaces.api.page import ViewStore
 from moothall.surfaces.cli.live_views import PlainView, SeatsView
@@ -43,7 +57,10 @@ def test_limits_are_read_as_people_write_them() -> None:
     }
 
 
-@pytest.mark.parametrize("text", ["openai", "openai=", "openai=500", "=5r", "openai=0r", "openai=5r,-1t", "a=5r,b=6r", "x=٣r"])
+@pytest.mark.parametrize(
+    "text",
+    ["openai", "openai=", "openai=500", "=5r", "openai=0r", "openai=5r,-1t", "a=5r,b=6r", "x=٣r"],
+)
 def test_what_is_no_limit_is_refused_with_what_was_expected(text: str) -> None:
     with pytest.raises(BadSetting, match="expected PROVIDER=500r,200000t,20c"):
         parse_limits(text)
@@ -66,13 +83,19 @@ def test_what_providers_say_is_read_in_their_own_words() -> None:
         "anthropic-ratelimit-requests-remaining": "0",
         "anthropic-ratelimit-requests-reset": "2026-11-16T12:00:05Z",
     }
-    assert read_headers(anthropic, 200, NOW) == LimitReport(requests=50, requests_left=0, closed_for=5.0)
+    assert read_headers(anthropic, 200, NOW) == LimitReport(
+        requests=50, requests_left=0, closed_for=5.0
+    )
     assert read_headers({"retry-after": "7"}, 429, NOW) == LimitReport(closed_for=7.0)
 
 
 @pytest.mark.parametrize("value", ["", "soon", "NaN s", "-5", "9" * 400, "2026-11-16T12:00:05"])
 def test_careless_headers_close_nothing_for_long(value: str) -> None:
-    headers = {"x-ratelimit-limit-requests": value, "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": value}
+    headers = {
+        "x-ratelimit-limit-requests": value,
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-requests": value,
+    }
     report = read_headers(headers, 200, NOW)
     assert report is not None
     assert 0 <= report.closed_for <= 600
@@ -97,14 +120,18 @@ def test_two_processes_share_what_the_provider_states(postgres_address: str) -> 
             minds = []
             for _ in range(2):
                 queue = await stack.enter_async_context(PostgresQueue(postgres_address))
-                mind = ModelParticipant(parse_platform(f"{stub.base_url}#m"), {}, limits=PostgresLimits(queue))
+                mind = ModelParticipant(
+                    parse_platform(f"{stub.base_url}#m"), {}, limits=PostgresLimits(queue)
+                )
                 stack.push_async_callback(mind.aclose)
                 minds.append(mind)
             brief = await build_brief()
             await minds[0].respond(brief, print)
             loop = asyncio.get_running_loop()
             began = loop.time()
-            answers = await asyncio.gather(*(minds[number % 2].respond(brief, print) for number in range(18)))
+            answers = await asyncio.gather(
+                *(minds[number % 2].respond(brief, print) for number in range(18))
+            )
             assert all(isinstance(answer, Answer) for answer in answers)
             times = sorted(request.at - began for request in stub.asked[1:])
             # At once go 12, then 108 a minute.
@@ -151,7 +178,11 @@ def test_a_seat_that_waits_for_its_provider_is_not_lost() -> None:
         engine = build_engine(MemoryLedger())
         session = await engine.open(build_debate(patience_inside=0.3))
         await engine.run(session, lambda seat: Waiting(works))
-        return [entry.fact for entry in await engine.entries(session) if isinstance(entry.fact, SeatLost)]
+        return [
+            entry.fact
+            for entry in await engine.entries(session)
+            if isinstance(entry.fact, SeatLost)
+        ]
 
     assert run_with_deadline(work(0.0)) == []
     assert {fact.reason for fact in run_with_deadline(work(5.0))} == {"timeout"}
@@ -174,9 +205,16 @@ def test_whoever_watches_a_session_sees_who_waits_for_a_provider(tmp_path: Path)
 
     async def work() -> None:
         environ = {"MOOT_HOME": str(tmp_path), "HOME": str(tmp_path)}
-        async with open_server_context(Moot(environ=environ, participants={"slow": Waiting()})) as context:
+        async with open_server_context(
+            Moot(environ=environ, participants={"slow": Waiting()})
+        ) as context:
             moot, views = context.moot, ViewStore(context)
-            session = await moot.open("去吗？", protocol="debate", seats=dict.fromkeys(("ada", "bob"), "slow"), language="zh")
+            session = await moot.open(
+                "去吗？",
+                protocol="debate",
+                seats=dict.fromkeys(("ada", "bob"), "slow"),
+                language="zh",
+            )
             plugin = await moot.load_plugin(session)
             shown = [Console(file=StringIO(), width=100), Console(file=StringIO(), width=100)]
             plain = PlainView(plugin, plugin.timeline(session), shown[0])
@@ -190,7 +228,9 @@ def test_whoever_watches_a_session_sees_who_waits_for_a_provider(tmp_path: Path)
                     waiting.append(event.seat)
                 if len(waiting) == 2 and not allowed.is_set():
                     view = await views.load(session)
-                    assert [(seat["state"], seat["why"]) for seat in view.fields["seats"]] == [("held_up", told)] * 2
+                    assert [(seat["state"], seat["why"]) for seat in view.fields["seats"]] == [
+                        ("held_up", told)
+                    ] * 2
                     # Whoever comes later is told, too.
                     assert isinstance(await anext(moot.watch(session, view.seq)), SeatWaiting)
                     shown[1].print(moving._render())
@@ -214,7 +254,10 @@ def test_a_provider_that_refuses_for_a_while_is_left_alone_by_all_seats() -> Non
         stub = StubServer([Fail(status=429, retry_after=1), StubReply(text=PROPOSAL)])
         async with stub:
             limits = LocalLimits()
-            one, two = (ModelParticipant(parse_platform(f"{stub.base_url}#{name}"), {}, limits=limits) for name in "ab")
+            one, two = (
+                ModelParticipant(parse_platform(f"{stub.base_url}#{name}"), {}, limits=limits)
+                for name in "ab"
+            )
             brief = await build_brief()
             first = asyncio.create_task(one.respond(brief, print))
             while not stub.asked:  # noqa: ASYNC110
@@ -232,7 +275,14 @@ def test_a_provider_that_refuses_for_a_while_is_left_alone_by_all_seats() -> Non
 def test_limits_that_cannot_be_asked_cost_no_answer() -> None:
     class Away(LocalLimits):
         async def take(
-            self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float, session: str = ""
+            self,
+            account: str,
+            call: str,
+            *,
+            tokens: int,
+            allowance: Allowance,
+            lasts: float,
+            session: str = "",
         ) -> float:
             raise LedgerUnavailable("the database is away")
 
@@ -241,7 +291,9 @@ def test_limits_that_cannot_be_asked_cost_no_answer() -> None:
 
     async def work() -> None:
         async with StubServer([StubReply(text=PROPOSAL)]) as stub:
-            mind = ModelParticipant(parse_platform(f"{stub.base_url}#m"), {LIMITS: "server=1r"}, limits=Away())
+            mind = ModelParticipant(
+                parse_platform(f"{stub.base_url}#m"), {LIMITS: "server=1r"}, limits=Away()
+            )
             brief = await build_brief()
             assert isinstance(await mind.respond(brief, print), Answer)
             await mind.aclose()

@@ -11,9 +11,15 @@ from moothall.domain.ids import SeatId
 from moothall.participants.record_writer import HEAD, MANIFEST, write_record
 
 
-def build_request(folder: Path, key: str, asker: str = "ada", asked: str = "bob") -> RecordFileRequest:
+def build_request(
+    folder: Path, key: str, asker: str = "ada", asked: str = "bob"
+) -> RecordFileRequest:
     return RecordFileRequest(
-        folder=str(folder), key=key, asker=SeatId(asker), asked=SeatId(asked), document=lambda number: f"# {number}\n{key}\n"
+        folder=str(folder),
+        key=key,
+        asker=SeatId(asker),
+        asked=SeatId(asked),
+        document=lambda number: f"# {number}\n{key}\n",
     )
 
 
@@ -22,15 +28,22 @@ def place(folder: Path) -> Path:
 
 
 def test_a_key_has_one_number_however_often_it_is_asked_for(tmp_path: Path) -> None:
-    first, second, again = (write_record(build_request(tmp_path, key)) for key in ("a/1", "a/2", "a/1"))
+    first, second, again = (
+        write_record(build_request(tmp_path, key)) for key in ("a/1", "a/2", "a/1")
+    )
     assert (first, second.number) == (again, 2)
-    assert sorted(path.name for path in place(tmp_path).iterdir()) == ["1_ada_bob.md", "2_ada_bob.md"]
+    assert sorted(path.name for path in place(tmp_path).iterdir()) == [
+        "1_ada_bob.md",
+        "2_ada_bob.md",
+    ]
     assert (place(tmp_path) / "1_ada_bob.md").read_text() == "# 1\na/1\n"
 
 
 def test_many_at_once_get_numbers_without_gap_or_repeat(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        lines = list(pool.map(lambda number: write_record(build_request(tmp_path, f"s/{number}")), range(40)))
+        lines = list(
+            pool.map(lambda number: write_record(build_request(tmp_path, f"s/{number}")), range(40))
+        )
     assert sorted(line.number for line in lines) == list(range(1, 41))
     assert len(list(place(tmp_path).iterdir())) == 40
 
@@ -45,7 +58,9 @@ def test_a_number_that_somebody_died_over_is_given_to_the_next(tmp_path: Path) -
     assert "writing" not in manifest.read_text()
 
 
-def test_a_record_that_lies_there_counts_though_its_writer_died_before_it_said_so(tmp_path: Path) -> None:
+def test_a_record_that_lies_there_counts_though_its_writer_died_before_it_said_so(
+    tmp_path: Path,
+) -> None:
     write_record(build_request(tmp_path, "a/1"))
     manifest = tmp_path / MANIFEST
     manifest.write_text(manifest.read_text().replace("written", "writing"))
@@ -88,7 +103,9 @@ def test_links_are_not_followed(tmp_path: Path, link: str) -> None:
     (project / link).symlink_to(target)
     with pytest.raises(OSError, match=r".+"):
         write_record(build_request(project, "a/1"))
-    assert [path.read_text() for path in elsewhere.iterdir()] == (["untouched"] if target != elsewhere else [])
+    assert [path.read_text() for path in elsewhere.iterdir()] == (
+        ["untouched"] if target != elsewhere else []
+    )
 
 
 def test_long_names_fit_into_a_file_name(tmp_path: Path) -> None:

@@ -42,7 +42,9 @@ PLAIN = {
 
 
 def name_keyed_calls() -> list[str]:
-    return sorted(name for name, method in TABLE.items() if "idempotency_key" in method.params.model_fields)
+    return sorted(
+        name for name, method in TABLE.items() if "idempotency_key" in method.params.model_fields
+    )
 
 
 def build_params(name: str, session: str) -> dict[str, Any]:
@@ -58,11 +60,18 @@ async def read_heads(stage: Stage) -> list[Head]:
 
 
 def test_there_are_calls_with_keys() -> None:
-    assert {"moot.cancelSession", "moot.closeSession", "cstp.closeDeliberation", "cstp.contribute"} <= {*name_keyed_calls()}
+    assert {
+        "moot.cancelSession",
+        "moot.closeSession",
+        "cstp.closeDeliberation",
+        "cstp.contribute",
+    } <= {*name_keyed_calls()}
 
 
 @pytest.mark.parametrize("name", name_keyed_calls())
-def test_a_key_that_cannot_be_stored_is_refused_before_anything_is_done(name: str, tmp_path: Path) -> None:
+def test_a_key_that_cannot_be_stored_is_refused_before_anything_is_done(
+    name: str, tmp_path: Path
+) -> None:
     """D-6."""
 
     async def work() -> None:
@@ -86,7 +95,9 @@ def test_a_close_that_is_refused_takes_no_key(tmp_path: Path) -> None:
             await stage("moot.cancelSession", sessionId=session)
             before = await read_heads(stage)
             with pytest.raises(SessionClosed, match="cancelled"):
-                await stage("cstp.closeDeliberation", deliberationId=session, force=True, idempotencyKey="k")
+                await stage(
+                    "cstp.closeDeliberation", deliberationId=session, force=True, idempotencyKey="k"
+                )
             assert await read_heads(stage) == before
 
     run_with_deadline(work())
@@ -107,7 +118,9 @@ def test_of_several_tries_at_once_with_one_key_all_get_the_answer_of_the_first(
 
     async def work() -> None:
         ledger = CountingLedger(DistantLedger())
-        async with open_server_context(Moot(environ={"MOOT_HOME": str(tmp_path)}, ledger=ledger)) as context:
+        async with open_server_context(
+            Moot(environ={"MOOT_HOME": str(tmp_path)}, ledger=ledger)
+        ) as context:
             stage = Stage(context, ledger)
             session = await stage.open()
             tries = [stage(name, sessionId=session, **given, idempotencyKey="k") for _ in range(4)]
@@ -115,21 +128,32 @@ def test_of_several_tries_at_once_with_one_key_all_get_the_answer_of_the_first(
             assert [each["sessionId"] for each in (first, *others)] == [session] * 4
             assert [each.get("entry") for each in others] == [first.get("entry")] * 3
             swaps = [
-                entry.fact for entry in await stage.context.moot.engine.entries(session) if isinstance(entry.fact, SeatsSwapped)
+                entry.fact
+                for entry in await stage.context.moot.engine.entries(session)
+                if isinstance(entry.fact, SeatsSwapped)
             ]
             assert len(swaps) == (name == "moot.resumeSession")
 
     run_with_deadline(work())
 
 
-def test_an_opening_that_is_repeated_with_its_key_while_the_provider_is_out_is_the_same(tmp_path: Path) -> None:
+def test_an_opening_that_is_repeated_with_its_key_while_the_provider_is_out_is_the_same(
+    tmp_path: Path,
+) -> None:
     """D-6: the session exists; the outage is its own matter, and no refusal of the call."""
 
     async def work() -> None:
         async with staged(tmp_path) as stage:
             async with StubServer([Hang()] * 9) as provider:
-                seats = [{"id": name, "platform": f"{provider.base_url}#m"} for name in ("ada", "bob")]
-                opening = {"topic": "A or B?", "seats": seats, "protocol": "debate", "idempotencyKey": "k"}
+                seats = [
+                    {"id": name, "platform": f"{provider.base_url}#m"} for name in ("ada", "bob")
+                ]
+                opening = {
+                    "topic": "A or B?",
+                    "seats": seats,
+                    "protocol": "debate",
+                    "idempotencyKey": "k",
+                }
                 first = await stage("moot.openSession", **opening)
             again = await stage("moot.openSession", **opening)
             assert again["sessionId"] == first["sessionId"]

@@ -52,19 +52,39 @@ class House:
         self._number += 1
         script: dict[str, dict[str, list[dict[str, Any]]]] = {
             seat: {
-                "propose": [{"type": "propose", "text": f"{seat} says {choice}", "choice": choice, "confidence": sure}],
+                "propose": [
+                    {
+                        "type": "propose",
+                        "text": f"{seat} says {choice}",
+                        "choice": choice,
+                        "confidence": sure,
+                    }
+                ],
                 "synthesize": [{"type": "pass"}],
-                "vote": [{"type": "vote", "position": position, "confidence": sure, "text": f"{seat} votes"}],
+                "vote": [
+                    {
+                        "type": "vote",
+                        "position": position,
+                        "confidence": sure,
+                        "text": f"{seat} votes",
+                    }
+                ],
             }
             for seat, (position, sure) in votes.items()
         }
         first = next(iter(votes))
-        script[first]["synthesize"] = [{"type": "synthesize", "text": f"{first} says {choice}", "choice": choice}]
+        script[first]["synthesize"] = [
+            {"type": "synthesize", "text": f"{first} says {choice}", "choice": choice}
+        ]
         platform = write_script(self._folder / f"{self._number}.toml", script)
         return [f"{seat}={platform}" for seat in votes]
 
     async def decided(
-        self, moot: Moot, votes: Mapping[str, tuple[str, float]], outcome: Outcome | None = None, category: str = "arch"
+        self,
+        moot: Moot,
+        votes: Mapping[str, tuple[str, float]],
+        outcome: Outcome | None = None,
+        category: str = "arch",
     ) -> str:
         """A debate that was held, and reviewed if there is an outcome; its id."""
         session = await self.opened(moot, self.seats(votes), category)
@@ -73,8 +93,12 @@ class House:
             await moot.memory.review(session, outcome)
         return session
 
-    async def opened(self, moot: Moot, seats: Sequence[Seat | str], category: str = "arch") -> SessionId:
-        return await moot.open("Which database?", seats=seats, protocol="debate", category=category, stakes="high")
+    async def opened(
+        self, moot: Moot, seats: Sequence[Seat | str], category: str = "arch"
+    ) -> SessionId:
+        return await moot.open(
+            "Which database?", seats=seats, protocol="debate", category=category, stakes="high"
+        )
 
 
 @pytest.fixture
@@ -175,7 +199,9 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
     bounded(work())
 
 
-def test_a_decision_is_kept_once_however_often_it_is_run_remembered_and_recalled(house: House) -> None:
+def test_a_decision_is_kept_once_however_often_it_is_run_remembered_and_recalled(
+    house: House,
+) -> None:
     """D-13: also by two processes at once."""
 
     async def work() -> None:
@@ -191,19 +217,27 @@ def test_a_decision_is_kept_once_however_often_it_is_run_remembered_and_recalled
 
 
 @pytest.mark.parametrize("protocol", ["persona", "debate", "advisory", "consensus"])
-def test_a_session_whose_process_died_before_it_was_remembered_is_recalled(house: House, tmp_path: Path, protocol: str) -> None:
+def test_a_session_whose_process_died_before_it_was_remembered_is_recalled(
+    house: House, tmp_path: Path, protocol: str
+) -> None:
     """D-13, D-16: the ledger has the end, memory has not; the next process that looks finds it."""
 
     async def work() -> None:
         async with house.moot() as moot:
             words = write_script(tmp_path / "quiet.toml", {"ada": {}, "bob": {}})
-            session = await moot.open("Anything?", seats={"ada": words, "bob": words}, protocol=protocol)
+            session = await moot.open(
+                "Anything?", seats={"ada": words, "bob": words}, protocol=protocol
+            )
             assert (await moot.engine.run(session, moot.seating)).is_closed
             assert await moot.memory.get(session) is None
         async with house.moot() as moot, house.moot() as other:
             await asyncio.gather(moot.recall(), other.recall())
             (kept,) = await moot.memory.list_decisions()
-            assert (kept.decision, kept.record.protocol, kept.record.text) == (session, protocol, None)
+            assert (kept.decision, kept.record.protocol, kept.record.text) == (
+                session,
+                protocol,
+                None,
+            )
             assert len(await moot.engine.records(MEMORY)) == 1
 
     bounded(work())
@@ -225,7 +259,9 @@ def test_what_is_cancelled_goes_on_or_came_in_as_a_report_is_not_remembered(hous
     bounded(work())
 
 
-def test_a_session_that_came_in_by_import_is_recalled_only_if_it_was_adopted(house: House, tmp_path: Path) -> None:
+def test_a_session_that_came_in_by_import_is_recalled_only_if_it_was_adopted(
+    house: House, tmp_path: Path
+) -> None:
     """D-13: a whole record is a record, of another ledger: its owner says whether it is a precedent here, and it stays marked."""
 
     async def work() -> None:
@@ -240,7 +276,10 @@ def test_a_session_that_came_in_by_import_is_recalled_only_if_it_was_adopted(hou
             async with House(folder).moot() as moot:
                 await moot.read_back(text, is_adopted=is_adopted)
                 there = await (await moot.recall()).get(session)
-                assert [line.is_imported for line in await moot.session_list.add_outcomes(await moot.sessions())] == [True]
+                assert [
+                    line.is_imported
+                    for line in await moot.session_list.add_outcomes(await moot.sessions())
+                ] == [True]
                 assert (await moot.export(session, "minutes")).startswith("> Imported on 20")
                 if not is_adopted:
                     assert there is None
@@ -251,7 +290,9 @@ def test_a_session_that_came_in_by_import_is_recalled_only_if_it_was_adopted(hou
     bounded(work())
 
 
-def test_an_import_that_is_refused_leaves_no_mark_and_the_last_one_counts(house: House, tmp_path: Path) -> None:
+def test_an_import_that_is_refused_leaves_no_mark_and_the_last_one_counts(
+    house: House, tmp_path: Path
+) -> None:
     """D-13: an own session that was archived stays an own one; a note whose import was cut short does not count."""
 
     def later(days: int) -> Moot:
@@ -328,7 +369,10 @@ def test_trust_that_was_given_by_hand_stays(house: House) -> None:
     async def work() -> None:
         async with house.moot() as moot:
             await house.decided(moot, SPLIT, "success")
-            seats = [Seat(id=SeatId("ada"), platform="mailbox", trust=0.2), Seat(id=SeatId("bob"), platform="mailbox")]
+            seats = [
+                Seat(id=SeatId("ada"), platform="mailbox", trust=0.2),
+                Seat(id=SeatId("bob"), platform="mailbox"),
+            ]
             opened = await opening(moot, await house.opened(moot, seats))
             assert opened.seats[0].trust == 0.2
             assert opened.seats[1].trust < NEUTRAL_TRUST
@@ -361,15 +405,21 @@ def test_a_shared_record_of_errors_makes_two_votes_worth_less(house: House) -> N
         async with house.moot() as moot:
             first = await moot.decision(await house.decided(moot, BOTH, "success"))
             await house.decided(moot, BOTH, "failure")
-            assert (await opening(moot, await house.opened(moot, house.seats(BOTH)))).subject.error_correlations == ()
+            assert (
+                await opening(moot, await house.opened(moot, house.seats(BOTH)))
+            ).subject.error_correlations == ()
             await house.decided(moot, BOTH, "success")
-            opened = await opening(moot, await house.opened(moot, [*house.seats(BOTH), "cem=mailbox"]))
+            opened = await opening(
+                moot, await house.opened(moot, [*house.seats(BOTH), "cem=mailbox"])
+            )
             # The prior of strangers, 0.25, weighs 30 cases; the three they share go together entirely.
             together = round((0.25 * 30 + 1.0 * 3) / 33, 4)
             assert replace(opened.subject, precedents=()) == Topic(
                 category="arch",
                 stakes="high",
-                error_correlations=(ErrorCorrelation(one=SeatId("ada"), other=SeatId("bob"), correlation=together),),
+                error_correlations=(
+                    ErrorCorrelation(one=SeatId("ada"), other=SeatId("bob"), correlation=together),
+                ),
             )
             last = await moot.decision(await house.decided(moot, BOTH))
             assert first.effective is not None
@@ -387,7 +437,9 @@ def test_a_review_changes_nothing_of_a_session_that_is_open(house: House) -> Non
             session = await house.opened(moot, house.seats(SPLIT))
             await house.decided(moot, SPLIT, "failure")
             await moot.run(session)
-            assert [seat.trust for seat in (await opening(moot, session)).seats] == [NEUTRAL_TRUST] * 3
+            assert [seat.trust for seat in (await opening(moot, session)).seats] == [
+                NEUTRAL_TRUST
+            ] * 3
             assert (await moot.replay(session)).snapshot.is_closed
 
     bounded(work())
@@ -401,7 +453,13 @@ def test_a_seat_that_a_fork_gives_to_another_mind_is_trusted_as_that_one(house: 
             now = datetime.now(UTC)
             member = Member(source="openai:gpt-x", seat="ada", position="support", confidence=0.9)
             past = DecisionRecorded(
-                session="past", protocol="debate", topic="Why?", text="So.", members=(member,), opened_at=now, closed_at=now
+                session="past",
+                protocol="debate",
+                topic="Why?",
+                text="So.",
+                members=(member,),
+                opened_at=now,
+                closed_at=now,
             )
             await moot.memory.keep(past)
             await moot.memory.review("past", "failure")
@@ -409,7 +467,9 @@ def test_a_seat_that_a_fork_gives_to_another_mind_is_trusted_as_that_one(house: 
             session = await moot.open("Why?", seats=seats, protocol="debate", check=False)
             assert trust_of(await opening(moot, session))["ada"] < NEUTRAL_TRUST
             fork = await moot.fork(session, at=1, swaps={"ada": "mailbox"})
-            assert [seat.trust for seat in (await moot.engine.load_snapshot(fork)).session_state.seats] == [
+            assert [
+                seat.trust for seat in (await moot.engine.load_snapshot(fork)).session_state.seats
+            ] == [
                 NEUTRAL_TRUST,
                 NEUTRAL_TRUST,
             ]
@@ -420,7 +480,9 @@ def test_a_seat_that_a_fork_gives_to_another_mind_is_trusted_as_that_one(house: 
 # One bad session must not take memory with it.
 
 
-def test_a_damaged_session_does_not_keep_the_others_from_being_recalled(house: House, tmp_path: Path) -> None:
+def test_a_damaged_session_does_not_keep_the_others_from_being_recalled(
+    house: House, tmp_path: Path
+) -> None:
     """D-13: `moot verify` tells of the damage; decisions, trust and breakers stay within reach."""
 
     async def work() -> None:
@@ -430,7 +492,9 @@ def test_a_damaged_session_does_not_keep_the_others_from_being_recalled(house: H
                 await moot.engine.run(session, moot.seating)
         with sqlite3.connect(tmp_path / "home" / "ledger.db") as connection:
             first = "SELECT number FROM sessions WHERE id LIKE '%_001'"
-            connection.execute(f"UPDATE entries SET at = at + 1 WHERE seq = 3 AND session = ({first})")
+            connection.execute(
+                f"UPDATE entries SET at = at + 1 WHERE seq = 3 AND session = ({first})"
+            )
         connection.close()
         async with house.moot() as moot:
             memory = await moot.recall()
@@ -439,14 +503,20 @@ def test_a_damaged_session_does_not_keep_the_others_from_being_recalled(house: H
     bounded(work())
 
 
-@pytest.mark.parametrize("label", ["می\u200cخواهم", "👩\u200d💻", "\U0001fae9"], ids=["joined word", "joined emoji", "new emoji"])
+@pytest.mark.parametrize(
+    "label",
+    ["می\u200cخواهم", "👩\u200d💻", "\U0001fae9"],
+    ids=["joined word", "joined emoji", "new emoji"],
+)
 def test_a_label_that_a_session_was_opened_with_can_be_remembered(house: House, label: str) -> None:
     """D-13: what the opening takes, memory keeps; what memory would not keep, the opening refuses."""
 
     async def work() -> None:
         async with house.moot() as moot:
             try:
-                session = await moot.open("Why?", seats=house.seats(BOTH), protocol="debate", category=label, tags=[label])
+                session = await moot.open(
+                    "Why?", seats=house.seats(BOTH), protocol="debate", category=label, tags=[label]
+                )
             except BadSetting:
                 return
             await moot.run(session)

@@ -21,7 +21,12 @@ def test_a_reviewed_decision_whose_right_choice_is_known_is_a_question(tmp_path:
         async with Moot(environ={"MOOT_HOME": str(tmp_path), "MOOT_LEDGER": "memory:"}) as moot:
             with pytest.raises(BadSetting, match="no decision with a known right choice"):
                 await list_reviewed_questions(moot.memory)
-            for name, options in {"won": ("A", "B"), "lost": ("A", "B"), "unknown": ("A", "B"), "open": ()}.items():
+            for name, options in {
+                "won": ("A", "B"),
+                "lost": ("A", "B"),
+                "unknown": ("A", "B"),
+                "open": (),
+            }.items():
                 await moot.memory.keep(
                     DecisionRecorded(
                         session=name,

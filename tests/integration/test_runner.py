@@ -132,7 +132,9 @@ def bounded(work: Coroutine[Any, Any, T]) -> T:
 def engine(ledger: MemoryLedger | None = None, clock: Steady | None = None) -> Counted:
     rulebooks = [plugin.rules for plugin in load_protocols().values()]
     codec = FactCodec(collect_kinds())
-    return Counted(ledger=ledger or MemoryLedger(), rulebooks=rulebooks, codec=codec, clock=clock or Steady())
+    return Counted(
+        ledger=ledger or MemoryLedger(), rulebooks=rulebooks, codec=codec, clock=clock or Steady()
+    )
 
 
 def debate(*names: str, elsewhere: Sequence[str] = (), patience: float = 3_600.0) -> DebateOpened:
@@ -197,7 +199,9 @@ def test_a_session_goes_as_far_as_it_can_and_on_with_each_contribution() -> None
                 runner.wake(session)
                 await idle(runner)
                 assert ada.calls == number
-                assert [each.ask.id for each in await house.list_outstanding(session)] == [f"{number}.{phase}.eve"]
+                assert [each.ask.id for each in await house.list_outstanding(session)] == [
+                    f"{number}.{phase}.eve"
+                ]
                 assert ends.sessions == []
                 await house.contribute(session, EVE, says(phase))
             runner.wake(session)
@@ -253,7 +257,9 @@ def test_deadlines_of_those_elsewhere_pass_while_the_runner_lives() -> None:
         async with LocalRunner(house, seating(ada=ada, bob=Guest()), ends) as runner:
             runner.wake(session)
             await ends.seen()
-        lost = [entry.fact for entry in await house.entries(session) if isinstance(entry.fact, SeatLost)]
+        lost = [
+            entry.fact for entry in await house.entries(session) if isinstance(entry.fact, SeatLost)
+        ]
         assert [(fact.ask, fact.reason) for fact in lost] == [
             ("1.propose.eve", "timeout"),
             ("2.argue.eve", "timeout"),
@@ -261,7 +267,9 @@ def test_deadlines_of_those_elsewhere_pass_while_the_runner_lives() -> None:
             ("4.vote.eve", "timeout"),
         ]
         closed = await resolution(house, session)
-        assert [(lost.seat, lost.times, lost.last) for lost in closed.lost] == [("eve", 4, "timeout")]
+        assert [(lost.seat, lost.times, lost.last) for lost in closed.lost] == [
+            ("eve", 4, "timeout")
+        ]
         assert (closed.consensus_type, ada.calls) == ("convergent", 4)
 
     bounded(work())
@@ -280,14 +288,20 @@ def test_a_deadline_that_passed_while_no_runner_lived_passes_at_the_first_nudge(
                 clock.ahead += timedelta(hours=2)
                 runner.wake(session)
                 await idle(runner)
-        lost = [entry.fact.ask for entry in await house.entries(session) if isinstance(entry.fact, SeatLost)]
+        lost = [
+            entry.fact.ask
+            for entry in await house.entries(session)
+            if isinstance(entry.fact, SeatLost)
+        ]
         assert lost[0] == "1.propose.fay"
         assert "1.propose.eve" not in lost
 
     bounded(work())
 
 
-def test_a_session_that_another_process_runs_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_another_process_runs_is_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """D-5: when the other lets go, this one takes over; nobody is asked twice."""
     monkeypatch.setattr(local, "LOOK_AGAIN_SECONDS", 0.02)
 
@@ -337,10 +351,14 @@ def test_a_ledger_that_fails_for_a_while_is_tried_again(
     with caplog.at_level(logging.WARNING, "moot"):
         bounded(work())
     # One sentence for the whole outage and all sessions, and no traceback.
-    assert [(record.message, record.exc_info) for record in caplog.records] == [("the disk is away; trying again for 30 s", None)]
+    assert [(record.message, record.exc_info) for record in caplog.records] == [
+        ("the disk is away; trying again for 30 s", None)
+    ]
 
 
-def test_a_second_outage_and_one_that_lasts_are_told_of_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_second_outage_and_one_that_lasts_are_told_of_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     now = [0.0]
     outages = OutageLog(lambda: now[0])
     with caplog.at_level(logging.WARNING, "moot"):
@@ -358,8 +376,13 @@ def test_a_second_outage_and_one_that_lasts_are_told_of_again(caplog: pytest.Log
 class Damaged(MemoryLedger):
     """A disk on which a record was changed."""
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
-        return [record._replace(at=record.at + 1) for record in await super().read(session, after, limit)]
+    async def read(
+        self, session: SessionId, after: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
+        return [
+            record._replace(at=record.at + 1)
+            for record in await super().read(session, after, limit)
+        ]
 
 
 def test_a_damaged_session_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -394,7 +417,10 @@ def test_a_clock_that_is_behind_the_time_of_day_keeps_nobody_busy() -> None:
             clock.ahead = timedelta()
             runner.wake(session)
             await ends.seen()
-        assert any(isinstance(each.fact, SeatLost) and each.fact.reason == "timeout" for each in await house.entries(session))
+        assert any(
+            isinstance(each.fact, SeatLost) and each.fact.reason == "timeout"
+            for each in await house.entries(session)
+        )
 
     bounded(work())
 
@@ -436,7 +462,9 @@ def test_a_failure_to_remember_stops_nobody_else(caplog: pytest.LogCaptureFixtur
     assert [record.message for record in caplog.records] == ["the disk is away; trying again"]
 
 
-def test_at_the_end_whoever_is_still_asked_is_let_go_and_nothing_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_the_end_whoever_is_still_asked_is_let_go_and_nothing_runs_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """D-16: the session is whole and free; another process takes it up and ends it."""
     monkeypatch.setattr(local, "MAX_WAIT_SECONDS", 0.05)
 
@@ -481,7 +509,10 @@ def test_a_session_that_ended_in_the_runner_is_remembered(tmp_path: Path) -> Non
     async def work() -> None:
         async with opened(tmp_path / "home") as moot:
             session = await moot.open(
-                "Why?", seats={"eve": MAILBOX, "fay": MAILBOX}, protocol="debate", settings={"debate": "always"}
+                "Why?",
+                seats={"eve": MAILBOX, "fay": MAILBOX},
+                protocol="debate",
+                settings={"debate": "always"},
             )
             ends = Ends()
 
@@ -547,7 +578,9 @@ def test_a_parked_session_is_resumed_by_itself_once_its_seats_can_be_asked() -> 
             ]
             ada.is_out = bob.is_out = False
             for phase in PHASES[1:]:
-                while not any(each.ask.kind == phase for each in await house.list_outstanding(session)):  # noqa: ASYNC110
+                while not any(  # noqa: ASYNC110
+                    each.ask.kind == phase for each in await house.list_outstanding(session)
+                ):
                     await asyncio.sleep(0.01)
                 await idle(runner)
                 assert runner.parked == 0
@@ -556,7 +589,9 @@ def test_a_parked_session_is_resumed_by_itself_once_its_seats_can_be_asked() -> 
             await ends.seen()
         assert (await resolution(house, session)).consensus_type == "unanimous"
         assert (ada.calls, bob.calls) == (4, 4)
-        assert [entry for entry in await house.entries(session) if isinstance(entry.fact, SeatLost)] == []
+        assert [
+            entry for entry in await house.entries(session) if isinstance(entry.fact, SeatLost)
+        ] == []
 
     bounded(work())
 
@@ -567,7 +602,9 @@ def test_a_parked_session_that_is_resumed_by_hand_is_looked_at_at_once() -> None
     async def work() -> None:
         house, ends, ada, bob = engine(), Ends(), Out(), Out()
         session = await house.open(debate("ada", "bob"))
-        async with LocalRunner(house, seating(ada=ada, bob=bob), ends, delays=lambda seed: repeat(3_600.0)) as runner:
+        async with LocalRunner(
+            house, seating(ada=ada, bob=bob), ends, delays=lambda seed: repeat(3_600.0)
+        ) as runner:
             runner.wake(session)
             await idle(runner)
             ada.is_out = bob.is_out = False
@@ -595,7 +632,9 @@ def test_a_session_that_is_parked_for_a_week_by_the_clock_of_its_entries_is_not_
             return repeat(3_600.0)
 
         session = await house.open(debate("ada", "bob"))
-        async with LocalRunner(house, seating(ada=Out(), bob=Out()), Ends(), delays=delays) as runner:
+        async with LocalRunner(
+            house, seating(ada=Out(), bob=Out()), Ends(), delays=delays
+        ) as runner:
             for days, expected in ((0, 1), (6, 2), (2, 2)):
                 clock.ahead += timedelta(days=days)
                 runner.wake(session, at_once=True)

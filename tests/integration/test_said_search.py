@@ -15,13 +15,17 @@ def test_a_session_is_found_by_what_was_said_once_it_is_unsealed(tmp_path: Path)
     async def work() -> None:
         async with served(in_memory(tmp_path)) as rpc:
             held, session = await hold_debate(rpc), await open_debate(rpc, "ada", "bob")
-            await say(rpc, session, "ada", "propose", text="Beware of orphaned foreign keys.", choice="A")
+            await say(
+                rpc, session, "ada", "propose", text="Beware of orphaned foreign keys.", choice="A"
+            )
             assert (await rpc("moot.listSessions", query="foreign keys"))["sessions"] == []
             await say(rpc, session, "bob", "propose", choice="B")
             (line,) = (await rpc("moot.listSessions", query="foreign keys"))["sessions"]
             assert (line["sessionId"], line["saidEntry"]) == (session, 3)
             assert "orphaned foreign keys" in line["said"]
-            assert (await rpc("moot.listSessions", query="foreign keys", protocol="persona"))["sessions"] == []
+            assert (await rpc("moot.listSessions", query="foreign keys", protocol="persona"))[
+                "sessions"
+            ] == []
             bound = rpc.with_caller(role="observer", session=held)
             assert (await bound("moot.listSessions", query="foreign keys"))["sessions"] == []
             # What is said later is found as well, and a page begins where the one before ended.
@@ -29,7 +33,11 @@ def test_a_session_is_found_by_what_was_said_once_it_is_unsealed(tmp_path: Path)
             (line,) = (await rpc("moot.listSessions", query="tested the migration"))["sessions"]
             assert line["sessionId"] == session
             pages = [await rpc("moot.listSessions", limit=1, after=after) for after in (0, 1, 2)]
-            assert [[each["sessionId"] for each in page["sessions"]] for page in pages] == [[session], [held], []]
+            assert [[each["sessionId"] for each in page["sessions"]] for page in pages] == [
+                [session],
+                [held],
+                [],
+            ]
             assert {page["total"] for page in pages} == {2}
 
     run_with_deadline(work())
@@ -44,8 +52,14 @@ def test_a_link_reads_one_session_until_it_is_revoked(tmp_path: Path) -> None:
             shared = await rpc("moot.shareSession", sessionId=session, url="https://moot.example/")
             address, _, secret = shared["link"].partition("#ticket=")
             assert address == f"https://moot.example/s/{session}"
-            assert await rpc.call.moot.access.identify(secret) == Identity(id=shared["tokenId"], role="observer", session=session)
-            (listed,) = [each for each in (await rpc("moot.listTokens"))["tokens"] if each["id"] == shared["tokenId"]]
+            assert await rpc.call.moot.access.identify(secret) == Identity(
+                id=shared["tokenId"], role="observer", session=session
+            )
+            (listed,) = [
+                each
+                for each in (await rpc("moot.listTokens"))["tokens"]
+                if each["id"] == shared["tokenId"]
+            ]
             assert secret not in str(listed)
             bound = rpc.with_caller(role="owner", session=session)
             await expect_error(NotAllowed, bound("moot.revokeToken", tokenId=shared["tokenId"]))

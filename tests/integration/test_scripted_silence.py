@@ -15,7 +15,9 @@ from moothall.domain.ids import parse_session_id
     ("protocol", "lost"),
     [("swarm", set()), ("debate", set()), ("consensus", set()), ("advisory", {"ada"})],
 )
-def test_a_script_that_holds_nothing_is_silent(tmp_path: Path, protocol: str, lost: set[str]) -> None:
+def test_a_script_that_holds_nothing_is_silent(
+    tmp_path: Path, protocol: str, lost: set[str]
+) -> None:
     """M-1: silence is no malformed answer, whatever the schema of the ask needs; only the owner of a decision cannot pass."""
     script = tmp_path / "empty.toml"
     script.write_text("", encoding="utf-8")

@@ -23,7 +23,9 @@ def test_the_corpus_is_what_it_says() -> None:
     assert sum(query.text.isascii() for query in paraphrases) == 10
     for query in paraphrases:
         sought = decisions[query.key]
-        assert not set(extract_query_terms(query.text)) & set(extract_terms(f"{sought.topic} {sought.decided}")), query
+        assert not set(extract_query_terms(query.text)) & set(
+            extract_terms(f"{sought.topic} {sought.decided}")
+        ), query
 
 
 def test_nearly_every_query_finds_its_decision_among_the_first_three() -> None:
@@ -84,7 +86,9 @@ def test_the_newest_texts_are_computed_first_and_the_others_later() -> None:
     assert all(score != 0 for score in index.measure("billing", 9))
 
 
-@pytest.mark.parametrize("damage", [b"", b"\xff" * 7, b"\x00" * RECORD_BYTES, b"\xff" * (2 * RECORD_BYTES + 3)])
+@pytest.mark.parametrize(
+    "damage", [b"", b"\xff" * 7, b"\x00" * RECORD_BYTES, b"\xff" * (2 * RECORD_BYTES + 3)]
+)
 def test_a_damaged_file_is_computed_again(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "vectors.bin"
     path.write_bytes(damage)

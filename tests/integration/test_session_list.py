@@ -66,7 +66,10 @@ def test_a_second_list_reads_no_fact_and_says_the_same(tmp_path: Path) -> None:
     assert had_to_read
     assert not reads_again
     assert second == first
-    assert {line.session: line.standing for line in first} == {"done": "decided", "begun": "stopped"}
+    assert {line.session: line.standing for line in first} == {
+        "done": "decided",
+        "begun": "stopped",
+    }
     path = resolve_search_file(environ, LIST)
     assert path is not None
     assert path.stat().st_mode & 0o077 == 0
@@ -84,7 +87,10 @@ def test_a_session_that_went_on_is_read_again(tmp_path: Path) -> None:
     asyncio.run(cancel())
     lines, had_to_read = list_lines(environ)
     assert had_to_read
-    assert {line.session: line.standing for line in lines} == {"done": "decided", "begun": "cancelled"}
+    assert {line.session: line.standing for line in lines} == {
+        "done": "decided",
+        "begun": "cancelled",
+    }
 
 
 def test_whether_a_session_runs_is_asked_each_time(tmp_path: Path) -> None:
@@ -131,7 +137,9 @@ def test_a_session_of_another_ledger_under_the_same_name_is_read(tmp_path: Path)
         (tmp_path / rest).unlink(missing_ok=True)
     open_session(environ, "Something else?", "done")
     lines, _ = list_lines(environ)
-    assert [(line.session, line.topic, line.standing) for line in lines] == [("done", "Something else?", "stopped")]
+    assert [(line.session, line.topic, line.standing) for line in lines] == [
+        ("done", "Something else?", "stopped")
+    ]
 
 
 def test_a_damaged_session_is_said_each_time(tmp_path: Path) -> None:
@@ -182,7 +190,9 @@ def test_forks_and_unfinished_imports_are_marked(tmp_path: Path) -> None:
     for _ in range(2):
         lines = {line.session: line.forked_from for line in list_lines(environ)[0]}
         assert lines == {"done": "", "begun": "", "copy": "done", "second": "copy"}
-        assert [(line.session, line.standing, line.is_imported) for line in list_lines(other)[0]] == [("begun", "stopped", True)]
+        assert [
+            (line.session, line.standing, line.is_imported) for line in list_lines(other)[0]
+        ] == [("begun", "stopped", True)]
 
 
 def test_labels_are_the_ledgers_and_last_whatever_a_session_does(tmp_path: Path) -> None:
@@ -191,8 +201,13 @@ def test_labels_are_the_ledgers_and_last_whatever_a_session_does(tmp_path: Path)
 
     async def work() -> None:
         async with Moot(environ=environ) as moot, Moot(environ=environ) as beside:
-            await moot.open("Which?", seats={"a": "mailbox", "b": "mailbox"}, session="s", tags=["old"])
-            assert [line.tags for line in await beside.session_list.add_outcomes(await beside.sessions())] == [("old",)]
+            await moot.open(
+                "Which?", seats={"a": "mailbox", "b": "mailbox"}, session="s", tags=["old"]
+            )
+            assert [
+                line.tags
+                for line in await beside.session_list.add_outcomes(await beside.sessions())
+            ] == [("old",)]
             assert (await moot.session_list.label("s", is_away=True)).tags == ("old",)
             assert await beside.session_list.list_relabelled() == {"s"}
             assert await beside.session_list.list_relabelled() == set()
@@ -207,4 +222,6 @@ def test_labels_are_the_ledgers_and_last_whatever_a_session_does(tmp_path: Path)
 
     asyncio.run(work())
     for _ in range(2):
-        assert [(line.standing, line.tags, line.is_away) for line in list_lines(environ)[0]] == [("cancelled", (), True)]
+        assert [(line.standing, line.tags, line.is_away) for line in list_lines(environ)[0]] == [
+            ("cancelled", (), True)
+        ]

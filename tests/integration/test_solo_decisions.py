@@ -8,7 +8,13 @@ import pytest
 
 from moothall import Moot
 from moothall.app.deliberations import Deliberations
-from moothall.app.solo_decisions import MAX_PROPOSAL_LENGTH, SoloAnswer, SoloDecision, SoloDecisions, list_reviewers
+from moothall.app.solo_decisions import (
+    MAX_PROPOSAL_LENGTH,
+    SoloAnswer,
+    SoloDecision,
+    SoloDecisions,
+    list_reviewers,
+)
 from moothall.domain.ids import SeatId
 from moothall.errors import BadRoster, BadSetting
 from moothall.memory.breakers import SoloVerdict
@@ -26,7 +32,14 @@ def hold(work: Coroutine[Any, Any, T]) -> T:
 
 def wish(**more: Any) -> SoloDecision:
     """A decision with high stakes, which no agent may make alone."""
-    fields = {"agent": "ada", "topic": "Which store?", "decision": "Use SQLite", "confidence": 0.9, "stakes": "critical", **more}
+    fields = {
+        "agent": "ada",
+        "topic": "Which store?",
+        "decision": "Use SQLite",
+        "confidence": 0.9,
+        "stakes": "critical",
+        **more,
+    }
     return SoloDecision(**fields)
 
 
@@ -58,9 +71,12 @@ def test_the_longest_decision_is_taken_and_one_character_more_is_refused() -> No
     async def work() -> None:
         async with Moot(environ=MEMORY) as moot:
             solo = SoloDecisions(moot)
-            assert (await solo.decide(wish(stakes="low", decision="x" * MAX_PROPOSAL_LENGTH))).result.is_allowed
+            assert (
+                await solo.decide(wish(stakes="low", decision="x" * MAX_PROPOSAL_LENGTH))
+            ).result.is_allowed
             with pytest.raises(
-                BadSetting, match=f"has {MAX_PROPOSAL_LENGTH + 1} characters; at most {MAX_PROPOSAL_LENGTH} are taken"
+                BadSetting,
+                match=f"has {MAX_PROPOSAL_LENGTH + 1} characters; at most {MAX_PROPOSAL_LENGTH} are taken",
             ):
                 await solo.decide(wish(stakes="low", decision="x" * (MAX_PROPOSAL_LENGTH + 1)))
 
@@ -70,7 +86,12 @@ def test_the_longest_decision_is_taken_and_one_character_more_is_refused() -> No
 def test_a_refused_decision_is_the_first_proposal_and_a_seat_is_held_free() -> None:
     answer, line = refuse(wish())
     assert (answer.participants, answer.reviewers) == (("ada", "reviewer"), ())
-    assert (line.seat, line.phase, line.said.text, line.said.confidence) == ("ada", "propose", "Use SQLite", 0.9)
+    assert (line.seat, line.phase, line.said.text, line.said.confidence) == (
+        "ada",
+        "propose",
+        "Use SQLite",
+        0.9,
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +104,9 @@ def test_a_refused_decision_is_the_first_proposal_and_a_seat_is_held_free() -> N
         ("Use\nSQLite", "Use SQLite"),
     ],
 )
-def test_a_decision_of_five_words_and_100_characters_is_its_own_label(decision: str, choice: str) -> None:
+def test_a_decision_of_five_words_and_100_characters_is_its_own_label(
+    decision: str, choice: str
+) -> None:
     assert refuse(wish(decision=decision))[1].said.choice == choice
 
 
@@ -100,7 +123,9 @@ def test_named_reviewers_are_seated_once_and_never_the_agent_itself() -> None:
     answer, _ = refuse(wish(reviewers=("bob", "ada", "eve", "bob")))
     assert (answer.participants, answer.reviewers) == (("ada", "bob", "eve"), ("bob", "eve"))
     answer, _ = refuse(wish(reviewers=("reviewer",)))
-    assert answer.reviewers == ("reviewer",), "a reviewer of that name was named, the seat is not a free one"
+    assert answer.reviewers == ("reviewer",), (
+        "a reviewer of that name was named, the seat is not a free one"
+    )
 
 
 def test_a_retry_with_its_key_opens_no_second_deliberation() -> None:
@@ -110,14 +135,21 @@ def test_a_retry_with_its_key_opens_no_second_deliberation() -> None:
             once = await solo.decide(wish(key="k"))
             assert await solo.decide(wish(key="k")) == once
             others = [wish(), wish(), wish(key="other"), wish(key="k", agent="bob")]
-            sessions = {once.result.deliberation, *[(await solo.decide(each)).result.deliberation for each in others]}
+            sessions = {
+                once.result.deliberation,
+                *[(await solo.decide(each)).result.deliberation for each in others],
+            }
             assert len(sessions) == 1 + len(others)
 
     hold(work())
 
 
-@pytest.mark.parametrize("reviewers", [("Bob", "bob"), ("Ada",), tuple(f"r{number}" for number in range(70))])
-def test_reviewers_who_cannot_sit_at_one_table_are_refused_before_anything_is_recorded(reviewers: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "reviewers", [("Bob", "bob"), ("Ada",), tuple(f"r{number}" for number in range(70))]
+)
+def test_reviewers_who_cannot_sit_at_one_table_are_refused_before_anything_is_recorded(
+    reviewers: tuple[str, ...],
+) -> None:
     """D-17: the agent asks again with others, under the same key."""
 
     async def work() -> None:
@@ -132,5 +164,7 @@ def test_reviewers_who_cannot_sit_at_one_table_are_refused_before_anything_is_re
 
 
 def test_the_two_most_trusted_who_can_take_a_seat_are_invited() -> None:
-    permission = Permission(verdict=SoloVerdict(), reviewers=("ann", "openai:gpt-5", "Ann", "bob", "eve"))
+    permission = Permission(
+        verdict=SoloVerdict(), reviewers=("ann", "openai:gpt-5", "Ann", "bob", "eve")
+    )
     assert list_reviewers(permission) == [SeatId("ann"), SeatId("bob")]

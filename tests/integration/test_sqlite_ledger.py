@@ -24,7 +24,14 @@ from moothall.domain.records import Head, StoredRecord
 from moothall.domain.roster import Seat
 from moothall.engine.engine import Engine
 from moothall.engine.sessions import PAGE
-from moothall.errors import LedgerDamaged, LedgerFull, LedgerNewer, LedgerOlder, LedgerUnavailable, SeqConflict
+from moothall.errors import (
+    LedgerDamaged,
+    LedgerFull,
+    LedgerNewer,
+    LedgerOlder,
+    LedgerUnavailable,
+    SeqConflict,
+)
 from moothall.ledgers.migrations import load_migrations
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import WriteTurns, open_connection
@@ -111,7 +118,11 @@ def test_a_new_file_is_a_ledger_of_the_newest_version(tmp_path: Path) -> None:
             name: connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("user_version", "application_id", "journal_mode")
         }
-    assert found == {"user_version": NEWEST, "application_id": int.from_bytes(b"MOOT"), "journal_mode": "wal"}
+    assert found == {
+        "user_version": NEWEST,
+        "application_id": int.from_bytes(b"MOOT"),
+        "journal_mode": "wal",
+    }
     assert [step.version for step in load_migrations("sqlite")] == list(range(OLDEST, NEWEST + 1))
 
 
@@ -127,7 +138,9 @@ def test_a_file_of_a_newer_version_is_refused_and_unchanged(tmp_path: Path) -> N
     append(path, ONE, build_chain(ONE, 3))
     edit(path, f"PRAGMA user_version = {NEWEST + 1}")
     before = contents(tmp_path)
-    with pytest.raises(LedgerNewer, match=f"has version {NEWEST + 1}, this Moot knows {NEWEST}; upgrade Moot"):
+    with pytest.raises(
+        LedgerNewer, match=f"has version {NEWEST + 1}, this Moot knows {NEWEST}; upgrade Moot"
+    ):
         opening(path)
     assert contents(tmp_path) == before
     edit(path, f"PRAGMA user_version = {NEWEST}")
@@ -140,7 +153,10 @@ def test_a_file_from_before_the_first_release_is_refused_and_unchanged(tmp_path:
     for version in (1, 2, OLDEST - 1):
         edit(path, f"PRAGMA user_version = {version}")
         before = contents(tmp_path)
-        with pytest.raises(LedgerOlder, match=f"before its first release .version {version}, the first is {OLDEST}.*elsewhere"):
+        with pytest.raises(
+            LedgerOlder,
+            match=f"before its first release .version {version}, the first is {OLDEST}.*elsewhere",
+        ):
             opening(path)
         assert contents(tmp_path) == before
 
@@ -155,9 +171,13 @@ def test_an_sqlite_file_of_another_program_is_refused_and_unchanged(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "text", [b"Dear diary,\n" * 200, b"hi", b"SQLite format 3\0" + b"\xff" * 2_000], ids=["text", "word", "head"]
+    "text",
+    [b"Dear diary,\n" * 200, b"hi", b"SQLite format 3\0" + b"\xff" * 2_000],
+    ids=["text", "word", "head"],
 )
-def test_a_file_that_is_no_sqlite_file_is_refused_and_unchanged(tmp_path: Path, text: bytes) -> None:
+def test_a_file_that_is_no_sqlite_file_is_refused_and_unchanged(
+    tmp_path: Path, text: bytes
+) -> None:
     path = tmp_path / "ledger.db"
     path.write_bytes(text)
     with pytest.raises(LedgerUnavailable):
@@ -244,7 +264,9 @@ def test_a_waiter_hears_that_the_ledger_failed(tmp_path: Path) -> None:
 # No room
 
 
-def test_a_full_ledger_says_so_keeps_nothing_half_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+def test_a_full_ledger_says_so_keeps_nothing_half_and_goes_on_when_there_is_room(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "ledger.db"
 
     async def work() -> None:
@@ -273,7 +295,11 @@ def test_a_full_ledger_says_so_keeps_nothing_half_and_goes_on_when_there_is_room
     run_with_deadline(work())
     assert read(path, ONE) == build_chain(ONE, 3)
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [("_heads",), ("one",), ("two",)]
+        assert connection.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [
+            ("_heads",),
+            ("one",),
+            ("two",),
+        ]
 
 
 FILLS_THE_DISK = """
@@ -316,7 +342,9 @@ def test_a_disk_that_takes_no_more_loses_nothing_that_was_acknowledged(tmp_path:
     taken = told["taken"]
     assert taken > 0
     assert told == {"taken": taken, "failures": 3, "while_full": list(range(1, taken + 1))}
-    assert read(path, ONE) == [StoredRecord(seq, seq, bytes([seq % 256]) * 9_000, bytes(32)) for seq in range(1, taken + 2)]
+    assert read(path, ONE) == [
+        StoredRecord(seq, seq, bytes([seq % 256]) * 9_000, bytes(32)) for seq in range(1, taken + 2)
+    ]
 
 
 # Tampering
@@ -343,14 +371,23 @@ def edits(*statements: str) -> Callable[[Path], None]:
 
 
 TAMPERINGS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "another body": (edits(f"UPDATE entries SET body = CAST(replace(body, 'word', 'lie!') AS BLOB) {mine(3)}"), changed(3)),
-    "another opening": (edits(f"UPDATE entries SET body = CAST(replace(body, 'ada', 'eve') AS BLOB) {mine(1)}"), changed(1)),
+    "another body": (
+        edits(f"UPDATE entries SET body = CAST(replace(body, 'word', 'lie!') AS BLOB) {mine(3)}"),
+        changed(3),
+    ),
+    "another opening": (
+        edits(f"UPDATE entries SET body = CAST(replace(body, 'ada', 'eve') AS BLOB) {mine(1)}"),
+        changed(1),
+    ),
     "an empty body": (edits(f"UPDATE entries SET body = x'' {mine(2)}"), changed(2)),
     "another hash": (edits(f"UPDATE entries SET hash = zeroblob(32) {mine(4)}"), changed(4)),
     "another time": (edits(f"UPDATE entries SET at = at + 1 {mine(5)}"), changed(5)),
     "a reforged entry": (reforge, changed(4)),
     "a missing entry": (edits(f"DELETE FROM entries {mine(3)}"), "entry 3 is missing: 4 follows 2"),
-    "a missing opening": (edits(f"DELETE FROM entries {mine(1)}"), "entry 1 is missing: 2 follows 0"),
+    "a missing opening": (
+        edits(f"DELETE FROM entries {mine(1)}"),
+        "entry 1 is missing: 2 follows 0",
+    ),
     "two swapped": (
         edits(
             f"UPDATE entries SET seq = 99 {mine(2)}",
@@ -360,7 +397,9 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str]] = {
         changed(2),
     ),
     "one repeated": (
-        edits(f"INSERT INTO entries (session, seq, at, body, hash) SELECT session, 6, at, body, hash FROM entries {mine(5)}"),
+        edits(
+            f"INSERT INTO entries (session, seq, at, body, hash) SELECT session, 6, at, body, hash FROM entries {mine(5)}"
+        ),
         changed(6),
     ),
     "another session's": (
@@ -372,7 +411,10 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str]] = {
         changed(1),
     ),
     "another name": (
-        edits("UPDATE sessions SET id = 'x' WHERE id = 'one'", "UPDATE sessions SET id = 'one' WHERE id = 'two'"),
+        edits(
+            "UPDATE sessions SET id = 'x' WHERE id = 'one'",
+            "UPDATE sessions SET id = 'one' WHERE id = 'two'",
+        ),
         changed(1),
     ),
 }
@@ -388,7 +430,9 @@ async def _held(path: Path) -> None:
     async with SqliteLedger(path) as ledger:
         door = engine(ledger)
         for session in (ONE, TWO):
-            await door.open(MeetingOpened(topic="Build it?", language="en", seed=1, seats=seats), session)
+            await door.open(
+                MeetingOpened(topic="Build it?", language="en", seed=1, seats=seats), session
+            )
             for number in range(2, 6):
                 await door.give_input(session, f"word {number} in {session}")
 
@@ -400,7 +444,11 @@ def test_an_untouched_session_stands(tmp_path: Path) -> None:
             for session in (ONE, TWO):
                 assert find_chain_fault(session, await ledger.read(session)) is None
                 assert (await engine(ledger).load_snapshot(session)).seq == 5
-                assert (await LedgerVerifier(ledger, SystemClock()).verify_named(engine(ledger), session)).fault is None
+                assert (
+                    await LedgerVerifier(ledger, SystemClock()).verify_named(
+                        engine(ledger), session
+                    )
+                ).fault is None
 
     run_with_deadline(work())
 
@@ -415,7 +463,9 @@ def test_tampering_is_found(tmp_path: Path, how: str) -> None:
     async def work() -> None:
         async with SqliteLedger(path) as ledger:
             assert find_chain_fault(ONE, await ledger.read(ONE)) == fault
-            assert (await LedgerVerifier(ledger, SystemClock()).verify_named(engine(ledger), ONE)).fault == fault
+            assert (
+                await LedgerVerifier(ledger, SystemClock()).verify_named(engine(ledger), ONE)
+            ).fault == fault
             error = await expect_error(LedgerDamaged, engine(ledger).load_snapshot(ONE))
             assert str(error).startswith(f"session 'one': entry {fault.split()[1]} ")
             await expect_error(LedgerDamaged, engine(ledger).give_input(ONE, "one more word"))
@@ -511,7 +561,9 @@ def test_two_processes_that_append_to_one_session_make_one_order(tmp_path: Path)
         assert [line(left), line(right)] == ["ready", "ready"]
         tell(left)
         tell(right)
-        won = {int(line(left)): b"left" for _ in range(60)} | {int(line(right)): b"right" for _ in range(60)}
+        won = {int(line(left)): b"left" for _ in range(60)} | {
+            int(line(right)): b"right" for _ in range(60)
+        }
         assert [left.wait(DEADLINE), right.wait(DEADLINE)] == [0, 0]
     assert read(path, ONE) == [StoredRecord(seq, seq, won[seq], bytes(32)) for seq in range(1, 121)]
 
@@ -575,7 +627,9 @@ def test_a_second_handle_waits_for_a_writer_instead_of_failing(tmp_path: Path) -
     run_with_deadline(work())
 
 
-def test_a_process_that_was_stopped_while_it_waited_to_write_holds_up_nobody(tmp_path: Path) -> None:
+def test_a_process_that_was_stopped_while_it_waited_to_write_holds_up_nobody(
+    tmp_path: Path,
+) -> None:
     """Who waits shows it, and those who write give way for a moment, not for as long as it is shown."""
     path = tmp_path / "ledger.db"
     waiting = path.with_name("ledger.db.locks") / ".writers"
@@ -587,8 +641,12 @@ def test_a_process_that_was_stopped_while_it_waited_to_write_holds_up_nobody(tmp
                 fcntl.flock(shown, fcntl.LOCK_SH)
                 async with asyncio.timeout(20):
                     for number in range(1, 21):
-                        await ledger.append(SessionId("s"), [StoredRecord(number, number, b"{}", bytes(32))])
-            assert [record.seq for record in await ledger.read(SessionId("s"))] == list(range(1, 21))
+                        await ledger.append(
+                            SessionId("s"), [StoredRecord(number, number, b"{}", bytes(32))]
+                        )
+            assert [record.seq for record in await ledger.read(SessionId("s"))] == list(
+                range(1, 21)
+            )
 
     asyncio.run(work())
 
@@ -630,7 +688,9 @@ def test_a_session_that_another_process_overtook_fails_alone_in_its_group(tmp_pa
             await ledger.append(TWO, two[:2])
             await other.append(ONE, one[2:3])
             assert await ledger.read(ONE, 2) == one[2:3]
-            results = await asyncio.gather(ledger.append(TWO, two[2:]), ledger.append(ONE, one[2:]), return_exceptions=True)
+            results = await asyncio.gather(
+                ledger.append(TWO, two[2:]), ledger.append(ONE, one[2:]), return_exceptions=True
+            )
             assert [type(result) for result in results] == [type(None), SeqConflict]
             await ledger.append(ONE, one[3:])
             assert (await ledger.read(ONE), await ledger.read(TWO)) == (one, two)
@@ -655,12 +715,17 @@ def test_a_session_of_several_pages_is_exported_and_verified_whole(tmp_path: Pat
     run_with_deadline(work())
 
 
-def test_a_process_that_has_only_read_a_session_reads_what_another_one_writes(tmp_path: Path) -> None:
+def test_a_process_that_has_only_read_a_session_reads_what_another_one_writes(
+    tmp_path: Path,
+) -> None:
     """In place where little is new, on the thread where much is; and it never takes another's next number."""
     records = build_chain(ONE, 40)
 
     async def work() -> None:
-        async with SqliteLedger(tmp_path / "ledger.db") as writer, SqliteLedger(tmp_path / "ledger.db") as reader:
+        async with (
+            SqliteLedger(tmp_path / "ledger.db") as writer,
+            SqliteLedger(tmp_path / "ledger.db") as reader,
+        ):
             assert await reader.read(ONE, 1, 1_000) == []
             await writer.append(ONE, records[:2])
             assert await reader.read(ONE, 1, 1_000) == records[1:2]

@@ -37,7 +37,9 @@ class Stage:
 
     async def open(self, *seats: Any, **rest: Any) -> SessionId:
         given = seats or ("ada", "bob", "eve")
-        opened = await self("cstp.openDeliberation", topic="A or B?", participants=list(given), **rest)
+        opened = await self(
+            "cstp.openDeliberation", topic="A or B?", participants=list(given), **rest
+        )
         session = SessionId(opened["deliberationId"])
         await until(lambda: self.has_asked(session))
         return session
@@ -46,7 +48,14 @@ class Stage:
         return bool((await self("moot.getEntries", sessionId=session))["head"] >= 2)
 
     async def propose(self, session: str, seat: str, text: str = "So.") -> None:
-        await self("cstp.contribute", deliberationId=session, participant=seat, type="propose", text=text, confidence=0.8)
+        await self(
+            "cstp.contribute",
+            deliberationId=session,
+            participant=seat,
+            type="propose",
+            text=text,
+            confidence=0.8,
+        )
 
     async def is_settled(self, session: SessionId) -> None:
         """Wait until the hub follows a session."""
@@ -66,7 +75,9 @@ async def until(check: Callable[[], Awaitable[bool]]) -> None:
 async def staged(home: Path, **participants: Any) -> AsyncIterator[Stage]:
     ledger = CountingLedger(MemoryLedger())
     environ = {"MOOT_HOME": str(home), "HOME": str(home)}
-    async with open_server_context(Moot(environ=environ, ledger=ledger, participants=participants)) as context:
+    async with open_server_context(
+        Moot(environ=environ, ledger=ledger, participants=participants)
+    ) as context:
         stage = Stage(context, ledger)
         running = asyncio.create_task(stage.hub.run())
         await asyncio.sleep(0)
@@ -102,7 +113,9 @@ def has_text(told: str) -> Callable[[str, Any], bool]:
     return lambda kind, data: kind == "view" and told in json.dumps(data)
 
 
-def test_however_many_look_an_entry_is_read_as_often_and_all_get_the_same_bytes(tmp_path: Path) -> None:
+def test_however_many_look_an_entry_is_read_as_often_and_all_get_the_same_bytes(
+    tmp_path: Path,
+) -> None:
     """W-9."""
 
     async def count(viewers: int, home: Path) -> tuple[int, set[bytes]]:
@@ -122,7 +135,11 @@ def test_however_many_look_an_entry_is_read_as_often_and_all_get_the_same_bytes(
                 parts = []
                 while not viewer.queue.empty():
                     parts.append(viewer.queue.get_nowait() or b"")
-                told.append(b"".join(part for part in parts if b"event: view" in part and b"timeline" in part))
+                told.append(
+                    b"".join(
+                        part for part in parts if b"event: view" in part and b"timeline" in part
+                    )
+                )
             # The epoch of a hub is drawn by chance; within one hub the bytes are equal.
             assert b"timeline" in told[0]
             for each in opened:
@@ -145,10 +162,15 @@ def test_who_comes_back_gets_what_it_missed_without_a_read(tmp_path: Path) -> No
         async with staged(tmp_path) as stage:
             session = await stage.open()
             mine = frozenset({session})
-            with stage.hub.view(OWNER, "", mine) as viewer, stage.hub.view(OWNER, "", mine) as other:
+            with (
+                stage.hub.view(OWNER, "", mine) as viewer,
+                stage.hub.view(OWNER, "", mine) as other,
+            ):
                 await stage.is_settled(session)
                 await stage.propose(session, "ada", "first")
-                last = (await take(viewer, lambda kind, data: kind == "view" and data["seq"] >= 3))[-1][0]
+                last = (await take(viewer, lambda kind, data: kind == "view" and data["seq"] >= 3))[
+                    -1
+                ][0]
                 await take(other, lambda kind, data: kind == "view" and data["seq"] >= 3)
             await stage.propose(session, "bob", "second")
             await asyncio.sleep(0.6)
@@ -160,7 +182,12 @@ def test_who_comes_back_gets_what_it_missed_without_a_read(tmp_path: Path) -> No
                 numbers = [int(name.partition(".")[2]) for name, _, _ in missed]
                 assert numbers == sorted(set(numbers))
                 assert numbers[0] > int(last.partition(".")[2])
-            for stale in ("feedbeef.3", f"{stage.hub.epoch}.99999", "nonsense", f"{stage.hub.epoch}.-1"):
+            for stale in (
+                "feedbeef.3",
+                f"{stage.hub.epoch}.99999",
+                "nonsense",
+                f"{stage.hub.epoch}.-1",
+            ):
                 with stage.hub.view(OWNER, "", mine, stale) as lost:
                     first = await lost.queue.get()
                     assert first is not None
@@ -184,12 +211,18 @@ def test_a_session_more_on_a_stream_begins_anew_alone(tmp_path: Path) -> None:
                 await stage.is_settled(session)
                 await asyncio.sleep(0.5)
                 await stage.propose(session, "ada", "first")
-                last = (await take(viewer, lambda kind, data: kind == "view" and data["seq"] >= 3))[-1][0]
+                last = (await take(viewer, lambda kind, data: kind == "view" and data["seq"] >= 3))[
+                    -1
+                ][0]
                 await stage.propose(session, "bob", "second")
                 await take(viewer, lambda kind, data: kind == "view" and data["seq"] >= 4)
                 with stage.hub.view(OWNER, "", frozenset({session, added}), last) as both:
-                    missed = await take(both, lambda kind, data: kind == "view" and data["seq"] >= 4)
-                    assert [data for _, kind, data in missed if kind == "reset"] == [{"sessions": [added]}]
+                    missed = await take(
+                        both, lambda kind, data: kind == "view" and data["seq"] >= 4
+                    )
+                    assert [data for _, kind, data in missed if kind == "reset"] == [
+                        {"sessions": [added]}
+                    ]
 
     run_with_deadline(work())
 
@@ -228,7 +261,11 @@ def test_a_slow_viewer_is_cut_off_and_holds_nobody_up(tmp_path: Path) -> None:
                 assert stage.hub.viewers == 1
                 parts = [part async for part in read_queue(slow.queue, BEAT)]
                 # What waited is sent, up to the bound and without a gap; then the stream ends.
-                told = [parse(part)[2].get("number") for part in b"".join(parts).split(b"\n\n") if b"event: text" in part]
+                told = [
+                    parse(part)[2].get("number")
+                    for part in b"".join(parts).split(b"\n\n")
+                    if b"event: text" in part
+                ]
                 assert told == list(range(len(told)))
                 assert len(told) < 300
                 stage.hub.publish("text", session, {"number": -1})
@@ -259,10 +296,20 @@ def test_a_seat_sees_its_session_and_an_agent_only_its_own_turn(tmp_path: Path) 
                 await asyncio.sleep(0.8)
                 told = {}
                 for name, viewer in {"bob": bob, "observer": observer, "owner": owner}.items():
-                    told[name] = [parse(viewer.queue.get_nowait() or b"") for _ in range(viewer.queue.qsize())]
-                assert {data["sessionId"] for _, kind, data in told["bob"] if kind != "beat"} == {mine}
-                assert {data["sessionId"] for _, kind, data in told["owner"] if kind == "line"} == {mine, other}
-                asked = {name: [data["seat"] for _, kind, data in events if kind == "asked"] for name, events in told.items()}
+                    told[name] = [
+                        parse(viewer.queue.get_nowait() or b"") for _ in range(viewer.queue.qsize())
+                    ]
+                assert {data["sessionId"] for _, kind, data in told["bob"] if kind != "beat"} == {
+                    mine
+                }
+                assert {data["sessionId"] for _, kind, data in told["owner"] if kind == "line"} == {
+                    mine,
+                    other,
+                }
+                asked = {
+                    name: [data["seat"] for _, kind, data in events if kind == "asked"]
+                    for name, events in told.items()
+                }
                 assert asked == {"bob": ["bob"], "observer": [], "owner": ["ada", "bob", "eve"]}
 
     run_with_deadline(work())
@@ -313,7 +360,9 @@ class Writer:
 
 
 @pytest.mark.parametrize("blind", [True, False])
-def test_text_is_streamed_while_it_is_written_unless_it_is_sealed(tmp_path: Path, blind: bool) -> None:
+def test_text_is_streamed_while_it_is_written_unless_it_is_sealed(
+    tmp_path: Path, blind: bool
+) -> None:
     """W-2, W-9, D-19."""
 
     async def work() -> None:
@@ -328,21 +377,35 @@ def test_text_is_streamed_while_it_is_written_unless_it_is_sealed(tmp_path: Path
                 # Who comes late, or whose place in the stream is not known any more, is told what was written so far.
                 for after in ("", "gone.7"):
                     with stage.hub.view(OWNER, "", frozenset({session}), after) as late:
-                        heard = [parse(late.queue.get_nowait() or b"") for _ in range(late.queue.qsize())]
+                        heard = [
+                            parse(late.queue.get_nowait() or b"") for _ in range(late.queue.qsize())
+                        ]
                     last = heard[-1][0]
                     texts = [data for _, kind, data in heard if kind == "text"]
-                    assert [(data["text"], data["whole"]) for data in texts] == ([] if blind else [("half a sentence", True)])
+                    assert [(data["text"], data["whole"]) for data in texts] == (
+                        [] if blind else [("half a sentence", True)]
+                    )
                 # Who comes back in time has it.
                 with stage.hub.view(OWNER, "", frozenset({session}), last) as back:
-                    heard = [parse(back.queue.get_nowait() or b"") for _ in range(back.queue.qsize())]
+                    heard = [
+                        parse(back.queue.get_nowait() or b"") for _ in range(back.queue.qsize())
+                    ]
                     assert "text" not in {kind for _, kind, _ in heard}
                 writer.let_go.set()
-                told = await take(viewer, lambda kind, data: kind == "line" and data["entries"] >= 4)
+                told = await take(
+                    viewer, lambda kind, data: kind == "line" and data["entries"] >= 4
+                )
                 await asyncio.sleep(0.5)
-                told += [parse(viewer.queue.get_nowait() or b"") for _ in range(viewer.queue.qsize())]
+                told += [
+                    parse(viewer.queue.get_nowait() or b"") for _ in range(viewer.queue.qsize())
+                ]
                 texts = [data for _, kind, data in told if kind == "text"]
-                assert "".join(data["text"] for data in texts) == ("" if blind else "half a sentence")
-                assert {(data["ask"], data["seat"]) for data in texts} == (set() if blind else {("1.propose.ada", "ada")})
+                assert "".join(data["text"] for data in texts) == (
+                    "" if blind else "half a sentence"
+                )
+                assert {(data["ask"], data["seat"]) for data in texts} == (
+                    set() if blind else {("1.propose.ada", "ada")}
+                )
                 views = json.dumps([data for _, kind, data in told if kind == "view"])
                 assert "timeline" in views
                 assert ("the-secret-plan" in views) is not blind

@@ -28,19 +28,38 @@ def mind(request: Request) -> StubReply:
     prompt = request.text
     if "validator of a swarm" in prompt:
         finding = re.findall(r"finding-\d+", prompt)[-1]
-        return StubReply(text=json.dumps({"verdicts": [{"finding": finding, "verdict": "confirmed", "reason": "It is known."}]}))
+        return StubReply(
+            text=json.dumps(
+                {
+                    "verdicts": [
+                        {"finding": finding, "verdict": "confirmed", "reason": "It is known."}
+                    ]
+                }
+            )
+        )
     if "collision_invitation" in prompt:
-        return StubReply(text='{"targetFindingId": "finding-001", "action": "extend", "content": "And it is cheap."}')
+        return StubReply(
+            text='{"targetFindingId": "finding-001", "action": "extend", "content": "And it is cheap."}'
+        )
     if "Say in `votes`" in prompt:
-        return StubReply(text='{"votes": [{"answer": 1, "position": "support", "confidence": 0.9, "reason": "It is measured."}]}')
+        return StubReply(
+            text='{"votes": [{"answer": 1, "position": "support", "confidence": 0.9, "reason": "It is measured."}]}'
+        )
     if "Write a synthesis" in prompt:
         return StubReply(text="A cache at the edge, all say (finding-001).")
     name = re.search(r"You are (\w+)", prompt.rpartition("# The blackboard")[2])
     assert name is not None
     report = {
         "direction": "caching",
-        "findings": [{"coreIdea": IDEA, "perspective": name[1], "needsValidation": True, "confidence": "low"}],
-        "operations": [{"operation": "deposit_pheromone", "params": {"direction": f"way of {name[1]}", "amount": 0.2}}],
+        "findings": [
+            {"coreIdea": IDEA, "perspective": name[1], "needsValidation": True, "confidence": "low"}
+        ],
+        "operations": [
+            {
+                "operation": "deposit_pheromone",
+                "params": {"direction": f"way of {name[1]}", "amount": 0.2},
+            }
+        ],
     }
     return StubReply(text=f"Here is my report:\n```json\n{json.dumps(report)}\n```")
 
@@ -50,7 +69,11 @@ def test_a_swarm_of_models(tmp_path: Path) -> None:
 
     async def work() -> None:
         async with StubServer([mind]) as stub:
-            environ = {"MOOT_HOME": str(tmp_path), "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": stub.base_url}
+            environ = {
+                "MOOT_HOME": str(tmp_path),
+                "OPENAI_API_KEY": "k",
+                "OPENAI_BASE_URL": stub.base_url,
+            }
             async with Moot(environ=environ) as moot:
                 seats = dict.fromkeys(("TanWei", "SuYuan", "DongCha"), "openai:stub")
                 decision = await moot.hold(
@@ -62,7 +85,11 @@ def test_a_swarm_of_models(tmp_path: Path) -> None:
                     check=False,
                 )
                 assert decision.decision is not None
-                assert (decision.decision.text, decision.consensus_type, decision.ended_by) == (IDEA, "unanimous", "converged")
+                assert (decision.decision.text, decision.consensus_type, decision.ended_by) == (
+                    IDEA,
+                    "unanimous",
+                    "converged",
+                )
                 assert decision.lost == ()
                 timeline = await moot.load_timeline(decision.session)
             swarm = timeline.state
@@ -93,17 +120,26 @@ def test_the_measure_answers_with_the_pairs_that_are_like() -> None:
 
 
 @pytest.mark.parametrize("is_meant", [False, True])
-def test_the_measure_of_a_full_round_fits_its_answer(monkeypatch: pytest.MonkeyPatch, is_meant: bool) -> None:
+def test_the_measure_of_a_full_round_fits_its_answer(
+    monkeypatch: pytest.MonkeyPatch, is_meant: bool
+) -> None:
     """S-8: 64 explorers with three findings each that are all alike; of each text the pairs that are most like."""
     if is_meant and not is_installed():
         pytest.skip("the extra embedded is not installed")
-    texts = tuple(f"Serve pictures of kind {number} from a cache at the edge of the network" for number in range(492))
+    texts = tuple(
+        f"Serve pictures of kind {number} from a cache at the edge of the network"
+        for number in range(492)
+    )
     if is_meant:
         # The encoder itself is slow: here only the amount matters.
         numpy = pytest.importorskip("numpy")
         monkeypatch.setattr(semantic_similarity, "_vectors", {})
-        monkeypatch.setattr(semantic_similarity, "encode_texts", lambda texts: numpy.eye(len(texts), 512))
-    asked = CompareTexts(known=texts[:300], new=texts[300:], nearest=12, by="meaning" if is_meant else "words")
+        monkeypatch.setattr(
+            semantic_similarity, "encode_texts", lambda texts: numpy.eye(len(texts), 512)
+        )
+    asked = CompareTexts(
+        known=texts[:300], new=texts[300:], nearest=12, by="meaning" if is_meant else "words"
+    )
     by, pairs = compare_texts(asked)
     assert by == asked.by
     assert set(Counter(pair.one for pair in pairs).values()) == {12}
@@ -120,9 +156,13 @@ def test_an_encoder_that_fails_leaves_the_work_to_words(monkeypatch: pytest.Monk
     assert compare_texts(replace(TEXTS, by="meaning")) == compare_texts(TEXTS)
 
 
-def test_moot_itself_answers_with_what_it_compared_and_does_nothing_that_it_was_not_asked_for() -> None:
+def test_moot_itself_answers_with_what_it_compared_and_does_nothing_that_it_was_not_asked_for() -> (
+    None
+):
     """S-8"""
-    plan = build_swarm_plan(3, max_rounds=1, collisions=0, vote=False, measure="words", platform="openai:m")
+    plan = build_swarm_plan(
+        3, max_rounds=1, collisions=0, vote=False, measure="words", platform="openai:m"
+    )
     run = SwarmRun(plan)
     run.play(
         lambda ask, brief, state: build_valid_report(state, ask.seat, "x", f"Idea of {ask.seat}"),

@@ -16,7 +16,11 @@ from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 def timeline(session: str, seed: int = 1) -> SwarmTimeline:
     run = SwarmRun(build_swarm_plan(2, seed=seed, max_rounds=1, collisions=0, vote=False))
     run.play(
-        lambda ask, brief, state: build_valid_report(state, ask.seat, "x", "Idea") if ask.kind == "explore" else NotImplemented
+        lambda ask, brief, state: (
+            build_valid_report(state, ask.seat, "x", "Idea")
+            if ask.kind == "explore"
+            else NotImplemented
+        )
     )
     told = SwarmTimeline(SessionId(session))
     for entry in run.entries:
@@ -70,7 +74,11 @@ def test_a_round_adds_to_the_folder_and_the_end_completes_it(tmp_path: Path) -> 
     """S-24: what was told of a round is not written again."""
     run = SwarmRun(build_swarm_plan(2, max_rounds=2, collisions=0, vote=False))
     run.play(
-        lambda ask, brief, state: build_valid_report(state, ask.seat, "x", "Idea") if ask.kind == "explore" else NotImplemented
+        lambda ask, brief, state: (
+            build_valid_report(state, ask.seat, "x", "Idea")
+            if ask.kind == "explore"
+            else NotImplemented
+        )
     )
     folder, told = RunFolder(tmp_path / "by rounds"), SwarmTimeline(SessionId("one"))
     for entry in run.entries:

@@ -25,7 +25,10 @@ class AwayLedger(MemoryLedger):
 
     def __init__(self) -> None:
         super().__init__()
-        self.faults: list[Exception] = [LedgerUnavailable("it is away"), SeqConflict(SessionId("s"), 1, 2)]
+        self.faults: list[Exception] = [
+            LedgerUnavailable("it is away"),
+            SeqConflict(SessionId("s"), 1, 2),
+        ]
 
     async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         if records[0].seq > 1 and self.faults:
@@ -52,7 +55,8 @@ class Fickle:
 
 
 @pytest.mark.parametrize(
-    ("participant", "outcome"), [(Fickle(), "answered"), (Fickle(works=30.0), "timeout"), (Fickle(said="?"), "malformed")]
+    ("participant", "outcome"),
+    [(Fickle(), "answered"), (Fickle(works=30.0), "timeout"), (Fickle(said="?"), "malformed")],
 )
 def test_waits_retries_and_outcomes_are_counted(participant: Fickle, outcome: str) -> None:
     """N-7: of providers, of participants, of the ledger; each ask has one outcome, and none is left open."""
@@ -82,7 +86,9 @@ def test_what_waits_outside_is_counted_by_a_runner_in_the_process() -> None:
         async def forget(session: SessionId) -> None:
             return None
 
-        async with LocalRunner(engine, lambda seat: Fickle() if seat.id == "ada" else None, forget) as runner:
+        async with LocalRunner(
+            engine, lambda seat: Fickle() if seat.id == "ada" else None, forget
+        ) as runner:
             sessions = [await engine.open(build_debate(outside=True)) for _ in range(3)]
             for session in sessions:
                 runner.wake(session)
@@ -90,7 +96,10 @@ def test_what_waits_outside_is_counted_by_a_runner_in_the_process() -> None:
                 await asyncio.sleep(0.01)
             assert (await runner.stats()).asks == 3
             await runner.cancel(sessions[0])
-            assert ((await runner.stats()).asks, (await runner.stats()).statuses["waiting"]) == (2, 2)
+            assert ((await runner.stats()).asks, (await runner.stats()).statuses["waiting"]) == (
+                2,
+                2,
+            )
 
     run_with_deadline(work())
 
@@ -103,7 +112,12 @@ def test_what_waits_outside_is_counted_over_all_workers(postgres_address: str) -
         async with Moot(environ=environ) as moot, open_shared_runner(moot) as runner:
             for number in (1, 2):
                 await moot.open(
-                    "Who?", seats=["a=mailbox", "b=mailbox"], protocol="debate", hosted=True, seed=number, memory=False
+                    "Who?",
+                    seats=["a=mailbox", "b=mailbox"],
+                    protocol="debate",
+                    hosted=True,
+                    seed=number,
+                    memory=False,
                 )
             worker = asyncio.create_task(run_worker(environ))
             try:

@@ -22,7 +22,12 @@ from moothall.ledgers import temporal_queue
 from moothall.ledgers.postgres import PostgresLedger
 from moothall.ledgers.postgres_queue import build_worker_name
 from moothall.ledgers.temporal_queue import TemporalQueue
-from moothall.ledgers.temporal_settings import NAMESPACE, TASK_QUEUE, TEMPORAL, read_temporal_settings
+from moothall.ledgers.temporal_settings import (
+    NAMESPACE,
+    TASK_QUEUE,
+    TEMPORAL,
+    read_temporal_settings,
+)
 from moothall.surfaces.cli.serve import worker
 from moothall_testkit.ledger_scenes import run_with_deadline
 from moothall_testkit.runner_contract import (
@@ -44,15 +49,23 @@ async def working(
     environ: dict[str, str], seating: ParticipantFactory, ended: EndedSessions, build: str
 ) -> AsyncIterator[RunnerStage]:
     """A worker of a build, while it runs, with a server's engine."""
-    address, name, settings = environ["MOOT_LEDGER"], build_worker_name(), read_temporal_settings(environ)
+    address, name, settings = (
+        environ["MOOT_LEDGER"],
+        build_worker_name(),
+        read_temporal_settings(environ),
+    )
     assert settings is not None
     async with AsyncExitStack() as stack:
         served, ledger = PostgresLedger(address), PostgresLedger(address, name=name)
         await stack.enter_async_context(served)
         await stack.enter_async_context(ledger)
-        queue = await stack.enter_async_context(TemporalQueue(address, settings, name=name, build=build))
+        queue = await stack.enter_async_context(
+            TemporalQueue(address, settings, name=name, build=build)
+        )
         # Long: two of them share this process, and the first to go on after a pause would take the other for dead.
-        runner = SharedRunner(build_engine(ledger), seating, ended, queue=queue, lease=30.0, delays=look_never_again)
+        runner = SharedRunner(
+            build_engine(ledger), seating, ended, queue=queue, lease=30.0, delays=look_never_again
+        )
         await stack.enter_async_context(runner)
         await stack.enter_async_context(running(runner))
         yield RunnerStage(build_engine(served), runner)
@@ -102,14 +115,19 @@ def test_a_long_session_continues_as_a_new_workflow(
 
     async def work() -> None:
         ada, ended = GatedParticipant(), EndedSessions()
-        async with working(environ, lambda seat: ada if seat.id != EVE else None, ended, "test") as stage:
+        async with working(
+            environ, lambda seat: ada if seat.id != EVE else None, ended, "test"
+        ) as stage:
             session = await stage.engine.open(build_debate(outside=True))
             client = await Client.connect(environ[TEMPORAL])
             handle = client.get_workflow_handle(f"{environ[TASK_QUEUE]}/{session}")
             for number, phase in enumerate(PHASES, 1):
                 await wait_until(lambda count=number: ada.calls == count)  # type: ignore[misc]
                 # At rest: what comes next wakes it. Otherwise it comes while it runs.
-                while rests and ((stats := await stage.runner.stats()).running or stats.statuses != {"waiting": 1}):  # noqa: ASYNC110
+                while rests and (  # noqa: ASYNC110
+                    (stats := await stage.runner.stats()).running
+                    or stats.statuses != {"waiting": 1}
+                ):
                     await asyncio.sleep(LOOK_SECONDS)
                 # For Temporal, too: a wake that comes before would be one of the same run.
                 while rests and not await is_at_rest(handle):  # noqa: ASYNC110
@@ -119,16 +137,22 @@ def test_a_long_session_continues_as_a_new_workflow(
             assert (ended.sessions, ada.calls) == ([session], 4)
             await handle.result()
             described = await handle.describe()
-            is_continued = described.raw_description.workflow_execution_info.first_run_id != described.run_id
+            is_continued = (
+                described.raw_description.workflow_execution_info.first_run_id != described.run_id
+            )
             # Wakes that all come during the first advance are one: the session then ends with a history that is short enough.
-            assert is_continued or (not rests and described.history_length <= 10 + EVENTS_OF_AN_ADVANCE)
+            assert is_continued or (
+                not rests and described.history_length <= 10 + EVENTS_OF_AN_ADVANCE
+            )
             # Without that it has those of an advance for each of its wakes, of which a slow machine makes more.
             assert described.history_length < 50
 
     run_with_deadline(work())
 
 
-def test_a_job_that_was_taken_while_the_answer_got_lost_is_given_back(environ: dict[str, str]) -> None:
+def test_a_job_that_was_taken_while_the_answer_got_lost_is_given_back(
+    environ: dict[str, str],
+) -> None:
     """N-3: a worker that holds a job without knowing of it does not hold up the session."""
     hold = """
     INSERT INTO procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args, status, worker_id)
@@ -138,9 +162,13 @@ def test_a_job_that_was_taken_while_the_answer_got_lost_is_given_back(environ: d
 
     async def work() -> None:
         ada, ended = GatedParticipant(), EndedSessions()
-        async with working(environ, lambda seat: ada if seat.id != EVE else None, ended, "test") as stage:
+        async with working(
+            environ, lambda seat: ada if seat.id != EVE else None, ended, "test"
+        ) as stage:
             session = await stage.engine.open(build_debate(outside=True))
-            while (await stage.runner.stats()).statuses != {"waiting": 1} or (await stage.runner.stats()).running:  # noqa: ASYNC110
+            while (await stage.runner.stats()).statuses != {"waiting": 1} or (  # noqa: ASYNC110
+                await stage.runner.stats()
+            ).running:
                 await asyncio.sleep(LOOK_SECONDS)
             connection = await asyncpg.connect(environ["MOOT_LEDGER"])
             await connection.execute(hold, session)
@@ -152,7 +180,17 @@ def test_a_job_that_was_taken_while_the_answer_got_lost_is_given_back(environ: d
 
 
 @pytest.mark.parametrize(
-    "server", ["temporal", "temporal:", ":7233", "http://temporal:7233", "a b:1", "host:0", "host:65536", "h:1e3"]
+    "server",
+    [
+        "temporal",
+        "temporal:",
+        ":7233",
+        "http://temporal:7233",
+        "a b:1",
+        "host:0",
+        "host:65536",
+        "h:1e3",
+    ],
 )
 def test_what_is_no_server_is_refused(server: str) -> None:
     with pytest.raises(BadSetting, match=r"is not a Temporal server; expected HOST:PORT"):
@@ -168,7 +206,11 @@ def test_what_is_no_task_queue_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("given", "code", "told"),
     [
-        (["--temporal", "127.0.0.1:1"], 1, "the Temporal server at 127.0.0.1:1 does not answer (Connection refused); start it"),
+        (
+            ["--temporal", "127.0.0.1:1"],
+            1,
+            "the Temporal server at 127.0.0.1:1 does not answer (Connection refused); start it",
+        ),
         (["--temporal", "SERVER", "--namespace", "nope"], 2, "has no namespace 'nope'; create it"),
         (["--task-queue", "mine"], 2, "name it: --temporal HOST:PORT"),
     ],
@@ -181,18 +223,25 @@ def test_a_worker_says_in_one_sentence_what_is_wrong(
         # The command sets them: this puts them back.
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("MOOT_LEDGER", environ["MOOT_LEDGER"])
-    result = CliRunner().invoke(worker, [environ[TEMPORAL] if each == "SERVER" else each for each in given])
+    result = CliRunner().invoke(
+        worker, [environ[TEMPORAL] if each == "SERVER" else each for each in given]
+    )
     assert result.exit_code == code
     assert told in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_without_the_package_a_worker_names_what_to_install(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_a_worker_names_what_to_install(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "temporalio", None)
     monkeypatch.delitem(sys.modules, "moothall.ledgers.temporal_queue")
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     result = CliRunner().invoke(worker, [])
-    assert (result.exit_code, result.stderr) == (2, 'moot: Temporal needs an extra package: pip install "moothall[temporal]"\n')
+    assert (result.exit_code, result.stderr) == (
+        2,
+        'moot: Temporal needs an extra package: pip install "moothall[temporal]"\n',
+    )
     monkeypatch.setenv("MOOT_LEDGER", "ledger.db")
     assert "workers share a PostgreSQL ledger" in CliRunner().invoke(worker, []).stderr

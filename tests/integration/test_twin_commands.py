@@ -28,7 +28,11 @@ TWINS: list[tuple[str, str, dict[str, Any]]] = [
     ("asks open --seat bob", "moot.getAsks", {**S, "seat": "bob"}),
     ("input open Hear!", "moot.giveInput", {**S, "text": "Hear!"}),
     ("answer open --seat bob Wait.", "moot.answer", {**S, "seat": "bob", "answer": "Wait."}),
-    ("answer open --seat bob --preview Wait.", "moot.previewAnswer", {**S, "seat": "bob", "answer": "Wait."}),
+    (
+        "answer open --seat bob --preview Wait.",
+        "moot.previewAnswer",
+        {**S, "seat": "bob", "answer": "Wait."},
+    ),
     ("invite --list", "moot.listTokens", {}),
     ("export ended minutes", "moot.exportSession", {"sessionId": "ended"}),
     ("verify ended", "moot.verifySession", {"sessionId": "ended"}),
@@ -36,9 +40,17 @@ TWINS: list[tuple[str, str, dict[str, Any]]] = [
     ("roundtable status", "moot.listConferences", {}),
     ("roundtable status cache", "moot.conferenceStatus", C),
     ("roundtable join cache --as ada", "moot.joinConference", {**C, "role": "ada"}),
-    ("roundtable say cache --as ada speech.md", "moot.sayInConference", {**C, "role": "ada", "text": SPEECH}),
+    (
+        "roundtable say cache --as ada speech.md",
+        "moot.sayInConference",
+        {**C, "role": "ada", "text": SPEECH},
+    ),
     ("roundtable input cache Hear!", "moot.giveConferenceInput", {**C, "text": "Hear!"}),
-    ("roundtable skip cache --as ada --why ill", "moot.skipSpeaker", {**C, "role": "ada", "why": "ill"}),
+    (
+        "roundtable skip cache --as ada --why ill",
+        "moot.skipSpeaker",
+        {**C, "role": "ada", "why": "ill"},
+    ),
     ("roundtable check cache", "moot.checkConference", C),
     ("roundtable repair cache", "moot.repairConference", C),
     ("cancel open --reason late", "moot.cancelSession", {**S, "reason": "late"}),
@@ -76,7 +88,10 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("MOOT_HOME", str(folder / "home"))
         patch.setenv("MOOT_CONFIG", str(folder / "none.toml"))
         run("run Ship? --seat", f"ada=script:{SHIP}", "--session ended --tag old -q")
-        run("run Wait? --protocol debate --seat ada=mailbox --seat bob=mailbox --session open -q", code=3)
+        run(
+            "run Wait? --protocol debate --seat ada=mailbox --seat bob=mailbox --session open -q",
+            code=3,
+        )
         run("invite open --observer")
         patch.chdir(folder)
         run("roundtable new cache Cache? --role ada --role bob")
@@ -100,7 +115,9 @@ def enter_copy(stage: Path, folder: Path, patch: pytest.MonkeyPatch) -> None:
 
 def mask(value: Any) -> Any:
     """Without the id of a conference, which is another one in each folder, and without the times of what is done here."""
-    return json.loads(re.sub(r'"(rt_[0-9a-f]{12}|20\d\d-[-\d]+T[:.\d]+Z)"', '""', json.dumps(value)))
+    return json.loads(
+        re.sub(r'"(rt_[0-9a-f]{12}|20\d\d-[-\d]+T[:.\d]+Z)"', '""', json.dumps(value))
+    )
 
 
 def make_call(name: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -115,9 +132,16 @@ def list_snake_case(value: Any) -> Iterator[str]:
         yield from list_snake_case(each)
 
 
-@pytest.mark.parametrize(("command", "name", "params"), TWINS, ids=[f"{command}" for command, *_ in TWINS])
+@pytest.mark.parametrize(
+    ("command", "name", "params"), TWINS, ids=[f"{command}" for command, *_ in TWINS]
+)
 def test_a_command_prints_what_its_call_answers(
-    stage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str, params: dict[str, Any]
+    stage: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    name: str,
+    params: dict[str, Any],
 ) -> None:
     """Field by field, on the same ledger."""
     enter_copy(stage, tmp_path / "a", monkeypatch)
@@ -127,10 +151,14 @@ def test_a_command_prints_what_its_call_answers(
     assert list(list_snake_case(printed)) == []
 
 
-def test_a_dry_run_prints_the_plan_of_the_server(stage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dry_run_prints_the_plan_of_the_server(
+    stage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And beside it what alone a command knows: the id that was asked for, and the fact that would be recorded."""
     enter_copy(stage, tmp_path / "a", monkeypatch)
-    printed = json.loads(run("run Dry? --seat ada=mailbox --seat bob=mailbox --session dry --dry-run --json"))
+    printed = json.loads(
+        run("run Dry? --seat ada=mailbox --seat bob=mailbox --session dry --dry-run --json")
+    )
     wanted = {"topic": "Dry?", "seats": ["ada=mailbox", "bob=mailbox"]}
     planned = make_call("moot.planSession", wanted)
     assert printed.pop("sessionId") == "dry"
@@ -138,14 +166,18 @@ def test_a_dry_run_prints_the_plan_of_the_server(stage: Path, tmp_path: Path, mo
     assert printed == planned
 
 
-def test_a_session_reads_alike_by_command_and_by_call(stage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_reads_alike_by_command_and_by_call(
+    stage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the cursor, with those who are waited for, and with the words for people; what is sealed the server leaves out."""
     enter_copy(stage, tmp_path / "a", monkeypatch)
     for session, code in (("open", 3), ("ended", 0)):
         answered = make_call("moot.getSession", {"sessionId": session})
         assert {"cursor", "waitingFor", "summary"} <= answered.keys()
         for command in ("show", "resume"):
-            printed = json.loads(run(f"{command} {session} --json", code=code if command == "resume" else 0))
+            printed = json.loads(
+                run(f"{command} {session} --json", code=code if command == "resume" else 0)
+            )
             assert {name: printed[name] for name in answered} == answered
             assert session == "open" or printed == answered
 

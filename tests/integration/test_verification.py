@@ -18,7 +18,13 @@ from moothall import Moot
 from moothall.app.resources import SystemClock
 from moothall.app.upkeep import back_up, collect_heads, restore
 from moothall.app.verification import LedgerVerification, LedgerVerifier
-from moothall.codec.chain import EMPTY_REGISTER, HeadHash, compute_record_hash, compute_root_hash, seal_heads
+from moothall.codec.chain import (
+    EMPTY_REGISTER,
+    HeadHash,
+    compute_record_hash,
+    compute_root_hash,
+    seal_heads,
+)
 from moothall.codec.stored import FactCodec
 from moothall.domain.ids import SessionId
 from moothall.domain.records import HEAD_KINDS, HeadsRegistered, RegisteredHead, StoredRecord
@@ -42,7 +48,9 @@ def list_faults(path: Path, *given: RegisteredHead) -> dict[str, str]:
         found = run_with_deadline(verify(path, *given))
     except MootError as error:
         return {"": str(error)}
-    return {each.session_id: each.fault for each in found.sessions if each.fault} | dict.fromkeys(found.faults, "the ledger")
+    return {each.session_id: each.fault for each in found.sessions if each.fault} | dict.fromkeys(
+        found.faults, "the ledger"
+    )
 
 
 @dataclass(frozen=True)
@@ -64,8 +72,14 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Written:
         platform = write_script(folder / "talk.toml", round_robin(("ada", "bob"), 2))
         async with Moot(environ={"MOOT_HOME": str(folder)}) as moot:
             for number in range(3):
-                await moot.hold(f"Question {number}?", seats=dict.fromkeys(("ada", "bob"), platform), session=f"ended-{number}")
-                await moot.open("Open?", seats={"ada": "mailbox", "bob": "mailbox"}, session=f"open-{number}")
+                await moot.hold(
+                    f"Question {number}?",
+                    seats=dict.fromkeys(("ada", "bob"), platform),
+                    session=f"ended-{number}",
+                )
+                await moot.open(
+                    "Open?", seats={"ada": "mailbox", "bob": "mailbox"}, session=f"open-{number}"
+                )
                 for word in range(3 + number):
                     await moot.give_input(f"open-{number}", f"word {word}")
             await moot.access.issue("owner", lasts=timedelta(hours=1))
@@ -127,17 +141,28 @@ class Tamperer:
     def cut(self) -> None:
         """The end of a session."""
         number, entries = self.choose(least=2)
-        self.change("DELETE FROM entries WHERE session = :n AND seq > :last", n=number, last=self.chance.randint(1, entries - 1))
+        self.change(
+            "DELETE FROM entries WHERE session = :n AND seq > :last",
+            n=number,
+            last=self.chance.randint(1, entries - 1),
+        )
 
     def cut_with_head(self) -> None:
         """The end of a session, and the list of sessions is made to fit."""
         number, entries = self.choose(least=2, registers=False)
-        self.change("DELETE FROM entries WHERE session = :n AND seq > :last", n=number, last=self.chance.randint(1, entries - 1))
+        self.change(
+            "DELETE FROM entries WHERE session = :n AND seq > :last",
+            n=number,
+            last=self.chance.randint(1, entries - 1),
+        )
         self.fit_head(number)
 
     def fit_head(self, number: int) -> None:
         end = "FROM entries WHERE session = :n ORDER BY seq DESC LIMIT 1"
-        self.change(f"UPDATE sessions SET (head, head_hash) = (SELECT seq, hash {end}) WHERE number = :n", n=number)
+        self.change(
+            f"UPDATE sessions SET (head, head_hash) = (SELECT seq, hash {end}) WHERE number = :n",
+            n=number,
+        )
 
     def empty(self) -> None:
         self.change("DELETE FROM entries WHERE session = :n", n=self.choose()[0])
@@ -149,24 +174,42 @@ class Tamperer:
 
     def drop(self) -> None:
         number, _ = self.choose()
-        self.change("DELETE FROM entries WHERE session = :n", "DELETE FROM sessions WHERE number = :n", n=number)
+        self.change(
+            "DELETE FROM entries WHERE session = :n",
+            "DELETE FROM sessions WHERE number = :n",
+            n=number,
+        )
 
     def swap_entries(self) -> None:
         number, entries = self.choose(least=3)
         one, other = self.chance.sample(range(1, entries + 1), 2)
         move = "UPDATE entries SET seq = {} WHERE session = :n AND seq = {}"
-        self.change(move.format(99_999, one), move.format(one, other), move.format(other, 99_999), n=number)
+        self.change(
+            move.format(99_999, one), move.format(one, other), move.format(other, 99_999), n=number
+        )
 
     def remove_entry(self) -> None:
         number, entries = self.choose(least=2)
-        self.change("DELETE FROM entries WHERE session = :n AND seq = :s", n=number, s=self.chance.randint(1, entries))
+        self.change(
+            "DELETE FROM entries WHERE session = :n AND seq = :s",
+            n=number,
+            s=self.chance.randint(1, entries),
+        )
 
     def edit(self) -> None:
         number, entries = self.choose()
         field = self.chance.choice(
-            ("body = CAST(substr(body, 1, 9) || 'x' || substr(body, 10) AS BLOB)", "at = at + 1", "hash = randomblob(32)")
+            (
+                "body = CAST(substr(body, 1, 9) || 'x' || substr(body, 10) AS BLOB)",
+                "at = at + 1",
+                "hash = randomblob(32)",
+            )
         )
-        self.change(f"UPDATE entries SET {field} WHERE session = :n AND seq = :s", n=number, s=self.chance.randint(1, entries))
+        self.change(
+            f"UPDATE entries SET {field} WHERE session = :n AND seq = :s",
+            n=number,
+            s=self.chance.randint(1, entries),
+        )
 
     def rename(self) -> None:
         self.change("UPDATE sessions SET id = 'another' WHERE number = :n", n=self.choose()[0])
@@ -197,7 +240,10 @@ class Tamperer:
 
     def drop_register(self) -> None:
         query = "(SELECT number FROM sessions WHERE id = '_heads')"
-        self.change(f"DELETE FROM entries WHERE session = {query}", "DELETE FROM sessions WHERE id = '_heads'")
+        self.change(
+            f"DELETE FROM entries WHERE session = {query}",
+            "DELETE FROM sessions WHERE id = '_heads'",
+        )
 
     def drop_index(self) -> None:
         self.change("DROP INDEX entries_by_session")
@@ -211,7 +257,10 @@ class Tamperer:
     def swap_pages(self) -> None:
         pages = bytearray(self.path.read_bytes())
         one, other = (start * PAGE for start in self.chance.sample(range(len(pages) // PAGE), 2))
-        pages[one : one + PAGE], pages[other : other + PAGE] = pages[other : other + PAGE], pages[one : one + PAGE]
+        pages[one : one + PAGE], pages[other : other + PAGE] = (
+            pages[other : other + PAGE],
+            pages[one : one + PAGE],
+        )
         self.path.write_bytes(pages)
 
     def truncate(self) -> None:
@@ -262,12 +311,32 @@ class Tamperer:
 
 
 TAMPERINGS: tuple[Callable[[Tamperer], None], ...] = (
-    *(Tamperer.cut, Tamperer.cut_with_head, Tamperer.empty, Tamperer.empty_with_head, Tamperer.drop, Tamperer.swap_entries),
-    *(Tamperer.remove_entry, Tamperer.edit, Tamperer.rename, Tamperer.swap_sessions, Tamperer.forge, Tamperer.drop_register),
+    *(
+        Tamperer.cut,
+        Tamperer.cut_with_head,
+        Tamperer.empty,
+        Tamperer.empty_with_head,
+        Tamperer.drop,
+        Tamperer.swap_entries,
+    ),
+    *(
+        Tamperer.remove_entry,
+        Tamperer.edit,
+        Tamperer.rename,
+        Tamperer.swap_sessions,
+        Tamperer.forge,
+        Tamperer.drop_register,
+    ),
     *(Tamperer.drop_index, Tamperer.overwrite_page, Tamperer.swap_pages, Tamperer.truncate),
 )
 FORGERIES: tuple[Callable[[Tamperer], None], ...] = (
-    *(Tamperer.roll_back, Tamperer.start_afresh, Tamperer.remake_without, Tamperer.remake_cut, Tamperer.remake_edited),
+    *(
+        Tamperer.roll_back,
+        Tamperer.start_afresh,
+        Tamperer.remake_without,
+        Tamperer.remake_cut,
+        Tamperer.remake_edited,
+    ),
 )
 """What fits in itself: only heads that are kept elsewhere show it."""
 
@@ -309,7 +378,10 @@ def test_the_end_of_an_open_session_is_covered_within_a_second(path: Path) -> No
             tamperer.fit_head(number)
             found = await LedgerVerifier(ledger, SystemClock()).verify_session(SessionId("open-0"))
             assert found is not None
-            assert found.fault == "entries 6 to 7 are missing at the end: the register of heads has 7 entries"
+            assert (
+                found.fault
+                == "entries 6 to 7 are missing at the end: the register of heads has 7 entries"
+            )
 
     run_with_deadline(work())
 
@@ -318,7 +390,9 @@ def test_memory_that_names_another_end_of_a_session_is_found(path: Path) -> None
     """N-7: decision memory and its sessions are compared, also where nobody else knows the session any more."""
     tamperer = Tamperer(path, random.Random(1), b"")
     (number,) = tamperer.select("SELECT number FROM sessions WHERE id = 'ended-1'")
-    tamperer.change("DELETE FROM entries WHERE session = :n", "DELETE FROM sessions WHERE number = :n", n=number)
+    tamperer.change(
+        "DELETE FROM entries WHERE session = :n", "DELETE FROM sessions WHERE number = :n", n=number
+    )
     tamperer.drop_register()
     assert list_faults(path)["ended-1"] == "it is missing: decision memory has it"
 
@@ -327,7 +401,11 @@ def test_a_verify_beside_a_writer_raises_no_alarm(path: Path) -> None:
     """N-7: what is written while everything is read is neither missing nor too much."""
 
     async def work() -> None:
-        async with SqliteLedger(path) as ledger, Moot(ledger=ledger) as moot, SqliteLedger(path) as other:
+        async with (
+            SqliteLedger(path) as ledger,
+            Moot(ledger=ledger) as moot,
+            SqliteLedger(path) as other,
+        ):
 
             async def write() -> None:
                 while True:
@@ -370,13 +448,21 @@ def test_a_postgresql_ledger_proves_itself_and_goes_into_a_backup_and_back(
         await change(
             "DELETE FROM moot_entries WHERE seq > 2 AND session = (SELECT number FROM moot_sessions WHERE id = 'open-2')"
         )
-        assert await verify_here() == {"open-2": "entries 3 to 7 are missing at the end: the list of sessions has 7 entries"}
+        assert await verify_here() == {
+            "open-2": "entries 3 to 7 are missing at the end: the list of sessions has 7 entries"
+        }
         second = "(SELECT hash FROM moot_entries WHERE session = number AND seq = 2)"
         await change(f"UPDATE moot_sessions SET head = 2, head_hash = {second} WHERE id = 'open-2'")
-        assert await verify_here() == {"open-2": "entries 3 to 7 are missing at the end: the register of heads has 7 entries"}
-        await change("DELETE FROM moot_entries WHERE session = (SELECT number FROM moot_sessions WHERE id = 'open-2')")
+        assert await verify_here() == {
+            "open-2": "entries 3 to 7 are missing at the end: the register of heads has 7 entries"
+        }
+        await change(
+            "DELETE FROM moot_entries WHERE session = (SELECT number FROM moot_sessions WHERE id = 'open-2')"
+        )
         await change("DELETE FROM moot_sessions WHERE id = 'open-2'")
-        assert await verify_here() == {"open-2": "it is missing: the register of heads has it with 7 entries"}
+        assert await verify_here() == {
+            "open-2": "it is missing: the register of heads has it with 7 entries"
+        }
 
     run_with_deadline(work())
     assert list_faults(file) == {}
@@ -384,14 +470,23 @@ def test_a_postgresql_ledger_proves_itself_and_goes_into_a_backup_and_back(
 
 def test_what_a_ledger_registers_is_what_the_codec_makes_of_it() -> None:
     """The register is written without the codec, for speed; its bytes are the same."""
-    heads = {SessionId("one"): HeadHash(3, bytes(32)), SessionId("two"): HeadHash(1, bytes(range(32)))}
-    fact = HeadsRegistered(heads=tuple(RegisteredHead(session, head.seq, head.hash.hex()) for session, head in heads.items()))
+    heads = {
+        SessionId("one"): HeadHash(3, bytes(32)),
+        SessionId("two"): HeadHash(1, bytes(range(32))),
+    }
+    fact = HeadsRegistered(
+        heads=tuple(
+            RegisteredHead(session, head.seq, head.hash.hex()) for session, head in heads.items()
+        )
+    )
     (record,) = seal_heads(EMPTY_REGISTER, 1, heads)
     assert record.body == FactCodec(HEAD_KINDS).encode(fact)
     assert FactCodec(HEAD_KINDS).decode(record.body) == fact
 
 
-def test_a_ledger_is_backed_up_unsigned_where_no_key_can_be_made(tmp_path: Path, written: bytes) -> None:
+def test_a_ledger_is_backed_up_unsigned_where_no_key_can_be_made(
+    tmp_path: Path, written: bytes
+) -> None:
     """N-7: as from a read-only disk; the file is whole and verified all the same."""
     (tmp_path / "disk").touch()
     source, backup = tmp_path / "ledger.db", tmp_path / "backup.db"

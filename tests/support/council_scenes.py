@@ -29,7 +29,11 @@ AWAY = (build_mailbox_seat("ada"), build_mailbox_seat("bob"), build_mailbox_seat
 FIVE = tuple(build_seat(name) for name in ("ada", "bob", "cy", "dee", "eve"))
 
 
-HSM = (build_mailbox_seat("emerson"), build_mailbox_seat("minski"), build_mailbox_seat("code-reviewer"))
+HSM = (
+    build_mailbox_seat("emerson"),
+    build_mailbox_seat("minski"),
+    build_mailbox_seat("code-reviewer"),
+)
 
 
 NO_BLIND = CouncilSettings(blind=False)
@@ -44,7 +48,9 @@ def ids(*names: str) -> tuple[SeatId, ...]:
 
 def proposed(table: DeliberationRun) -> DeliberationRun:
     """After the first phase: ada for (#2), bob and cy against (#3, #4)."""
-    return table.say(ada=propose("yes", "Adopt it."), bob=propose("no", "Leave it."), cy=propose("no", "Wait."))
+    return table.say(
+        ada=propose("yes", "Adopt it."), bob=propose("no", "Leave it."), cy=propose("no", "Wait.")
+    )
 
 
 def at(phase: str, opener: Opener = debate, *seats: Seat, **rest: Any) -> DeliberationRun:
@@ -60,8 +66,19 @@ def seen(brief: Brief) -> str:
     """All that a participant could read of the others."""
     memory = brief.perception.memory
     heard = [line.text for line in memory.recent] + [line.text for line in memory.older]
-    return "\n".join([brief.shared, brief.own, brief.perception.goal, brief.perception.own_words, brief.subject, *heard])
+    return "\n".join(
+        [
+            brief.shared,
+            brief.own,
+            brief.perception.goal,
+            brief.perception.own_words,
+            brief.subject,
+            *heard,
+        ]
+    )
 
 
 def objecting(table: DeliberationRun, **votes: Contribution | None) -> DeliberationRun:
-    return table.say_all({"ada": vote(), "bob": vote("oppose", text="It is slow."), "cy": vote()} | votes)
+    return table.say_all(
+        {"ada": vote(), "bob": vote("oppose", text="It is slow."), "cy": vote()} | votes
+    )

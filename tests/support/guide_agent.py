@@ -124,7 +124,9 @@ class GuideAgent:
                 self.read += [self._read(name) for name in self._list_speeches()[-int(code) :]]
             elif "{" in code:
                 pattern = re.compile(re.sub(r"\\\{.+?\\\}", r"\\d+", re.escape(code)))
-                self.read += [self._read(name) for name in pattern.findall(turn["prompt_for_speaker"])]
+                self.read += [
+                    self._read(name) for name in pattern.findall(turn["prompt_for_speaker"])
+                ]
             else:
                 self.read.append(self._read(code))
 
@@ -184,7 +186,10 @@ class GuideAgent:
         if not marks:
             return False
         last = {name.partition("_")[2][:-3]: name for name in self._list_speeches()}
-        return all(role in last and self._read(last[role]).rstrip().endswith(marks[0]) for role in turn["speaker_order"])
+        return all(
+            role in last and self._read(last[role]).rstrip().endswith(marks[0])
+            for role in turn["speaker_order"]
+        )
 
     def _fill(self, text: str, named: dict[str, str]) -> str:
         return re.sub(r"\{(\w+)\}", lambda found: named[found[1]], text)
@@ -199,7 +204,9 @@ class GuideAgent:
             disturb, self.before_naming = self.before_naming, None
             disturb(self.folder / lines.splitlines()[0].split()[-1])
         words = ["/bin/sh", "-e", "-c", lines]
-        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(
+            words, cwd=self.folder, capture_output=True, text=True, timeout=30, check=False
+        )
         if done.returncode and "exists" not in done.stderr.lower():
             raise GuideFault(f"{lines}: {done.stderr}")
         return done.returncode == 0

@@ -37,7 +37,11 @@ def build_words(kind: str, text: str) -> Any:
             return {"position": "SEALED wait.", "confidence": 0.6}
         case "intent":
             wants = text.count("Let us wait") < 2
-            return {"reaction_score": 0.8 if wants else 0.1, "intent_to_speak": wants, "reason": "it matters"}
+            return {
+                "reaction_score": 0.8 if wants else 0.1,
+                "intent_to_speak": wants,
+                "reason": "it matters",
+            }
         case "speech":
             return "Let us wait."
         case "draft":
@@ -48,9 +52,19 @@ def build_words(kind: str, text: str) -> Any:
             choice = "ship" if "Your seat: for." in text else "wait"
             return {"type": "propose", "text": f"We {choice}.", "choice": choice, "confidence": 0.8}
         case "argue" | "answer":
-            return {"type": "support", "text": "Nobody has tested it.", "refers_to": 2, "confidence": 0.8}
+            return {
+                "type": "support",
+                "text": "Nobody has tested it.",
+                "refers_to": 2,
+                "confidence": 0.8,
+            }
         case "synthesize":
-            return {"type": "synthesize", "text": "Wait a week, then test it.", "choice": "wait", "confidence": 0.8}
+            return {
+                "type": "synthesize",
+                "text": "Wait a week, then test it.",
+                "choice": "wait",
+                "confidence": 0.8,
+            }
         case "vote":
             return {"type": "vote", "position": "support", "text": "SEALED yes.", "confidence": 0.8}
         case _:
@@ -75,12 +89,19 @@ class ModelProvider:
 
     def __enter__(self) -> Self:
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),), daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_until_complete, args=(self._serve(),), daemon=True
+        )
         self._thread.start()
         assert self._ready.wait(DEADLINE)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join(DEADLINE)
         self._loop.close()

@@ -37,7 +37,11 @@ class OtlpReceiver:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                body = gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
+                body = (
+                    gzip.decompress(body)
+                    if self.headers.get("Content-Encoding") == "gzip"
+                    else body
+                )
                 assert self.path == "/v1/traces"
                 receiver.take(body)
                 if is_slow:
@@ -55,10 +59,17 @@ class OtlpReceiver:
         self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._ended.set()
         self._server.shutdown()
         self._server.server_close()

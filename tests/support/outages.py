@@ -39,7 +39,9 @@ CAUSES: dict[str, Step] = {
     "quota": Fail(status=429, code="insufficient_quota"),
     "reset": Drop(),
     "half": Raw(body=b'{"id": "x", "choices": [{"message": {"content": "Half'),
-    "a page": Raw(body=b"<html><body>Sign in to the hotel's network</body></html>", content_type="text/html"),
+    "a page": Raw(
+        body=b"<html><body>Sign in to the hotel's network</body></html>", content_type="text/html"
+    ),
 }
 """What a provider that is out for everybody does, by the name of the cause."""
 
@@ -68,7 +70,9 @@ verdict = "APPROVED"
 reason = "Good."
 [[consult]]
 answer = "It is sound."
-""".replace("[[speech]]\ncontent", '[[speech]]\ncontent = "First, let us look."\n[[speech]]\ncontent')
+""".replace(
+    "[[speech]]\ncontent", '[[speech]]\ncontent = "First, let us look."\n[[speech]]\ncontent'
+)
 
 _CONSULT = 'consult = { to = "bob", question = "What does it cost?" }'
 
@@ -93,12 +97,20 @@ class Scene:
         return f"{self.protocol}-{self.consults}" if self.consults else self.protocol
 
     def build_options(
-        self, moot: Moot, *, check: bool = True, weights: Mapping[str, int] | None = None, people: Sequence[str] = ()
+        self,
+        moot: Moot,
+        *,
+        check: bool = True,
+        weights: Mapping[str, int] | None = None,
+        people: Sequence[str] = (),
     ) -> Options:
         weigh = (weights or {}).get
         platforms = {seat: "human" if seat in people else f"x-{seat}" for seat in self.seats}
         return {
-            "seats": [Seat(id=SeatId(seat), platform=each, weight=weigh(seat, 1)) for seat, each in platforms.items()],
+            "seats": [
+                Seat(id=SeatId(seat), platform=each, weight=weigh(seat, 1))
+                for seat, each in platforms.items()
+            ],
             "check": check,
             "protocol": self.protocol,
             "settings": dict(self.settings),
@@ -108,7 +120,10 @@ class Scene:
         }
 
     def build_scripts(self, folder: Path) -> dict[str, ScriptParticipant]:
-        return {seat: ScriptParticipant(self._write_script(folder, seat), SeatId(seat)) for seat in self.seats}
+        return {
+            seat: ScriptParticipant(self._write_script(folder, seat), SeatId(seat))
+            for seat in self.seats
+        }
 
     def _write_script(self, folder: Path, seat: str) -> Path:
         folder.mkdir(exist_ok=True)
@@ -116,7 +131,10 @@ class Scene:
         if self.file:
             # Where the one who would write the resolution is out, there are several proposals to vote on: the votes name one.
             example = (EXAMPLES / self.file).read_text(encoding="utf-8")
-            path.write_text(example.replace('type = "vote"\n', 'type = "vote"\nrefers_to = 2\n'), encoding="utf-8")
+            path.write_text(
+                example.replace('type = "vote"\n', 'type = "vote"\nrefers_to = 2\n'),
+                encoding="utf-8",
+            )
             return path
         asks = f"[[{self.consults}]]\n{_CONSULT}\n" if self.consults and seat == "ada" else ""
         path.write_text(asks + (self.script or _TALK), encoding="utf-8")
@@ -126,11 +144,15 @@ class Scene:
 _COUNCIL = ("emerson", "minski", "code-reviewer")
 SCENES = (
     Scene(protocol="persona", seats=("ada", "bob", "cem")),
-    Scene(protocol="roundtable", seats=("ada", "bob", "cem", "moderator"), settings={"max_rounds": 2}),
+    Scene(
+        protocol="roundtable", seats=("ada", "bob", "cem", "moderator"), settings={"max_rounds": 2}
+    ),
     Scene(protocol="debate", seats=_COUNCIL, file="hsm.toml"),
     Scene(protocol="advisory", seats=_COUNCIL, file="hsm.toml", settings={"owner": "emerson"}),
     Scene(protocol="consensus", seats=_COUNCIL, file="hsm.toml"),
-    Scene(protocol="swarm", seats=("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi"), file="swarm.toml"),
+    Scene(
+        protocol="swarm", seats=("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi"), file="swarm.toml"
+    ),
 )
 
 _DEBATE = """
@@ -173,10 +195,26 @@ _THREE = ("ada", "bob", "cem")
 PIPELINE = Scene(protocol="pipeline", seats=_THREE, script=_PIPELINE, settings={"steps": _STEPS})
 CONSULTING = (
     Scene(protocol="persona", seats=_THREE, consults="speech"),
-    Scene(protocol="roundtable", seats=(*_THREE, "moderator"), settings={"max_rounds": 1}, consults="speech"),
+    Scene(
+        protocol="roundtable",
+        seats=(*_THREE, "moderator"),
+        settings={"max_rounds": 1},
+        consults="speech",
+    ),
     Scene(protocol="debate", seats=_THREE, script=_DEBATE, consults="propose"),
-    Scene(protocol="pipeline", seats=_THREE, script=_PIPELINE, settings={"steps": _REVIEWED}, consults="work"),
-    Scene(protocol="consultation", seats=("ada", "bob"), settings={"asker": "ada", "to": "bob"}, consults="question"),
+    Scene(
+        protocol="pipeline",
+        seats=_THREE,
+        script=_PIPELINE,
+        settings={"steps": _REVIEWED},
+        consults="work",
+    ),
+    Scene(
+        protocol="consultation",
+        seats=("ada", "bob"),
+        settings={"asker": "ada", "to": "bob"},
+        consults="question",
+    ),
 )
 
 
@@ -246,7 +284,9 @@ class Provider:
         """The seat whose questions are never answered, while it is ready to."""
 
     async def start(self) -> None:
-        self._server = await StubServer([self._answer], port=self._port, api_key=self._key).__aenter__()
+        self._server = await StubServer(
+            [self._answer], port=self._port, api_key=self._key
+        ).__aenter__()
         self._port = self._server.port
 
     async def kill(self) -> None:
@@ -263,11 +303,17 @@ class Provider:
         if model == self.hangs_for:
             return Hang()
         # The newest first: a seat that is asked the same twice gets the answer of the second time.
-        found = (text for (of, own), text in reversed(self._texts.items()) if of == model and own in request.text)
+        found = (
+            text
+            for (of, own), text in reversed(self._texts.items())
+            if of == model and own in request.text
+        )
         self._given += 1
         return StubReply(text=next(found))
 
-    def seat_all(self, scripts: Mapping[str, Participant], *, key: str = "") -> dict[str, Participant]:
+    def seat_all(
+        self, scripts: Mapping[str, Participant], *, key: str = ""
+    ) -> dict[str, Participant]:
         """Seat a model for each script, in a process whose environment has this key, or none."""
         base = f"http://127.0.0.1:{self._port}/v1"
         named = f"{base}#{{seat}}?key=SERVER_KEY" if self._key else f"{base}#{{seat}}"
@@ -275,7 +321,12 @@ class Provider:
         # One model name per seat: the server tells by it, and by the question, which answer is wanted.
         return {
             seat: _Served(
-                ModelParticipant(parse_platform(named.format(seat=seat), ()), environ, pace=self._pace), inner, seat, self
+                ModelParticipant(
+                    parse_platform(named.format(seat=seat), ()), environ, pace=self._pace
+                ),
+                inner,
+                seat,
+                self,
             )
             for seat, inner in scripts.items()
         }
@@ -299,14 +350,18 @@ def _write_json(said: Any, brief: Brief) -> str:
     """Write an answer as a model does: fields that have their default are left out, unless the ask needs them."""
     given: Any = as_json(said)
     whole = get_adapter(brief.form.shape).dump_python(said, mode="json")
-    needed = {name: whole[name] for name in get_own_schema(brief).get("required", ()) if name in whole}
+    needed = {
+        name: whole[name] for name in get_own_schema(brief).get("required", ()) if name in whole
+    }
     return json.dumps({**needed, **given}, ensure_ascii=False)
 
 
 class _Served:
     """A model behind the provider, whose answers are those of a script."""
 
-    def __init__(self, model: ModelParticipant, script: Participant, seat: str, provider: Provider) -> None:
+    def __init__(
+        self, model: ModelParticipant, script: Participant, seat: str, provider: Provider
+    ) -> None:
         self._model = model
         self._script = script
         self._seat = seat
@@ -329,7 +384,13 @@ class _Served:
         return response
 
 
-def open_moot(home: Path, participants: Mapping[str, Participant], ask_person: AskPerson | None = None) -> Moot:
+def open_moot(
+    home: Path, participants: Mapping[str, Participant], ask_person: AskPerson | None = None
+) -> Moot:
     """A `Moot` with a ledger of its own, in which `x-SEAT` is the platform of each participant."""
     environ = {"MOOT_HOME": str(home), "PATH": ""}
-    return Moot(environ=environ, ask_person=ask_person, participants={f"x-{seat}": each for seat, each in participants.items()})
+    return Moot(
+        environ=environ,
+        ask_person=ask_person,
+        participants={f"x-{seat}": each for seat, each in participants.items()},
+    )

@@ -12,7 +12,10 @@ ADA, BOB, CY = build_seat("ada"), build_seat("bob"), build_seat("cy")
 BLIND = PersonaSettings(blind=True)
 
 
-REALISTIC = "The runway is {n} months; a cut of a tenth keeps the core team whole and buys two quarters. " * 4
+REALISTIC = (
+    "The runway is {n} months; a cut of a tenth keeps the core team whole and buys two quarters. "
+    * 4
+)
 
 
 def quiet(table: MeetingRun) -> MeetingRun:

@@ -46,11 +46,24 @@ _MAX_COMPUTED: Final = 100
 
 
 def build_seat(
-    name: str, *, platform: str = "", stance: str = "", weight: float = 1.0, trust: float = NEUTRAL_TRUST, instructions: str = ""
+    name: str,
+    *,
+    platform: str = "",
+    stance: str = "",
+    weight: float = 1.0,
+    trust: float = NEUTRAL_TRUST,
+    instructions: str = "",
 ) -> Seat:
     """A seat that is asked here; its platform is called after it unless said otherwise."""
     where = platform or f"script:{name}"
-    return Seat(id=SeatId(name), platform=where, stance=stance, weight=weight, trust=trust, instructions=instructions)
+    return Seat(
+        id=SeatId(name),
+        platform=where,
+        stance=stance,
+        weight=weight,
+        trust=trust,
+        instructions=instructions,
+    )
 
 
 def build_mailbox_seat(name: str) -> Seat:
@@ -58,24 +71,40 @@ def build_mailbox_seat(name: str) -> Seat:
     return build_seat(name, platform=MAILBOX)
 
 
-def propose(choice: str = "", text: str = "We should.", confidence: float = 0.8, **rest: Any) -> Contribution:
+def propose(
+    choice: str = "", text: str = "We should.", confidence: float = 0.8, **rest: Any
+) -> Contribution:
     return Contribution(type="propose", text=text, choice=choice, confidence=confidence, **rest)
 
 
-def support(about: int | None = None, text: str = "The data agree.", confidence: float = 0.8, **rest: Any) -> Contribution:
+def support(
+    about: int | None = None, text: str = "The data agree.", confidence: float = 0.8, **rest: Any
+) -> Contribution:
     return Contribution(type="support", text=text, refers_to=about, confidence=confidence, **rest)
 
 
-def challenge(about: int | None = None, text: str = "Not at scale.", confidence: float = 0.7, **rest: Any) -> Contribution:
+def challenge(
+    about: int | None = None, text: str = "Not at scale.", confidence: float = 0.7, **rest: Any
+) -> Contribution:
     return Contribution(type="challenge", text=text, refers_to=about, confidence=confidence, **rest)
 
 
-def synthesize(choice: str = "", text: str = "Both, in turn.", confidence: float = 0.8, **rest: Any) -> Contribution:
+def synthesize(
+    choice: str = "", text: str = "Both, in turn.", confidence: float = 0.8, **rest: Any
+) -> Contribution:
     return Contribution(type="synthesize", text=text, choice=choice, confidence=confidence, **rest)
 
 
-def vote(position: VotePosition = "support", confidence: float | None = 0.8, *, condition: str = "", **rest: Any) -> Contribution:
-    return Contribution(type="vote", position=position, confidence=confidence, condition=condition, **rest)
+def vote(
+    position: VotePosition = "support",
+    confidence: float | None = 0.8,
+    *,
+    condition: str = "",
+    **rest: Any,
+) -> Contribution:
+    return Contribution(
+        type="vote", position=position, confidence=confidence, condition=condition, **rest
+    )
 
 
 def build_taken(entry: int, how: AdviceOutcome, why: str = "It costs too much.") -> AdviceResponse:
@@ -168,7 +197,9 @@ class DeliberationRun:
     @property
     def closed(self) -> DeliberationClosed:
         """The resolution; fails while there is none."""
-        assert isinstance(self.last, DeliberationClosed), f"not closed, but {self.phase}, asking {self.asked}"
+        assert isinstance(self.last, DeliberationClosed), (
+            f"not closed, but {self.phase}, asking {self.asked}"
+        )
         return self.last
 
     @property
@@ -186,7 +217,9 @@ class DeliberationRun:
     def ask(self, name: str) -> Ask:
         """What this seat is asked, or invited to; fails when it is neither."""
         found = next((ask for ask in self.effects if ask.seat == name), None)
-        assert found is not None, f"nothing is asked of {name!r} in {self.phase}, but {self.asked}; invited: {self.invited}"
+        assert found is not None, (
+            f"nothing is asked of {name!r} in {self.phase}, but {self.asked}; invited: {self.invited}"
+        )
         return found
 
     def brief(self, name: str) -> Brief:
@@ -203,7 +236,11 @@ class DeliberationRun:
         A bare vote among several candidates is about the one that the discussion supports most. Who was challenged, and has no
         words here, passes when another phase goes on.
         """
-        if self.state.phase == "answer" and said.type in {"synthesize", "vote"} and not self.state.seat(SeatId(name)).is_outside:
+        if (
+            self.state.phase == "answer"
+            and said.type in {"synthesize", "vote"}
+            and not self.state.seat(SeatId(name)).is_outside
+        ):
             self.say_for_all(PASS)
         if said.type == "vote" and not said.ballot and said.refers_to is None:
             motion = find_discussed_motion(self.rules.variant, self.state)
@@ -261,7 +298,11 @@ class DeliberationRun:
 
     def _settle(self) -> None:
         for _ in range(_MAX_COMPUTED):
-            computed = [effect.fact for effect in self.rules.decide(self.state) if isinstance(effect, Record)]
+            computed = [
+                effect.fact
+                for effect in self.rules.decide(self.state)
+                if isinstance(effect, Record)
+            ]
             if not computed:
                 self.ever_asked.update({ask.id: ask for ask in self.asks})
                 return
@@ -275,11 +316,15 @@ def debate(*seats: Seat, settings: CouncilSettings | None = None, **rest: Any) -
     return DeliberationRun(DEBATE, settings or CouncilSettings(), *seats, **rest)
 
 
-def advisory(*seats: Seat, settings: AdvisorySettings | None = None, **rest: Any) -> DeliberationRun:
+def advisory(
+    *seats: Seat, settings: AdvisorySettings | None = None, **rest: Any
+) -> DeliberationRun:
     """An advisory panel; the first seat owns the decision unless said otherwise."""
     return DeliberationRun(ADVISORY, settings or AdvisorySettings(), *seats, **rest)
 
 
-def consensus(*seats: Seat, settings: ConsensusSettings | None = None, **rest: Any) -> DeliberationRun:
+def consensus(
+    *seats: Seat, settings: ConsensusSettings | None = None, **rest: Any
+) -> DeliberationRun:
     """A search for consensus among these seats."""
     return DeliberationRun(CONSENSUS, settings or ConsensusSettings(), *seats, **rest)

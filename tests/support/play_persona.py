@@ -42,11 +42,24 @@ _MAX_COMPUTED: Final = 100
 
 
 def build_seat(
-    name: str, *, platform: str = "", stance: str = "", weight: float = 1.0, trust: float = NEUTRAL_TRUST, instructions: str = ""
+    name: str,
+    *,
+    platform: str = "",
+    stance: str = "",
+    weight: float = 1.0,
+    trust: float = NEUTRAL_TRUST,
+    instructions: str = "",
 ) -> Seat:
     """A seat; its platform is called after it unless said otherwise."""
     where = platform or f"script:{name}"
-    return Seat(id=SeatId(name), platform=where, stance=stance, weight=weight, trust=trust, instructions=instructions)
+    return Seat(
+        id=SeatId(name),
+        platform=where,
+        stance=stance,
+        weight=weight,
+        trust=trust,
+        instructions=instructions,
+    )
 
 
 def build_opening(
@@ -67,21 +80,40 @@ def build_opening(
     )
 
 
-def bid_to_speak(score: float, reason: str = "", *, view: View = "none", sufficient: bool = False) -> Intent:
+def bid_to_speak(
+    score: float, reason: str = "", *, view: View = "none", sufficient: bool = False
+) -> Intent:
     """A bid of a seat that wants to speak."""
-    return Intent(reaction_score=score, intent_to_speak=True, reason=reason, view=view, sufficient=sufficient)
+    return Intent(
+        reaction_score=score, intent_to_speak=True, reason=reason, view=view, sufficient=sufficient
+    )
 
 
-def bid_silence(score: float, reason: str = "", *, view: View = "none", sufficient: bool = False) -> Intent:
+def bid_silence(
+    score: float, reason: str = "", *, view: View = "none", sufficient: bool = False
+) -> Intent:
     """A bid of a seat that does not."""
-    return Intent(reaction_score=score, intent_to_speak=False, reason=reason, view=view, sufficient=sufficient)
+    return Intent(
+        reaction_score=score, intent_to_speak=False, reason=reason, view=view, sufficient=sufficient
+    )
 
 
 def build_stand(
-    verdict: StandVerdict, confidence: float = 1.0, position: str = "", *, moved_by: int | None = None, condition: str = ""
+    verdict: StandVerdict,
+    confidence: float = 1.0,
+    position: str = "",
+    *,
+    moved_by: int | None = None,
+    condition: str = "",
 ) -> Stand:
     """A last word."""
-    return Stand(verdict=verdict, confidence=confidence, position=position, moved_by=moved_by, condition=condition)
+    return Stand(
+        verdict=verdict,
+        confidence=confidence,
+        position=position,
+        moved_by=moved_by,
+        condition=condition,
+    )
 
 
 def build_draft(text: str = "Cut 10 %.", *entries: int, confidence: float = 1.0) -> Draft:
@@ -102,7 +134,9 @@ class MeetingRun:
         opened: MeetingOpened | None = None,
     ) -> None:
         """`opened` takes the place of all the rest."""
-        self.opened = opened or build_opening(*seats, topic=topic, language=language, settings=settings, budget=budget)
+        self.opened = opened or build_opening(
+            *seats, topic=topic, language=language, settings=settings, budget=budget
+        )
         self.entries = [Entry(seq=1, at=START, fact=self.opened)]
         self.state: Meeting = RULES.initial(self.opened)
         self._settle()
@@ -142,24 +176,50 @@ class MeetingRun:
         """What this seat is sent with its ask."""
         return RULES.brief(self.state, next(ask for ask in self.asks if ask.seat == name))
 
-    def position(self, name: str, text: str, confidence: float = 0.5, usage: Usage = FREE, *, choice: str = "") -> Self:
+    def position(
+        self,
+        name: str,
+        text: str,
+        confidence: float = 0.5,
+        usage: Usage = FREE,
+        *,
+        choice: str = "",
+    ) -> Self:
         said = Position(position=text, confidence=confidence, choice=choice)
-        return self.put(PositionTaken(ask=self._ask("position", name), seat=SeatId(name), said=said, usage=usage))
+        return self.put(
+            PositionTaken(
+                ask=self._ask("position", name), seat=SeatId(name), said=said, usage=usage
+            )
+        )
 
     def bid(self, name: str, intent: Intent | None, usage: Usage = FREE) -> Self:
         """One bid; None is a lost one."""
         if intent is None:
             return self.lose("intent", name)
-        return self.put(IntentDeclared(ask=self._ask("intent", name), seat=SeatId(name), said=intent, usage=usage))
+        return self.put(
+            IntentDeclared(
+                ask=self._ask("intent", name), seat=SeatId(name), said=intent, usage=usage
+            )
+        )
 
     def bids(self, **intents: Intent | None) -> Self:
         for name, intent in intents.items():
             self.bid(name, intent)
         return self
 
-    def speaks(self, name: str, text: str, *, refers_to: int | None = None, view: View = "none", usage: Usage = FREE) -> Self:
+    def speaks(
+        self,
+        name: str,
+        text: str,
+        *,
+        refers_to: int | None = None,
+        view: View = "none",
+        usage: Usage = FREE,
+    ) -> Self:
         said = PersonaSpeech(content=text, refers_to=refers_to, view=view)
-        return self.put(TurnTaken(ask=self._ask("speech", name), seat=SeatId(name), said=said, usage=usage))
+        return self.put(
+            TurnTaken(ask=self._ask("speech", name), seat=SeatId(name), said=said, usage=usage)
+        )
 
     def turn(self, speaker: str, text: str, score: float = 0.9) -> Self:
         """One whole turn: this seat bids, all others are silent, it speaks."""
@@ -168,7 +228,12 @@ class MeetingRun:
 
     def drafts(self, name: str, said: Draft | None = None, usage: Usage = FREE) -> Self:
         return self.put(
-            ConclusionDrafted(ask=self._ask("draft", name), seat=SeatId(name), said=said or build_draft(), usage=usage)
+            ConclusionDrafted(
+                ask=self._ask("draft", name),
+                seat=SeatId(name),
+                said=said or build_draft(),
+                usage=usage,
+            )
         )
 
     def stands(self, **stands: Stand | None) -> Self:
@@ -198,7 +263,9 @@ class MeetingRun:
 
     def _settle(self) -> None:
         for _ in range(_MAX_COMPUTED):
-            computed = [effect.fact for effect in RULES.decide(self.state) if isinstance(effect, Record)]
+            computed = [
+                effect.fact for effect in RULES.decide(self.state) if isinstance(effect, Record)
+            ]
             if not computed:
                 return
             for fact in computed:

@@ -15,7 +15,13 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
 from moothall.ports.plugin import Plan
-from moothall.protocols.roundtable.facts import Minutes, MinutesWritten, RoundtableSettings, RoundtableSpeech, SpeechGiven
+from moothall.protocols.roundtable.facts import (
+    Minutes,
+    MinutesWritten,
+    RoundtableSettings,
+    RoundtableSpeech,
+    SpeechGiven,
+)
 from moothall.protocols.roundtable.plugin import open_session
 from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.timeline import RoundtableTimeline
@@ -27,7 +33,12 @@ TOPIC: Final = "Which cache?"
 
 def build_seat(name: str, *, platform: str = "", stance: str = "", instructions: str = "") -> Seat:
     """A seat whose platform is called after it unless said otherwise."""
-    return Seat(id=SeatId(name), platform=platform or f"script:{name}", stance=stance, instructions=instructions)
+    return Seat(
+        id=SeatId(name),
+        platform=platform or f"script:{name}",
+        stance=stance,
+        instructions=instructions,
+    )
 
 
 class ConferenceRun:
@@ -102,11 +113,17 @@ class ConferenceRun:
         said = Minutes.from_text(text)
         self.put(MinutesWritten(ask=self.ask.id, seat=self.ask.seat, said=said, usage=usage))
         is_open = self.state.status != "closed"
-        return self.put(MinutesWritten(ask=self.ask.id, seat=self.ask.seat, said=said)) if is_open else self
+        return (
+            self.put(MinutesWritten(ask=self.ask.id, seat=self.ask.seat, said=said))
+            if is_open
+            else self
+        )
 
     def lose_seat(self, reason: Loss = "timeout", detail: str = "", usage: Usage = FREE) -> Self:
         """Whoever is asked gives no usable answer."""
-        return self.put(SeatLost(ask=self.ask.id, seat=self.ask.seat, reason=reason, detail=detail, usage=usage))
+        return self.put(
+            SeatLost(ask=self.ask.id, seat=self.ask.seat, reason=reason, detail=detail, usage=usage)
+        )
 
     def give_input(self, text: str) -> Self:
         """A word of the user's."""

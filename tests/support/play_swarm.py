@@ -49,7 +49,12 @@ Says = Callable[[Ask, Brief, Swarm], object]
 
 
 def build_swarm_plan(
-    agents: int = 3, *, seed: int = 1, platform: str = "script:x", language: Language = "en", **chosen: Any
+    agents: int = 3,
+    *,
+    seed: int = 1,
+    platform: str = "script:x",
+    language: Language = "en",
+    **chosen: Any,
 ) -> Plan:
     """The plan of a swarm with so many explorers; what is left over are its settings. It asks for a synthesis only if told to."""
     names = [agent_name(number) for number in range(1, agents + 1)]
@@ -77,15 +82,23 @@ def build_valid_report(
     """A report that keeps every rule: its decision report is right, its order is carried out."""
     agent = state.agents[SeatId(seat)]
     candidates = tuple(
-        Candidate(direction=each.direction, concentration=each.effective, response_prob=each.probability)
+        Candidate(
+            direction=each.direction, concentration=each.effective, response_prob=each.probability
+        )
         for each in weigh_directions(state, agent, 3)
     )
     return RoundReport(
         direction=direction,
-        findings=tuple(StatedIdea(core_idea=idea, perspective=perspective or seat, agrees_with=agrees_with) for idea in ideas),
+        findings=tuple(
+            StatedIdea(core_idea=idea, perspective=perspective or seat, agrees_with=agrees_with)
+            for idea in ideas
+        ),
         operations=operations,
         decision_report=DecisionReport(
-            threshold=agent.threshold, candidates=candidates, selected_direction=direction, selection_reason="It promises most."
+            threshold=agent.threshold,
+            candidates=candidates,
+            selected_direction=direction,
+            selection_reason="It promises most.",
         ),
         conflict_review=ConflictReview(),
         random_explore_forced=state.orders[SeatId(seat)].random,
@@ -94,13 +107,19 @@ def build_valid_report(
 
 def build_deposit(direction: str, amount: float | None = None) -> Operation:
     """A deposit on a direction."""
-    params: dict[str, Any] = {"direction": direction} if amount is None else {"direction": direction, "amount": amount}
+    params: dict[str, Any] = (
+        {"direction": direction} if amount is None else {"direction": direction, "amount": amount}
+    )
     return Operation(operation="deposit_pheromone", params=params)
 
 
 def build_stop_signal(direction: str) -> Operation:
     """A stop signal against a direction."""
-    params = {"targetDirection": direction, "reason": "contradictory_evidence", "evidence": "It was tried."}
+    params = {
+        "targetDirection": direction,
+        "reason": "contradictory_evidence",
+        "evidence": "It was tried.",
+    }
     return Operation(operation="send_stop_signal", params=params)
 
 
@@ -110,7 +129,9 @@ ABSTAINS: Final = SwarmBallot(votes=(AnswerVote(answer=1, position="abstain"),))
 class SwarmRun:
     """A run in memory. Answers are put in seat order, or in the order that `shuffle` makes of them."""
 
-    def __init__(self, plan: Plan, *, shuffle: Callable[[list[Ask]], list[Ask]] = list, seconds: float = 1.0) -> None:
+    def __init__(
+        self, plan: Plan, *, shuffle: Callable[[list[Ask]], list[Ask]] = list, seconds: float = 1.0
+    ) -> None:
         self._writer = RecordWriter(FactCodec(RULES.kinds), [RULES])
         self._shuffle = shuffle
         self.seconds = seconds
@@ -142,13 +163,17 @@ class SwarmRun:
         self.entries += [written.entry for written in batch.written]
         return batch
 
-    def play(self, says: Says | Mapping[str, Says], *, until: Callable[[Swarm], bool] | None = None) -> "SwarmRun":
+    def play(
+        self, says: Says | Mapping[str, Says], *, until: Callable[[Swarm], bool] | None = None
+    ) -> "SwarmRun":
         """Play to the end, or until the state is as wanted; `says` may be one for each seat."""
         batch = self.step()
         while not self.snapshot.is_closed and not (until is not None and until(self.state)):
             assert batch.asks, "a run that is not closed asks for something"
             self.asks += batch.asks
-            batch = self.step(*[self._build_fact(ask, says) for ask in self._shuffle(list(batch.asks))])
+            batch = self.step(
+                *[self._build_fact(ask, says) for ask in self._shuffle(list(batch.asks))]
+            )
         return self
 
     def _build_fact(self, ask: Ask, says: Says | Mapping[str, Says]) -> Fact:

@@ -15,10 +15,19 @@ def build_shape(_needed: str, **properties: Any) -> dict[str, Any]:
 
 
 RULE = build_shape("id", id=TEXT, name=TEXT, shortDescription=build_shape("text", text=TEXT))
-DRIVER = build_shape("name rules", name=TEXT, rules={"type": "array", "uniqueItems": True, "items": RULE})
+DRIVER = build_shape(
+    "name rules", name=TEXT, rules={"type": "array", "uniqueItems": True, "items": RULE}
+)
 # A relative reference in unreserved characters and escapes alone: no scheme, no root, nothing that a parser reads otherwise.
-ARTIFACT = build_shape("uri", uri={"type": "string", "pattern": r"^(?!/)(?:[A-Za-z0-9._~/-]|%[0-9A-F]{2})+$"})
-REGION = build_shape("startLine endLine", startLine=LINE, endLine=LINE, snippet=build_shape("text", text={"type": "string"}))
+ARTIFACT = build_shape(
+    "uri", uri={"type": "string", "pattern": r"^(?!/)(?:[A-Za-z0-9._~/-]|%[0-9A-F]{2})+$"}
+)
+REGION = build_shape(
+    "startLine endLine",
+    startLine=LINE,
+    endLine=LINE,
+    snippet=build_shape("text", text={"type": "string"}),
+)
 PLACE = build_shape("artifactLocation region", artifactLocation=ARTIFACT, region=REGION)
 RESULT = build_shape(
     "ruleId ruleIndex level message locations partialFingerprints",
@@ -26,7 +35,11 @@ RESULT = build_shape(
     ruleIndex={"type": "integer", "minimum": 0},
     level={"enum": ["none", "note", "warning", "error"]},
     message=build_shape("text", text=TEXT),
-    locations={"type": "array", "minItems": 1, "items": build_shape("physicalLocation", physicalLocation=PLACE)},
+    locations={
+        "type": "array",
+        "minItems": 1,
+        "items": build_shape("physicalLocation", physicalLocation=PLACE),
+    },
     partialFingerprints={"type": "object", "minProperties": 1, "additionalProperties": TEXT},
 )
 RUN = build_shape(
@@ -35,13 +48,23 @@ RUN = build_shape(
     columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
     results={"type": "array", "items": RESULT},
 )
-SCHEMA = build_shape("$schema version runs", version={"const": "2.1.0"}, runs={"type": "array", "minItems": 1, "items": RUN})
-SCHEMA["properties"]["$schema"] = {"type": "string", "pattern": r"^https://\S*sarif\S*2\.1\.0\S*\.json$"}
+SCHEMA = build_shape(
+    "$schema version runs",
+    version={"const": "2.1.0"},
+    runs={"type": "array", "minItems": 1, "items": RUN},
+)
+SCHEMA["properties"]["$schema"] = {
+    "type": "string",
+    "pattern": r"^https://\S*sarif\S*2\.1\.0\S*\.json$",
+}
 
 
 def list_sarif_faults(sarif: dict[str, Any]) -> list[str]:
     """Return what is against the shape, and what a shape cannot say: rules that exist, lines in order, paths that stay below."""
-    faults = [f"{each.json_path}: {each.message}" for each in Draft202012Validator(SCHEMA).iter_errors(sarif)]
+    faults = [
+        f"{each.json_path}: {each.message}"
+        for each in Draft202012Validator(SCHEMA).iter_errors(sarif)
+    ]
     for run in sarif["runs"] if not faults else ():
         rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
         faults += [f"rule {each} twice" for each in rules if rules.count(each) > 1]

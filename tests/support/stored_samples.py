@@ -40,10 +40,19 @@ def read_golden(codec: FactCodec) -> tuple[Fact, ...]:
 
 def extend_golden(codec: FactCodec, kinds: Mapping[str, type[Fact]]) -> None:
     """Keep the lines that can be read, and add one for each kind that is missing or has a field that no line sets."""
-    lines = [line for line in GOLDEN.read_bytes().splitlines() if _is_readable(codec, line)] if GOLDEN.exists() else []
+    lines = (
+        [line for line in GOLDEN.read_bytes().splitlines() if _is_readable(codec, line)]
+        if GOLDEN.exists()
+        else []
+    )
     for kind, shape in kinds.items():
         sample: Fact = build_sample(shape)
-        known = {field for line in lines if json.loads(line)["fact"] == kind for field in list_set_fields(codec.decode(line))}
+        known = {
+            field
+            for line in lines
+            if json.loads(line)["fact"] == kind
+            for field in list_set_fields(codec.decode(line))
+        }
         if not known or set(list_set_fields(sample)) - known:
             lines.append(codec.encode(sample))
     GOLDEN.write_bytes(b"".join(line + b"\n" for line in lines))
@@ -69,7 +78,9 @@ def list_set_fields(value: object) -> Iterator[tuple[type, str]]:
             yield from list_set_fields(each)
 
 
-def build_sample(shape: Any, default: object = MISSING, name: str = "text", bounds: Bounds = ANY) -> Any:
+def build_sample(
+    shape: Any, default: object = MISSING, name: str = "text", bounds: Bounds = ANY
+) -> Any:
     """A value of a type that is not the default: the same one every time."""
     if hasattr(shape, "__supertype__"):
         return build_sample(shape.__supertype__, default, name, bounds)
@@ -79,7 +90,9 @@ def build_sample(shape: Any, default: object = MISSING, name: str = "text", boun
     if origin is Literal:
         return next(value for value in reversed(arguments) if value != default)
     if origin in {Union, types.UnionType}:
-        return build_sample(next(each for each in arguments if each is not type(None)), default, name, bounds)
+        return build_sample(
+            next(each for each in arguments if each is not type(None)), default, name, bounds
+        )
     if origin is tuple:
         one = build_sample(arguments[0], name=name)
         return (one, one) if default == (one,) else (one,)
@@ -87,9 +100,16 @@ def build_sample(shape: Any, default: object = MISSING, name: str = "text", boun
         return {name: build_sample(arguments[1], name=name)}
     if isinstance(shape, type) and is_dataclass(shape):
         hints = get_type_hints(shape, include_extras=True)
-        return shape(**{field.name: build_sample(hints[field.name], field.default, field.name) for field in fields(shape)})
+        return shape(
+            **{
+                field.name: build_sample(hints[field.name], field.default, field.name)
+                for field in fields(shape)
+            }
+        )
     if isinstance(shape, type) and hasattr(shape, "_fields"):
-        return shape(*(build_sample(hint, name=field) for field, hint in get_type_hints(shape).items()))
+        return shape(
+            *(build_sample(hint, name=field) for field, hint in get_type_hints(shape).items())
+        )
     return _build_scalar(shape, default, name, bounds)
 
 
@@ -100,7 +120,9 @@ def _build_scalar(shape: Any, default: object, name: str, bounds: Bounds) -> obj
         return AT
     if shape in {int, float}:
         candidates = (3, 2, 1, 5, 5_000) if shape is int else (0.375, 30.5, 0.25)
-        return next(each for each in candidates if bounds.low <= each <= bounds.high and each != default)
+        return next(
+            each for each in candidates if bounds.low <= each <= bounds.high and each != default
+        )
     # Letters, a quotation mark and a line separator: what a careless writer would escape differently.
     return f'{name} "文\u2028'[: bounds.longest]
 

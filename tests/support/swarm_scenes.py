@@ -36,7 +36,9 @@ def explorer(*ideas: str, direction: str = "caching", vote: str = "support") -> 
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "explore":
-            return build_valid_report(state, ask.seat, direction, *ideas, operations=(build_deposit(direction),))
+            return build_valid_report(
+                state, ask.seat, direction, *ideas, operations=(build_deposit(direction),)
+            )
         if ask.kind == "collide":
             return Collision(action="pass")
         if ask.kind == "ballot":
@@ -53,7 +55,9 @@ def _vote(number: int, position: str) -> AnswerVote:
 def five(**chosen: Any) -> SwarmRun:
     """Five explorers, four of one mind."""
     run = SwarmRun(build_swarm_plan(5, **chosen))
-    says: dict[str, Says] = {agent_name(at): explorer(CACHE, direction=f"way {at}") for at in range(1, 5)}
+    says: dict[str, Says] = {
+        agent_name(at): explorer(CACHE, direction=f"way {at}") for at in range(1, 5)
+    }
     return run.play({**says, agent_name(5): explorer(BUY, direction="hardware", vote="oppose")})
 
 

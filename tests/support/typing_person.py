@@ -23,7 +23,13 @@ class TypingPerson:
         self._left = iter(self.lines)
 
     async def __call__(self, question: PersonQuestion) -> str | None:
-        usual = "1" if question.choices else f"Words of mine, number {len(self.asked)}." if question.is_words else ""
+        usual = (
+            "1"
+            if question.choices
+            else f"Words of mine, number {len(self.asked)}."
+            if question.is_words
+            else ""
+        )
         typed = usual if question.complaint and not self.is_stubborn else next(self._left, usual)
         self.asked.append((question, typed))
         return typed
@@ -42,6 +48,9 @@ class TypingPerson:
         """Whether the next question is a complaint, or this one is asked again with the same words to correct."""
         question, typed = self.asked[at]
         following = [each for each, _ in self.asked[at + 1 :]]
-        again = next((each for each in following if (each.ask, each.step) == (question.ask, question.step)), None)
+        again = next(
+            (each for each in following if (each.ask, each.step) == (question.ask, question.step)),
+            None,
+        )
         is_kept = again is not None and again.default == strip_control(typed or "").strip()
         return bool(following and following[0].complaint) or is_kept

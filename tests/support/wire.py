@@ -21,7 +21,9 @@ T = TypeVar("T")
 class ApiModel:
     """A server's calls, as one caller makes them; `as_seat` is somebody with a token."""
 
-    def __init__(self, context: ServerContext, loop: asyncio.AbstractEventLoop, caller: Caller | None = None) -> None:
+    def __init__(
+        self, context: ServerContext, loop: asyncio.AbstractEventLoop, caller: Caller | None = None
+    ) -> None:
         self.context = context
         self._loop = loop
         self._caller = caller or Caller()
@@ -40,7 +42,9 @@ class ApiModel:
 
     def as_seat(self, session: str, seat: str, family: str = "") -> "ApiModel":
         async def identify() -> Caller:
-            issued = await self.moot.access.issue("seat", session=session, seat=seat, family=family, lasts=timedelta(days=1))
+            issued = await self.moot.access.issue(
+                "seat", session=session, seat=seat, family=family, lasts=timedelta(days=1)
+            )
             identity = await self.moot.access.identify(issued.secret)
             assert isinstance(identity, Identity)
             return Caller.from_identity(identity)
@@ -48,7 +52,12 @@ class ApiModel:
         return ApiModel(self.context, self._loop, self.run(identify()))
 
     def open(self, *seats: Any, **params: Any) -> str:
-        asked = {"topic": "Which store?", "stakes": "high", "participants": list(seats or ("ada", "bob", "cy")), **params}
+        asked = {
+            "topic": "Which store?",
+            "stakes": "high",
+            "participants": list(seats or ("ada", "bob", "cy")),
+            **params,
+        }
         return str(self("cstp.openDeliberation", **asked)["deliberationId"])
 
     def say(self, session: str, seat: str, kind: str, /, **words: Any) -> Any:
@@ -68,8 +77,12 @@ class ApiModel:
             self.say(session, seat, "pass")
         found = {}
         for seat in seats:
-            words = {"text": syntheses[seat], "choice": syntheses[seat]} if seat in syntheses else {}
-            found[seat] = self.say(session, seat, "synthesize" if words else "pass", **words).get("id")
+            words = (
+                {"text": syntheses[seat], "choice": syntheses[seat]} if seat in syntheses else {}
+            )
+            found[seat] = self.say(session, seat, "synthesize" if words else "pass", **words).get(
+                "id"
+            )
         return {seat: number for seat, number in found.items() if number is not None}
 
 

@@ -6,7 +6,13 @@ import tomllib
 
 import pytest
 
-from moothall.surfaces.invitations.agent_clients import ALL_CLIENTS, CLIENTS, Door, render_entry, render_invitation
+from moothall.surfaces.invitations.agent_clients import (
+    ALL_CLIENTS,
+    CLIENTS,
+    Door,
+    render_entry,
+    render_invitation,
+)
 
 HTTP = Door.over_http("http://127.0.0.1:8760", "moot_a_b")
 STDIO = Door(program="/bin/moot", environ={"MOOT_TOKEN": "moot_a_b"})
@@ -35,7 +41,9 @@ def test_a_headless_line_gives_the_prompt_as_one_argument(key: str) -> None:
     """D-5: whatever it holds, a shell hands it on as it is."""
     words = shlex.split(ALL_CLIENTS[key].build_headless(PROMPT))
     assert words.count(PROMPT) == 1
-    assert words[0].startswith(("cursor" if key == "cursor" else "cn" if key == "continue" else key)[:4])
+    assert words[0].startswith(
+        ("cursor" if key == "cursor" else "cn" if key == "continue" else key)[:4]
+    )
 
 
 def test_the_line_for_qwen_code_names_its_prompt_by_an_option() -> None:

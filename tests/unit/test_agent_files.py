@@ -7,7 +7,14 @@ from threading import Thread
 
 import pytest
 
-from moothall.app.panels import Panel, assign_seats, build_agent_seat, load_panel, parse_head, parse_seat_word
+from moothall.app.panels import (
+    Panel,
+    assign_seats,
+    build_agent_seat,
+    load_panel,
+    parse_head,
+    parse_seat_word,
+)
 from moothall.app.plugins import load_kinds
 from moothall.errors import BadPanel, BadRoster, BadSetting
 
@@ -41,10 +48,15 @@ def test_an_agent_file_gives_a_seat_its_words_and_the_session_its_model(tmp_path
 
 def test_a_model_that_moot_knows_fills_the_seat(tmp_path: Path) -> None:
     """A-5: and the text stands in the place of the panel's own words."""
-    seat = parse_seat_word(f"ada={write_agent(tmp_path, AGENT.replace('sonnet', 'anthropic:claude-opus-4-5'))}")
+    seat = parse_seat_word(
+        f"ada={write_agent(tmp_path, AGENT.replace('sonnet', 'anthropic:claude-opus-4-5'))}"
+    )
     panel = load_panel_text(tmp_path)
     (filled,) = assign_seats(panel, [seat], [], load_kinds())
-    assert (filled.platform, filled.instructions) == ("anthropic:claude-opus-4-5", seat.instructions)
+    assert (filled.platform, filled.instructions) == (
+        "anthropic:claude-opus-4-5",
+        seat.instructions,
+    )
 
 
 def load_panel_text(folder: Path) -> Panel:
@@ -68,7 +80,9 @@ def test_a_panel_file_names_an_agent_file_beside_it(tmp_path: Path) -> None:
         ("---\nname: x\n---\n" + "x" * 8_001, "at most 8000 characters"),
     ],
 )
-def test_a_file_that_is_no_agent_is_refused_in_a_sentence(tmp_path: Path, text: str, why: str) -> None:
+def test_a_file_that_is_no_agent_is_refused_in_a_sentence(
+    tmp_path: Path, text: str, why: str
+) -> None:
     """A-5: with what was expected."""
     with pytest.raises(BadRoster, match=why):
         build_agent_seat("ada", write_agent(tmp_path, text), Path())
@@ -83,7 +97,10 @@ def test_a_head_may_hold_quotes_lists_and_anything_else() -> None:
 
 def test_a_panel_at_an_address_is_pinned_by_its_hash() -> None:
     """A-5: fetched only where the network is allowed, refused without a hash, with another one, and with programs in it."""
-    bodies = {"/good.toml": PANEL.encode(), "/runs.toml": PANEL.replace("openai:gpt-5", "command:claude").encode()}
+    bodies = {
+        "/good.toml": PANEL.encode(),
+        "/runs.toml": PANEL.replace("openai:gpt-5", "command:claude").encode(),
+    }
 
     class Site(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -98,7 +115,9 @@ def test_a_panel_at_an_address_is_pinned_by_its_hash() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Site) as site:
         Thread(target=site.serve_forever, daemon=True).start()
         base = f"http://127.0.0.1:{site.server_address[1]}"
-        good, runs = (f"{base}{path}#sha256={sha256(body).hexdigest()}" for path, body in bodies.items())
+        good, runs = (
+            f"{base}{path}#sha256={sha256(body).hexdigest()}" for path, body in bodies.items()
+        )
         assert load_panel(good, "en", allowed).seats[0].platform == "openai:gpt-5"
         with pytest.raises(BadSetting, match="MOOT_FETCH=on"):
             load_panel(good, "en", {})

@@ -21,25 +21,43 @@ def recipe(output: Output = "text", *texts: str, **more: Any) -> Recipe:
 
 
 def lines(*documents: object) -> bytes:
-    return "".join(f"{json.dumps(document, ensure_ascii=False)}\n" for document in documents).encode()
+    return "".join(
+        f"{json.dumps(document, ensure_ascii=False)}\n" for document in documents
+    ).encode()
 
 
 # How it is called
 
 
-@pytest.mark.parametrize("prompt", ["two words", "", "--flag", "{session}", "{prompt}", "$(touch x)\n`touch x`", "你好 👋"])
+@pytest.mark.parametrize(
+    "prompt",
+    ["two words", "", "--flag", "{session}", "{prompt}", "$(touch x)\n`touch x`", "你好 👋"],
+)
 def test_a_prompt_is_one_argument_whatever_is_in_it(prompt: str) -> None:
-    assert fill_arguments(("agent", "-p", "{prompt}", "--last"), prompt, "s-1", {}) == ["agent", "-p", prompt, "--last"]
+    assert fill_arguments(("agent", "-p", "{prompt}", "--last"), prompt, "s-1", {}) == [
+        "agent",
+        "-p",
+        prompt,
+        "--last",
+    ]
 
 
 def test_a_session_is_put_where_it_is_named_also_within_a_word() -> None:
     argv = ("agent", "--resume={session}", "{session}", "{prompt}", "{other}")
-    assert fill_arguments(argv, "Why?", "s 1", {}) == ["agent", "--resume=s 1", "s 1", "Why?", "{other}"]
+    assert fill_arguments(argv, "Why?", "s 1", {}) == [
+        "agent",
+        "--resume=s 1",
+        "s 1",
+        "Why?",
+        "{other}",
+    ]
 
 
 def test_a_file_that_an_agent_must_be_given_is_one_argument() -> None:
     assert (
-        fill_arguments(("agent", "--policy", "{file:looks.toml}"), "?", "s", {"looks.toml": "/a b/looks.toml"})[-1]
+        fill_arguments(
+            ("agent", "--policy", "{file:looks.toml}"), "?", "s", {"looks.toml": "/a b/looks.toml"}
+        )[-1]
         == "/a b/looks.toml"
     )
 
@@ -48,7 +66,9 @@ def test_a_file_that_an_agent_must_be_given_is_one_argument() -> None:
 
 
 def test_text_is_taken_as_it_is() -> None:
-    assert parse_output(recipe(), b"\n  We should.\n\n{not json}\n ") == AgentReply(text="We should.\n\n{not json}")
+    assert parse_output(recipe(), b"\n  We should.\n\n{not json}\n ") == AgentReply(
+        text="We should.\n\n{not json}"
+    )
 
 
 def test_text_in_no_encoding_is_read_as_far_as_it_goes() -> None:
@@ -81,12 +101,19 @@ PATHS: dict[str, Any] = {
 
 def test_a_document_is_read_by_its_paths() -> None:
     found = parse_output(recipe("json", "result", **PATHS), lines(DOCUMENT))
-    assert found == AgentReply(text="好的", session="s-1", usage=Usage(tokens_in=12, tokens_out=3, cost=250_000, calls=1))
+    assert found == AgentReply(
+        text="好的", session="s-1", usage=Usage(tokens_in=12, tokens_out=3, cost=250_000, calls=1)
+    )
 
 
 @pytest.mark.parametrize(
     ("path", "text"),
-    [("messages.0.text", "first"), ("messages.-1.text", "last"), ("messages.1.text", "last"), ("session_id=s-1:result", "好的")],
+    [
+        ("messages.0.text", "first"),
+        ("messages.-1.text", "last"),
+        ("messages.1.text", "last"),
+        ("session_id=s-1:result", "好的"),
+    ],
 )
 def test_a_path_goes_through_lists_and_conditions(path: str, text: str) -> None:
     assert parse_output(recipe("json", path), lines(DOCUMENT)).text == text
@@ -114,59 +141,99 @@ def test_a_path_that_leads_to_no_text_is_no_answer(path: str) -> None:
 
 
 def test_paths_are_tried_in_their_order() -> None:
-    assert parse_output(recipe("json", "nothing", "messages.0.text", "result"), lines(DOCUMENT)).text == "first"
+    assert (
+        parse_output(recipe("json", "nothing", "messages.0.text", "result"), lines(DOCUMENT)).text
+        == "first"
+    )
 
 
 def test_what_it_does_not_say_is_not_made_up() -> None:
-    assert parse_output(recipe("json", "result", **PATHS), b'{"result": "Yes."}') == AgentReply(text="Yes.")
+    assert parse_output(recipe("json", "result", **PATHS), b'{"result": "Yes."}') == AgentReply(
+        text="Yes."
+    )
 
 
 @pytest.mark.parametrize(
     "odd",
     [
-        {"session_id": 7, "usage": {"input_tokens": -1, "output_tokens": "3"}, "total_cost_usd": -0.1},
+        {
+            "session_id": 7,
+            "usage": {"input_tokens": -1, "output_tokens": "3"},
+            "total_cost_usd": -0.1,
+        },
         {"session_id": None, "usage": [1, 2], "total_cost_usd": "0.1"},
-        {"session_id": ["s"], "usage": {"input_tokens": 1.5, "output_tokens": None}, "total_cost_usd": float("nan")},
+        {
+            "session_id": ["s"],
+            "usage": {"input_tokens": 1.5, "output_tokens": None},
+            "total_cost_usd": float("nan"),
+        },
         {"session_id": {}, "usage": 7, "total_cost_usd": {}},
     ],
 )
 def test_figures_that_are_none_do_not_count(odd: dict[str, Any]) -> None:
-    assert parse_output(recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})) == AgentReply(text="Yes.")
+    assert parse_output(
+        recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})
+    ) == AgentReply(text="Yes.")
 
 
 def test_true_is_no_figure() -> None:
     odd = {"usage": {"input_tokens": True, "output_tokens": True}, "total_cost_usd": True}
-    assert parse_output(recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})) == AgentReply(text="Yes.")
+    assert parse_output(
+        recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})
+    ) == AgentReply(text="Yes.")
 
 
 @pytest.mark.parametrize("cost", ["Infinity", "1e999", "1" + "0" * 400])
 def test_a_cost_without_an_end_does_not_count(cost: str) -> None:
     assert (
-        parse_output(recipe("json", "result", **PATHS), f'{{"result": "Yes.", "total_cost_usd": {cost}}}'.encode()).usage.cost
+        parse_output(
+            recipe("json", "result", **PATHS),
+            f'{{"result": "Yes.", "total_cost_usd": {cost}}}'.encode(),
+        ).usage.cost
         is None
     )
 
 
 def test_what_comes_before_the_document_is_skipped() -> None:
-    assert parse_output(recipe("json", "result"), b'Loading...\n\xef\xbb\xbf{"result": "Yes."}\n').text == "Yes."
+    assert (
+        parse_output(recipe("json", "result"), b'Loading...\n\xef\xbb\xbf{"result": "Yes."}\n').text
+        == "Yes."
+    )
 
 
 def test_a_log_line_with_a_bracket_before_the_document_is_skipped() -> None:
-    assert parse_output(recipe("json", "result"), b'[warn] no config found\n{"result": "Yes."}\n').text == "Yes."
+    assert (
+        parse_output(recipe("json", "result"), b'[warn] no config found\n{"result": "Yes."}\n').text
+        == "Yes."
+    )
 
 
 def test_what_comes_after_the_document_is_skipped() -> None:
-    assert parse_output(recipe("json", "result"), b'{"result": "Yes."}\nDone in 3 s.\n').text == "Yes."
+    assert (
+        parse_output(recipe("json", "result"), b'{"result": "Yes."}\nDone in 3 s.\n').text == "Yes."
+    )
 
 
 def test_a_list_of_documents_is_read_like_lines() -> None:
-    out = json.dumps([{"type": "init", "session_id": "s-1"}, {"type": "result", "result": "Yes."}]).encode()
-    assert parse_output(recipe("json", "result", sessions=("session_id",)), out) == AgentReply(text="Yes.", session="s-1")
+    out = json.dumps(
+        [{"type": "init", "session_id": "s-1"}, {"type": "result", "result": "Yes."}]
+    ).encode()
+    assert parse_output(recipe("json", "result", sessions=("session_id",)), out) == AgentReply(
+        text="Yes.", session="s-1"
+    )
 
 
 @pytest.mark.parametrize(
     "out",
-    [b"", b"Sorry.", b'{"result": "Ye', b'{"result": }', b"{" * 100_000, b"[" * 100_000, b"\x00\xff"],
+    [
+        b"",
+        b"Sorry.",
+        b'{"result": "Ye',
+        b'{"result": }',
+        b"{" * 100_000,
+        b"[" * 100_000,
+        b"\x00\xff",
+    ],
     ids=["nothing", "words", "half", "broken", "deep", "deep lists", "bytes"],
 )
 def test_half_a_document_or_none_is_told(out: bytes) -> None:
@@ -176,7 +243,16 @@ def test_half_a_document_or_none_is_told(out: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "out", [b'{"result": ""}', b'{"result": "  "}', b'{"result": null}', b'{"result": 7}', b"{}", b"[]", b"[7]"]
+    "out",
+    [
+        b'{"result": ""}',
+        b'{"result": "  "}',
+        b'{"result": null}',
+        b'{"result": 7}',
+        b"{}",
+        b"[]",
+        b"[7]",
+    ],
 )
 def test_a_document_without_an_answer_is_told(out: bytes) -> None:
     with pytest.raises(ValueError, match=r"^no answer at result or text; it printed ") as told:
@@ -216,12 +292,17 @@ def test_of_several_lines_the_last_that_has_it_counts() -> None:
         dollars="cost",
     )
     assert parse_output(read, lines(*EVENTS)) == AgentReply(
-        text="Yes, we should.", session="s-1", usage=Usage(tokens_in=12, tokens_out=3, cost=1_000_000, calls=1)
+        text="Yes, we should.",
+        session="s-1",
+        usage=Usage(tokens_in=12, tokens_out=3, cost=1_000_000, calls=1),
     )
 
 
 def test_what_all_lines_have_is_put_together_where_the_path_says_so() -> None:
-    assert parse_output(recipe("jsonl", "+type=text:part.text"), lines(*EVENTS)).text == "Let me see.Yes, we should."
+    assert (
+        parse_output(recipe("jsonl", "+type=text:part.text"), lines(*EVENTS)).text
+        == "Let me see.Yes, we should."
+    )
 
 
 def test_lines_that_are_none_are_skipped() -> None:
@@ -235,7 +316,9 @@ def test_no_whole_line_is_told(out: bytes) -> None:
         parse_output(recipe("jsonl", "text"), out)
 
 
-@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"], ids=["U+2028", "U+2029", "U+0085"])
+@pytest.mark.parametrize(
+    "separator", ["\u2028", "\u2029", "\x85"], ids=["U+2028", "U+2029", "U+0085"]
+)
 def test_a_line_ends_with_a_newline_and_nothing_else(separator: str) -> None:
     """JSON.stringify writes U+2028 as it is."""
     text = f"One.{separator}Two."
@@ -243,12 +326,20 @@ def test_a_line_ends_with_a_newline_and_nothing_else(separator: str) -> None:
 
 
 def test_there_may_be_several_conditions() -> None:
-    documents = lines({"type": "text", "role": "agent", "text": "Yes."}, {"type": "text", "role": "user", "text": "Well?"})
+    documents = lines(
+        {"type": "text", "role": "agent", "text": "Yes."},
+        {"type": "text", "role": "user", "text": "Well?"},
+    )
     assert parse_output(recipe("jsonl", "type=text:role=agent:text"), documents).text == "Yes."
 
 
 def test_a_condition_is_written_as_json_writes_it() -> None:
-    assert parse_output(recipe("json", "is_error=false:result"), b'{"is_error": false, "result": "Yes."}').text == "Yes."
+    assert (
+        parse_output(
+            recipe("json", "is_error=false:result"), b'{"is_error": false, "result": "Yes."}'
+        ).text
+        == "Yes."
+    )
 
 
 # Recipes of the user's own
@@ -287,7 +378,9 @@ def test_a_recipe_is_read_from_its_file(tmp_path: Path) -> None:
 
 
 def test_the_smallest_recipe_is_an_argv(tmp_path: Path) -> None:
-    assert load_recipe(written(tmp_path, 'argv = ["echo", "{prompt}"]')) == Recipe(name="mine", argv=("echo", "{prompt}"))
+    assert load_recipe(written(tmp_path, 'argv = ["echo", "{prompt}"]')) == Recipe(
+        name="mine", argv=("echo", "{prompt}")
+    )
 
 
 @pytest.mark.parametrize(
@@ -305,10 +398,22 @@ def test_the_smallest_recipe_is_an_argv(tmp_path: Path) -> None:
             f'{GOOD}\ncolour = "red"',
             "'colour' is no key here; known: acp, argv, environ, judges, output, passes, resume, session, text, words",
         ),
-        ('argv = ["agent", "{prompt}"]\noutput = "xml"', "output = 'xml'; known: text, json, jsonl"),
-        ('argv = ["agent", "{prompt}"]\noutput = "json"', "'text' must say where in its json the answer is"),
-        ('argv = ["agent", "{prompt}"]\noutput = "jsonl"\ntext = 7', "'text' must say where in its jsonl the answer is"),
-        ('argv = ["agent", "{prompt}"]\nresume = "agent"', "resume must be a list of words, the program first"),
+        (
+            'argv = ["agent", "{prompt}"]\noutput = "xml"',
+            "output = 'xml'; known: text, json, jsonl",
+        ),
+        (
+            'argv = ["agent", "{prompt}"]\noutput = "json"',
+            "'text' must say where in its json the answer is",
+        ),
+        (
+            'argv = ["agent", "{prompt}"]\noutput = "jsonl"\ntext = 7',
+            "'text' must say where in its jsonl the answer is",
+        ),
+        (
+            'argv = ["agent", "{prompt}"]\nresume = "agent"',
+            "resume must be a list of words, the program first",
+        ),
         ('argv = ["agent", "{prompt}"]\nenviron = "A=1"', "environ must be a table of texts"),
         ('argv = ["agent", "{prompt}"]\nenviron = { A = 1 }', "environ must be a table of texts"),
     ],
@@ -364,7 +469,9 @@ def test_a_recipe_that_cannot_work_is_told(tmp_path: Path, text: str) -> None:
 
 def test_a_word_behind_the_program_may_be_empty(tmp_path: Path) -> None:
     argv = ("agent", "--tools", "", "{prompt}")
-    assert load_recipe(written(tmp_path, 'argv = ["agent", "--tools", "", "{prompt}"]')) == Recipe(name="mine", argv=argv)
+    assert load_recipe(written(tmp_path, 'argv = ["agent", "--tools", "", "{prompt}"]')) == Recipe(
+        name="mine", argv=argv
+    )
 
 
 def test_a_recipe_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
@@ -382,19 +489,27 @@ def test_a_recipe_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> N
 def test_an_unknown_agent_is_told(name: str) -> None:
     with pytest.raises(UnknownPlatform) as told:
         find_recipe(name)
-    assert str(told.value) == f"no agent is called {name!r}; known: {', '.join(sorted(AGENTS))}, or give a .toml file"
+    assert (
+        str(told.value)
+        == f"no agent is called {name!r}; known: {', '.join(sorted(AGENTS))}, or give a .toml file"
+    )
 
 
 def test_a_known_agent_is_called_with_a_model_if_one_is_named() -> None:
     known, chosen = find_recipe("claude"), find_recipe("claude:opus:4")
     assert known is AGENTS["claude"]
-    assert chosen == replace(known, argv=(*known.argv, "--model", "opus:4"), resume=(*known.resume, "--model", "opus:4"))
+    assert chosen == replace(
+        known, argv=(*known.argv, "--model", "opus:4"), resume=(*known.resume, "--model", "opus:4")
+    )
 
 
 @pytest.mark.parametrize("name", ["claude:", "codex:gpt-5"])
 def test_a_model_that_cannot_be_chosen_is_told(name: str) -> None:
     agent = name.partition(":")[0]
-    with pytest.raises(UnknownPlatform, match=f"^command:{name}: expected command:{agent} or command:{agent}:MODEL$"):
+    with pytest.raises(
+        UnknownPlatform,
+        match=f"^command:{name}: expected command:{agent} or command:{agent}:MODEL$",
+    ):
         find_recipe(name)
 
 

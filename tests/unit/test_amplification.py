@@ -8,7 +8,12 @@ import pytest
 
 from moothall.memory.facts import DecisionRecorded, Member, Outcome
 from moothall.memory.remembered_decision import OutcomeReview, RememberedDecision
-from moothall.memory.track_records import Amplification, Share, compute_amplification, find_right_choice
+from moothall.memory.track_records import (
+    Amplification,
+    Share,
+    compute_amplification,
+    find_right_choice,
+)
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 
@@ -32,7 +37,8 @@ def case(
         choice=choice,
         options=options,
         members=tuple(
-            Member(source=f"s{number}", seat=f"s{number}", first_choice=first.strip("-")) for number, first in enumerate(firsts)
+            Member(source=f"s{number}", seat=f"s{number}", first_choice=first.strip("-"))
+            for number, first in enumerate(firsts)
         ),
         opened_at=NOW,
         closed_at=NOW,
@@ -100,7 +106,10 @@ def test_which_choice_proved_right(kept: RememberedDecision, right: str | None) 
 
 
 def test_where_nobody_knows_what_was_right_the_members_are_unknown_and_not_compared() -> None:
-    found = only(case("abc", "failure", options=("a", "b", "c")), case("aac", "success", options=("a", "b", "c")))
+    found = only(
+        case("abc", "failure", options=("a", "b", "c")),
+        case("aac", "success", options=("a", "b", "c")),
+    )
     assert (found.members_unknown, found.members_known) == (3, 3)
     assert (found.group, found.compared) == (Share(right=1, of=2), Share(right=1, of=1))
     assert found.amplification == 0.0
@@ -119,15 +128,23 @@ def test_where_nobody_knows_what_was_right_the_members_are_unknown_and_not_compa
         ("", None),
     ],
 )
-def test_a_careless_label_is_compared_by_its_words_or_not_at_all(first: str, is_right: bool | None) -> None:
+def test_a_careless_label_is_compared_by_its_words_or_not_at_all(
+    first: str, is_right: bool | None
+) -> None:
     """D-15: nothing is guessed: what is too long for a label is no choice, and other words are another one."""
     found = only(case([first], "success", choice="postgresql", options=()))
     known = 0 if is_right is None else 1
-    assert (found.members_right, found.members_known, found.members_blank) == (int(is_right is True), known, 1 - known)
+    assert (found.members_right, found.members_known, found.members_blank) == (
+        int(is_right is True),
+        known,
+        1 - known,
+    )
     assert found.cases_blank == 1 - known
 
 
-@pytest.mark.parametrize(("first", "right"), [("是的", "Yes"), ("YES!", "是"), ("否", "no"), ("No", "不是")])
+@pytest.mark.parametrize(
+    ("first", "right"), [("是的", "Yes"), ("YES!", "是"), ("否", "no"), ("No", "不是")]
+)
 def test_yes_and_no_are_the_same_in_both_languages(first: str, right: str) -> None:
     """D-15"""
     assert only(case([first], "success", choice=right, options=())).members_right == 1
@@ -137,14 +154,21 @@ def test_yes_and_no_are_the_same_in_both_languages(first: str, right: str) -> No
 def test_a_label_that_is_none_of_the_options_is_no_choice() -> None:
     """D-15"""
     found = only(case(["a", "option a", "c"], "success"))
-    assert (found.members_right, found.members_known, found.members_unknown, found.members_blank) == (1, 1, 2, 2)
+    assert (
+        found.members_right,
+        found.members_known,
+        found.members_unknown,
+        found.members_blank,
+    ) == (1, 1, 2, 2)
 
 
 def test_who_checks_or_moderates_is_no_member_that_could_be_right() -> None:
     """D-15"""
     kept = case("a-", "success")
     one, other = kept.record.members
-    moderated = replace(kept, record=replace(kept.record, members=(one, replace(other, is_neutral=True))))
+    moderated = replace(
+        kept, record=replace(kept.record, members=(one, replace(other, is_neutral=True)))
+    )
     assert (only(kept).members_blank, only(moderated).members_blank) == (1, 0)
 
 
@@ -164,7 +188,11 @@ def test_two_halves_are_no_majority() -> None:
 def test_one_of_three_is_no_majority() -> None:
     """D-15: whoever speaks first in a roundtable stands for itself."""
     found = only(case("b--", "success"))
-    assert (found.majority, found.corrections, found.members) == (Share(right=0, of=0), 0, Share(right=0, of=1))
+    assert (found.majority, found.corrections, found.members) == (
+        Share(right=0, of=0),
+        0,
+        Share(right=0, of=1),
+    )
     assert only(case("bb-", "success")).corrections == 1
 
 
@@ -173,7 +201,9 @@ def test_only_what_was_decided_by_a_group_and_reviewed_counts() -> None:
 
 
 def test_protocols_are_reported_apart() -> None:
-    found = compute_amplification([case("a", "success", protocol="debate"), case("a", "failure", protocol="consensus")])
+    found = compute_amplification(
+        [case("a", "success", protocol="debate"), case("a", "failure", protocol="consensus")]
+    )
     assert [(one.protocol, one.group) for one in found] == [
         ("consensus", Share(right=0, of=1)),
         ("debate", Share(right=1, of=1)),

@@ -15,7 +15,11 @@ from moothall.protocols.council.facts import Contribution
 
 def ask_for_ballot() -> Brief:
     """A seat that Moot asks for its position on #5 and #6."""
-    return at("synthesize").say(ada=synthesize("a", "A."), bob=synthesize("b", "B."), cy=PASS).brief("ada")
+    return (
+        at("synthesize")
+        .say(ada=synthesize("a", "A."), bob=synthesize("b", "B."), cy=PASS)
+        .brief("ada")
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,9 +74,14 @@ def test_the_mark_of_a_line_is_no_abstention(raw: str) -> None:
 
 
 def test_a_condition_in_words_is_kept() -> None:
-    said = read_answer(ask_for_ballot(), '{"ballot": {"#5": "Yes, if the tests pass", "#6": "abstain"}}').said
+    said = read_answer(
+        ask_for_ballot(), '{"ballot": {"#5": "Yes, if the tests pass", "#6": "abstain"}}'
+    ).said
     assert isinstance(said, Contribution)
-    assert (said.ballot[0].position, said.ballot[0].condition) == ("conditional_support", "the tests pass")
+    assert (said.ballot[0].position, said.ballot[0].condition) == (
+        "conditional_support",
+        "the tests pass",
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,10 +137,15 @@ def test_a_person_is_not_asked_whether_a_sealed_vote_changed_its_mind() -> None:
 def test_two_positions_on_one_candidate_are_none_and_hide_no_other() -> None:
     """M-14: which of the two was meant, only the seat could say; its vote on the other candidate counts."""
     votes = [(5, "support"), (5, "oppose"), (6, "support")]
-    raw = json.dumps({"ballot": [{"candidate": number, "position": position} for number, position in votes]})
+    raw = json.dumps(
+        {"ballot": [{"candidate": number, "position": position} for number, position in votes]}
+    )
     reading = read_answer(ask_for_ballot(), raw)
     assert isinstance(reading.said, Contribution)
-    assert {vote.candidate: vote.position for vote in reading.said.ballot} == {5: "abstain", 6: "support"}
+    assert {vote.candidate: vote.position for vote in reading.said.ballot} == {
+        5: "abstain",
+        6: "support",
+    }
     assert [note for note in reading.mends if "abstain" in note] == [
         "read ballot.0.position 'support' → 'abstain'",
         "read ballot.1.position 'oppose' → 'abstain'",

@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.decisions.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
+from bench.decisions.calibration import (
+    build_reliability_table,
+    compute_brier_score,
+    compute_calibration_gap,
+)
 from bench.decisions.confidences import list_chosen, mean_effective, measured_correlations
 from bench.decisions.data import Recording, recordings
 from bench.decisions.debates import forecast_decisions, is_debated, measure_gates, score_ways
@@ -16,12 +20,22 @@ from bench.decisions.picture import draw_calibration
 from bench.decisions.report import AFTER, BEFORE, Measured, list_ways, measure, report
 from bench.decisions.stated import CASES, GROUPS, LATENT, OURS, POOLS, Panel, Simulation, simulate
 from bench.decisions.stops import quorums, stops
-from bench.decisions.tallies import LESS, paired, plurality, rights, rights_by_log_odds, rights_by_trust, share_alike
+from bench.decisions.tallies import (
+    LESS,
+    paired,
+    plurality,
+    rights,
+    rights_by_log_odds,
+    rights_by_trust,
+    share_alike,
+)
 
 from moothall.scoring.independence import OTHER_FAMILY, SAME_FAMILY
 
 RECORDINGS = recordings()
-EACH = pytest.mark.parametrize("number", range(3), ids=[recording.name.split(",")[0] for recording in RECORDINGS])
+EACH = pytest.mark.parametrize(
+    "number", range(3), ids=[recording.name.split(",")[0] for recording in RECORDINGS]
+)
 PERSONAS, SOLVERS, JUDGES = RECORDINGS
 OTHERWISE_SHARED = {"posterior, f = 1", f"posterior, correlations × {LESS}"}
 """Shown beside the rule that ships, for what would come of them."""
@@ -50,7 +64,9 @@ def against_ours(simulation: Simulation, name: str) -> Estimate:
 
 
 @EACH
-def test_weighing_by_trust_is_not_below_plurality_by_more_than_two_standard_errors(number: int) -> None:
+def test_weighing_by_trust_is_not_below_plurality_by_more_than_two_standard_errors(
+    number: int,
+) -> None:
     baseline = rights(RECORDINGS[number].cases, lambda case: plurality(case.blind))
     for by_category in (False, True):
         for rule in (by_trust, by_log_odds):
@@ -73,13 +89,19 @@ def test_how_votes_share_what_they_are_worth_decides_little(number: int) -> None
 @EACH
 def test_the_group_confidence_of_both_rules_scores_better_than_the_base_rate(number: int) -> None:
     found = list_ways(measured(number))
-    scores = {name: compute_brier_score(pairs) or 1.0 for name, pairs in found.items() if name not in OTHERWISE_SHARED}
+    scores = {
+        name: compute_brier_score(pairs) or 1.0
+        for name, pairs in found.items()
+        if name not in OTHERWISE_SHARED
+    }
     base_rate = scores.pop("always the base rate")
     assert max(scores.values()) < base_rate - 0.01
 
 
 @pytest.mark.parametrize(("number", "least"), [(0, 2), (1, 2), (2, 0)])
-def test_the_posterior_is_better_than_the_constants_on_two_files_and_no_worse_on_the_third(number: int, least: int) -> None:
+def test_the_posterior_is_better_than_the_constants_on_two_files_and_no_worse_on_the_third(
+    number: int, least: int
+) -> None:
     found = list_ways(measured(number))
     difference = compare_brier(found[AFTER], found[BEFORE])
     assert difference.value <= -least * difference.error
@@ -95,13 +117,17 @@ def test_the_gap_is_that_of_the_reliability_table() -> None:
     found = list_ways(measured(2))
     gaps = compare_gaps(found, BEFORE)
     for name, pairs in found.items():
-        assert gaps[name].gap.value == pytest.approx(compute_calibration_gap(build_reliability_table(pairs)))
+        assert gaps[name].gap.value == pytest.approx(
+            compute_calibration_gap(build_reliability_table(pairs))
+        )
     assert gaps[BEFORE].against == Estimate(value=0.0, error=0.0)
 
 
 def test_a_panel_that_asks_in_an_order_of_chance_loses_little_and_saves_replies() -> None:
     for recording, least in ((PERSONAS, 0.2), (SOLVERS, 0.0), (JUDGES, 0.4)):
-        found = next(panel for panel in hold_panels(recording) if panel.rule == "order by chance, either")
+        found = next(
+            panel for panel in hold_panels(recording) if panel.rule == "order by chance, either"
+        )
         assert found.against.difference >= -0.005
         assert found.saved > least
 
@@ -120,7 +146,9 @@ def test_the_mean_of_log_odds_is_best_unless_all_are_calibrated(panel: Panel) ->
 
 def test_the_simulated_seats_err_together_as_presumed() -> None:
     assert simulated("one family", "calibrated").correlation == pytest.approx(SAME_FAMILY, abs=0.05)
-    assert simulated("five families", "calibrated").correlation == pytest.approx(OTHER_FAMILY, abs=0.05)
+    assert simulated("five families", "calibrated").correlation == pytest.approx(
+        OTHER_FAMILY, abs=0.05
+    )
     assert len(simulated("one family", "calibrated").forecasts[OURS]) == GROUPS * CASES
 
 
@@ -160,7 +188,9 @@ def test_a_quorum_formed_after_reading_is_wrong_more_often() -> None:
 
 
 @pytest.mark.parametrize("recording", [PERSONAS, SOLVERS], ids=["MMLU", "MATH"])
-def test_the_blind_posterior_is_surer_of_what_is_right_than_any_other_way(recording: Recording) -> None:
+def test_the_blind_posterior_is_surer_of_what_is_right_than_any_other_way(
+    recording: Recording,
+) -> None:
     """D-12: on all cases and on those that were debated, within one standard error of the best."""
     ways = forecast_decisions(recording)
     debated = [case for case in list_chosen(recording.cases) if is_debated(case)]
@@ -171,8 +201,12 @@ def test_the_blind_posterior_is_surer_of_what_is_right_than_any_other_way(record
                 assert each.against.value > 3 * each.against.error
 
 
-@pytest.mark.parametrize(("recording", "saved"), [(PERSONAS, 0.1), (SOLVERS, 0.1)], ids=["MMLU", "MATH"])
-def test_debating_only_where_it_is_close_loses_nothing_and_saves_replies(recording: Recording, saved: float) -> None:
+@pytest.mark.parametrize(
+    ("recording", "saved"), [(PERSONAS, 0.1), (SOLVERS, 0.1)], ids=["MMLU", "MATH"]
+)
+def test_debating_only_where_it_is_close_loses_nothing_and_saves_replies(
+    recording: Recording, saved: float
+) -> None:
     """D-24"""
     always, auto, _never = measure_gates(recording)
     assert auto.right.value >= always.right.value - always.right.error

@@ -14,7 +14,9 @@ def test_who_notices_every_fact_knows_the_answer(kind: str) -> None:
     for seed in range(20):
         question = make_question(kind, seed)
         text = "\n".join(each.text for each in question.files)
-        facts: dict[str, re.Match[str]] = {fact[0]: fact for pattern in FACTS for fact in pattern.finditer(text)}
+        facts: dict[str, re.Match[str]] = {
+            fact[0]: fact for pattern in FACTS for fact in pattern.finditer(text)
+        }
         assert guess_answer(question, facts, Random(1))[0] == question.answer
 
 

@@ -30,7 +30,10 @@ def test_a_board_finds_more_and_invents_less_than_one_of_its_reviewers() -> None
 
     async def measure() -> list[tuple[int, int]]:
         async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
-            tallies = [await review_all(moot, names, fixtures, 1) for names in (("correctness",), tuple(BOARD))]
+            tallies = [
+                await review_all(moot, names, fixtures, 1)
+                for names in (("correctness",), tuple(BOARD))
+            ]
         return [(each.found, each.invented) for each in tallies]
 
     (found, invented), (together, ghosts) = asyncio.run(measure())

@@ -9,7 +9,13 @@ from bench.swarm.cost import Round, exponent, rounds
 from bench.swarm.explorer import Manner
 from bench.swarm.load import Amount
 from bench.swarm.runs import Case, Outcome, outcome, outcomes, played, share
-from bench.swarm.settlement import SpeechCase, play_spoken, render_choices, render_costs, render_joins
+from bench.swarm.settlement import (
+    SpeechCase,
+    play_spoken,
+    render_choices,
+    render_costs,
+    render_joins,
+)
 from bench.swarm.speech import list_sentences
 from bench.swarm.world import NAMES, World, alone, plurality, pooled
 
@@ -22,10 +28,14 @@ def worlds(noise: float) -> list[World]:
     return [World(seed=seed, k=5, gap=0.2, noise=noise, taste=0.0) for seed in range(40)]
 
 
-def test_simulated_explorers_break_no_rule_and_a_switched_off_signal_is_all_that_is_refused() -> None:
+def test_simulated_explorers_break_no_rule_and_a_switched_off_signal_is_all_that_is_refused() -> (
+    None
+):
     for case in (BASE, BASE.but(stop_signals=False)):
         run = played(case, 3)
-        assert not any(fact.violations or fact.lost for fact in run.facts if isinstance(fact, BarrierPassed))
+        assert not any(
+            fact.violations or fact.lost for fact in run.facts if isinstance(fact, BarrierPassed)
+        )
         refused = {
             result.operation
             for fact in run.facts
@@ -43,18 +53,32 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
 
 
 def test_the_two_ways_to_wander_can_be_switched_off() -> None:
-    quiet = Case(manner=Manner(wanders=False), settings={"random_exploration": False, "protection": False})
-    orders = [order for fact in played(quiet, 3).facts if isinstance(fact, RoundBegun) for order in fact.orders]
+    quiet = Case(
+        manner=Manner(wanders=False), settings={"random_exploration": False, "protection": False}
+    )
+    orders = [
+        order
+        for fact in played(quiet, 3).facts
+        if isinstance(fact, RoundBegun)
+        for order in fact.orders
+    ]
     assert orders
     assert not any(order.random for order in orders)
 
 
 def test_without_noise_everyone_who_has_seen_all_directions_is_right() -> None:
     for world in worlds(0.0):
-        assert alone(world, "reader", 5) == plurality(world, READERS, 5) == pooled(world, READERS, 5) == world.best
+        assert (
+            alone(world, "reader", 5)
+            == plurality(world, READERS, 5)
+            == pooled(world, READERS, 5)
+            == world.best
+        )
 
 
-def test_with_noise_a_plurality_is_right_more_often_than_one_alone_and_the_pool_more_often_still() -> None:
+def test_with_noise_a_plurality_is_right_more_often_than_one_alone_and_the_pool_more_often_still() -> (
+    None
+):
     noisy = worlds(0.3)
     one = sum(alone(world, "reader-0", 5) == world.best for world in noisy)
     most = sum(plurality(world, READERS, 5) == world.best for world in noisy)
@@ -84,10 +108,15 @@ def test_a_load_fills_the_blackboard_as_it_says() -> None:
 def test_every_cell_is_played_and_the_tables_and_pictures_can_be_drawn() -> None:
     names = [name for name, _ in (*safeguards(), *one_at_a_time())]
     assert len(set(names)) == len(names)
-    found: dict[str, list[Outcome]] = {name: outcomes(case, 2) for name, case in list(safeguards())[:2]}
+    found: dict[str, list[Outcome]] = {
+        name: outcomes(case, 2) for name, case in list(safeguards())[:2]
+    }
     base = next(iter(found.values()))
     assert len(report.qualities("safeguards", found, base).splitlines()) == 4
-    cost = {number: Round(findings=number, rules=0.01 * number, measure=0.02 * number) for number in (2, 4, 8)}
+    cost = {
+        number: Round(findings=number, rules=0.01 * number, measure=0.02 * number)
+        for number in (2, 4, 8)
+    }
     assert report.costs("agents", cost).splitlines()[-1].split()[-2:] == ["1.00", "1.00"]
     for drawn in (picture.outcomes(found, 2), picture.growth((cost, cost), (cost, cost))):
         assert ElementTree.fromstring(drawn).tag.endswith("svg")
@@ -103,7 +132,12 @@ def test_explorers_that_speak_break_no_rule_and_are_never_told_what_a_sentence_m
         assert one.tokens > one.vote_tokens > 0
         assert 0 <= one.joined <= one.same
     for language in ("en", "zh"):
-        sentences = [text for name in NAMES for side in ("for", "against") for text in list_sentences(name, side, language)]
+        sentences = [
+            text
+            for name in NAMES
+            for side in ("for", "against")
+            for text in list_sentences(name, side, language)
+        ]
         assert len(set(sentences)) == len(sentences)
 
 
@@ -122,6 +156,8 @@ def test_readings_are_right_at_least_as_often_as_a_plain_vote() -> None:
 
 
 def test_the_tables_of_spoken_runs_can_be_rendered() -> None:
-    played = {"one": [play_spoken(SpeechCase(k=2, rounds=3, counts_tokens=True), seed) for seed in (1, 2)]}
+    played = {
+        "one": [play_spoken(SpeechCase(k=2, rounds=3, counts_tokens=True), seed) for seed in (1, 2)]
+    }
     for render in (render_choices, render_joins, render_costs):
         assert len(render("title", played).splitlines()) == 3

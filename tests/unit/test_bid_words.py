@@ -70,9 +70,17 @@ def test_a_bid_that_says_nothing_of_it_is_asked_for_again(raw: object) -> None:
 
 def test_each_of_several_bids_is_read_in_the_same_way() -> None:
     """M-2"""
-    said = {"bids": [{"node_id": "ada", "intent_to_speak": True}, {"node_id": "bob", "reaction_score": 0.1}]}
+    said = {
+        "bids": [
+            {"node_id": "ada", "intent_to_speak": True},
+            {"node_id": "bob", "reaction_score": 0.1},
+        ]
+    }
     read: Any = LenientParser(build_schema(JointBids), infer=FORMS["bids"].infer).normalize(said)
-    assert [(bid["reaction_score"], bid["intent_to_speak"]) for bid in read["bids"]] == [(0.5, True), (0.1, False)]
+    assert [(bid["reaction_score"], bid["intent_to_speak"]) for bid in read["bids"]] == [
+        (0.5, True),
+        (0.1, False),
+    ]
 
 
 def test_a_bid_from_outside_names_its_fields() -> None:

@@ -11,7 +11,14 @@ from moothall.domain.facts import Entry, Fact
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import Stakes
 from moothall.memory.breakers import SoloRequest, build_circuit_view
-from moothall.memory.facts import CircuitReset, Outcome, OutcomeReviewed, Policy, PolicySet, SoloDecided
+from moothall.memory.facts import (
+    CircuitReset,
+    Outcome,
+    OutcomeReviewed,
+    Policy,
+    PolicySet,
+    SoloDecided,
+)
 from moothall.memory.memory_state import MemoryState, build_permission, build_solo_facts, evolve
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
@@ -36,12 +43,23 @@ class Register:
 
     def decide(self, source: str, category: str = "", stakes: Stakes = "medium") -> str:
         """What `source` decides alone; empty if it may not."""
-        wanted = SoloDecided(decision_id="", source=source, topic="?", text="!", confidence=0.9, category=category, stakes=stakes)
+        wanted = SoloDecided(
+            decision_id="",
+            source=source,
+            topic="?",
+            text="!",
+            confidence=0.9,
+            category=category,
+            stakes=stakes,
+        )
         permission = build_permission(self.book, copy_fields(SoloRequest, wanted), self.now)
         before = self.seq
         result, facts = build_solo_facts(self.book, wanted, "s", self.now)
         assert before == self.seq, "asking records nothing"
-        assert (permission.is_allowed, permission.verdict.probes) == (result.is_allowed, result.probes)
+        assert (permission.is_allowed, permission.verdict.probes) == (
+            result.is_allowed,
+            result.probes,
+        )
         assert source not in permission.reviewers
         self.append(facts)
         return result.decision
@@ -52,10 +70,20 @@ class Register:
 
 deeds = st.lists(
     st.one_of(
-        st.tuples(st.just("decide"), st.sampled_from(AGENTS), st.sampled_from(CATEGORIES), st.sampled_from(STAKES)),
+        st.tuples(
+            st.just("decide"),
+            st.sampled_from(AGENTS),
+            st.sampled_from(CATEGORIES),
+            st.sampled_from(STAKES),
+        ),
         st.tuples(st.just("review"), st.integers(0, 40), st.sampled_from(OUTCOMES), st.none()),
         st.tuples(st.just("wait"), st.integers(0, 80), st.none(), st.none()),
-        st.tuples(st.just("reset"), st.sampled_from(("global", "agent:ada", "category:web")), st.none(), st.none()),
+        st.tuples(
+            st.just("reset"),
+            st.sampled_from(("global", "agent:ada", "category:web")),
+            st.none(),
+            st.none(),
+        ),
     ),
     max_size=60,
 )
@@ -63,7 +91,9 @@ deeds = st.lists(
 
 @settings(max_examples=150)
 @given(deeds)
-def test_the_failures_of_one_agent_never_stop_another(deeds: list[tuple[str, Any, Any, Any]]) -> None:
+def test_the_failures_of_one_agent_never_stop_another(
+    deeds: list[tuple[str, Any, Any, Any]],
+) -> None:
     """Only what ada decides ever fails: bob and cay may decide alone at every moment, everywhere."""
     register = Register()
     register.append([PolicySet(policy=Policy(failures=2))])
@@ -103,12 +133,19 @@ def test_a_half_open_circuit_lets_exactly_one_probe_through_whoever_fails(
                 continue
             made.append(first)
             probed = [
-                name for name, one in register.book.breakers.circuits.items() if one.probe and one.probe.decision_id == first
+                name
+                for name, one in register.book.breakers.circuits.items()
+                if one.probe and one.probe.decision_id == first
             ]
             for scope in probed:
-                assert build_circuit_view(register.book.breakers, scope, register.now).state == "half_open"
+                assert (
+                    build_circuit_view(register.book.breakers, scope, register.now).state
+                    == "half_open"
+                )
             if probed:
-                assert register.decide(agent, category, level) == "", "a second one must wait for the review of the first"
+                assert register.decide(agent, category, level) == "", (
+                    "a second one must wait for the review of the first"
+                )
         elif deed == "review" and made:
             register.review(made[what % len(made)], more)
         elif deed == "wait":
@@ -118,7 +155,9 @@ def test_a_half_open_circuit_lets_exactly_one_probe_through_whoever_fails(
             assert build_circuit_view(register.book.breakers, what, register.now).state == "closed"
 
 
-def test_reviewers_are_those_with_the_best_record_in_the_category_and_never_one_that_failed() -> None:
+def test_reviewers_are_those_with_the_best_record_in_the_category_and_never_one_that_failed() -> (
+    None
+):
     """D-17: dan did well on the web, cay elsewhere; bob failed on the web himself."""
     register = Register()
     outcomes: tuple[tuple[str, str, Outcome], ...] = (
@@ -130,7 +169,9 @@ def test_reviewers_are_those_with_the_best_record_in_the_category_and_never_one_
     )
     for source, category, outcome in outcomes:
         register.review(register.decide(source, category), outcome)
-    wanted = SoloDecided(decision_id="", source="eve", topic="?", text="!", confidence=0.9, category="web")
+    wanted = SoloDecided(
+        decision_id="", source="eve", topic="?", text="!", confidence=0.9, category="web"
+    )
     found = build_permission(register.book, copy_fields(SoloRequest, wanted), register.now)
     assert found.verdict.scopes == ("category:web",)
     assert found.reviewers == ("dan", "cay")

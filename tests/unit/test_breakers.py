@@ -36,9 +36,19 @@ WEB = ("global", "category:web")
 ASK = SoloRequest(source="ada", confidence=0.8, category="web")
 
 
-def failed(breakers: Breakers, decision: str, at: datetime, outcome: Outcome = "failure", by: str = "") -> Breakers:
+def failed(
+    breakers: Breakers, decision: str, at: datetime, outcome: Outcome = "failure", by: str = ""
+) -> Breakers:
     """A review; unless it is said by whom, every decision is somebody else's."""
-    return apply_review(breakers, decision=decision, scopes=WEB, sources=(by or decision,), before=None, outcome=outcome, at=at)
+    return apply_review(
+        breakers,
+        decision=decision,
+        scopes=WEB,
+        sources=(by or decision,),
+        before=None,
+        outcome=outcome,
+        at=at,
+    )
 
 
 def opened(at: datetime = START) -> Breakers:
@@ -62,7 +72,9 @@ def test_a_circuit_opens_at_the_third_failure_in_the_window() -> None:
     assert state(breakers, START + DAY) == "closed"
     breakers = failed(breakers, "c", START + 2 * DAY)
     assert state(breakers, START + 2 * DAY) == "open"
-    assert build_circuit_view(breakers, "category:web", START + 2 * DAY).opened_at == START + 2 * DAY
+    assert (
+        build_circuit_view(breakers, "category:web", START + 2 * DAY).opened_at == START + 2 * DAY
+    )
 
 
 def test_failures_that_lie_further_apart_than_the_window_do_not_add_up() -> None:
@@ -72,21 +84,42 @@ def test_failures_that_lie_further_apart_than_the_window_do_not_add_up() -> None
     assert build_circuit_view(breakers, "category:web", START + 7 * DAY).failures == 2
 
 
-@pytest.mark.parametrize(("outcome", "opens"), [("failure", True), ("abandoned", True), ("partial", False), ("success", False)])
-def test_what_failed_or_was_abandoned_counts_and_nothing_else(outcome: Outcome, opens: bool) -> None:
+@pytest.mark.parametrize(
+    ("outcome", "opens"),
+    [("failure", True), ("abandoned", True), ("partial", False), ("success", False)],
+)
+def test_what_failed_or_was_abandoned_counts_and_nothing_else(
+    outcome: Outcome, opens: bool
+) -> None:
     breakers = failed(failed(Breakers(), "a", START), "b", START)
     assert (state(failed(breakers, "c", START, outcome), START) == "open") is opens
 
 
 def test_one_decision_fails_once_however_often_that_is_said() -> None:
     breakers = failed(failed(Breakers(), "a", START), "b", START)
-    again = apply_review(breakers, decision="b", scopes=WEB, sources=("b",), before="failure", outcome="abandoned", at=START)
+    again = apply_review(
+        breakers,
+        decision="b",
+        scopes=WEB,
+        sources=("b",),
+        before="failure",
+        outcome="abandoned",
+        at=START,
+    )
     assert again == breakers
 
 
 def test_a_review_that_takes_a_failure_back_is_believed() -> None:
     breakers = failed(failed(Breakers(), "a", START), "b", START)
-    cleared = apply_review(breakers, decision="b", scopes=WEB, sources=("b",), before="failure", outcome="success", at=START)
+    cleared = apply_review(
+        breakers,
+        decision="b",
+        scopes=WEB,
+        sources=("b",),
+        before="failure",
+        outcome="success",
+        at=START,
+    )
     assert build_circuit_view(cleared, "global", START).failures == 1
 
 
@@ -99,7 +132,9 @@ def test_a_half_open_circuit_lets_exactly_one_through() -> None:
     at = START + HOUR
     first = judge_solo_request(opened(), ASK, at)
     assert first == SoloVerdict(probes=WEB)
-    second = judge_solo_request(start_probes(opened(), decision="p", scopes=first.probes, at=at), ASK, at)
+    second = judge_solo_request(
+        start_probes(opened(), decision="p", scopes=first.probes, at=at), ASK, at
+    )
     assert second == SoloVerdict(scopes=WEB)
 
 
@@ -111,7 +146,9 @@ def test_a_second_probe_at_once_does_not_take_the_place_of_the_first() -> None:
 
 
 def test_a_probe_that_succeeds_closes_the_circuit_and_its_failures_are_forgotten() -> None:
-    assert failed(probing(), "p", START + 2 * HOUR, "success") == Breakers(policy=Policy(global_sources=3))
+    assert failed(probing(), "p", START + 2 * HOUR, "success") == Breakers(
+        policy=Policy(global_sources=3)
+    )
 
 
 @pytest.mark.parametrize("outcome", ["failure", "abandoned"])
@@ -141,7 +178,9 @@ def test_a_probe_reviewed_too_late_closes_nothing() -> None:
 
 
 def test_other_decisions_do_not_close_a_half_open_circuit() -> None:
-    assert state(failed(probing(), "x", START + 2 * HOUR, "success"), START + 2 * HOUR) == "half_open"
+    assert (
+        state(failed(probing(), "x", START + 2 * HOUR, "success"), START + 2 * HOUR) == "half_open"
+    )
 
 
 def test_a_reset_closes_one_circuit_and_no_other() -> None:
@@ -185,7 +224,13 @@ def test_a_level_of_stakes_opens_on_the_failures_of_three() -> None:
         assert state(breakers, START, "stakes:high") == "closed"
         decision = f"{source}{len(breakers.circuits.get('stakes:high', Circuit()).failures)}"
         breakers = apply_review(
-            breakers, decision=decision, scopes=("stakes:high",), sources=(source,), before=None, outcome="failure", at=START
+            breakers,
+            decision=decision,
+            scopes=("stakes:high",),
+            sources=(source,),
+            before=None,
+            outcome="failure",
+            at=START,
         )
     assert state(breakers, START, "stakes:high") == "open"
 
@@ -215,7 +260,8 @@ def test_who_fails_in_a_scope_or_is_stopped_itself_is_known() -> None:
 
 
 STRICT = Policy(
-    deliberate_categories=("Security",), category_confidence=(CategoryConfidence(category="Payments", min_confidence=0.9),)
+    deliberate_categories=("Security",),
+    category_confidence=(CategoryConfidence(category="Payments", min_confidence=0.9),),
 )
 
 
@@ -230,7 +276,9 @@ STRICT = Policy(
         ("", 0.0, None),
     ],
 )
-def test_a_category_may_need_a_deliberation_or_a_confidence(category: str, confidence: float, rule: str | None) -> None:
+def test_a_category_may_need_a_deliberation_or_a_confidence(
+    category: str, confidence: float, rule: str | None
+) -> None:
     """D-17: rules by category."""
     ask = SoloRequest(source="ada", confidence=confidence, category=category, stakes="low")
     found = judge_solo_request(Breakers(policy=STRICT), ask, START)
@@ -240,13 +288,20 @@ def test_a_category_may_need_a_deliberation_or_a_confidence(category: str, confi
 @pytest.mark.parametrize(("confidence", "allowed"), [(0.6, True), (0.59, False)])
 def test_high_stakes_need_confidence(confidence: float, allowed: bool) -> None:
     assert (
-        judge_solo_request(Breakers(), SoloRequest(source="ada", confidence=confidence, stakes="high"), START).is_allowed
+        judge_solo_request(
+            Breakers(), SoloRequest(source="ada", confidence=confidence, stakes="high"), START
+        ).is_allowed
         is allowed
     )
 
 
 def test_low_stakes_need_none() -> None:
-    assert judge_solo_request(Breakers(), SoloRequest(source="ada", confidence=0.0, stakes="low"), START) == SoloVerdict()
+    assert (
+        judge_solo_request(
+            Breakers(), SoloRequest(source="ada", confidence=0.0, stakes="low"), START
+        )
+        == SoloVerdict()
+    )
 
 
 def test_a_probe_is_not_spent_while_another_scope_is_open() -> None:
@@ -282,7 +337,17 @@ def test_a_scope_is_the_same_whatever_its_case_and_width() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "category", "category:", "category: ", "colour:red", "tag:a\nb", "tag:" + "x" * 101, "global:x"]
+    "text",
+    [
+        "",
+        "category",
+        "category:",
+        "category: ",
+        "colour:red",
+        "tag:a\nb",
+        "tag:" + "x" * 101,
+        "global:x",
+    ],
 )
 def test_what_is_no_scope_is_refused(text: str) -> None:
     with pytest.raises(BadSetting, match="expected global, category:NAME"):
@@ -328,31 +393,50 @@ class Circuits(RuleBasedStateMachine):
 
     @rule(hours=st.integers(0, 60))
     def time_passes(self, hours: int) -> None:
-        before = {one.scope for one in list_circuit_views(self.breakers, self.now) if one.state != "closed"}
+        before = {
+            one.scope
+            for one in list_circuit_views(self.breakers, self.now)
+            if one.state != "closed"
+        }
         self.now += hours * HOUR
-        assert before == {one.scope for one in list_circuit_views(self.breakers, self.now) if one.state != "closed"}
+        assert before == {
+            one.scope
+            for one in list_circuit_views(self.breakers, self.now)
+            if one.state != "closed"
+        }
 
     @rule()
     def somebody_decides_alone(self) -> None:
         found = judge_solo_request(self.breakers, ASK, self.now)
-        blocking = [one for one in list_circuit_views(self.breakers, self.now) if one.state == "open" or one.probe is not None]
+        blocking = [
+            one
+            for one in list_circuit_views(self.breakers, self.now)
+            if one.state == "open" or one.probe is not None
+        ]
         assert found.is_allowed == (not blocking)
         if not found.is_allowed:
             return
         self.made += 1
         self.pending[f"d{self.made}"] = None
-        self.breakers = start_probes(self.breakers, decision=f"d{self.made}", scopes=found.probes, at=self.now)
+        self.breakers = start_probes(
+            self.breakers, decision=f"d{self.made}", scopes=found.probes, at=self.now
+        )
         for name in found.probes:
             probe = build_circuit_view(self.breakers, name, self.now).probe
             assert probe is not None
             assert probe.decision_id == f"d{self.made}"
 
     @precondition(lambda self: self.pending)
-    @rule(pick=st.integers(0, 50), outcome=st.sampled_from(["success", "partial", "failure", "abandoned"]))
+    @rule(
+        pick=st.integers(0, 50),
+        outcome=st.sampled_from(["success", "partial", "failure", "abandoned"]),
+    )
     def somebody_reviews(self, pick: int, outcome: Outcome) -> None:
         decision = list(self.pending)[pick % len(self.pending)]
         probes = {
-            one.scope for one in list_circuit_views(self.breakers, self.now) if one.probe and one.probe.decision_id == decision
+            one.scope
+            for one in list_circuit_views(self.breakers, self.now)
+            if one.probe and one.probe.decision_id == decision
         }
         before = self.breakers
         self.breakers = apply_review(
@@ -365,7 +449,12 @@ class Circuits(RuleBasedStateMachine):
             at=self.now,
         )
         self.pending[decision] = outcome
-        expected = {"success": "closed", "partial": "half_open", "failure": "open", "abandoned": "open"}[outcome]
+        expected = {
+            "success": "closed",
+            "partial": "half_open",
+            "failure": "open",
+            "abandoned": "open",
+        }[outcome]
         assert all(state(self.breakers, self.now, name) == expected for name in probes)
         for name in set(WEB) - probes:
             was, now = state(before, self.now, name), state(self.breakers, self.now, name)

@@ -25,14 +25,22 @@ def test_every_call_is_of_one_session_or_refused_to_a_token_that_is_for_one(name
     assert method.needs_unbound_token or names & SESSION_NAMES or name in LISTS
 
 
-@pytest.mark.parametrize("name", [name for name, method in TABLE.items() if method.needs != "read" and not method.waits])
+@pytest.mark.parametrize(
+    "name", [name for name, method in TABLE.items() if method.needs != "read" and not method.waits]
+)
 def test_what_changes_something_is_refused_to_an_observer(name: str) -> None:
     with pytest.raises(NotAllowed):
         Caller(role="observer").check(TABLE[name].needs)
 
 
 def test_only_waiting_may_be_broken_off() -> None:
-    waiting = {"cstp.waitForTurn", "moot.getAsks", "moot.joinConference", "moot.consult", "moot.swarmRound"}
+    waiting = {
+        "cstp.waitForTurn",
+        "moot.getAsks",
+        "moot.joinConference",
+        "moot.consult",
+        "moot.swarmRound",
+    }
     assert {name for name, method in TABLE.items() if method.waits} == waiting
 
 

@@ -48,7 +48,11 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_language_lacks_a_key_or_an_entry_of_a_table_and_english_stands_in(folder: Path) -> None:
     words = Catalogue("ring", RingText, folder)["eo"]
-    assert (words.language, words.title, words.heads) == ("eo", "Ringo de {seats}", ("Seat", "Laps"))
+    assert (words.language, words.title, words.heads) == (
+        "eo",
+        "Ringo de {seats}",
+        ("Seat", "Laps"),
+    )
     assert words.states == {"open": "malfermita", "closed": "closed"}
 
 
@@ -63,7 +67,11 @@ def test_a_language_without_a_folder_is_english() -> None:
 
 def test_a_partly_translated_language_falls_back_inside_what_it_extends() -> None:
     words = COUNCIL_REPORT["de"]
-    assert (words.reasons, words.motion, words.verdicts["oppose"]) == ("Gründe", "Motion", "dagegen")
+    assert (words.reasons, words.motion, words.verdicts["oppose"]) == (
+        "Gründe",
+        "Motion",
+        "dagegen",
+    )
     assert words.endings["turns"] == "the turn budget"
 
 
@@ -76,15 +84,21 @@ def test_files_that_are_not_translated_are_english() -> None:
 
 def test_a_detail_without_a_translation_is_shown_where_readers_are_shown_english() -> None:
     """M-11: recorded details are English."""
-    assert explain_detail("no answer by the deadline", "timeout", "de") == "no answer by the deadline"
+    assert (
+        explain_detail("no answer by the deadline", "timeout", "de") == "no answer by the deadline"
+    )
     assert explain_detail("boom: 17 !!", "error", "de") == "boom: 17 !!"
     assert explain_detail("boom: 17 !!", "error", "zh") == ""
     assert explain_amount("3 of 5 seconds", "de") == "3 of 5 seconds"
 
 
 def test_a_language_without_words_is_refused_with_the_list() -> None:
-    assert {"de", "en", "zh"} <= {TypeAdapter(KnownLanguage).validate_python(each) for each in list_languages()}
-    with pytest.raises(ValidationError, match=f"language = 'xx'; expected one of: {', '.join(list_languages())}"):
+    assert {"de", "en", "zh"} <= {
+        TypeAdapter(KnownLanguage).validate_python(each) for each in list_languages()
+    }
+    with pytest.raises(
+        ValidationError, match=f"language = 'xx'; expected one of: {', '.join(list_languages())}"
+    ):
         TypeAdapter(KnownLanguage).validate_python("xx")
 
 
@@ -110,9 +124,12 @@ def test_the_catalogues_agree_and_their_types_are_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("calls", "tokens", "line"), [(1, 1, "1 model call, 1 token"), (0, "4 – 9", "0 model calls, 4 – 9 tokens")]
+    ("calls", "tokens", "line"),
+    [(1, 1, "1 model call, 1 token"), (0, "4 – 9", "0 model calls, 4 – 9 tokens")],
 )
-def test_a_word_after_a_number_is_singular_for_one(calls: object, tokens: object, line: str) -> None:
+def test_a_word_after_a_number_is_singular_for_one(
+    calls: object, tokens: object, line: str
+) -> None:
     assert SHARED_REPORT["en"].spent.format(calls=calls, tokens=tokens) == f"Cost: {line}"
     assert SHARED_REPORT["zh"].spent.format(calls=calls, tokens=tokens).count(str(calls)) >= 1
 

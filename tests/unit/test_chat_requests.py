@@ -22,10 +22,14 @@ HISTORY = "### Chat History:\n<chat_history>\nUSER: Should we ship on Friday? It
 
 def chat(*messages: tuple[str, Any] | str, **fields: Any) -> ChatRequest:
     given = [
-        {"role": "user", "content": each} if isinstance(each, str) else dict(zip(("role", "content"), each, strict=True))
+        {"role": "user", "content": each}
+        if isinstance(each, str)
+        else dict(zip(("role", "content"), each, strict=True))
         for each in messages
     ]
-    return parse_chat_request(json.dumps({"model": "moot/board", "messages": given, **fields}).encode())
+    return parse_chat_request(
+        json.dumps({"model": "moot/board", "messages": given, **fields}).encode()
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,7 +51,17 @@ def test_a_model_is_found_by_every_name_that_says_which_it_is(name: str, found: 
 
 @pytest.mark.parametrize(
     "name",
-    ["", "moot/", "gpt-5", "moot/board:debate", "debate:", "moot/pipeline:board", "../board", "moot/board/x", "/etc/x.toml"],
+    [
+        "",
+        "moot/",
+        "gpt-5",
+        "moot/board:debate",
+        "debate:",
+        "moot/pipeline:board",
+        "../board",
+        "moot/board/x",
+        "/etc/x.toml",
+    ],
 )
 def test_no_other_name_is_a_model(name: str) -> None:
     with pytest.raises(ChatRefused) as refused:
@@ -57,7 +71,9 @@ def test_no_other_name_is_a_model(name: str) -> None:
 
 def test_a_long_conversation_is_cut_at_its_beginning() -> None:
     """The newest messages and the client's instructions are kept; how many are left out is told."""
-    earlier = [("user" if at % 2 else "assistant", f"message {at} " + "x" * 1_000) for at in range(40)]
+    earlier = [
+        ("user" if at % 2 else "assistant", f"message {at} " + "x" * 1_000) for at in range(40)
+    ]
     found = read_question(chat(("system", "Be brief."), *earlier, "And now?"))
     assert len(found.conversation) <= MAX_CONVERSATION_LENGTH + 100
     assert found.conversation.startswith("instructions of the chat client:\n| Be brief.\n(")
@@ -73,7 +89,10 @@ def test_no_message_passes_for_somebody_elses() -> None:
 
 def test_what_follows_the_question_is_told_too() -> None:
     found = read_question(chat("Which?", ("assistant", "Let me look."), ("tool", "3 results")))
-    assert (found.text, found.conversation) == ("Which?", "assistant:\n| Let me look.\ntool:\n| 3 results")
+    assert (found.text, found.conversation) == (
+        "Which?",
+        "assistant:\n| Let me look.\ntool:\n| 3 results",
+    )
 
 
 def test_two_requests_are_the_same_if_their_words_are() -> None:
@@ -113,8 +132,14 @@ def test_two_requests_are_the_same_if_their_words_are() -> None:
             f'### Task:\nAnalyze the chat history to determine search queries.\n### Output:\n{{ "queries": ["q"] }}\n{HISTORY}',
             '{"queries": []}',
         ),
-        (f'### Task:\nYou are an autocompletion system.\n{{ "text": "" }}\n{HISTORY}\n<text>Should</text>', '{"text": ""}'),
-        ("Your task is to reflect the speaker's likely facial expression through a fitting emoji.\n\nMessage: ```hi```", "💬"),
+        (
+            f'### Task:\nYou are an autocompletion system.\n{{ "text": "" }}\n{HISTORY}\n<text>Should</text>',
+            '{"text": ""}',
+        ),
+        (
+            "Your task is to reflect the speaker's likely facial expression through a fitting emoji.\n\nMessage: ```hi```",
+            "💬",
+        ),
         # LibreChat
         (
             "Provide a concise, 5-word-or-less title for the conversation, with no punctuation.\n\nConversation:\n"
@@ -127,22 +152,35 @@ def test_two_requests_are_the_same_if_their_words_are() -> None:
             '{"language": "Chinese", "title": "我们应该招聘吗"}',
         ),
         # Chinese clients
-        ("请总结以下对话，生成一个不超过 10 个字的标题，不要标点。\n\n用户：我们应该招聘吗？\n助手：是", "我们应该招聘吗"),
+        (
+            "请总结以下对话，生成一个不超过 10 个字的标题，不要标点。\n\n用户：我们应该招聘吗？\n助手：是",
+            "我们应该招聘吗",
+        ),
     ],
 )
-def test_a_side_question_is_answered_from_the_conversation_that_it_quotes(asked: str, answer: str) -> None:
+def test_a_side_question_is_answered_from_the_conversation_that_it_quotes(
+    asked: str, answer: str
+) -> None:
     assert answer_side_question(chat(asked)) == answer
 
 
 def test_a_side_question_about_the_messages_before_it_is_answered_from_them() -> None:
     """Some append it to the conversation; some say it in the instructions; Continue wants few tokens."""
     ask = "Please generate a four to five word title summarizing our conversation without any punctuation."
-    assert answer_side_question(chat("Should we hire?", ("assistant", "Yes."), ask)) == "Should we hire"
+    assert (
+        answer_side_question(chat("Should we hire?", ("assistant", "Yes."), ask))
+        == "Should we hire"
+    )
     rules = "You are a title generator. You output ONLY a thread title of at most 50 characters."
     assert answer_side_question(chat(("system", rules), "Should we hire?")) == "Should we hire"
     describe = "Given the following... please reply with a title for the chat that is 3-4 words in length\n\nShould we hire?"
     assert answer_side_question(chat(describe, max_tokens=16)) == "Should we hire"
-    assert answer_side_question(chat("Ship?", ("assistant", "x"), "x", metadata={"task": "title_generation"})) == "Ship"
+    assert (
+        answer_side_question(
+            chat("Ship?", ("assistant", "x"), "x", metadata={"task": "title_generation"})
+        )
+        == "Ship"
+    )
     tools = ("system", 'Available Tools: []\nreturn an empty array: {"tool_calls": []}')
     assert answer_side_question(chat(tools, "Query: Ship?")) == '{"tool_calls": []}'
 
@@ -181,10 +219,14 @@ def test_a_part_that_is_none_is_refused_by_its_place(part: dict[str, Any]) -> No
         ({}, "input"),
     ],
 )
-def test_a_request_in_the_newer_shape_is_refused_by_the_name_that_it_has_there(fields: dict[str, Any], param: str) -> None:
+def test_a_request_in_the_newer_shape_is_refused_by_the_name_that_it_has_there(
+    fields: dict[str, Any], param: str
+) -> None:
     """D-6: `/v1/responses`."""
     with pytest.raises(ChatRefused) as refused:
-        parse_chat_request(rewrite_response_request(json.dumps({"model": "moot/board", **fields}).encode()))
+        parse_chat_request(
+            rewrite_response_request(json.dumps({"model": "moot/board", **fields}).encode())
+        )
     assert (refused.value.status, refused.value.param) == (400, param)
 
 
@@ -212,9 +254,20 @@ def test_a_file_that_comes_again_under_its_name_is_its_new_version() -> None:
     """G-1: of two in one message both stay, and the opening says that a citation must name one text."""
 
     def give(*texts: str) -> list[dict[str, Any]]:
-        files = [{"type": "file", "file": {"filename": "plan.md", "file_data": f"data:text/plain,{text}"}} for text in texts]
+        files = [
+            {
+                "type": "file",
+                "file": {"filename": "plan.md", "file_data": f"data:text/plain,{text}"},
+            }
+            for text in texts
+        ]
         return [*files, {"type": "text", "text": "Do we ship?"}]
 
-    later = read_question(chat(("user", give("one")), ("assistant", "Wait."), ("user", give("two"))))
+    later = read_question(
+        chat(("user", give("one")), ("assistant", "Wait."), ("user", give("two")))
+    )
     assert [(file.name, file.text) for file in later.files] == [("plan.md", "two")]
-    assert [file.text for file in read_question(chat(("user", give("one", "two")))).files] == ["one", "two"]
+    assert [file.text for file in read_question(chat(("user", give("one", "two")))).files] == [
+        "one",
+        "two",
+    ]

@@ -16,10 +16,15 @@ FRIENDLY = "感谢各位的精彩发言，我从大家的讨论中学到了很�
         ("Cut ten. And more.", "Cut ten. And more."),
         ("  a\n b\t c ", "a b c"),
         (
-            POLITE * 3 + "We should cut 10 % of the staff, because the runway is three months. " + POLITE * 2,
+            POLITE * 3
+            + "We should cut 10 % of the staff, because the runway is three months. "
+            + POLITE * 2,
             "… We should cut 10 % of the staff, because the runway is three months. …",
         ),
-        (FRIENDLY * 8 + "我反对裁员 20%，因为现金只够三个月。" + FRIENDLY * 4, "… 我反对裁员 20%，因为现金只够三个月。 …"),
+        (
+            FRIENDLY * 8 + "我反对裁员 20%，因为现金只够三个月。" + FRIENDLY * 4,
+            "… 我反对裁员 20%，因为现金只够三个月。 …",
+        ),
         (POLITE * 40 + "No: it costs 5 million.", "… No: it costs 5 million."),
         (
             f"1. {POLITE}{POLITE}2. Talent leaves, and 40 % of it never returns. {POLITE}",
@@ -34,7 +39,10 @@ def test_a_digest_keeps_the_claim_and_not_the_first_sentence(text: str, claim: s
 
 def test_a_stand_comes_before_figures_and_reasons_when_there_is_not_room_for_all() -> None:
     """P-8"""
-    figures = "".join(f"In quarter {number} we spent {number} million on rent and light and heating. " for number in range(9))
+    figures = "".join(
+        f"In quarter {number} we spent {number} million on rent and light and heating. "
+        for number in range(9)
+    )
     claim = extract_claim(f"{figures}I oppose the move. {figures}")
     assert "I oppose the move." in claim
     assert "million" in claim
@@ -43,7 +51,9 @@ def test_a_stand_comes_before_figures_and_reasons_when_there_is_not_room_for_all
 def test_a_sentence_that_is_too_long_gives_its_clauses() -> None:
     """P-8"""
     filler = "as everyone at this table has known for a long time and said before, " * 6
-    assert "we must keep the 12 engineers" in extract_claim(f"Well, {filler}we must keep the 12 engineers, {filler}and so on.")
+    assert "we must keep the 12 engineers" in extract_claim(
+        f"Well, {filler}we must keep the 12 engineers, {filler}and so on."
+    )
 
 
 def test_a_sentence_of_more_than_half_the_room_gives_its_clauses_too() -> None:

@@ -31,7 +31,13 @@ from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import FILE_KINDS, HEAD_KINDS, StoredRecord
 from moothall.errors import BadImport, LedgerDamaged, LedgerNewer
 from moothall.memory.facts import ACCESS_KINDS, LABEL_KINDS, MEMORY_KINDS, NOTICE_KINDS
-from moothall.protocols.persona.facts import ConclusionDrafted, Draft, DraftClaim, FloorGiven, PersonaSettings
+from moothall.protocols.persona.facts import (
+    ConclusionDrafted,
+    Draft,
+    DraftClaim,
+    FloorGiven,
+    PersonaSettings,
+)
 
 KINDS = {
     **CORE_KINDS,
@@ -108,9 +114,17 @@ def test_any_text_survives_the_codec(text: str, key: str) -> None:
 
 
 @given(st.text(min_size=1), st.integers(min_value=1), st.floats(0, 1), st.integers())
-def test_any_value_within_a_nested_shape_survives_the_codec(text: str, entry: int, share: float, number: int) -> None:
-    said = Draft(decision=DraftClaim(text=text, entries=(entry,)), confidence=share, reasons=(DraftClaim(text=text),))
-    drafted = ConclusionDrafted(ask=ASK, seat=SeatId(text), said=said, usage=Usage(tokens_in=number, cost=number))
+def test_any_value_within_a_nested_shape_survives_the_codec(
+    text: str, entry: int, share: float, number: int
+) -> None:
+    said = Draft(
+        decision=DraftClaim(text=text, entries=(entry,)),
+        confidence=share,
+        reasons=(DraftClaim(text=text),),
+    )
+    drafted = ConclusionDrafted(
+        ask=ASK, seat=SeatId(text), said=said, usage=Usage(tokens_in=number, cost=number)
+    )
     floor = FloorGiven(turn=number, seat=ADA, score=share, reason="highest")
     for fact in (drafted, floor):
         body = CODEC.encode(fact)
@@ -205,9 +219,15 @@ def shouted(stored: dict[str, Any]) -> dict[str, Any]:
 
 def test_an_upcast_brings_an_old_fact_up_to_date() -> None:
     codec = FactCodec({}, upcasts={("input_given", 1): renamed})
-    assert codec.decode(b'{"fact":"input_given","words":"hear me","key":"k"}') == InputGiven(text="hear me", key="k")
-    assert codec.encode(InputGiven(text="hear me")) == b'{"fact":"input_given","v":2,"text":"hear me"}'
-    assert codec.decode(b'{"fact":"input_given","v":2,"text":"hear me"}') == InputGiven(text="hear me")
+    assert codec.decode(b'{"fact":"input_given","words":"hear me","key":"k"}') == InputGiven(
+        text="hear me", key="k"
+    )
+    assert (
+        codec.encode(InputGiven(text="hear me")) == b'{"fact":"input_given","v":2,"text":"hear me"}'
+    )
+    assert codec.decode(b'{"fact":"input_given","v":2,"text":"hear me"}') == InputGiven(
+        text="hear me"
+    )
 
 
 def test_upcasts_are_applied_one_after_the_other_from_the_stored_version_on() -> None:
@@ -222,7 +242,9 @@ def test_upcasts_are_applied_one_after_the_other_from_the_stored_version_on() ->
 def test_an_upcast_of_one_kind_leaves_the_others_as_they_are() -> None:
     codec = FactCodec(KINDS, upcasts={("input_given", 1): renamed})
     others = [sample for sample in SAMPLES if not isinstance(sample, InputGiven)]
-    assert [codec.encode(sample) for sample in others] == [CODEC.encode(sample) for sample in others]
+    assert [codec.encode(sample) for sample in others] == [
+        CODEC.encode(sample) for sample in others
+    ]
 
 
 # The chain
@@ -234,11 +256,15 @@ def chain(session: SessionId, count: int = 5) -> list[StoredRecord]:
     records: list[StoredRecord] = []
     for seq in range(1, count + 1):
         before = records[-1].hash if records else compute_root_hash(session)
-        records.append(seal(CODEC, before, seq, AT + timedelta(seconds=seq), InputGiven(text=f"word {seq}")))
+        records.append(
+            seal(CODEC, before, seq, AT + timedelta(seconds=seq), InputGiven(text=f"word {seq}"))
+        )
     return records
 
 
-MOMENTS = st.datetimes(min_value=datetime(1, 1, 2), max_value=datetime(9999, 12, 30), timezones=st.just(UTC))
+MOMENTS = st.datetimes(
+    min_value=datetime(1, 1, 2), max_value=datetime(9999, 12, 30), timezones=st.just(UTC)
+)
 
 
 @given(MOMENTS)
@@ -251,13 +277,19 @@ def test_a_sealed_fact_opens_as_the_same_entry() -> None:
     record = seal(CODEC, compute_root_hash(ONE), 1, AT, fact)
     body = CODEC.encode(fact)
     assert record == StoredRecord(
-        1, 1_767_323_045_678_901, body, compute_record_hash(compute_root_hash(ONE), 1, 1_767_323_045_678_901, body)
+        1,
+        1_767_323_045_678_901,
+        body,
+        compute_record_hash(compute_root_hash(ONE), 1, 1_767_323_045_678_901, body),
     )
     assert decode_entry(CODEC, record) == Entry(seq=1, at=AT, fact=fact)
 
 
 def test_the_hash_of_a_known_record_never_changes() -> None:
-    assert compute_root_hash(ONE).hex() == "a6a70ff1ab67b8c4737a64d97f61a605ecee3671b36f8641e6c636d0508473a7"
+    assert (
+        compute_root_hash(ONE).hex()
+        == "a6a70ff1ab67b8c4737a64d97f61a605ecee3671b36f8641e6c636d0508473a7"
+    )
     assert (
         compute_record_hash(compute_root_hash(ONE), 1, -1, b'{"fact":"session_resumed"}').hex()
         == "62b1700ab828e66647e6209fb27a4eb751fc436de7d08917dcbf4094600d5b20"
@@ -265,7 +297,9 @@ def test_the_hash_of_a_known_record_never_changes() -> None:
 
 
 HASHES = st.binary(min_size=32, max_size=32)
-LINKED = st.tuples(HASHES, st.integers(1, 2**63 - 1), st.integers(-(2**63), 2**63 - 1), st.binary(max_size=40))
+LINKED = st.tuples(
+    HASHES, st.integers(1, 2**63 - 1), st.integers(-(2**63), 2**63 - 1), st.binary(max_size=40)
+)
 
 
 @given(LINKED, LINKED, st.integers(0, 3))
@@ -279,7 +313,9 @@ def test_a_link_changes_with_any_of_its_fields(
     assert isinstance(seq, int)
     assert isinstance(at, int)
     assert isinstance(body, bytes)
-    assert (compute_record_hash(before, seq, at, body) == compute_record_hash(*first)) == ((before, seq, at, body) == first)
+    assert (compute_record_hash(before, seq, at, body) == compute_record_hash(*first)) == (
+        (before, seq, at, body) == first
+    )
 
 
 def test_a_whole_chain_is_not_broken() -> None:
@@ -297,16 +333,26 @@ def test_the_first_broken_entry_is_named() -> None:
     first, second, third, fourth, fifth = whole
     reforged = third._replace(body=b"{}", hash=compute_record_hash(second.hash, 3, third.at, b"{}"))
     assert {
-        "body": find_chain_fault(ONE, [first, second, third._replace(body=third.body + b" "), fourth, fifth]),
-        "hash": find_chain_fault(ONE, [first, second, third._replace(hash=bytes(32)), fourth, fifth]),
-        "time": find_chain_fault(ONE, [first, second, third._replace(at=third.at + 1), fourth, fifth]),
-        "two": find_chain_fault(ONE, [first, second._replace(at=0), third, fourth._replace(at=0), fifth]),
+        "body": find_chain_fault(
+            ONE, [first, second, third._replace(body=third.body + b" "), fourth, fifth]
+        ),
+        "hash": find_chain_fault(
+            ONE, [first, second, third._replace(hash=bytes(32)), fourth, fifth]
+        ),
+        "time": find_chain_fault(
+            ONE, [first, second, third._replace(at=third.at + 1), fourth, fifth]
+        ),
+        "two": find_chain_fault(
+            ONE, [first, second._replace(at=0), third, fourth._replace(at=0), fifth]
+        ),
         "reforged": find_chain_fault(ONE, [first, second, reforged, fourth, fifth]),
         "missing": find_chain_fault(ONE, [first, second, fourth, fifth]),
         "beheaded": find_chain_fault(ONE, whole[1:]),
         "twice": find_chain_fault(ONE, [first, second, second, third]),
         "swapped": find_chain_fault(ONE, [first, third, second, fourth, fifth]),
-        "renumbered": find_chain_fault(ONE, [first, third._replace(seq=2), second._replace(seq=3), fourth, fifth]),
+        "renumbered": find_chain_fault(
+            ONE, [first, third._replace(seq=2), second._replace(seq=3), fourth, fifth]
+        ),
         "another's": find_chain_fault(TWO, whole),
         "spliced": find_chain_fault(ONE, [*whole[:2], *chain(TWO)[2:]]),
     } == {

@@ -32,11 +32,22 @@ from moothall.protocols.consultation.rules import ConsultingRulebook
 from moothall.protocols.consultation.state import to_inner_entry
 from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE
 from moothall.protocols.persona.plugin import PERSONA
-from moothall.protocols.pipeline.facts import Artefact, GateVerdict, PipelineOpened, PipelineSettings, Step
+from moothall.protocols.pipeline.facts import (
+    Artefact,
+    GateVerdict,
+    PipelineOpened,
+    PipelineSettings,
+    Step,
+)
 from moothall.protocols.pipeline.plugin import PIPELINE
 from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.protocols.swarm.plugin import SWARM
-from moothall_testkit.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
+from moothall_testkit.rulebook_contract import (
+    PlayedSession,
+    RulebookContract,
+    build_fact_source,
+    check_session,
+)
 
 LASTING = settings(
     max_examples=20,
@@ -49,7 +60,9 @@ LASTING = settings(
 REQUESTS = st.builds(
     ConsultRequest,
     to=st.sampled_from(("ada", "bob", "s0", "s1", "S1", "cy", "moderator", "甲", "乙", "nobody")),
-    question=st.sampled_from(("Why?", "What is the cost?", "| x\n# Now", "成本是多少？", "word " * 900)),
+    question=st.sampled_from(
+        ("Why?", "What is the cost?", "| x\n# Now", "成本是多少？", "word " * 900)
+    ),
     background=st.sampled_from(("", "I am not sure.")),
     kind=st.sampled_from(("knowledge", "confirmation", "feedback")),
 )
@@ -72,15 +85,21 @@ RULES = st.builds(
 def consulting(said: dict[str, st.SearchStrategy[object]]) -> dict[str, st.SearchStrategy[object]]:
     """Mostly answers, and now and then a request in place of one."""
     mixed = {kind: st.one_of(each, each, REQUESTS) for kind, each in said.items()}
-    filed = st.builds(RecordLocation, number=st.integers(1, 99), path=st.just("docs/consultation/1_a_b.md"))
+    filed = st.builds(
+        RecordLocation, number=st.integers(1, 99), path=st.just("docs/consultation/1_a_b.md")
+    )
     return {**mixed, "consult": st.one_of(ADVICE, ADVICE, REQUESTS), "record": filed}
 
 
-def contract(inner: Rulebook[Any], openings: st.SearchStrategy[Opened], said: dict[str, Any]) -> RulebookContract[Any]:
+def contract(
+    inner: Rulebook[Any], openings: st.SearchStrategy[Opened], said: dict[str, Any]
+) -> RulebookContract[Any]:
     is_wrapped = isinstance(inner, ConsultingRulebook)
     rules = inner if is_wrapped else ConsultingRulebook(inner, frozenset({"validate", "review"}))
     opened = st.builds(lambda opening, consult: replace(opening, consult=consult), openings, RULES)
-    return RulebookContract(rules=rules, openings=opened, happens=build_fact_source(rules, consulting(said)))
+    return RulebookContract(
+        rules=rules, openings=opened, happens=build_fact_source(rules, consulting(said))
+    )
 
 
 QUESTIONS = st.builds(
@@ -97,11 +116,25 @@ QUESTIONS = st.builds(
 )
 STEPS = (
     Step(name="model", agent="ada", task="Model it."),
-    Step(name="check", agent="bob", task="Check it.", gate=True, on_reject="back", max_rejections=1),
+    Step(
+        name="check", agent="bob", task="Check it.", gate=True, on_reject="back", max_rejections=1
+    ),
     Step(name="write", agent="cy", task="Write it.", uses=("model",)),
-    Step(name="review", agent="bob", task="Check it.", gate=True, on_reject="consult", back_to="write", max_rejections=1),
+    Step(
+        name="review",
+        agent="bob",
+        task="Check it.",
+        gate=True,
+        on_reject="consult",
+        back_to="write",
+        max_rejections=1,
+    ),
 )
-VERDICTS = st.builds(GateVerdict, verdict=st.sampled_from(("APPROVED", "APPROVED", "REJECTED")), content=st.just("It is thin."))
+VERDICTS = st.builds(
+    GateVerdict,
+    verdict=st.sampled_from(("APPROVED", "APPROVED", "REJECTED")),
+    content=st.just("It is thin."),
+)
 PIPELINES = st.builds(
     lambda count: PipelineOpened(
         topic="Forecast it.",
@@ -123,7 +156,9 @@ CONTRACTS = {
         PIPELINE.rules,
         PIPELINES,
         {
-            "work": st.builds(Artefact, content=st.sampled_from(("y = x", "# x\n| y", "word " * 900))),
+            "work": st.builds(
+                Artefact, content=st.sampled_from(("y = x", "# x\n| y", "word " * 900))
+            ),
             "validate": VERDICTS,
             "review": VERDICTS,
         },
@@ -135,7 +170,9 @@ CONTRACTS = {
 @pytest.mark.parametrize("name", CONTRACTS)
 @LASTING
 @given(data=st.data())
-def test_whatever_is_asked_of_whom_the_session_keeps_its_promises(name: str, data: st.DataObject) -> None:
+def test_whatever_is_asked_of_whom_the_session_keeps_its_promises(
+    name: str, data: st.DataObject
+) -> None:
     """C-2, C-3, C-6: every session ends, one consultation at a time, within its limits, each with its record or its failure."""
     played = check_session(CONTRACTS[name], data)
     check_consultations(played)

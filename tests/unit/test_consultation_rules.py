@@ -11,7 +11,17 @@ from moothall.codec.answers import parse_answer, read_answer
 from moothall.domain.budget import Usage
 from moothall.domain.consult import ConsultKind, ConsultRequest, ConsultRules, RecordFileRequest
 from moothall.domain.effects import AnswerRules, Ask, Record, fold
-from moothall.domain.facts import AsksSent, BudgetExhausted, CloseCalled, Entry, Fact, Language, Reply, SeatLost, SessionForked
+from moothall.domain.facts import (
+    AsksSent,
+    BudgetExhausted,
+    CloseCalled,
+    Entry,
+    Fact,
+    Language,
+    Reply,
+    SeatLost,
+    SessionForked,
+)
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import DIRECTOR
 from moothall.errors import BadAnswer
@@ -28,7 +38,11 @@ from moothall.protocols.consultation.facts import (
     RecordLocation,
 )
 from moothall.protocols.consultation.plugin import CONSULTATION, wrap_with_consultations
-from moothall.protocols.consultation.prompts import render_advice, render_consultation_file, render_request
+from moothall.protocols.consultation.prompts import (
+    render_advice,
+    render_consultation_file,
+    render_request,
+)
 from moothall.protocols.consultation.rules import MAX_FILINGS, ConsultingRulebook
 from moothall.protocols.consultation.state import Consultation, ConsultingState
 from moothall.protocols.persona.plugin import PERSONA
@@ -50,21 +64,35 @@ def asks_for(to: str = "bob", question: str = "What does it cost?") -> ConsultRe
 class Room:
     """A conference with consultations, played by hand."""
 
-    def __init__(self, *, gate: bool = False, per_seat: int = 2, per_session: int = 3, rules: ConsultingRulebook = RULES) -> None:
+    def __init__(
+        self,
+        *,
+        gate: bool = False,
+        per_seat: int = 2,
+        per_session: int = 3,
+        rules: ConsultingRulebook = RULES,
+    ) -> None:
         opened = conference(plan("ada", "bob", "cy", max_rounds=9))
-        consult = ConsultRules(folder="/p", token="t", gate=gate, per_seat=per_seat, per_session=per_session)
+        consult = ConsultRules(
+            folder="/p", token="t", gate=gate, per_seat=per_seat, per_session=per_session
+        )
         self.rules = rules
         self.opened = replace(opened, consult=consult)
         self.facts: list[Fact] = []
 
     @property
     def state(self) -> ConsultingState:
-        entries = [Entry(seq=at, at=START + timedelta(seconds=at), fact=fact) for at, fact in enumerate(self.facts, 2)]
+        entries = [
+            Entry(seq=at, at=START + timedelta(seconds=at), fact=fact)
+            for at, fact in enumerate(self.facts, 2)
+        ]
         return fold(self.rules, self.opened, entries)
 
     def put(self, *facts: Fact) -> "Room":
         self.facts += facts
-        while records := [effect.fact for effect in self.rules.decide(self.state) if isinstance(effect, Record)]:
+        while records := [
+            effect.fact for effect in self.rules.decide(self.state) if isinstance(effect, Record)
+        ]:
             self.facts += records
         new = tuple(ask.id for ask in self.asks if ask.id not in self.state.put)
         self.facts += [AsksSent(asks=new)] if new else []
@@ -85,18 +113,26 @@ class Room:
 
     def advises(self, advice: Advice | None = None) -> "Room":
         ask = self.ask
-        return self.put(ConsultationAnswered(ask=ask.id, seat=ask.seat, said=advice or Advice(answer="Five.")))
+        return self.put(
+            ConsultationAnswered(ask=ask.id, seat=ask.seat, said=advice or Advice(answer="Five."))
+        )
 
     def files(self, number: int = 7) -> "Room":
         ask = self.ask
         assert (ask.seat, ask.kind) == (DIRECTOR.id, "record")
         return self.put(
-            ConsultationFiled(ask=ask.id, seat=ask.seat, said=RecordLocation(number=number, path="docs/consultation/7_a_b.md"))
+            ConsultationFiled(
+                ask=ask.id,
+                seat=ask.seat,
+                said=RecordLocation(number=number, path="docs/consultation/7_a_b.md"),
+            )
         )
 
     def speaks(self) -> "Room":
         ask = self.ask
-        return self.put(SpeechGiven(ask=ask.id, seat=ask.seat, said=RoundtableSpeech(content="Yes.")))
+        return self.put(
+            SpeechGiven(ask=ask.id, seat=ask.seat, said=RoundtableSpeech(content="Yes."))
+        )
 
     @property
     def own(self) -> str:
@@ -133,10 +169,17 @@ def test_the_other_is_asked_at_once_then_recorded_then_the_first_goes_on() -> No
         (asks_for("../../etc/passwd"), "unknown"),
     ],
 )
-def test_a_request_that_leads_nowhere_is_refused_with_its_reason(request_: ConsultRequest, reason: str) -> None:
+def test_a_request_that_leads_nowhere_is_refused_with_its_reason(
+    request_: ConsultRequest, reason: str
+) -> None:
     """C-6: recorded, and the seat asked for a direct answer."""
     room = Room().put().requests(request_)
-    assert room.facts[-2] == ConsultationRefused(ask=SPEECH, seat=ADA, to=request_.to, reason=reason)  # type: ignore[arg-type]
+    assert room.facts[-2] == ConsultationRefused(
+        ask=SPEECH,
+        seat=ADA,
+        to=request_.to,
+        reason=reason,  # type: ignore[arg-type]
+    )
     assert room.ask.id == "1~1.speech.ada"
     assert "Your request for a consultation was refused" in room.own
     brief = room.rules.brief(room.state, room.ask)
@@ -156,20 +199,35 @@ def test_nobody_is_consulted_when_the_budget_is_spent() -> None:
     """C-6: the meeting comes to its end with what it has."""
     room = Room().put(BudgetExhausted(budget="time", spent="60 s"))
     seen = [effect for effect in room.rules.decide(room.state) if isinstance(effect, Ask)]
-    room.put(ConsultationRequested(ask=seen[0].id, seat=seen[0].seat, said=ConsultRequest(to="bob", question="Why?")))
+    room.put(
+        ConsultationRequested(
+            ask=seen[0].id, seat=seen[0].seat, said=ConsultRequest(to="bob", question="Why?")
+        )
+    )
     refused = [fact for fact in room.facts if isinstance(fact, ConsultationRefused)]
     assert [fact.reason for fact in refused] == (["budget"] if seen[0].seat != "bob" else ["self"])
 
 
 def test_a_kind_of_answer_may_be_a_gate() -> None:
     """C-5: as a pipeline's validations are."""
-    room = Room(rules=ConsultingRulebook(ROUNDTABLE.rules, frozenset({"speech"}))).put().requests(asks_for())
+    room = (
+        Room(rules=ConsultingRulebook(ROUNDTABLE.rules, frozenset({"speech"})))
+        .put()
+        .requests(asks_for())
+    )
     assert room.facts[-2] == ConsultationRefused(ask=SPEECH, seat=ADA, to="bob", reason="gate")
 
 
 def test_the_same_question_again_is_refused_however_it_is_written() -> None:
     """C-6"""
-    room = Room().put().requests(asks_for()).advises().files().requests(asks_for("Bob", "  WHAT does it cost ?"))
+    room = (
+        Room()
+        .put()
+        .requests(asks_for())
+        .advises()
+        .files()
+        .requests(asks_for("Bob", "  WHAT does it cost ?"))
+    )
     assert ConsultationRefused(ask=SPEECH, seat=ADA, to="Bob", reason="repeated") in room.facts
     assert "you have asked the very same before" in room.own
     assert "Five." in room.own, "the reply is still before it"
@@ -177,20 +235,34 @@ def test_the_same_question_again_is_refused_however_it_is_written() -> None:
 
 def test_over_the_limit_of_a_seat_and_of_the_session_is_refused() -> None:
     """C-6"""
-    room = Room(per_seat=1).put().requests(asks_for()).advises().files().requests(asks_for(question="And when?"))
+    room = (
+        Room(per_seat=1)
+        .put()
+        .requests(asks_for())
+        .advises()
+        .files()
+        .requests(asks_for(question="And when?"))
+    )
     assert ConsultationRefused(ask=SPEECH, seat=ADA, to="bob", reason="seat_limit") in room.facts
     room = Room(per_session=1).put().requests(asks_for()).advises().files().speaks()
     room.requests(asks_for("ada"))
-    assert ConsultationRefused(ask=AskId("2.speech.bob"), seat=BOB, to="ada", reason="session_limit") in room.facts
+    assert (
+        ConsultationRefused(ask=AskId("2.speech.bob"), seat=BOB, to="ada", reason="session_limit")
+        in room.facts
+    )
 
 
 def test_whoever_is_consulted_may_not_consult() -> None:
     """C-4: refused, recorded, asked for a direct answer; who insists has failed."""
     room = Room().put().requests(asks_for()).requests(asks_for("cy"))
-    assert room.facts[-2] == ConsultationRefused(ask=AskId("1.consult.bob"), seat=BOB, to="cy", reason="nested")
+    assert room.facts[-2] == ConsultationRefused(
+        ask=AskId("1.consult.bob"), seat=BOB, to="cy", reason="nested"
+    )
     assert room.ask.id == "1~1.consult.bob"
     assert "may not consult others" in room.own
-    assert room.rules.brief(room.state, room.ask).fault(asks_for("cy")), "no other answer than a direct one is taken"
+    assert room.rules.brief(room.state, room.ask).fault(asks_for("cy")), (
+        "no other answer than a direct one is taken"
+    )
     assert room.advises().files().ask.id == "1~1.speech.ada"
 
 
@@ -227,7 +299,9 @@ def test_a_consultation_that_failed_may_be_asked_again_and_is_filed_with_its_rea
     assert room.ask.id == "2.consult.bob"
     assert not any(isinstance(fact, ConsultationRefused) for fact in room.facts)
     room.advises().files().requests(asks_for())
-    assert ConsultationRefused(ask=SPEECH, seat=ADA, to="bob", reason="repeated") in room.facts, "it has been answered now"
+    assert ConsultationRefused(ask=SPEECH, seat=ADA, to="bob", reason="repeated") in room.facts, (
+        "it has been answered now"
+    )
 
 
 def test_an_answer_that_cannot_be_recorded_is_not_used() -> None:
@@ -251,7 +325,12 @@ def test_the_end_of_the_session_ends_a_consultation_with_its_record() -> None:
 
 def test_requests_wait_in_the_order_of_their_entries() -> None:
     """C-3: all seats are asked at once, two ask each other; one consultation follows the other."""
-    from moothall.protocols.persona.facts import Intent, IntentDeclared, MeetingOpened, PersonaSettings
+    from moothall.protocols.persona.facts import (
+        Intent,
+        IntentDeclared,
+        MeetingOpened,
+        PersonaSettings,
+    )
 
     rules = ConsultingRulebook(PERSONA.rules)
     opened = MeetingOpened(
@@ -270,16 +349,34 @@ def test_requests_wait_in_the_order_of_their_entries() -> None:
     ]
 
     def state() -> ConsultingState:
-        return fold(rules, opened, [Entry(seq=at, at=START, fact=fact) for at, fact in enumerate(facts, 2)])
+        return fold(
+            rules, opened, [Entry(seq=at, at=START, fact=fact) for at, fact in enumerate(facts, 2)]
+        )
 
-    assert [effect.id for effect in rules.decide(state()) if isinstance(effect, Ask)] == ["1.intent.ada"], "busy: it comes next"
-    facts.append(IntentDeclared(ask=AskId("1.intent.ada"), seat=ADA, said=Intent(reaction_score=0.1, intent_to_speak=False)))
-    assert [effect.id for effect in rules.decide(state()) if isinstance(effect, Ask)] == ["1.consult.ada"]
+    assert [effect.id for effect in rules.decide(state()) if isinstance(effect, Ask)] == [
+        "1.intent.ada"
+    ], "busy: it comes next"
+    facts.append(
+        IntentDeclared(
+            ask=AskId("1.intent.ada"),
+            seat=ADA,
+            said=Intent(reaction_score=0.1, intent_to_speak=False),
+        )
+    )
+    assert [effect.id for effect in rules.decide(state()) if isinstance(effect, Ask)] == [
+        "1.consult.ada"
+    ]
     facts += [
         ConsultationAnswered(ask=AskId("1.consult.ada"), seat=ADA, said=Advice(answer="Five.")),
-        ConsultationFiled(ask=AskId("1.record.@director"), seat=DIRECTOR.id, said=RecordLocation(number=1, path="x")),
+        ConsultationFiled(
+            ask=AskId("1.record.@director"),
+            seat=DIRECTOR.id,
+            said=RecordLocation(number=1, path="x"),
+        ),
     ]
-    assert rules.decide(state()) == (Record(fact=ConsultationBegun(consultation=2, ask=AskId("1.intent.cy"), seat=CY, to=BOB)),)
+    assert rules.decide(state()) == (
+        Record(fact=ConsultationBegun(consultation=2, ask=AskId("1.intent.cy"), seat=CY, to=BOB)),
+    )
 
 
 def test_a_fork_counts_its_consultations_apart() -> None:
@@ -296,7 +393,13 @@ def test_a_fork_counts_its_consultations_apart() -> None:
 
 def test_who_suggests_another_leads_the_director_to_offer_that() -> None:
     """C-7"""
-    room = Room().put().requests(asks_for()).advises(Advice(answer="I don't know.", ask_instead="cy", known="unknown")).files()
+    room = (
+        Room()
+        .put()
+        .requests(asks_for())
+        .advises(Advice(answer="I don't know.", ask_instead="cy", known="unknown"))
+        .files()
+    )
     assert "@bob does not know." in room.own
     assert "bob suggests asking @cy. If you want that, ask for a consultation with @cy." in room.own
 
@@ -321,10 +424,17 @@ def test_what_consultations_cost_counts_for_seats_and_session() -> None:
     entries = [room.opened, *room.facts]
     lines = []
     for at, fact in enumerate(entries, 1):
-        paid = replace(fact, usage=usage) if isinstance(fact, Reply) and fact.seat != DIRECTOR.id else fact
+        paid = (
+            replace(fact, usage=usage)
+            if isinstance(fact, Reply) and fact.seat != DIRECTOR.id
+            else fact
+        )
         lines += plugin.describe(timeline, Entry(seq=at, at=START, fact=paid))
     assert plugin.decision(timeline).spent.calls == 3
-    assert {seat: spent.calls for seat, spent in timeline.spent_by_seat.items() if spent.calls} == {ADA: 2, BOB: 1}
+    assert {seat: spent.calls for seat, spent in timeline.spent_by_seat.items() if spent.calls} == {
+        ADA: 2,
+        BOB: 1,
+    }
     assert lines == [
         "USER: Which cache?",
         "  ? ada → bob: What does it cost?",
@@ -346,7 +456,10 @@ CHINESE = """Director，我需要咨询 @researcher：
 
 def test_the_source_s_form_of_a_request_is_read() -> None:
     wanted = ConsultRequest(
-        to="researcher", question="有哪些时序预测方法？", background="数据是逐日的。", understanding="ARIMA？"
+        to="researcher",
+        question="有哪些时序预测方法？",
+        background="数据是逐日的。",
+        understanding="ARIMA？",
     )
     assert ConsultRequest.from_text(CHINESE) == wanted
     assert parse_answer(RULES.forms["speech"], CHINESE) == wanted
@@ -357,7 +470,9 @@ def test_the_source_s_form_of_a_request_is_read() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_is_written_is_read_back(language: str, kind: ConsultKind) -> None:
     """C-1, C-9: also which kind of consultation it is."""
-    request = ConsultRequest(to="bob", question="Why?\nAnd when?", background="b", understanding="u", kind=kind)
+    request = ConsultRequest(
+        to="bob", question="Why?\nAnd when?", background="b", understanding="u", kind=kind
+    )
     advice = Advice(answer="Because.\nSo.", notes="n", unsure_of="u", ask_instead="cy")
     assert ConsultRequest.from_text(render_request(language, request, "bob")) == request
     assert Advice.from_text(render_advice(language, BOB, advice)) == advice
@@ -370,9 +485,7 @@ def test_the_prompt_offers_every_kind_of_consultation_and_reads_them(language: L
     for kind, name in words.kinds.items():
         assert name in words.rules
         assert f'"kind": "{kind}"' in words.rules or kind in words.rules
-        asked = (
-            f"{words.request.format(to='bob')}\n**{words.labels['kind']}**{words.colon}{name}\n**{words.labels['question']}**: ?"
-        )
+        asked = f"{words.request.format(to='bob')}\n**{words.labels['kind']}**{words.colon}{name}\n**{words.labels['question']}**: ?"
         found = ConsultRequest.from_text(asked)
         assert found is not None
         assert found.kind == kind
@@ -381,8 +494,16 @@ def test_the_prompt_offers_every_kind_of_consultation_and_reads_them(language: L
 def test_a_chinese_record_has_chinese_punctuation() -> None:
     """C-8: no half-width colon behind a label."""
     advice = Advice(answer="指数平滑。", notes="先检验。", unsure_of="期望。", ask_instead="顾问")
-    request = ConsultRequest(to="bob", question="哪些方法？", background="逐日。", understanding="ARIMA？", kind="confirmation")
-    consultation = Consultation(number=1, ask=AskId("1.speech.ada"), seat=ADA, to=BOB, request=request, advice=advice)
+    request = ConsultRequest(
+        to="bob",
+        question="哪些方法？",
+        background="逐日。",
+        understanding="ARIMA？",
+        kind="confirmation",
+    )
+    consultation = Consultation(
+        number=1, ask=AskId("1.speech.ada"), seat=ADA, to=BOB, request=request, advice=advice
+    )
     text = render_consultation_file("zh", consultation, 4)
     assert "**类型**：确认咨询" in text
     assert "建议咨询：@顾问" in text
@@ -398,10 +519,22 @@ def test_a_chinese_record_has_chinese_punctuation() -> None:
         ("director I want to consult @bob\nWhat does it cost?", "What does it cost?"),
         ('{"consult": {"to": "bob", "question": "Why?"}}', "Why?"),
         ('```json\n{"consult": {"to": "bob", "question": "Why?"}}\n```', "Why?"),
-        ("I am not sure about the price.\n\nDirector, I need to consult @bob: What does it cost?", "What does it cost?"),
-        ("Sorry, I cannot answer that yet. Director, I need to consult @bob: What does it cost?", "What does it cost?"),
-        ("Here is my request:\n```\nDirector, I need to consult @bob: What does it cost?\n```", "What does it cost?"),
-        ("抱歉，我还无法回答。\nDirector，我需要咨询 @bob：\n如下。\n**问题**：多少钱？", "多少钱？"),
+        (
+            "I am not sure about the price.\n\nDirector, I need to consult @bob: What does it cost?",
+            "What does it cost?",
+        ),
+        (
+            "Sorry, I cannot answer that yet. Director, I need to consult @bob: What does it cost?",
+            "What does it cost?",
+        ),
+        (
+            "Here is my request:\n```\nDirector, I need to consult @bob: What does it cost?\n```",
+            "What does it cost?",
+        ),
+        (
+            "抱歉，我还无法回答。\nDirector，我需要咨询 @bob：\n如下。\n**问题**：多少钱？",
+            "多少钱？",
+        ),
         ('I have to ask first.\n{"consult": {"to": "bob", "question": "Why?"}}', "Why?"),
     ],
 )
@@ -433,7 +566,10 @@ def test_a_request_without_a_question_is_told_so() -> None:
         parse_answer(RULES.forms["speech"], "Director，我需要咨询 @bob：\n**背景**：x")
     with pytest.raises(BadAnswer, match="consult: question is missing"):
         parse_answer(RULES.forms["speech"], {"consult": {"to": "bob"}})
-    for text in ("Director, I need to consult @bob and @cy: why?", "Director，我需要咨询 @：为什么？"):
+    for text in (
+        "Director, I need to consult @bob and @cy: why?",
+        "Director，我需要咨询 @：为什么？",
+    ):
         with pytest.raises(BadAnswer, match="a request names one seat"):
             parse_answer(RULES.forms["speech"], text)
 
@@ -490,7 +626,9 @@ def test_what_stands_before_a_quoted_head_is_part_of_the_reply() -> None:
 def test_an_apology_is_not_a_reply() -> None:
     """M-14"""
     with pytest.raises(BadAnswer) as caught:
-        read_answer(AnswerRules(form=FORMS["consult"]), "I'm sorry, but I can't assist with that request.")
+        read_answer(
+            AnswerRules(form=FORMS["consult"]), "I'm sorry, but I can't assist with that request."
+        )
     assert caught.value.loss == "refused"
 
 
@@ -505,11 +643,19 @@ def test_not_to_know_is_heard_from_fields_as_well() -> None:
     ("text", "verdict", "reasons"),
     [
         ("REJECTED\nToo thin.", "REJECTED", "Too thin."),
-        ("**APPROVED**: fine.\nRejected alternatives: none.", "APPROVED", "fine.\nRejected alternatives: none."),
+        (
+            "**APPROVED**: fine.\nRejected alternatives: none.",
+            "APPROVED",
+            "fine.\nRejected alternatives: none.",
+        ),
         ("驳回：数据不足", "REJECTED", "数据不足"),
         ("**Verdict:** APPROVED\nAll is there.", "APPROVED", "All is there."),
         ("结论：通过了", "APPROVED", ""),
-        ("All figures stand in the results.\nAPPROVED", "APPROVED", "All figures stand in the results."),
+        (
+            "All figures stand in the results.\nAPPROVED",
+            "APPROVED",
+            "All figures stand in the results.",
+        ),
     ],
 )
 def test_a_verdict_is_read(text: str, verdict: str, reasons: str) -> None:
@@ -534,5 +680,8 @@ def test_a_verdict_that_is_none_or_both_is_told_so(text: str) -> None:
 
 
 def test_every_reply_of_a_consultation_is_one_that_replay_takes() -> None:
-    assert all(issubclass(fact, Reply) for fact in (ConsultationRequested, ConsultationAnswered, ConsultationFiled))
+    assert all(
+        issubclass(fact, Reply)
+        for fact in (ConsultationRequested, ConsultationAnswered, ConsultationFiled)
+    )
     assert CONSULTATION.consults

@@ -15,7 +15,12 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.ports.plugin import Plan
 from moothall.protocols.consultation.facts import Advice, ConsultationRequested
-from moothall.protocols.consultation.plugin import CONSULTATION, ConsultationSettings, open_session, wrap_with_consultations
+from moothall.protocols.consultation.plugin import (
+    CONSULTATION,
+    ConsultationSettings,
+    open_session,
+    wrap_with_consultations,
+)
 from moothall.protocols.consultation.rules import QuestionRulebook, QuestionRules
 from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.reports.plain_text import render_decision_lines
@@ -40,13 +45,17 @@ class Question(Room):
     def __init__(self) -> None:
         super().__init__(rules=RULES)
         settings = ConsultationSettings(
-            background="The data is daily.\nTwo years of it.", understanding="ARIMA?", kind="confirmation"
+            background="The data is daily.\nTwo years of it.",
+            understanding="ARIMA?",
+            kind="confirmation",
         )
         plan = Plan(
             topic="Which methods forecast short series?",
             language="en",
             seed=1,
-            seats=tuple(Seat(id=SeatId(name), platform="script:x") for name in ("modeler", "researcher")),
+            seats=tuple(
+                Seat(id=SeatId(name), platform="script:x") for name in ("modeler", "researcher")
+            ),
             budget=Budget(),
             outside_patience=60.0,
             settings=settings,
@@ -64,7 +73,11 @@ def _answered() -> Room:
 
 
 def _unknown() -> Room:
-    return Question().advises(Advice(answer="I don't know.", known="unknown", ask_instead="advisor")).files()
+    return (
+        Question()
+        .advises(Advice(answer="I don't know.", known="unknown", ask_instead="advisor"))
+        .files()
+    )
 
 
 def _failed() -> Room:
@@ -99,7 +112,9 @@ EXAMPLES: dict[str, Callable[[], Room]] = {
 def _conference() -> Room:
     """A conference with a consultation of each outcome."""
     room = Room(per_seat=3, per_session=9).put()
-    whole = ConsultRequest(to="bob", question="What does it cost?", background="No price.", understanding="Five?")
+    whole = ConsultRequest(
+        to="bob", question="What does it cost?", background="No price.", understanding="Five?"
+    )
     room.requests(whole).advises(ADVICE).files().requests(asks_for("ada")).speaks()
     room.requests(asks_for("cy", "Why <i>now</i>?"))
     return room.put(_lose(room)).files(8).speaks()
@@ -123,18 +138,25 @@ def test_page_and_minutes_of_a_question_read_as_they_did(name: str, language: La
     # The Chinese minutes have its words, the English page its form.
     if language == "en":
         check_snapshot(SNAPSHOTS / f"page_consultation_{name}_en.html", page)
-    check_snapshot(SNAPSHOTS / f"minutes_consultation_{name}_{language}.md", QUESTION.export(timeline, "minutes"))
+    check_snapshot(
+        SNAPSHOTS / f"minutes_consultation_{name}_{language}.md",
+        QUESTION.export(timeline, "minutes"),
+    )
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_page_and_minutes_of_a_conference_with_consultations_read_as_they_did(language: Language) -> None:
+def test_page_and_minutes_of_a_conference_with_consultations_read_as_they_did(
+    language: Language,
+) -> None:
     """C-7: all parts of request and reply; who failed, who was refused, and why."""
     timeline = _tell(_conference(), language)
     page = CONFERENCE.export(timeline, "html")
     # The Chinese minutes have its words, the English page its form.
     if language == "en":
         check_snapshot(SNAPSHOTS / "page_consulting_en.html", page)
-    check_snapshot(SNAPSHOTS / f"minutes_consulting_{language}.md", CONFERENCE.export(timeline, "minutes"))
+    check_snapshot(
+        SNAPSHOTS / f"minutes_consulting_{language}.md", CONFERENCE.export(timeline, "minutes")
+    )
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -143,7 +165,9 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
     for entries in range(1, len(room.facts) + 2):
         timeline = _tell(room, entries=entries)
         assert QUESTION.export(timeline, "html").endswith("</html>\n")
-        assert QUESTION.export(timeline, "minutes").startswith("# Consultation: modeler → researcher: ")
+        assert QUESTION.export(timeline, "minutes").startswith(
+            "# Consultation: modeler → researcher: "
+        )
 
 
 @pytest.mark.parametrize(
@@ -155,7 +179,13 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
                 "Two of them: ARIMA smoothing, for short series · weak (one voice; nobody else stands behind it)",
                 "researcher",
                 *("Two of them:", "", "- ARIMA", "- smoothing, for *short* series"),
-                *("Notes", "Check for stationarity first.", "Unsure of", "What the judges expect.", "Ask instead @advisor"),
+                *(
+                    "Notes",
+                    "Check for stationarity first.",
+                    "Unsure of",
+                    "What the judges expect.",
+                    "Ask instead @advisor",
+                ),
             ],
         ),
         (

@@ -3,7 +3,15 @@
 from typing import cast
 
 import pytest
-from tests.support.play_council import DeliberationRun, build_mailbox_seat, build_seat, challenge, debate, propose, synthesize
+from tests.support.play_council import (
+    DeliberationRun,
+    build_mailbox_seat,
+    build_seat,
+    challenge,
+    debate,
+    propose,
+    synthesize,
+)
 
 from moothall.codec.answers import read_answer
 from moothall.codec.person_asks import build_person_ask, interpret_plain_text, read_plain_answer
@@ -23,13 +31,19 @@ def bring_to_vote(
 ) -> DeliberationRun:
     """Three seats that wrote these choices blind; the last challenges the first, and these are the resolutions."""
     names = ("ada", "bob", "eve")
-    seats: list[Seat] = [build_mailbox_seat(name) if name == mailbox else build_seat(name) for name in names]
+    seats: list[Seat] = [
+        build_mailbox_seat(name) if name == mailbox else build_seat(name) for name in names
+    ]
     table = debate(
-        *seats, subject=Topic(options=OPTIONS), settings=CouncilSettings(debate="always", rebuttal=False, order="open")
+        *seats,
+        subject=Topic(options=OPTIONS),
+        settings=CouncilSettings(debate="always", rebuttal=False, order="open"),
     )
     for name, choice in zip(names, blind, strict=True):
         table.says(name, propose(choice, f"{choice} is what {name} would take. It is fine."))
-    table.pass_until("argue").says("eve", challenge(2, "One file is enough for us. Nobody needs a server."))
+    table.pass_until("argue").says(
+        "eve", challenge(2, "One file is enough for us. Nobody needs a server.")
+    )
     table.pass_until("synthesize")
     for name, choice in zip(names, syntheses, strict=False):
         table.says(name, synthesize(choice, f"The group takes {choice} ({name})."))
@@ -49,8 +63,14 @@ def test_a_choice_is_a_position_on_the_motion() -> None:
     assert read_vote(table, "bob", choice="SQLite", text="One file.").position == "oppose"
     assert read_vote(table, "bob", choice="Files").position == "oppose"
     assert read_vote(table, "eve", choice="abstain").position == "abstain"
-    conditional = read_vote(table, "eve", choice="Postgres", condition="There is a backup.", due="May")
-    assert (conditional.position, conditional.condition, conditional.due) == ("conditional_support", "There is a backup.", "May")
+    conditional = read_vote(
+        table, "eve", choice="Postgres", condition="There is a backup.", due="May"
+    )
+    assert (conditional.position, conditional.condition, conditional.due) == (
+        "conditional_support",
+        "There is a backup.",
+        "May",
+    )
 
 
 def test_a_choice_is_a_position_on_each_resolution() -> None:
@@ -70,7 +90,9 @@ def test_an_approval_still_counts_and_beside_a_choice_the_choice_does() -> None:
     assert read_vote(table, "ada", position="support").position == "support"
     assert read_vote(table, "ada", position="oppose", choice="SQLite").position == "oppose"
     assert read_vote(table, "ada", position="support", choice="SQLite").position == "oppose"
-    with pytest.raises(BadAnswer, match=r"a vote needs a choice \(Postgres, SQLite, Files\) or a position"):
+    with pytest.raises(
+        BadAnswer, match=r"a vote needs a choice \(Postgres, SQLite, Files\) or a position"
+    ):
         read_vote(table, "ada", choice="Oracle")
 
 
@@ -86,9 +108,15 @@ def test_an_agent_from_outside_is_asked_which_of_two_sides_it_means() -> None:
         ("support", "Postgres", False),
         ("oppose", "SQLite", False),
     ):
-        said = Contribution(type="vote", position=cast("VotePosition", position), choice=choice, text="So it is.")
+        said = Contribution(
+            type="vote", position=cast("VotePosition", position), choice=choice, text="So it is."
+        )
         fault = validate(said)
-        assert ("which of the two is meant" in (fault or "")) is is_refused, (position, choice, fault)
+        assert ("which of the two is meant" in (fault or "")) is is_refused, (
+            position,
+            choice,
+            fault,
+        )
 
 
 def test_the_form_asks_for_the_choice_and_the_prompt_shows_where_one_stood() -> None:
@@ -100,7 +128,9 @@ def test_the_form_asks_for_the_choice_and_the_prompt_shows_where_one_stood() -> 
     assert "choice" in brief.schema["required"]
     assert "position" not in brief.schema["required"]
     before = brief.own.index("# Where you stood before you read anyone")
-    assert "| Postgres is what bob would take. It is fine.\n| choice: Postgres" in brief.own[before:]
+    assert (
+        "| Postgres is what bob would take. It is fine.\n| choice: Postgres" in brief.own[before:]
+    )
     heard = brief.own.index("# Heard before the vote")
     assert "[#5 eve]\n| One file is enough for us.\n| choice: SQLite" in brief.own[heard:before]
     assert "Nobody needs a server." not in brief.own, "one line each"
@@ -126,9 +156,12 @@ def test_a_person_is_asked_for_the_option_too(mailbox: str, syntheses: tuple[str
     )
     assert [command.word for command in person.commands] == ["/abstain"]
     assert (condition.is_needed, why.name, sure.name) == (False, "why", "confidence")
-    assert "moved_by" in {step.name for step in person.steps}, "a mind that was made up before can have been changed"
+    assert "moved_by" in {step.name for step in person.steps}, (
+        "a mind that was made up before can have been changed"
+    )
     said = read_answer(
-        table.brief("eve"), person.build({"choice": "SQLite", "condition": "with backups", "why": "One file."})
+        table.brief("eve"),
+        person.build({"choice": "SQLite", "condition": "with backups", "why": "One file."}),
     ).said
     assert isinstance(said, Contribution)
     assert (said.choice, said.text) == ("SQLite", "One file.")
@@ -152,7 +185,9 @@ def test_the_words_of_a_person_name_an_option_or_approve_of_the_motion(
 ) -> None:
     """D-24: a letter in a mailbox is read by its option; who writes of the motion is understood as well."""
     table = bring_to_vote("Postgres", mailbox="eve")
-    said = read_answer(table.brief("eve"), read_plain_answer(build_person_ask(table.brief("eve")), text)).said
+    said = read_answer(
+        table.brief("eve"), read_plain_answer(build_person_ask(table.brief("eve")), text)
+    ).said
     assert isinstance(said, Contribution)
     assert (said.position, said.condition) == (position, condition)
     assert said.choice in {choice, "", "Postgres"}
@@ -181,10 +216,16 @@ def test_the_words_of_a_person_hold_to_what_was_challenged_or_give_way(
 ) -> None:
     """M-8: "no" is of the challenge, and is not weighed against the kind of contribution that code knows."""
     seats: list[Seat] = [build_mailbox_seat("ada"), build_seat("bob"), build_seat("eve")]
-    table = debate(*seats, subject=Topic(options=OPTIONS), settings=CouncilSettings(debate="always", order="open"))
+    table = debate(
+        *seats,
+        subject=Topic(options=OPTIONS),
+        settings=CouncilSettings(debate="always", order="open"),
+    )
     for name, choice in zip(("ada", "bob", "eve"), ("Postgres", "Postgres", "SQLite"), strict=True):
         table.says(name, propose(choice, f"{choice} is what {name} would take. It is fine."))
-    table.pass_until("argue").says("eve", challenge(2, "One file is enough for us. Nobody needs a server."))
+    table.pass_until("argue").says(
+        "eve", challenge(2, "One file is enough for us. Nobody needs a server.")
+    )
     table.pass_until("answer")
     brief = table.brief("ada")
     said = read_answer(brief, interpret_plain_text(brief, text), is_strict=True).said
@@ -195,10 +236,15 @@ def test_the_words_of_a_person_hold_to_what_was_challenged_or_give_way(
 def test_an_option_that_is_named_is_a_proposal_without_further_words() -> None:
     """M-2: the choice is the substance; that no text came with it is noted."""
     reading = read_answer(
-        debate(build_seat("ada"), build_seat("bob"), subject=Topic(options=OPTIONS)).brief("ada"), {"choice": "SQLite"}
+        debate(build_seat("ada"), build_seat("bob"), subject=Topic(options=OPTIONS)).brief("ada"),
+        {"choice": "SQLite"},
     )
     assert isinstance(reading.said, Contribution)
-    assert (reading.said.choice, reading.said.text, reading.mends) == ("SQLite", "SQLite", ("missing text",))
+    assert (reading.said.choice, reading.said.text, reading.mends) == (
+        "SQLite",
+        "SQLite",
+        ("missing text",),
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,7 +256,9 @@ def test_an_option_that_is_named_is_a_proposal_without_further_words() -> None:
     ],
 )
 @pytest.mark.parametrize("is_strict", [False, True])
-def test_a_proposal_whose_words_name_another_option_is_asked_which(raw: object, is_strict: bool) -> None:
+def test_a_proposal_whose_words_name_another_option_is_asked_which(
+    raw: object, is_strict: bool
+) -> None:
     """M-14: nothing is guessed where words and label disagree."""
     table = debate(build_seat("ada"), build_seat("bob"), subject=Topic(options=OPTIONS))
     with pytest.raises(BadAnswer, match="which of the two is meant"):
@@ -227,12 +275,19 @@ def test_a_condition_that_says_there_is_none_is_no_obligation(condition: object)
 @pytest.mark.parametrize("is_strict", [False, True])
 def test_a_support_beside_a_condition_is_conditional(is_strict: bool) -> None:
     """M-2, D-22: what must hold is not thrown away because the label beside it does not say so."""
-    table = debate(build_seat("ada"), build_seat("bob"), settings=CouncilSettings(debate="always", rebuttal=False))
+    table = debate(
+        build_seat("ada"),
+        build_seat("bob"),
+        settings=CouncilSettings(debate="always", rebuttal=False),
+    )
     table.says("ada", propose("", "We take SQLite.")).pass_until("vote")
     given = {"type": "vote", "position": "support", "condition": "There is a backup."}
     reading = read_answer(table.brief("bob"), given, is_strict=is_strict)
     assert isinstance(reading.said, Contribution)
-    assert (reading.said.position, reading.said.condition) == ("conditional_support", "There is a backup.")
+    assert (reading.said.position, reading.said.condition) == (
+        "conditional_support",
+        "There is a backup.",
+    )
     assert reading.mends == ("read position 'support, condition' → 'conditional_support'",)
 
 
@@ -251,7 +306,10 @@ def test_a_position_that_gives_way_to_the_choice_beside_it_is_noted(
     """D-24, M-2: what was changed is noted."""
     reading = read_answer(bring_to_vote("Postgres").brief("ada"), {"choice": "Postgres", **given})
     assert isinstance(reading.said, Contribution)
-    assert (reading.said.position, tuple(each for each in reading.mends if "support," not in each)) == (counted, notes)
+    assert (
+        reading.said.position,
+        tuple(each for each in reading.mends if "support," not in each),
+    ) == (counted, notes)
 
 
 def test_one_reading_has_one_note() -> None:
@@ -266,7 +324,11 @@ def test_one_reading_has_one_note() -> None:
         ("SQLite, 90% sure", 0.9, "SQLite"),
         ("I choose SQLite (confidence: 0.7)", 0.7, "I choose SQLite"),
         ("SQLite，我有70%的把握", 0.7, "SQLite"),
-        ("SQLite, because one file is enough, 60% sure.", 0.6, "SQLite, because one file is enough"),
+        (
+            "SQLite, because one file is enough, 60% sure.",
+            0.6,
+            "SQLite, because one file is enough",
+        ),
         ("SQLite", None, "SQLite"),
     ],
 )
@@ -275,17 +337,23 @@ def test_a_sureness_at_the_end_of_words_is_their_confidence_whoever_writes_them(
 ) -> None:
     """M-2: models are read by the words of people."""
     options = debate(build_seat("ada"), build_seat("bob"), subject=Topic(options=OPTIONS))
-    proposal, vote = (read_answer(table.brief("ada"), text).said for table in (options, bring_to_vote("Postgres")))
+    proposal, vote = (
+        read_answer(table.brief("ada"), text).said for table in (options, bring_to_vote("Postgres"))
+    )
     assert isinstance(proposal, Contribution)
     assert isinstance(vote, Contribution)
     assert (proposal.choice, proposal.text, proposal.confidence) == ("SQLite", words, confidence)
     assert (vote.choice, vote.position, vote.confidence) == ("SQLite", "oppose", confidence)
 
 
-@pytest.mark.parametrize(("is_sealed", "intro"), [(True, "(Nobody reads this before all have written.)"), (False, "")])
+@pytest.mark.parametrize(
+    ("is_sealed", "intro"), [(True, "(Nobody reads this before all have written.)"), (False, "")]
+)
 def test_a_person_is_told_that_nobody_reads_a_sealed_proposal(is_sealed: bool, intro: str) -> None:
     """D-12: and reads it only where it is so."""
-    table = debate(build_seat("ada"), build_mailbox_seat("eve"), settings=CouncilSettings(blind=is_sealed))
+    table = debate(
+        build_seat("ada"), build_mailbox_seat("eve"), settings=CouncilSettings(blind=is_sealed)
+    )
     assert build_person_ask(table.brief("eve")).intro == intro
 
 
@@ -297,5 +365,7 @@ def test_who_abstains_from_what_it_does_not_choose_takes_one_side() -> None:
     for position, is_refused in (("abstain", False), ("support", False), ("oppose", True)):
         chosen = CandidateVote(candidate=sqlite, position=cast("VotePosition", position))
         ballot = (CandidateVote(candidate=postgres, position="abstain"), chosen)
-        fault = validate(Contribution(type="vote", choice="SQLite", ballot=ballot, text="So it is."))
+        fault = validate(
+            Contribution(type="vote", choice="SQLite", ballot=ballot, text="So it is.")
+        )
         assert ("which of the two is meant" in (fault or "")) is is_refused, (position, fault)

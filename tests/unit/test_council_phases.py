@@ -56,21 +56,29 @@ def test_the_phases_follow_one_another_and_everyone_has_a_turn_in_each() -> None
         for step, phase in enumerate(("propose", "argue", "answer", "synthesize", "vote"), 1)
         for name in (("ada",) if phase == "answer" else ("ada", "bob", "cy"))
     ]
-    assert (table.closed.reason, table.closed.consensus_type, table.closed.motion) == ("voted", "contested", 7)
+    assert (table.closed.reason, table.closed.consensus_type, table.closed.motion) == (
+        "voted",
+        "contested",
+        7,
+    )
 
 
 def test_a_pass_and_a_loss_are_turns_and_are_on_record() -> None:
     """D-7"""
     table = debate(*AWAY).say(ada=propose("yes"), bob=PASS, cy=None)
     assert table.last == PhaseBegun(round=1, phase="argue")
-    assert [(one.seat, one.phase, one.is_implied) for one in table.timeline.passes] == [("bob", "propose", False)]
+    assert [(one.seat, one.phase, one.is_implied) for one in table.timeline.passes] == [
+        ("bob", "propose", False)
+    ]
     table.say(ada=PASS, bob=PASS).say_for_all(PASS)
     assert "2.argue.cy" in table.ever_asked
 
 
 def test_the_words_of_a_pass_stand_beside_it_once_they_may_be_read() -> None:
     """M-2, D-4: words with substance are not thrown away; blind they stay as long as all others."""
-    table = debate(*AWAY).say(ada=propose("yes"), bob=Contribution(type="pass", text="Neither\nis safe."))
+    table = debate(*AWAY).say(
+        ada=propose("yes"), bob=Contribution(type="pass", text="Neither\nis safe.")
+    )
     assert table.timeline.list_silences() == {"bob": "passes"}
     table.say(cy=propose("no")).say(ada=Contribution(type="pass", text="It loses data."), bob=PASS)
     assert table.timeline.list_silences() == {"ada": "passes: It loses data.", "bob": "passes"}
@@ -88,7 +96,9 @@ def test_whoever_was_lost_is_asked_again_in_the_next_phase() -> None:
 
 def test_a_pass_in_a_vote_that_goes_to_another_round_is_recorded() -> None:
     """D-7"""
-    table = at("vote", settings=CouncilSettings(rounds=2)).say(ada=vote("oppose"), bob=PASS, cy=None)
+    table = at("vote", settings=CouncilSettings(rounds=2)).say(
+        ada=vote("oppose"), bob=PASS, cy=None
+    )
     assert table.last == PhaseBegun(round=2, phase="argue")
 
 
@@ -131,7 +141,10 @@ def test_the_order_is_open_as_soon_as_one_seat_comes_from_elsewhere(
     chosen: SpeakingOrder, seats: tuple[Seat, ...], order: SpeakingOrder
 ) -> None:
     """D-7"""
-    assert at("propose", debate, *seats, settings=CouncilSettings(order=chosen)).opened.settings.order == order
+    assert (
+        at("propose", debate, *seats, settings=CouncilSettings(order=chosen)).opened.settings.order
+        == order
+    )
 
 
 @pytest.mark.parametrize("opener", [debate, advisory, consensus])
@@ -148,13 +161,22 @@ def test_an_owner_who_does_not_sit_at_the_table_is_refused() -> None:
 
 
 @pytest.mark.parametrize("opener", [debate, consensus])
-def test_where_nobody_proposes_they_are_asked_once_more_and_then_there_is_nothing_to_decide(opener: Opener) -> None:
+def test_where_nobody_proposes_they_are_asked_once_more_and_then_there_is_nothing_to_decide(
+    opener: Opener,
+) -> None:
     """D-7, M-1"""
     table = opener(*AWAY).say(ada=PASS, bob=PASS, cy=None)
     assert table.last == PhaseBegun(round=1, phase="propose")
     assert table.state.is_sealed
     closed = table.say(ada=PASS, bob=PASS, cy=None).closed
-    assert (closed.reason, closed.consensus_type, closed.carried, closed.motion, closed.confidence, closed.support) == (
+    assert (
+        closed.reason,
+        closed.consensus_type,
+        closed.carried,
+        closed.motion,
+        closed.confidence,
+        closed.support,
+    ) == (
         "nothing_proposed",
         "no_consensus",
         False,
@@ -162,7 +184,9 @@ def test_where_nobody_proposes_they_are_asked_once_more_and_then_there_is_nothin
         None,
         None,
     )
-    assert closed.lost == (LostSeat(seat=SeatId("cy"), times=2, last="timeout", weight_share=1 / 3, did_not_vote=True),)
+    assert closed.lost == (
+        LostSeat(seat=SeatId("cy"), times=2, last="timeout", weight_share=1 / 3, did_not_vote=True),
+    )
 
 
 def test_whoever_proposes_when_asked_once_more_is_heard() -> None:
@@ -200,7 +224,9 @@ def test_every_synthesis_is_a_candidate() -> None:
 
 def test_two_syntheses_in_the_same_words_are_one_candidate() -> None:
     """D-7"""
-    table = at("synthesize").say(ada=synthesize("yes", "The same."), bob=synthesize("no", "the  same."), cy=PASS)
+    table = at("synthesize").say(
+        ada=synthesize("yes", "The same."), bob=synthesize("no", "the  same."), cy=PASS
+    )
     assert table.last == PhaseBegun(round=1, phase="vote", candidates=(5,))
 
 
@@ -215,7 +241,9 @@ def test_two_syntheses_in_the_same_words_are_one_candidate() -> None:
         ((support(4), PASS, PASS), 4),
     ],
 )
-def test_without_a_synthesis_every_proposal_is_a_candidate(said: tuple[Contribution, ...], motion: int) -> None:
+def test_without_a_synthesis_every_proposal_is_a_candidate(
+    said: tuple[Contribution, ...], motion: int
+) -> None:
     """D-7: before the vote, the discussion is about the one with most behind it.
 
     That is: seats of the same choice and supporters, less challengers, each once and none for its own.
@@ -232,7 +260,11 @@ def test_without_a_synthesis_every_proposal_is_a_candidate(said: tuple[Contribut
 
 def test_not_to_have_named_a_choice_is_no_common_ground() -> None:
     """D-7"""
-    table = debate(ADA, BOB, CY).say(ada=propose("yes"), bob=propose(""), cy=propose("")).pass_until("vote")
+    table = (
+        debate(ADA, BOB, CY)
+        .say(ada=propose("yes"), bob=propose(""), cy=propose(""))
+        .pass_until("vote")
+    )
     discussed = find_discussed_motion(table.rules.variant, table.state)
     assert discussed is not None
     assert discussed.id == 2
@@ -244,8 +276,14 @@ def test_not_to_have_named_a_choice_is_no_common_ground() -> None:
 def test_while_proposals_are_written_nobody_can_read_anothers() -> None:
     """D-19"""
     table = debate(*AWAY).says("ada", propose("yes", "SECRET one", evidence=("SECRET two",)))
-    table.says("bob", propose("no", "HIDDEN")).says("ada", challenge(None, "SECRET three")).give_input("And the cost?")
-    assert [table.state.is_sealed, table.asked, table.invited] == [True, ["1.propose.cy"], ["ada", "bob"]]
+    table.says("bob", propose("no", "HIDDEN")).says(
+        "ada", challenge(None, "SECRET three")
+    ).give_input("And the cost?")
+    assert [table.state.is_sealed, table.asked, table.invited] == [
+        True,
+        ["1.propose.cy"],
+        ["ada", "bob"],
+    ]
     for name in ("bob", "cy"):
         assert "SECRET" not in seen(table.brief(name))
     for name in ("ada", "cy"):
@@ -259,10 +297,15 @@ def test_while_proposals_are_written_nobody_can_read_anothers() -> None:
 
 def test_once_all_have_written_everything_can_be_read() -> None:
     """D-19"""
-    table = debate(*AWAY).say(ada=propose("yes", "First."), bob=propose("no", "Second."), cy=propose("no", "Third."))
+    table = debate(*AWAY).say(
+        ada=propose("yes", "First."), bob=propose("no", "Second."), cy=propose("no", "Third.")
+    )
     for name in ("ada", "bob", "cy"):
         shared = table.brief(name).shared
-        assert all(text in shared for text in ("| First.", "| Second.", "| Third.", "[#2 ada", "[#3 bob", "[#4 cy"))
+        assert all(
+            text in shared
+            for text in ("| First.", "| Second.", "| Third.", "[#2 ada", "[#3 bob", "[#4 cy")
+        )
         assert [heard.id for heard in table.brief(name).perception.memory.recent] == [2, 3, 4]
 
 
@@ -292,7 +335,11 @@ def test_where_nothing_is_blind_proposals_can_be_read_at_once() -> None:
 
 def test_a_budget_breaks_the_seal() -> None:
     """D-19: what is decided on must be readable."""
-    table = debate(ADA, BOB).says("ada", propose("yes", "SECRET")).put(BudgetExhausted(budget="tokens", spent="all"))
+    table = (
+        debate(ADA, BOB)
+        .says("ada", propose("yes", "SECRET"))
+        .put(BudgetExhausted(budget="tokens", spent="all"))
+    )
     assert "SECRET" in table.brief("bob").shared
 
 
@@ -303,7 +350,9 @@ def test_a_seat_elsewhere_that_goes_on_early_has_passed() -> None:
     """D-7"""
     table = debate(*AWAY).say(ada=propose("yes"), bob=propose("no"), cy=support())
     assert table.last == PhaseBegun(round=1, phase="argue")
-    assert table.timeline.passes == [PassedTurn(seq=4, seat=SeatId("cy"), round=1, phase="propose", is_implied=True)]
+    assert table.timeline.passes == [
+        PassedTurn(seq=4, seat=SeatId("cy"), round=1, phase="propose", is_implied=True)
+    ]
     assert table.asked == ["2.argue.ada", "2.argue.bob"]
     assert (table.state.lines[-1].phase, table.state.lines[-1].id) == ("argue", 4)
 
@@ -316,14 +365,36 @@ def test_a_seat_elsewhere_that_goes_on_early_has_passed() -> None:
             synthesize(),
             "type 'synthesize' has no place in the phase 'propose'; expected: propose, pass, support, challenge",
         ),
-        ("propose", vote(), "type 'vote' has no place in the phase 'propose'; expected: propose, pass, support, challenge"),
-        ("argue", vote(), "type 'vote' has no place in the phase 'argue'; expected: support, challenge, pass"),
-        ("argue", propose(), "type 'propose' has no place in the phase 'argue'; expected: support, challenge, pass"),
-        ("synthesize", support(2), "type 'support' has no place in the phase 'synthesize'; expected: synthesize, pass, vote"),
-        ("vote", synthesize(), "type 'synthesize' has no place in the phase 'vote'; expected: vote, pass"),
+        (
+            "propose",
+            vote(),
+            "type 'vote' has no place in the phase 'propose'; expected: propose, pass, support, challenge",
+        ),
+        (
+            "argue",
+            vote(),
+            "type 'vote' has no place in the phase 'argue'; expected: support, challenge, pass",
+        ),
+        (
+            "argue",
+            propose(),
+            "type 'propose' has no place in the phase 'argue'; expected: support, challenge, pass",
+        ),
+        (
+            "synthesize",
+            support(2),
+            "type 'support' has no place in the phase 'synthesize'; expected: synthesize, pass, vote",
+        ),
+        (
+            "vote",
+            synthesize(),
+            "type 'synthesize' has no place in the phase 'vote'; expected: vote, pass",
+        ),
     ],
 )
-def test_nobody_is_two_phases_ahead_or_one_behind(phase: str, said: Contribution, fault: str) -> None:
+def test_nobody_is_two_phases_ahead_or_one_behind(
+    phase: str, said: Contribution, fault: str
+) -> None:
     """D-6, D-7"""
     table = at(phase, debate, *AWAY)
     if phase == "propose":
@@ -343,10 +414,22 @@ def test_to_support_or_challenge_needs_something_on_the_table(said: Contribution
 
 def test_a_seat_elsewhere_may_add_to_what_it_said_while_the_phase_lasts() -> None:
     """D-7"""
-    table = proposed(debate(*AWAY)).says("ada", support(2)).says("ada", challenge(3)).says("ada", support(2, answers=(6,)))
-    assert [(line.id, line.said.type) for line in table.state.lines[3:]] == [(5, "support"), (6, "challenge"), (7, "support")]
+    table = (
+        proposed(debate(*AWAY))
+        .says("ada", support(2))
+        .says("ada", challenge(3))
+        .says("ada", support(2, answers=(6,)))
+    )
+    assert [(line.id, line.said.type) for line in table.state.lines[3:]] == [
+        (5, "support"),
+        (6, "challenge"),
+        (7, "support"),
+    ]
     assert table.asked == ["2.argue.bob", "2.argue.cy"]
-    assert table.fault("ada", PASS) == "type 'pass' has no place in the phase 'argue'; expected: support, challenge"
+    assert (
+        table.fault("ada", PASS)
+        == "type 'pass' has no place in the phase 'argue'; expected: support, challenge"
+    )
 
 
 def test_only_seats_elsewhere_are_invited() -> None:
@@ -354,7 +437,14 @@ def test_only_seats_elsewhere_are_invited() -> None:
     table = debate(ADA, build_mailbox_seat("bob"), CY).say(ada=propose("yes"), bob=propose("no"))
     assert table.effects == (
         Ask(id=AskId("1.propose.cy"), seat=SeatId("cy"), kind="propose", turn=1, patience=180.0),
-        Ask(id=AskId("2.free.bob"), seat=SeatId("bob"), kind="free", turn=2, patience=180.0, invited=True),
+        Ask(
+            id=AskId("2.free.bob"),
+            seat=SeatId("bob"),
+            kind="free",
+            turn=2,
+            patience=180.0,
+            invited=True,
+        ),
     )
 
 
@@ -376,7 +466,12 @@ def test_a_seat_elsewhere_that_was_lost_may_still_come_while_the_phase_lasts() -
 
 def test_a_vote_cast_before_the_motion_was_there_is_not_a_vote_on_it() -> None:
     """D-7"""
-    table = at("synthesize", debate, *AWAY).says("ada", vote()).says("bob", synthesize("no")).says("cy", vote("oppose"))
+    table = (
+        at("synthesize", debate, *AWAY)
+        .says("ada", vote())
+        .says("bob", synthesize("no"))
+        .says("cy", vote("oppose"))
+    )
     assert table.last == PhaseBegun(round=1, phase="vote", candidates=(6,))
     assert table.asked == ["4.vote.ada", "4.vote.bob"]
     table.say(ada=vote("oppose"), bob=vote("abstain"))
@@ -408,7 +503,12 @@ def test_a_vote_cast_early_on_the_only_motion_counts() -> None:
 
 def test_a_later_vote_replaces_an_earlier_one_and_both_lines_stay() -> None:
     """D-2: nobody votes twice, and nothing said is taken back."""
-    table = at("vote", debate, *AWAY).says("ada", vote("oppose", text="No.")).says("ada", vote("abstain")).says("ada", vote())
+    table = (
+        at("vote", debate, *AWAY)
+        .says("ada", vote("oppose", text="No."))
+        .says("ada", vote("abstain"))
+        .says("ada", vote())
+    )
     assert table.asked == ["4.vote.bob", "4.vote.cy"]
     table.say(bob=vote(), cy=vote())
     assert table.ballots == {"ada": "support", "bob": "support", "cy": "support"}
@@ -427,7 +527,11 @@ def test_no_seat_may_speak_for_ever() -> None:
     for _ in range(MAX_CONTRIBUTIONS - 1):
         table.say_unchecked("ada", support(2))
     assert (table.invited, table.asked) == ([], ["2.argue.bob", "2.argue.cy"])
-    assert table.say(bob=PASS, cy=PASS).asked == ["3.synthesize.ada", "3.synthesize.bob", "3.synthesize.cy"]
+    assert table.say(bob=PASS, cy=PASS).asked == [
+        "3.synthesize.ada",
+        "3.synthesize.bob",
+        "3.synthesize.cy",
+    ]
 
 
 def test_a_vote_is_expected_to_be_the_one_short_answer() -> None:

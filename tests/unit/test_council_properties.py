@@ -12,7 +12,14 @@ from moothall.codec.answers import build_reply
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, Budget
 from moothall.domain.effects import Ask
-from moothall.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionForked
+from moothall.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Fact,
+    InputGiven,
+    SeatLost,
+    SessionForked,
+)
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import MAILBOX, Seat, Swap
 from moothall.domain.topic import ErrorCorrelation, Topic
@@ -58,7 +65,11 @@ LASTING = settings(
     database=None,
     # A session that fails is shown as it was drawn: to make it smaller would take longer than a test may.
     phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.large_base_example,
+    ],
 )
 KITS = {plugin.name: plugin for plugin in (DEBATE, ADVISORY, CONSENSUS)}
 SESSION = SessionId("think_20240520_001")
@@ -75,14 +86,18 @@ TEXTS = st.sampled_from(
     )
 )
 TAKINGS: st.SearchStrategy[AdviceOutcome] = st.sampled_from(("adopted", "partly", "declined"))
-POSITIONS: st.SearchStrategy[VotePosition] = st.sampled_from(("support", "support", "conditional_support", "oppose", "abstain"))
+POSITIONS: st.SearchStrategy[VotePosition] = st.sampled_from(
+    ("support", "support", "conditional_support", "oppose", "abstain")
+)
 REASONS = st.sampled_from(("It costs too much.", ""))
 SCORES = st.sampled_from((0.9, 0.8, 0.5, 0.0, 1.0, None))
 CHOICES = st.sampled_from(("yes", "Yes.", "no", "no", "", "ＹＥＳ"))
 LINES = st.sampled_from((None, 2, 1, 3, 5, 9, 400))
 SOME_LINES = st.lists(st.integers(1, 12), max_size=2).map(tuple)
 CONTRIBUTIONS = {
-    "propose": st.builds(Contribution, type=st.just("propose"), text=TEXTS, confidence=SCORES, choice=CHOICES),
+    "propose": st.builds(
+        Contribution, type=st.just("propose"), text=TEXTS, confidence=SCORES, choice=CHOICES
+    ),
     "support": st.builds(
         Contribution,
         type=st.just("support"),
@@ -93,7 +108,12 @@ CONTRIBUTIONS = {
         evidence=st.just(("MIT",)),
     ),
     "challenge": st.builds(
-        Contribution, type=st.just("challenge"), text=TEXTS, confidence=SCORES, refers_to=LINES, accepts=SOME_LINES
+        Contribution,
+        type=st.just("challenge"),
+        text=TEXTS,
+        confidence=SCORES,
+        refers_to=LINES,
+        accepts=SOME_LINES,
     ),
     "synthesize": st.builds(
         Contribution,
@@ -134,7 +154,9 @@ ANY = st.one_of(*CONTRIBUTIONS.values())
 
 def mostly(*types: str) -> st.SearchStrategy[Contribution]:
     """What belongs to a phase, and now and then what does not."""
-    return st.integers(0, 11).flatmap(lambda number: ANY if number == 11 else CONTRIBUTIONS[types[number % len(types)]])
+    return st.integers(0, 11).flatmap(
+        lambda number: ANY if number == 11 else CONTRIBUTIONS[types[number % len(types)]]
+    )
 
 
 SAID: dict[str, st.SearchStrategy[object]] = {
@@ -160,7 +182,11 @@ def openings(draw: st.DrawFn, plugin: AnyPlugin) -> CouncilOpened:
         )
         for name in names
     )
-    bonds = (ErrorCorrelation(one=seats[0].id, other=seats[1].id, correlation=draw(st.sampled_from((0.0, 1.0)))),)
+    bonds = (
+        ErrorCorrelation(
+            one=seats[0].id, other=seats[1].id, correlation=draw(st.sampled_from((0.0, 1.0)))
+        ),
+    )
     opened = plugin.open(
         Plan(
             topic=draw(TEXTS),
@@ -168,7 +194,8 @@ def openings(draw: st.DrawFn, plugin: AnyPlugin) -> CouncilOpened:
             seed=7,
             seats=seats,
             budget=Budget(
-                tokens=draw(st.sampled_from((None, None, None, 400))), seconds=draw(st.sampled_from((None, None, 300.0)))
+                tokens=draw(st.sampled_from((None, None, None, 400))),
+                seconds=draw(st.sampled_from((None, None, 300.0))),
             ),
             outside_patience=60.0,
             settings=draw(held(plugin, seats)),
@@ -202,7 +229,11 @@ def held(draw: st.DrawFn, plugin: AnyPlugin, seats: tuple[Seat, ...]) -> Council
     if isinstance(found, AdvisorySettings):
         return replace(found, owner=draw(st.sampled_from((None, seats[-1].id))))
     if isinstance(found, ConsensusSettings):
-        return replace(found, threshold=draw(st.sampled_from((0.7, 0.0, 1.0))), quorum=draw(st.sampled_from((None, 1, 2))))
+        return replace(
+            found,
+            threshold=draw(st.sampled_from((0.7, 0.0, 1.0))),
+            quorum=draw(st.sampled_from((None, 1, 2))),
+        )
     return found
 
 
@@ -233,7 +264,9 @@ class Sitting:
     def play(self) -> PlayedSession:
         rules = self.contract.rules
         writer = RecordWriter(FactCodec(rules.kinds), [rules])
-        snapshot, first = writer.write_opening(SESSION, self.data.draw(self.contract.openings), START)
+        snapshot, first = writer.write_opening(
+            SESSION, self.data.draw(self.contract.openings), START
+        )
         entries, now, arrived, others = [first.entry], START, list[Fact](), 0
         while not snapshot.is_closed:
             now += timedelta(seconds=self.data.draw(st.sampled_from((0, 1, 30))))
@@ -245,7 +278,11 @@ class Sitting:
             if snapshot.is_closed:
                 break
             assert batch.asks, "a session that is not closed waits for nobody"
-            happened = self._other(batch) if others < MAX_INTERRUPTIONS and self.data.draw(st.integers(0, 2)) == 2 else None
+            happened = (
+                self._other(batch)
+                if others < MAX_INTERRUPTIONS and self.data.draw(st.integers(0, 2)) == 2
+                else None
+            )
             others += happened is not None
             if happened is None:
                 arrived = [self._answer(snapshot, self.data.draw(st.sampled_from(batch.asks)))]
@@ -256,7 +293,11 @@ class Sitting:
 
     def _answer(self, snapshot: Snapshot, ask: Ask) -> Fact:
         """What a participant that heeds its brief answers: mostly what is allowed, and else it is lost."""
-        said = self._allowed(snapshot, ask) if self.data.draw(st.integers(0, 7)) else self.data.draw(SAID[ask.kind])
+        said = (
+            self._allowed(snapshot, ask)
+            if self.data.draw(st.integers(0, 7))
+            else self.data.draw(SAID[ask.kind])
+        )
         fault = snapshot.rules.brief(snapshot.state, ask).fault(said)
         if fault is not None:
             return SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=fault)
@@ -273,7 +314,9 @@ class Sitting:
         raised = [line.id for line in state.lines if line.said.type == "challenge"]
         some = st.lists(st.sampled_from(raised), max_size=2).map(tuple) if raised else st.just(())
         advice = (
-            [line.id for line in state.lines if line.said.type in {"support", "challenge"}] if state.phase == "decide" else []
+            [line.id for line in state.lines if line.said.type in {"support", "challenge"}]
+            if state.phase == "decide"
+            else []
         )
         return Contribution(
             type=kind,
@@ -287,14 +330,24 @@ class Sitting:
             condition="After a pilot." if kind == "vote" else "",
             moved_by=draw(lines),
             ballot=self._ballot(variant, state) if kind == "vote" else (),
-            taken=tuple(AdviceResponse(entry=number, how=draw(TAKINGS), why=draw(REASONS)) for number in advice),
+            taken=tuple(
+                AdviceResponse(entry=number, how=draw(TAKINGS), why=draw(REASONS))
+                for number in advice
+            ),
         )
 
     def _ballot(self, variant: CouncilVariant, state: Council) -> tuple[CandidateVote, ...]:
         """A position on some of the candidates; none at all leaves the bare position to count."""
-        named = self.data.draw(st.lists(st.sampled_from(find_candidate_ids(variant, state) or (1,)), unique=True, max_size=4))
+        named = self.data.draw(
+            st.lists(
+                st.sampled_from(find_candidate_ids(variant, state) or (1,)), unique=True, max_size=4
+            )
+        )
         return tuple(
-            CandidateVote(candidate=number, position=self.data.draw(POSITIONS), condition="After a pilot.") for number in named
+            CandidateVote(
+                candidate=number, position=self.data.draw(POSITIONS), condition="After a pilot."
+            )
+            for number in named
         )
 
     def _other(self, batch: StepResult) -> Fact | None:
@@ -306,9 +359,14 @@ class Sitting:
         if kind < 14:
             return InputGiven(text=self.data.draw(TEXTS))
         if kind < 15:
-            swap = Swap(seat=batch.asks[0].seat, platform=self.data.draw(st.sampled_from((MAILBOX, "script:other"))))
+            swap = Swap(
+                seat=batch.asks[0].seat,
+                platform=self.data.draw(st.sampled_from((MAILBOX, "script:other"))),
+            )
             return SessionForked(source=SESSION, entry=1, swaps=(swap,))
-        return self.data.draw(st.sampled_from((CloseCalled(by="ada"), BudgetExhausted(budget="time", spent="all"))))
+        return self.data.draw(
+            st.sampled_from((CloseCalled(by="ada"), BudgetExhausted(budget="time", spent="all")))
+        )
 
 
 @pytest.mark.parametrize("name", KITS)
@@ -323,7 +381,9 @@ def test_every_deliberation_keeps_the_rulebook_contract(name: str, data: st.Data
 @pytest.mark.parametrize("name", KITS)
 @LASTING
 @given(st.data())
-def test_every_deliberation_with_seats_elsewhere_keeps_the_rulebook_contract(name: str, data: st.DataObject) -> None:
+def test_every_deliberation_with_seats_elsewhere_keeps_the_rulebook_contract(
+    name: str, data: st.DataObject
+) -> None:
     """D-6, D-7, D-16: invitations are taken up, and what has a fault is refused."""
     contract = CONTRACTS[name]
     played = Sitting(contract, data).play()
@@ -336,7 +396,9 @@ def test_every_deliberation_with_seats_elsewhere_keeps_the_rulebook_contract(nam
     _check_votes(played)
 
 
-def _states(contract: RulebookContract[Council], played: PlayedSession) -> Iterator[tuple[Council, Fact, Council]]:
+def _states(
+    contract: RulebookContract[Council], played: PlayedSession
+) -> Iterator[tuple[Council, Fact, Council]]:
     """Every entry, with the state before and after it."""
     state = contract.rules.initial(played.opened)
     for entry in played.entries[1:]:
@@ -357,7 +419,9 @@ def _check_resolution(contract: RulebookContract[Council], played: PlayedSession
     assert [line.id for line in state.lines] == list(range(2, len(state.lines) + 2))
     if closed is None:
         return
-    assert [ballot.seat for ballot in closed.ballots] == [seat.id for seat in state.seats if seat.id not in closed.unasked]
+    assert [ballot.seat for ballot in closed.ballots] == [
+        seat.id for seat in state.seats if seat.id not in closed.unasked
+    ]
     assert closed.reason == "settled" or not closed.unasked
     if not isinstance(state.opened.settings, AdvisorySettings):
         # D-12: what is carried and more likely wrong than right says so.
@@ -376,13 +440,17 @@ def _check_resolution(contract: RulebookContract[Council], played: PlayedSession
     assert {lost.seat for lost in closed.lost} == {
         entry.fact.seat for entry in played.entries if isinstance(entry.fact, SeatLost)
     }
-    assert sum(lost.times for lost in closed.lost) == sum(isinstance(entry.fact, SeatLost) for entry in played.entries)
+    assert sum(lost.times for lost in closed.lost) == sum(
+        isinstance(entry.fact, SeatLost) for entry in played.entries
+    )
     timeline = CouncilTimeline(SESSION, rules_of(KITS[contract.rules.name]))
     for entry in played.entries:
         timeline.add(entry)
     decision = build_decision(timeline)
     assert (decision.decision is not None) == closed.carried
-    assert [claim.entries for claim in decision.open_challenges] == [(number,) for number in closed.open_challenges]
+    assert [claim.entries for claim in decision.open_challenges] == [
+        (number,) for number in closed.open_challenges
+    ]
 
 
 def _check_turns(contract: RulebookContract[Council], played: PlayedSession) -> None:
@@ -393,27 +461,43 @@ def _check_turns(contract: RulebookContract[Council], played: PlayedSession) -> 
         asks = [effect for effect in contract.rules.decide(after) if isinstance(effect, Ask)]
         assert {ask.seat for ask in asks if ask.invited} <= outside
         if isinstance(fact, Contributed):
-            assert fact.seat in after.had or fact.seat not in variant.list_phase_seats(before, before.phase)
+            assert fact.seat in after.had or fact.seat not in variant.list_phase_seats(
+                before, before.phase
+            )
             for line in after.lines[len(before.lines) :]:
                 assert line.phase in variant.list_open_phases(before)
                 assert line.phase in PHASE_OF[line.said.type]
         if isinstance(fact, PhaseBegun) and before.stop is None:
             following = variant.find_next_phase(before)
-            expected = (before.round, following) if following else (before.round + 1, *variant.again[:1])
+            expected = (
+                (before.round, following) if following else (before.round + 1, *variant.again[:1])
+            )
             is_again = (fact.round, fact.phase) == (before.round, before.phase)
             # M-1: a phase that brought nothing is repeated, once.
             # D-24: without a debate, what the blind positions leave open is put to the vote at once.
-            is_skipped = (before.opened.settings.debate, before.phase, fact.phase) == ("never", "propose", variant.first[-1])
+            is_skipped = (before.opened.settings.debate, before.phase, fact.phase) == (
+                "never",
+                "propose",
+                variant.first[-1],
+            )
             assert is_again or is_skipped or (fact.round, fact.phase) == expected
-            assert not is_again or (after.repeated and not before.repeated and before.phase in {"propose", "decide"})
+            assert not is_again or (
+                after.repeated and not before.repeated and before.phase in {"propose", "decide"}
+            )
             one_is_enough = variant.one_synthesis and before.phase == "synthesize"
-            assert one_is_enough or set(before.had) >= set(variant.list_phase_seats(before, before.phase))
-        assert after.is_sealed == ((after.opened.settings.blind and after.phase == "propose") or after.phase == "vote")
+            assert one_is_enough or set(before.had) >= set(
+                variant.list_phase_seats(before, before.phase)
+            )
+        assert after.is_sealed == (
+            (after.opened.settings.blind and after.phase == "propose") or after.phase == "vote"
+        )
         for seat in after.seats:
             # D-23: nobody reads a vote of this phase but its own.
             read = {line.id for line in after.list_visible_lines(seat.id) if line.seat != seat.id}
             assert not read & after.sealed
-            assert after.phase != "vote" or not read & {number for number in after.had.values() if number}
+            assert after.phase != "vote" or not read & {
+                number for number in after.had.values() if number
+            }
 
 
 def _check_votes(played: PlayedSession) -> None:
@@ -436,4 +520,6 @@ def _check_votes(played: PlayedSession) -> None:
         seat: vote.position if (vote := ballot.get(closed.motion or 0)) is not None else "abstain"
         for seat, ballot in cast.items()
     }
-    assert {ballot.seat: ballot.position for ballot in closed.ballots if ballot.position} == (expected if closed.motion else {})
+    assert {ballot.seat: ballot.position for ballot in closed.ballots if ballot.position} == (
+        expected if closed.motion else {}
+    )

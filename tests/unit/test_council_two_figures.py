@@ -26,14 +26,19 @@ def render_terminal(timeline: CouncilTimeline) -> str:
 def cast(positions: dict[int, VotePosition]) -> Contribution:
     """A ballot with these positions."""
     return Contribution(
-        type="vote", ballot=tuple(CandidateVote(candidate=line, position=each) for line, each in positions.items())
+        type="vote",
+        ballot=tuple(
+            CandidateVote(candidate=line, position=each) for line, each in positions.items()
+        ),
     )
 
 
 # D-24: a debate is held where it can help
 
 
-def answering(choices: str, stakes: Stakes, options: tuple[str, ...], debate_mode: Debate | None = None) -> DeliberationRun:
+def answering(
+    choices: str, stakes: Stakes, options: tuple[str, ...], debate_mode: Debate | None = None
+) -> DeliberationRun:
     seats = [build_seat(f"s{n}") for n in range(len(choices))]
     settings = CouncilSettings(debate=debate_mode)
     table = debate(*seats, subject=Topic(stakes=stakes, options=options), settings=settings)
@@ -106,7 +111,11 @@ def test_only_all_that_agree_end_a_consensus_early() -> None:
 def voting(blind: str, decided: str, settings: CouncilSettings | None = None) -> DeliberationRun:
     """Five seats of one model wrote these letters blind; one synthesis names what was decided, and all vote for it at .95."""
     seats = [build_seat(f"s{n}", platform="openai:gpt-5") for n in range(len(blind))]
-    table = debate(*seats, subject=Topic(options=("A", "B", "C", "D")), settings=settings or CouncilSettings(debate="always"))
+    table = debate(
+        *seats,
+        subject=Topic(options=("A", "B", "C", "D")),
+        settings=settings or CouncilSettings(debate="always"),
+    )
     for seat, choice in zip(seats, blind, strict=True):
         table.says(seat.id, propose(choice, f"{seat.id} says {choice}."))
     table.pass_until("synthesize").says("s0", synthesize(decided)).pass_until("vote")
@@ -129,14 +138,20 @@ def test_five_votes_at_95_say_what_the_blind_answers_are_worth(
     table = voting(blind, decided)
     closed, decision = table.closed, build_decision(table.timeline)
     assert closed.confidence is not None
-    assert (closed.consensus_type, round(closed.confidence, 2), closed.agreement) == (kind, confidence, agreement)
+    assert (closed.consensus_type, round(closed.confidence, 2), closed.agreement) == (
+        kind,
+        confidence,
+        agreement,
+    )
     assert (closed.carried, closed.support, decision.strength) == (True, 1.0, strength)
 
 
 def test_the_first_lines_say_who_moved_and_by_what() -> None:
     """D-12"""
     shown = render_terminal(voting("ABCDD", "C").timeline)
-    assert "it is 21 % likely right. Moved by reading: s0 (names nothing), s1 (names nothing)" in shown
+    assert (
+        "it is 21 % likely right. Moved by reading: s0 (names nothing), s1 (names nothing)" in shown
+    )
 
 
 def test_an_opener_may_demand_a_confidence() -> None:
@@ -152,7 +167,11 @@ def test_an_opener_may_demand_a_confidence() -> None:
 def test_five_that_support_everything_decide_what_most_had_written() -> None:
     """D-12: pooled by choice, ties by blind support; the roster decided this once."""
     seats = [build_seat(f"s{n}") for n in range(5)]
-    table = debate(*seats, settings=CouncilSettings(debate="always"), subject=Topic(options=("A", "B", "C", "D")))
+    table = debate(
+        *seats,
+        settings=CouncilSettings(debate="always"),
+        subject=Topic(options=("A", "B", "C", "D")),
+    )
     for seat, choice in zip(seats, "DAAAA", strict=True):
         table.says(seat.id, propose(choice, f"{seat.id} says {choice}."))
     table.pass_until("vote")
@@ -162,7 +181,11 @@ def test_five_that_support_everything_decide_what_most_had_written() -> None:
     assert decided is not None
     assert decided.said.choice == "A"
     lines = {each.line: table.state.line(each.line) for each in closed.candidates}
-    shares = {line.said.choice: each.confidence or 0.0 for each in closed.candidates if (line := lines[each.line]) is not None}
+    shares = {
+        line.said.choice: each.confidence or 0.0
+        for each in closed.candidates
+        if (line := lines[each.line]) is not None
+    }
     assert sum(shares.values()) <= 1
 
 
@@ -175,7 +198,9 @@ def test_blind_positions_and_votes_choose_together_where_that_is_set() -> None:
         table.says(seat.id, propose(choice, f"{seat.id} says {choice}."))
     table.pass_until("vote")
     b = next(line.id for line in table.state.lines if line.said.choice == "B")
-    table.say_for_all(cast({line: "support" if line == b else "oppose" for line in table.state.candidates}))
+    table.say_for_all(
+        cast({line: "support" if line == b else "oppose" for line in table.state.candidates})
+    )
     decided = table.state.line(table.closed.motion)
     assert decided is not None
     assert (decided.said.choice, table.closed.consensus_type) == ("A", "contested")
@@ -188,7 +213,9 @@ def test_words_without_labels_are_one_voice() -> None:
     table = debate(*seats, settings=CouncilSettings(debate="always"))
     for seat in seats:
         table.says(seat.id, propose("", f"{seat.id} has a view."))
-    table.pass_until("synthesize").says("s0", synthesize("")).pass_until("vote").say_for_all(vote("support", 1.0))
+    table.pass_until("synthesize").says("s0", synthesize("")).pass_until("vote").say_for_all(
+        vote("support", 1.0)
+    )
     closed = table.closed
     assert (closed.consensus_type, closed.confidence_from) == ("unanimous", "one_voice")
     assert closed.confidence == pytest.approx(0.65)

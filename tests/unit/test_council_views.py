@@ -25,11 +25,24 @@ from tests.support.play_council import (
 )
 
 from moothall.domain.budget import Usage
-from moothall.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
+from moothall.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Entry,
+    Language,
+    SeatLost,
+    SessionCancelled,
+)
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.topic import Topic
 from moothall.locale.catalogues import COUNCIL_FIELDS
-from moothall.protocols.council.facts import AdviceResponse, ConsensusSettings, Contributed, Contribution, CouncilSettings
+from moothall.protocols.council.facts import (
+    AdviceResponse,
+    ConsensusSettings,
+    Contributed,
+    Contribution,
+    CouncilSettings,
+)
 from moothall.protocols.council.plugin import DEBATE
 from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.reports.plain_text import format_cell, render_decision_lines
@@ -90,24 +103,53 @@ def _rich(language: Language) -> DeliberationRun:
         subject=Topic(category="architecture", stakes="high", options=(yes, no)),
     )
     held.says(
-        "emerson", propose(yes, say("Adopt it.\nIt is faster.", "采用。\n它更快。"), evidence=("arXiv 2401.1 | table 3",)), USAGE
+        "emerson",
+        propose(
+            yes,
+            say("Adopt it.\nIt is faster.", "采用。\n它更快。"),
+            evidence=("arXiv 2401.1 | table 3",),
+        ),
+        USAGE,
     )
     held.says("minski", propose(no, say("Keep attention.", "保留注意力。"), 0.6))
     held.says("reviewer", propose(no, say("Too early.", "为时过早。"), 0.7), USAGE)
-    held.put(SeatLost(ask=held.ask("zoe").id, seat=SeatId("zoe"), reason="error", detail="HTTP 503 | busy", usage=USAGE))
+    held.put(
+        SeatLost(
+            ask=held.ask("zoe").id,
+            seat=SeatId("zoe"),
+            reason="error",
+            detail="HTTP 503 | busy",
+            usage=USAGE,
+        )
+    )
     held.says("minski", challenge(2, say("It forgets order.", "它会忘记顺序。")))
-    held.says("reviewer", challenge(2, say("No production benchmarks.", "没有生产环境的基准。"), evidence=("MLPerf",)), USAGE)
+    held.says(
+        "reviewer",
+        challenge(
+            2, say("No production benchmarks.", "没有生产环境的基准。"), evidence=("MLPerf",)
+        ),
+        USAGE,
+    )
     held.give_input(say("We have a month.", "我们有一个月。"))
     held.says("zoe", challenge(4, say("Late is dear.", "晚了代价大。")), USAGE)
     held.says("emerson", support(2, say("The data agree.", "数据支持。"), answers=(8,)), USAGE)
     held.says("minski", vote("oppose", 0.9, text=say("Not the first draft.", "不要初稿。")))
-    both = say("Adopt it, with attention as a fallback,\nafter a pilot.", "采用，以注意力为后备，\n先做试点。")
+    both = say(
+        "Adopt it, with attention as a fallback,\nafter a pilot.",
+        "采用，以注意力为后备，\n先做试点。",
+    )
     held.says("emerson", synthesize(yes, both, 0.82, accepts=(6,)), USAGE)
     held.say(reviewer=PASS, zoe=PASS)
     held.says("minski", vote("oppose", 0.6, text=say("Still not.", "还是不行。")))
     held.says("emerson", vote("support", 0.85), USAGE)
     held.says(
-        "minski", vote("conditional_support", 0.7, condition=say("A fallback stays.", "保留后备。"), text=say("Well.", "好吧。"))
+        "minski",
+        vote(
+            "conditional_support",
+            0.7,
+            condition=say("A fallback stays.", "保留后备。"),
+            text=say("Well.", "好吧。"),
+        ),
     )
     held.says("reviewer", vote("oppose", 0.6, text=say("Pilot first.", "先试点。")), USAGE)
     return held.lose_seat("zoe")
@@ -136,7 +178,11 @@ def _advised(language: Language) -> DeliberationRun:
         AdviceResponse(entry=4, how="declined", why=say("We run it anyway.", "本来就在用。")),
         AdviceResponse(entry=5, how="partly", why=say("A soft one.", "软上限。")),
     )
-    return held.says("emerson", synthesize("redis", say("Redis, 2 GB.", "Redis，2 GB。"), 0.9, taken=taken), USAGE)
+    return held.says(
+        "emerson",
+        synthesize("redis", say("Redis, 2 GB.", "Redis，2 GB。"), 0.9, taken=taken),
+        USAGE,
+    )
 
 
 def _split(language: Language) -> DeliberationRun:
@@ -150,7 +196,10 @@ def _split(language: Language) -> DeliberationRun:
         language=language,
         settings=settings,
     )
-    held.say(ada=propose("tabs", say("Tabs.", "制表符。"), 0.9), bob=propose("spaces", say("Spaces.", "空格。"), 0.9))
+    held.say(
+        ada=propose("tabs", say("Tabs.", "制表符。"), 0.9),
+        bob=propose("spaces", say("Spaces.", "空格。"), 0.9),
+    )
     held.say(ada=challenge(3, say("They waste bytes.", "浪费字节。")), bob=PASS)
     held.says("ada", synthesize("tabs", say("Tabs everywhere.", "全用制表符。")))
     held.say(ada=vote("support", 0.9), bob=vote("oppose", 0.8, text=say("Never.", "绝不。")))
@@ -158,7 +207,11 @@ def _split(language: Language) -> DeliberationRun:
     return held.say(ada=vote("oppose", 0.9), bob=vote("support", 0.9))
 
 
-EXAMPLES: dict[str, Callable[[Language], DeliberationRun]] = {"debate": _rich, "advisory": _advised, "no_consensus": _split}
+EXAMPLES: dict[str, Callable[[Language], DeliberationRun]] = {
+    "debate": _rich,
+    "advisory": _advised,
+    "no_consensus": _split,
+}
 
 
 def _upto(held: DeliberationRun, entries: int) -> CouncilTimeline:
@@ -170,7 +223,9 @@ def _upto(held: DeliberationRun, entries: int) -> CouncilTimeline:
 
 
 def test_every_field_of_a_contribution_is_shown() -> None:
-    assert {field.name for field in fields(Contribution)} == SHOWN_OTHERWISE | COUNCIL_FIELDS["en"].labels.keys()
+    assert {field.name for field in fields(Contribution)} == SHOWN_OTHERWISE | COUNCIL_FIELDS[
+        "en"
+    ].labels.keys()
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -191,32 +246,49 @@ def test_there_are_minutes_and_a_sound_page_at_every_moment(name: str) -> None:
     held = EXAMPLES[name]("en")
     for entries in range(1, len(held.entries) + 1):
         timeline = _upto(held, entries)
-        assert render_minutes(timeline).startswith(f"# Minutes: {timeline.session_state.opened.topic}\n\n{SESSION} · ")
+        assert render_minutes(timeline).startswith(
+            f"# Minutes: {timeline.session_state.opened.topic}\n\n{SESSION} · "
+        )
         seen = SeenPage(render_page(timeline))
         assert not seen.open
         targets = {value for name, value in seen.attributes if name == "id"}
-        assert {value for name, value in seen.attributes if name == "href"} <= {f"#{target}" for target in targets}
+        assert {value for name, value in seen.attributes if name == "href"} <= {
+            f"#{target}" for target in targets
+        }
 
 
 @pytest.mark.parametrize("render", [render_minutes, render_page])
-def test_what_stands_first_is_what_a_reader_must_know(render: Callable[[CouncilTimeline], str]) -> None:
+def test_what_stands_first_is_what_a_reader_must_know(
+    render: Callable[[CouncilTimeline], str],
+) -> None:
     """D-19, D-21: the open challenge and the overturned majority come before the decision itself."""
     told = _without_tags(render(_rich("en").timeline))
     places = [
         told.index(words)
-        for words in ("Decided with 1 open challenge(s): #5.", "not what most had written", "Adopt it, with atten")
+        for words in (
+            "Decided with 1 open challenge(s): #5.",
+            "not what most had written",
+            "Adopt it, with atten",
+        )
     ]
     assert places == sorted(places)
 
 
 @pytest.mark.parametrize("render", [render_minutes, render_page])
-def test_a_close_without_a_decision_names_its_open_challenges_first(render: Callable[[CouncilTimeline], str]) -> None:
+def test_a_close_without_a_decision_names_its_open_challenges_first(
+    render: Callable[[CouncilTimeline], str],
+) -> None:
     """D-21"""
     held = consensus(build_seat("ada"), build_seat("bob"), settings=ConsensusSettings(rounds=1))
     held.say(ada=propose("a"), bob=propose("b")).say(ada=PASS, bob=challenge(2)).pass_until("vote")
     told = _without_tags(render(held.say(ada=vote(), bob=vote("oppose")).timeline))
     places = [
-        told.index(words) for words in ("Closed with 1 open challenge(s): #4.", "No decision:", "This motion did not carry")
+        told.index(words)
+        for words in (
+            "Closed with 1 open challenge(s): #4.",
+            "No decision:",
+            "This motion did not carry",
+        )
     ]
     assert places == sorted(places)
 
@@ -238,8 +310,15 @@ def test_the_sides_fill_the_bar_by_weight() -> None:
         ("warn", "26.09"),
         ("bad", "21.74"),
     ]
-    for tone, side in (("good", "support"), ("warn", "conditional support"), ("bad", "oppose"), ("plain", "no vote")):
-        assert re.search(rf'<td[^>]* data-name="Vote"><span class="tag {tone}">{side}</span></td>', html)
+    for tone, side in (
+        ("good", "support"),
+        ("warn", "conditional support"),
+        ("bad", "oppose"),
+        ("plain", "no vote"),
+    ):
+        assert re.search(
+            rf'<td[^>]* data-name="Vote"><span class="tag {tone}">{side}</span></td>', html
+        )
     assert 'aria-label="support 52 %, conditional support 26 %, oppose 22 %"' in html
 
 
@@ -252,7 +331,8 @@ def test_it_is_told_which_of_a_seats_votes_counts() -> None:
         ("14", "counts, instead of #12"),
     ]
     assert re.findall(
-        r"#(\d+) · \*\*\w+\*\* · votes: .* · does not count: voted on anew", render_minutes(_split("en").timeline)
+        r"#(\d+) · \*\*\w+\*\* · votes: .* · does not count: voted on anew",
+        render_minutes(_split("en").timeline),
     ) == [
         "6",
         "7",
@@ -261,37 +341,68 @@ def test_it_is_told_which_of_a_seats_votes_counts() -> None:
 
 def test_a_vote_before_the_motion_does_not_count_and_says_so() -> None:
     """D-13"""
-    held = debate(build_seat("ada"), build_mailbox_seat("bob")).say(ada=propose("a"), bob=propose("b")).pass_until("synthesize")
+    held = (
+        debate(build_seat("ada"), build_mailbox_seat("bob"))
+        .say(ada=propose("a"), bob=propose("b"))
+        .pass_until("synthesize")
+    )
     held.says("bob", vote()).says("ada", synthesize("c"))
     assert "cast before there was the motion #5" not in render_minutes(held.timeline)
-    assert render_minutes(held.put(CloseCalled()).timeline).count("cast before there was the motion #5") == 1
+    assert (
+        render_minutes(held.put(CloseCalled()).timeline).count(
+            "cast before there was the motion #5"
+        )
+        == 1
+    )
 
 
 def test_who_changed_is_told_with_the_line_that_moved_them() -> None:
     """D-19"""
     held = debate(build_seat("ada"), build_seat("bob"), build_seat("cid"), build_seat("dee"))
-    held.say(ada=propose("yes"), bob=propose("no"), cid=propose("no"), dee=propose("yes")).pass_until("vote")
+    held.say(
+        ada=propose("yes"), bob=propose("no"), cid=propose("no"), dee=propose("yes")
+    ).pass_until("vote")
     held.say(ada=vote(), bob=vote(moved_by=2), cid=vote(), dee=vote("oppose", moved_by=3))
     told = render_minutes(held.timeline)
-    assert "- bob: no → yes (moved by #2)\n- cid: no → yes (names no line)\n- dee: yes → oppose (moved by #3)\n" in told
+    assert (
+        "- bob: no → yes (moved by #2)\n- cid: no → yes (names no line)\n- dee: yes → oppose (moved by #3)\n"
+        in told
+    )
     assert 'bob: no → yes (moved by <a href="#entry-2">#2</a>)' in render_page(held.timeline)
 
 
 @pytest.mark.parametrize("render", [render_minutes, render_page])
-def test_every_single_loss_is_told_and_what_the_tally_means_without_it(render: Callable[[CouncilTimeline], str]) -> None:
+def test_every_single_loss_is_told_and_what_the_tally_means_without_it(
+    render: Callable[[CouncilTimeline], str],
+) -> None:
     """D-12"""
     told = render(_rich("en").timeline)
-    for words in ("HTTP 503", "an error", "no answer in time", "zoe: failed 2 ×", "Did not vote: zoe."):
+    for words in (
+        "HTTP 503",
+        "an error",
+        "no answer in time",
+        "zoe: failed 2 ×",
+        "Did not vote: zoe.",
+    ):
         assert words in told
 
 
 @pytest.mark.parametrize("render", [render_minutes, render_page])
 def test_sealed_proposals_are_not_shown(render: Callable[[CouncilTimeline], str]) -> None:
     """D-19: neither their words, nor what they choose, nor how sure they are; only who has written."""
-    held = debate(build_seat("ada"), build_mailbox_seat("bob"), build_seat("cid"), build_seat("dee"))
+    held = debate(
+        build_seat("ada"), build_mailbox_seat("bob"), build_seat("cid"), build_seat("dee")
+    )
     held.says("ada", propose("SECRET-choice", "SECRET text", 0.77, evidence=("SECRET source",)))
     held.says("bob", challenge(None, "SECRET objection", 0.77))
-    held.put(SeatLost(ask=held.ask("cid").id, seat=SeatId("cid"), reason="malformed", detail="SECRET is no choice"))
+    held.put(
+        SeatLost(
+            ask=held.ask("cid").id,
+            seat=SeatId("cid"),
+            reason="malformed",
+            detail="SECRET is no choice",
+        )
+    )
     held.give_input("A word from outside.")
     told = render(held.timeline)
     assert "SECRET" not in told
@@ -348,7 +459,9 @@ def test_the_terminal_shows_the_decision_in_short() -> None:
 
 def test_the_terminal_shows_who_is_waited_for_and_nothing_that_is_sealed() -> None:
     """D-19"""
-    held = debate(build_seat("ada"), build_mailbox_seat("bob")).says("ada", propose("SECRET-choice", "SECRET text", 0.77))
+    held = debate(build_seat("ada"), build_mailbox_seat("bob")).says(
+        "ada", propose("SECRET-choice", "SECRET text", 0.77)
+    )
     assert render_terminal(held.timeline).split("\n") == [
         "The deliberation goes on; nothing is decided yet.",
         "Now: Proposing · round 1",
@@ -364,11 +477,23 @@ def _ends() -> dict[str, tuple[DeliberationRun, str]]:
     return {
         "opened": (table(), "Still to answer"),
         "cancelled at once": (table().put(SessionCancelled(reason="Too dear.")), "Too dear."),
-        "cancelled later": (table().say(ada=propose(), bob=propose()).put(SessionCancelled()), "Cancelled before a decision."),
-        "called while sealed": (table().says("ada", propose("a", "Mine.")).put(CloseCalled()), "its owner called for the end"),
+        "cancelled later": (
+            table().say(ada=propose(), bob=propose()).put(SessionCancelled()),
+            "Cancelled before a decision.",
+        ),
+        "called while sealed": (
+            table().says("ada", propose("a", "Mine.")).put(CloseCalled()),
+            "its owner called for the end",
+        ),
         "called with nothing": (table().put(CloseCalled()), "No decision"),
-        "nothing proposed": (table().say(ada=None, bob=None).say(ada=None, bob=None), "nobody having proposed anything"),
-        "agreed blind": (table().say(ada=propose("a"), bob=propose("A.")), "Nobody was asked to vote"),
+        "nothing proposed": (
+            table().say(ada=None, bob=None).say(ada=None, bob=None),
+            "nobody having proposed anything",
+        ),
+        "agreed blind": (
+            table().say(ada=propose("a"), bob=propose("A.")),
+            "Nobody was asked to vote",
+        ),
         "budget": (
             table()
             .say(ada=propose("a"), bob=propose("b"))
@@ -376,16 +501,27 @@ def _ends() -> dict[str, tuple[DeliberationRun, str]]:
             .say(ada=vote(), bob=vote()),
             "the token budget",
         ),
-        "budget with nothing": (table().put(BudgetExhausted(budget="time", spent="9 s")), "the time budget"),
+        "budget with nothing": (
+            table().put(BudgetExhausted(budget="time", spent="9 s")),
+            "the time budget",
+        ),
         "all lost at the vote": (
-            table().say(ada=propose("a"), bob=propose("b")).pass_until("vote").say(ada=None, bob=None),
+            table()
+            .say(ada=propose("a"), bob=propose("b"))
+            .pass_until("vote")
+            .say(ada=None, bob=None),
             "Did not vote: ada, bob.",
         ),
         "owner lost": (
-            advisory(build_seat("ada"), build_seat("bob")).say(ada=None, bob=propose()).say(ada=None),
+            advisory(build_seat("ada"), build_seat("bob"))
+            .say(ada=None, bob=propose())
+            .say(ada=None),
             "the owner having been lost",
         ),
-        "voting": (table().say(ada=propose("a", "Mine."), bob=propose("b")).pass_until("vote"), "Mine."),
+        "voting": (
+            table().say(ada=propose("a", "Mine."), bob=propose("b")).pass_until("vote"),
+            "Mine.",
+        ),
     }
 
 
@@ -410,10 +546,19 @@ def _everywhere(words: str, against: float = 1.0) -> DeliberationRun:
     held.put(SeatLost(ask=held.ask("cid").id, seat=SeatId("cid"), reason="malformed", detail=words))
     held.says("bob", propose("other", words))
     held.give_input(words)
-    held.say(bob=challenge(2, words, evidence=(words, words)), cid=challenge(3, words), ada=support(2, words))
+    held.say(
+        bob=challenge(2, words, evidence=(words, words)),
+        cid=challenge(3, words),
+        ada=support(2, words),
+    )
     taken = tuple(AdviceResponse(entry=entry, how="partly", why=words) for entry in (5, 6))
-    held.says("ada", synthesize(words[:100], words, accepts=(6,), taken=taken)).say(bob=PASS, cid=PASS)
-    held.say(ada=vote("support", text=words), bob=vote("conditional_support", condition=words, text=words))
+    held.says("ada", synthesize(words[:100], words, accepts=(6,), taken=taken)).say(
+        bob=PASS, cid=PASS
+    )
+    held.say(
+        ada=vote("support", text=words),
+        bob=vote("conditional_support", condition=words, text=words),
+    )
     return held.says("cid", vote("oppose", text=words))
 
 
@@ -452,7 +597,11 @@ def test_what_a_participant_says_stays_quoted_in_the_minutes(evil: str) -> None:
 
     def own(words: str) -> list[str]:
         lines = render_minutes(_everywhere(words, against=9.0).timeline).split("\n")
-        return [line.replace(format_cell(words), "…") for line in lines if not line.startswith(("> ", "| ")) and line != ">"]
+        return [
+            line.replace(format_cell(words), "…")
+            for line in lines
+            if not line.startswith(("> ", "| ")) and line != ">"
+        ]
 
     assert own(evil) == own("harmless")
     assert not [line for line in own("harmless") if line.lstrip("-*# ").startswith("…")]
@@ -469,9 +618,15 @@ def test_a_name_is_as_harmless_as_a_text() -> None:
     """A ledger that came from elsewhere may hold any name."""
     evil = SeatId("<b>x</b>\n# h | y")
     held = debate(build_seat("ada"), build_seat("bob"))
-    opened = replace(held.opened, seats=(replace(held.opened.seats[0], id=evil), held.opened.seats[1]))
+    opened = replace(
+        held.opened, seats=(replace(held.opened.seats[0], id=evil), held.opened.seats[1])
+    )
     timeline = CouncilTimeline(SESSION, held.rules)
-    said = Contributed(ask=ask_id(1, "propose", evil), seat=evil, said=Contribution(type="propose", text="t", confidence=1))
+    said = Contributed(
+        ask=ask_id(1, "propose", evil),
+        seat=evil,
+        said=Contribution(type="propose", text="t", confidence=1),
+    )
     lost = SeatLost(ask=ask_id(1, "propose", SeatId("bob")), seat=evil, reason="error")
     for number, fact in enumerate((opened, said, lost), 1):
         timeline.add(Entry(seq=number, at=START, fact=fact))
@@ -484,9 +639,13 @@ def test_a_name_is_as_harmless_as_a_text() -> None:
 def test_the_page_loads_nothing_from_elsewhere(name: str, language: Language) -> None:
     html = render_page(EXAMPLES[name](language).timeline)
     seen = SeenPage(html)
-    assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(
+        seen.tags
+    )
     assert not [
-        value for name, value in seen.attributes if name in {"src", "srcset", "action", "background"} or name.startswith("on")
+        value
+        for name, value in seen.attributes
+        if name in {"src", "srcset", "action", "background"} or name.startswith("on")
     ]
     assert all(value.startswith("#") for name, value in seen.attributes if name == "href")
     assert not re.search(r"url\(|@import|https?:", html)

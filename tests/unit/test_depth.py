@@ -4,7 +4,16 @@ from dataclasses import replace
 
 import pytest
 from tests.support.council_scenes import ADA, BOB, CY
-from tests.support.play_council import PASS, DeliberationRun, advisory, debate, propose, support, synthesize, vote
+from tests.support.play_council import (
+    PASS,
+    DeliberationRun,
+    advisory,
+    debate,
+    propose,
+    support,
+    synthesize,
+    vote,
+)
 
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.domain.topic import ReviewedKind, Stakes, Topic
@@ -21,7 +30,11 @@ OPTIONS = ("yes", "no")
 
 
 def deep(
-    depth: Depth = "auto", stakes: Stakes = "medium", *, seat: Seat = PROVEN, reviewed: tuple[ReviewedKind, ...] = ()
+    depth: Depth = "auto",
+    stakes: Stakes = "medium",
+    *,
+    seat: Seat = PROVEN,
+    reviewed: tuple[ReviewedKind, ...] = (),
 ) -> DeliberationRun:
     subject = Topic(stakes=stakes, options=OPTIONS, reviewed=reviewed)
     return debate(ADA, seat, CY, subject=subject, settings=CouncilSettings(depth=depth))
@@ -41,13 +54,26 @@ def test_one_mind_with_a_good_record_that_is_sure_decides_alone() -> None:
     table = deep()
     assert table.asked == ["1.propose.bob"]
     closed = table.says("bob", propose("yes", confidence=0.95)).closed
-    assert (closed.reason, closed.carried, closed.agreement, closed.unasked) == ("one_mind", True, "alone", ("ada", "cy"))
-    assert closed.depth == DepthTaken(mode="auto", stage="one_mind", reason="clear", spared=11, seat=PROVEN.id, choice="yes")
+    assert (closed.reason, closed.carried, closed.agreement, closed.unasked) == (
+        "one_mind",
+        True,
+        "alone",
+        ("ada", "cy"),
+    )
+    assert closed.depth == DepthTaken(
+        mode="auto", stage="one_mind", reason="clear", spared=11, seat=PROVEN.id, choice="yes"
+    )
     decision = build_decision(table.timeline)
-    assert (decision.choice, decision.spared, decision.strength, decision.strength_reason) == ("yes", 11, "weak", "one_voice")
+    assert (decision.choice, decision.spared, decision.strength, decision.strength_reason) == (
+        "yes",
+        11,
+        "weak",
+        "one_voice",
+    )
     assert decision.to_json()["depth"]["stage"] == "one_mind"
-    assert "one mind: its record and how sure it is were enough; 11 answers spared" in render_markdown(
-        build_council_report(table.timeline)
+    assert (
+        "one mind: its record and how sure it is were enough; 11 answers spared"
+        in render_markdown(build_council_report(table.timeline))
     )
 
 
@@ -58,7 +84,9 @@ def test_an_answer_that_is_not_sure_enough_is_one_of_the_blind_vote() -> None:
     assert "We should." not in table.brief("ada").shared
     closed = table.say(ada=propose("yes"), cy=propose("yes")).closed
     assert (closed.reason, closed.agreement) == ("agreed_blind", "blind")
-    assert closed.depth == DepthTaken(mode="auto", stage="blind_vote", reason="unclear", spared=9, seat=PROVEN.id, choice="yes")
+    assert closed.depth == DepthTaken(
+        mode="auto", stage="blind_vote", reason="unclear", spared=9, seat=PROVEN.id, choice="yes"
+    )
 
 
 def test_a_first_mind_that_is_lost_or_passes_settles_nothing() -> None:
@@ -69,10 +97,14 @@ def test_a_first_mind_that_is_lost_or_passes_settles_nothing() -> None:
 
 def test_a_blind_vote_that_is_not_clear_is_argued() -> None:
     """G-4: then nothing is spared, which is said too."""
-    table = deep().says("bob", propose("yes", confidence=0.5)).say(ada=propose("no"), cy=propose("yes"))
+    table = (
+        deep().says("bob", propose("yes", confidence=0.5)).say(ada=propose("no"), cy=propose("yes"))
+    )
     assert table.phase == (1, "argue")
     taken = argue(table).closed.depth
-    assert taken == DepthTaken(mode="auto", stage="protocol", reason="unclear", spared=0, seat=PROVEN.id)
+    assert taken == DepthTaken(
+        mode="auto", stage="protocol", reason="unclear", spared=0, seat=PROVEN.id
+    )
 
 
 @pytest.mark.parametrize("stakes", ["high", "critical"])
@@ -82,13 +114,16 @@ def test_with_much_at_stake_it_is_always_argued(stakes: Stakes) -> None:
     assert table.asked == ["1.propose.ada", "1.propose.bob", "1.propose.cy"]
     table.say(ada=propose("yes"), bob=propose("yes"), cy=propose("yes"))
     assert table.phase == (1, "argue")
-    assert argue(table).closed.depth == DepthTaken(mode="auto", stage="protocol", reason="stakes", spared=0)
+    assert argue(table).closed.depth == DepthTaken(
+        mode="auto", stage="protocol", reason="stakes", spared=0
+    )
 
 
 def test_the_record_closes_a_stage_that_proved_wrong() -> None:
     """G-4: by the record of decisions like this, once ten are reviewed."""
     few, bad, fine = (
-        ReviewedKind(agreement="agreed_alone", cases=cases, right=right) for cases, right in ((9, 0), (10, 8), (10, 9))
+        ReviewedKind(agreement="agreed_alone", cases=cases, right=right)
+        for cases, right in ((9, 0), (10, 8), (10, 9))
     )
     assert [deep(reviewed=(each,)).asked for each in (few, bad, fine)] == [
         ["1.propose.bob"],
@@ -96,7 +131,9 @@ def test_the_record_closes_a_stage_that_proved_wrong() -> None:
         ["1.propose.bob"],
     ]
     blind = ReviewedKind(agreement="agreed_blind", cases=20, right=17)
-    table = deep(reviewed=(bad, blind)).say(ada=propose("yes"), bob=propose("yes"), cy=propose("yes"))
+    table = deep(reviewed=(bad, blind)).say(
+        ada=propose("yes"), bob=propose("yes"), cy=propose("yes")
+    )
     assert table.phase == (1, "argue")
     taken = argue(table).closed.depth
     assert taken is not None
@@ -118,7 +155,9 @@ def test_the_shadow_asks_all_and_says_what_would_have_been_spared() -> None:
     assert table.asked == ["1.propose.ada", "1.propose.bob", "1.propose.cy"]
     table.say(ada=propose("yes"), bob=propose("no", confidence=0.95), cy=propose("yes"))
     closed = argue(table).closed
-    assert closed.depth == DepthTaken(mode="shadow", stage="one_mind", reason="clear", spared=11, seat=PROVEN.id, choice="no")
+    assert closed.depth == DepthTaken(
+        mode="shadow", stage="one_mind", reason="clear", spared=11, seat=PROVEN.id, choice="no"
+    )
     report = render_markdown(build_council_report(table.timeline))
     assert "it would have ended with one mind" in report
     assert "spared 11 of 12 answers, and decided: no" in report
@@ -126,7 +165,10 @@ def test_the_shadow_asks_all_and_says_what_would_have_been_spared() -> None:
 
 def test_a_depth_that_cannot_be_honoured_is_refused() -> None:
     """G-4: one clear sentence."""
-    for settings in (CouncilSettings(depth="auto", panel="adaptive"), CouncilSettings(depth="auto", debate="always")):
+    for settings in (
+        CouncilSettings(depth="auto", panel="adaptive"),
+        CouncilSettings(depth="auto", debate="always"),
+    ):
         with pytest.raises(BadSetting, match="give one of them"):
             debate(ADA, BOB, settings=settings)
     with pytest.raises(BadSetting, match="needs the protocol debate and blind positions"):

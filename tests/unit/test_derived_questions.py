@@ -47,7 +47,9 @@ def build_brief(language: Language = "en") -> Brief:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_each_field_that_can_be_typed_is_asked_for_the_needed_ones_first(language: Language) -> None:
+def test_each_field_that_can_be_typed_is_asked_for_the_needed_ones_first(
+    language: Language,
+) -> None:
     """M-8: nobody is asked for JSON, so what has fields of its own is left out."""
     steps = build_person_ask(build_brief(language)).steps
     assert [(step.name, step.is_needed, step.is_long) for step in steps] == [
@@ -65,5 +67,18 @@ def test_each_field_that_can_be_typed_is_asked_for_the_needed_ones_first(languag
 def test_what_was_typed_becomes_the_answer() -> None:
     """M-8: fields that nobody typed are left out."""
     person = build_person_ask(build_brief())
-    typed = {"text": "Ship it.", "mood": "glad", "note": "", "is_final": "yes", "score": "0.5", "sources": "a\nb"}
-    assert person.build(typed) == {"text": "Ship it.", "mood": "glad", "is_final": True, "score": 0.5, "sources": ["a", "b"]}
+    typed = {
+        "text": "Ship it.",
+        "mood": "glad",
+        "note": "",
+        "is_final": "yes",
+        "score": "0.5",
+        "sources": "a\nb",
+    }
+    assert person.build(typed) == {
+        "text": "Ship it.",
+        "mood": "glad",
+        "is_final": True,
+        "score": 0.5,
+        "sources": ["a", "b"],
+    }

@@ -40,7 +40,9 @@ def test_codes_do_not_change() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_an_error_without_a_code_has_that_of_its_nearest_ancestor(error: errors.MootError, code: int) -> None:
+def test_an_error_without_a_code_has_that_of_its_nearest_ancestor(
+    error: errors.MootError, code: int
+) -> None:
     assert find_error_code(error) == code
 
 

@@ -81,7 +81,8 @@ NEITHER = (
 
 
 @pytest.mark.parametrize(
-    ("text", "verdict"), [*((text, "APPROVED") for text in APPROVALS), *((text, "REJECTED") for text in REJECTIONS)]
+    ("text", "verdict"),
+    [*((text, "APPROVED") for text in APPROVALS), *((text, "REJECTED") for text in REJECTIONS)],
 )
 def test_a_verdict_is_read_as_it_was_meant(text: str, verdict: str) -> None:
     """C-11"""
@@ -97,7 +98,9 @@ def test_what_is_not_a_verdict_is_asked_for_again(text: str) -> None:
         parse_answer(RULES.forms["validate"], text)
 
 
-@pytest.mark.parametrize("refusal", ["I'm sorry, but I can't assist with that request.", "抱歉，我无法协助。"])
+@pytest.mark.parametrize(
+    "refusal", ["I'm sorry, but I can't assist with that request.", "抱歉，我无法协助。"]
+)
 def test_an_apology_opens_no_gate(refusal: str) -> None:
     """C-11, M-14"""
     with pytest.raises(BadAnswer) as caught:

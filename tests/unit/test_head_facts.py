@@ -34,8 +34,12 @@ def fold(*facts: Fact) -> HeadBook:
 
 def test_a_head_that_is_registered_late_takes_nothing_back() -> None:
     """Processes register what each has written, in any order."""
-    assert fold(HeadsRegistered(heads=(FIVE,)), HeadsRegistered(heads=(THREE,))).heads == {ONE: FIVE}
-    assert fold(HeadsRegistered(heads=(THREE,)), HeadsRegistered(heads=(FIVE,))).heads == {ONE: FIVE}
+    assert fold(HeadsRegistered(heads=(FIVE,)), HeadsRegistered(heads=(THREE,))).heads == {
+        ONE: FIVE
+    }
+    assert fold(HeadsRegistered(heads=(THREE,)), HeadsRegistered(heads=(FIVE,))).heads == {
+        ONE: FIVE
+    }
 
 
 def test_an_archived_session_is_archived_until_it_returns() -> None:

@@ -56,7 +56,12 @@ def test_a_platform_names_a_family(platform: str, expected: str) -> None:
 
 
 def test_one_family_is_presumed_to_err_together_more_than_two() -> None:
-    assert presume_correlation("gpt", "gpt") == SAME_FAMILY > OTHER_FAMILY == presume_correlation("gpt", "claude")
+    assert (
+        presume_correlation("gpt", "gpt")
+        == SAME_FAMILY
+        > OTHER_FAMILY
+        == presume_correlation("gpt", "claude")
+    )
 
 
 def test_seven_seats_of_one_family_are_worth_fewer_than_two_votes() -> None:
@@ -83,12 +88,17 @@ def test_without_shared_cases_the_prior_stands() -> None:
 
 @given(st.floats(-1, 1), st.integers(1, 1000))
 def test_the_shared_record_draws_the_prior_towards_it(observed: float, shared: int) -> None:
-    found, later = compute_correlation(0.5, shared, observed), compute_correlation(0.5, shared * 2, observed)
+    found, later = (
+        compute_correlation(0.5, shared, observed),
+        compute_correlation(0.5, shared * 2, observed),
+    )
     assert abs(observed - later) <= abs(observed - found) <= abs(observed - 0.5)
 
 
 @given(WEIGHTS, st.floats(-1, 1))
-def test_a_group_is_worth_at_least_one_vote_and_at_most_its_heads(weights: list[float], rho: float) -> None:
+def test_a_group_is_worth_at_least_one_vote_and_at_most_its_heads(
+    weights: list[float], rho: float
+) -> None:
     heads = sum(weight > 0 for weight in weights)
     found = count_effective_votes(weights, lambda _i, _j: rho)
     assert found == 0 if heads == 0 else 1 <= found <= heads
@@ -97,7 +107,10 @@ def test_a_group_is_worth_at_least_one_vote_and_at_most_its_heads(weights: list[
 @given(WEIGHTS, st.floats(0, 1), st.floats(0, 1))
 def test_erring_together_more_is_worth_less(weights: list[float], one: float, two: float) -> None:
     low, high = sorted((one, two))
-    assert count_effective_votes(weights, lambda _i, _j: high) <= count_effective_votes(weights, lambda _i, _j: low) + 1e-9
+    assert (
+        count_effective_votes(weights, lambda _i, _j: high)
+        <= count_effective_votes(weights, lambda _i, _j: low) + 1e-9
+    )
 
 
 @given(st.integers(1, 200))

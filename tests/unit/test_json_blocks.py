@@ -70,7 +70,22 @@ class Tags(HTMLParser):
 
 
 SAFE = {
-    *("div", "p", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li", "a", "br", "hr"),
+    *(
+        "div",
+        "p",
+        "em",
+        "strong",
+        "s",
+        "code",
+        "pre",
+        "blockquote",
+        "ul",
+        "ol",
+        "li",
+        "a",
+        "br",
+        "hr",
+    ),
     *("table", "thead", "tbody", "tr", "th", "td"),
 }
 
@@ -119,16 +134,30 @@ def test_long_words_are_cut_and_marked() -> None:
 
 def test_each_kind_of_block_has_its_form() -> None:
     """W-4: the shapes that docs/web-api.md names."""
-    card = Card(blocks=(Quote("**so**", "strong"),), head=(Muted("#2"), ("by ", Strong("ada"))), entry=2, seat=ADA, kind="turn")
+    card = Card(
+        blocks=(Quote("**so**", "strong"),),
+        head=(Muted("#2"), ("by ", Strong("ada"))),
+        entry=2,
+        seat=ADA,
+        kind="turn",
+    )
     assert encode_block(card) == {
         "kind": "card",
         "head": [[{"muted": "#2"}], ["by ", {"strong": "ada"}]],
         "look": "turn",
         "entry": 2,
         "seat": "ada",
-        "blocks": [{"kind": "quote", "html": '<div class="words"><p><strong>so</strong></p></div>', "tone": "strong"}],
+        "blocks": [
+            {
+                "kind": "quote",
+                "html": '<div class="words"><p><strong>so</strong></p></div>',
+                "tone": "strong",
+            }
+        ],
     }
-    chart = LineChart(label="by round", labels=("1", "2"), series=(Series("a", (0.1, None)),), bounds=(0.6,))
+    chart = LineChart(
+        label="by round", labels=("1", "2"), series=(Series("a", (0.1, None)),), bounds=(0.6,)
+    )
     assert encode_block(chart) == {
         "kind": "lines",
         "label": "by round",
@@ -145,4 +174,6 @@ def test_each_kind_of_block_has_its_form() -> None:
     }
     for kind, (block, rows) in cases.items():
         assert (encode_block(block)["kind"], encode_block(block)["rows"]) == (kind, rows)
-    assert encode_blocks((Line(""), Bars(()), Line("x", "warn"))) == [{"kind": "line", "text": ["x"], "tone": "warn"}]
+    assert encode_blocks((Line(""), Bars(()), Line("x", "warn"))) == [
+        {"kind": "line", "text": ["x"], "tone": "warn"}
+    ]

@@ -1,7 +1,17 @@
 """Which ideas count as one (S-8): the figures of the bench hold, and what holds for any text."""
 
 import pytest
-from bench.likeness.pairs import KINDS, PARTS, Judgement, count_near, is_same_idea, judge_by_words, pairs, share, verdicts
+from bench.likeness.pairs import (
+    KINDS,
+    PARTS,
+    Judgement,
+    count_near,
+    is_same_idea,
+    judge_by_words,
+    pairs,
+    share,
+    verdicts,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,9 +21,13 @@ from moothall.scoring.phrases import find_numbers
 
 NEEDS_ENCODER = pytest.mark.skipif(not is_installed(), reason="needs the extra `embedded`")
 
-SAID = [text for language in ("en", "zh") for pair in pairs(language) for text in (pair.one, pair.other)]
+SAID = [
+    text for language in ("en", "zh") for pair in pairs(language) for text in (pair.one, pair.other)
+]
 ANY_TEXT = st.one_of(
-    st.text(max_size=80), st.sampled_from(SAID), st.text(alphabet="不没有 not than比no,，.2二十% ab", max_size=40)
+    st.text(max_size=80),
+    st.sampled_from(SAID),
+    st.text(alphabet="不没有 not than比no,，.2二十% ab", max_size=40),
 )
 
 # How many of the 46 paraphrases of each language are among the three texts that are nearest to the first; measured.
@@ -31,7 +45,9 @@ def test_there_are_sixty_pairs_and_more_of_three_kinds_in_each_language(language
 
 @NEEDS_ENCODER
 @pytest.mark.parametrize("language", NEAREST)
-def test_by_meaning_a_paraphrase_is_among_the_three_nearest_texts_as_often_as_was_measured(language: str) -> None:
+def test_by_meaning_a_paraphrase_is_among_the_three_nearest_texts_as_often_as_was_measured(
+    language: str,
+) -> None:
     """S-8, S-31: what the measure does not find the judge is not asked about."""
     assert count_near(SentenceEncoder().likeness, language) >= NEAREST[language]
 
@@ -97,7 +113,10 @@ def test_one_side_said_otherwise_is_not_opposed(one: str, other: str) -> None:
 
 
 def test_the_join_needs_likeness_and_no_opposition() -> None:
-    assert [is_same_idea(Judgement(*values)) for values in ((JOIN_AT, False), (0.49, False), (1.0, True))] == [True, False, False]
+    assert [
+        is_same_idea(Judgement(*values))
+        for values in ((JOIN_AT, False), (0.49, False), (1.0, True))
+    ] == [True, False, False]
 
 
 @given(st.floats(0.01, 0.99), st.floats(-1.0, 1.0))

@@ -51,19 +51,25 @@ def collect_limits(schema: Any) -> dict[str, object]:
 
 
 def list_schemas(kind: Any) -> dict[str, Any]:
-    adapter: TypeAdapter[Any] = TypeAdapter(kind) if issubclass(kind, BaseModel) else get_adapter(kind)
+    adapter: TypeAdapter[Any] = (
+        TypeAdapter(kind) if issubclass(kind, BaseModel) else get_adapter(kind)
+    )
     found: dict[str, Any] = adapter.json_schema(by_alias=False)["properties"]
     return found
 
 
-@pytest.mark.parametrize(("params", "fact", "renamed"), FILLED, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("params", "fact", "renamed"), FILLED, ids=lambda value: getattr(value, "__name__", "")
+)
 def test_a_parameter_has_the_limits_of_the_fact_that_it_fills(
     params: type[BaseModel], fact: type[Fact], renamed: dict[str, str]
 ) -> None:
     given, stored = list_schemas(params), list_schemas(fact)
     shared = {name: renamed.get(name, name) for name in given if renamed.get(name, name) in stored}
     # Ids are looked up: what is not there is refused, however long it is.
-    shared = {name: of for name, of in shared.items() if of not in {"thread", "decision_id", "scope"}}
+    shared = {
+        name: of for name, of in shared.items() if of not in {"thread", "decision_id", "scope"}
+    }
     assert shared
     # A name in a list must not be empty; the parameter says so only when it is checked.
     loose = {"tags", "built_on", "deliberate_categories"}
@@ -80,7 +86,9 @@ def test_a_parameter_has_the_limits_of_the_fact_that_it_fills(
     ids=lambda fact: fact.__name__,
 )
 def test_what_is_stored_of_a_callers_words_is_bounded(fact: type[Fact]) -> None:
-    words = {"note", "by", "key", "title", "question", "topic", "text", "category", "tags"} & {one.name for one in fields(fact)}
+    words = {"note", "by", "key", "title", "question", "topic", "text", "category", "tags"} & {
+        one.name for one in fields(fact)
+    }
     if fact in {facts.SoloBlocked, facts.KeyUsed}:
         # Written by Moot itself, from a fact that was checked.
         return
@@ -100,7 +108,11 @@ def test_what_is_stored_of_a_callers_words_is_bounded(fact: type[Fact]) -> None:
         (True, facts.SourceCount, "title is True; it must be a whole number from 2 to 1000"),
         ("abc", facts.Labels, "title must be a list of at most 32"),
         (("a", ""), facts.Labels, "title is empty; say something"),
-        ("maybe", facts.Outcome, "unknown title 'maybe'; known: success, partial, failure, abandoned"),
+        (
+            "maybe",
+            facts.Outcome,
+            "unknown title 'maybe'; known: success, partial, failure, abandoned",
+        ),
         (None, Share | None, None),
         (1.5, Share | None, "title is 1.5; it must be a number from 0 to 1"),
         (0.5, Share, None),
@@ -115,7 +127,9 @@ def test_the_fields_of_a_fact_are_checked_and_named() -> None:
     with pytest.raises(BadSetting, match="title is empty; say something"):
         validate_limits(ThreadCreated(thread="", title=""))
     with pytest.raises(BadSetting, match=r"category_confidence\.min_confidence is 2"):
-        validate_limits(Policy(category_confidence=(facts.CategoryConfidence(category="a", min_confidence=2),)))
+        validate_limits(
+            Policy(category_confidence=(facts.CategoryConfidence(category="a", min_confidence=2),))
+        )
 
 
 @pytest.mark.parametrize("kind", [facts.RequiredText, facts.RequiredName, facts.RequiredLine])

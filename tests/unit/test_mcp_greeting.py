@@ -6,7 +6,11 @@ import re
 from typing import Any
 
 import pytest
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
+)
 
 from moothall.surfaces.api.method import Caller
 from moothall.surfaces.api.methods import TOOLS
@@ -40,7 +44,12 @@ def greet(line: bytes) -> tuple[object, bytes, Any]:
 
 def ask(asked: str, number: object = 1, **more: object) -> bytes:
     params = {"protocolVersion": asked, "capabilities": {}, "clientInfo": CLIENT, **more}
-    return json.dumps({"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params}).encode() + b"\n"
+    return (
+        json.dumps(
+            {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params}
+        ).encode()
+        + b"\n"
+    )
 
 
 async def _nobody(request: object) -> Caller:
@@ -55,27 +64,42 @@ def test_the_first_answer_is_what_the_library_would_say(asked: str) -> None:
     assert answered == 1
     assert tuple(HANDSHAKE_PROTOCOL_VERSIONS) == HANDSHAKE_VERSIONS
     capabilities = options.capabilities.model_dump(mode="json", by_alias=True, exclude_none=True)
-    assert {name: value for name, value in capabilities.items() if value or name == "completions"} == {
+    assert {
+        name: value for name, value in capabilities.items() if value or name == "completions"
+    } == {
         **CAPABILITIES,
         "extensions": EXTENSIONS,
     }
     assert answer["result"] == {
-        "protocolVersion": asked if asked in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION,
+        "protocolVersion": asked
+        if asked in HANDSHAKE_PROTOCOL_VERSIONS
+        else LATEST_HANDSHAKE_VERSION,
         "capabilities": CAPABILITIES,
         "instructions": options.instructions,
         "serverInfo": {
             "name": options.server_name,
             "title": options.title,
             "version": options.server_version,
-            "icons": [icon.model_dump(by_alias=True, exclude_none=True) for icon in options.icons or ()],
+            "icons": [
+                icon.model_dump(by_alias=True, exclude_none=True) for icon in options.icons or ()
+            ],
         },
     }
 
 
 def discover(version: str = MODERN_VERSIONS[0], **more: object) -> bytes:
     envelope = "io.modelcontextprotocol/"
-    meta = {f"{envelope}protocolVersion": version, f"{envelope}clientInfo": CLIENT, f"{envelope}clientCapabilities": {}}
-    request = {"jsonrpc": "2.0", "id": "d", "method": "server/discover", "params": {"_meta": meta, **more}}
+    meta = {
+        f"{envelope}protocolVersion": version,
+        f"{envelope}clientInfo": CLIENT,
+        f"{envelope}clientCapabilities": {},
+    }
+    request = {
+        "jsonrpc": "2.0",
+        "id": "d",
+        "method": "server/discover",
+        "params": {"_meta": meta, **more},
+    }
     return json.dumps(request).encode() + b"\n"
 
 
@@ -86,7 +110,11 @@ def test_discover_is_answered_as_early_as_initialize_and_an_initialize_may_follo
     taking, writing = os.pipe()
     os.write(giving, discover() + ask("2025-06-18"))
     greeting = greet_client(reading, writing, "Do this.")
-    assert (greeting.line, greeting.answered, os.read(reading, 10_000)) == (b"", None, ask("2025-06-18"))
+    assert (greeting.line, greeting.answered, os.read(reading, 10_000)) == (
+        b"",
+        None,
+        ask("2025-06-18"),
+    )
     answer = json.loads(os.read(taking, 10_000))
     assert (answer["id"], answer["result"]["instructions"]) == ("d", "Do this.")
     assert answer["result"]["supportedVersions"] == ["2026-07-28"]

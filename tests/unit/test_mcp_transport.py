@@ -9,7 +9,9 @@ from moothall.surfaces.mcp.transport import SHORT_TOOLS, is_short_call
 
 
 def call(name: str, method: str = "tools/call", **more: Any) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"name": name, **more}}).encode()
+    return json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"name": name, **more}}
+    ).encode()
 
 
 @pytest.mark.parametrize(

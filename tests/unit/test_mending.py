@@ -14,7 +14,13 @@ from moothall.codec.choice_rule import PositionRead, build_choices, find_choice
 from moothall.codec.field_values import read_integer, read_share
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
-from moothall.codec.schemas import allow_list, allow_text, allow_values, build_wire_schema, describe_schema
+from moothall.codec.schemas import (
+    allow_list,
+    allow_text,
+    allow_values,
+    build_wire_schema,
+    describe_schema,
+)
 from moothall.domain.claims import cut_text
 from moothall.errors import BadAnswer
 from moothall_testkit.schema_values import draw_value
@@ -72,7 +78,9 @@ def mend(raw: object) -> tuple[object, list[str]]:
         ({"text": 7}, "text", "7"),
     ],
 )
-def test_a_value_in_other_words_is_read_and_noted(given: dict[str, object], field: str, value: object) -> None:
+def test_a_value_in_other_words_is_read_and_noted(
+    given: dict[str, object], field: str, value: object
+) -> None:
     """M-2"""
     read, notes = mend({**GOOD, **given})
     assert isinstance(read, dict)
@@ -94,7 +102,9 @@ def test_a_value_in_other_words_is_read_and_noted(given: dict[str, object], fiel
         {"is_final": "perhaps"},
     ],
 )
-def test_what_cannot_be_read_beside_the_substance_is_left_out_and_noted(extra: dict[str, object]) -> None:
+def test_what_cannot_be_read_beside_the_substance_is_left_out_and_noted(
+    extra: dict[str, object],
+) -> None:
     """M-2: a confidence that was not stated is not invented."""
     read, notes = mend({**GOOD, **extra})
     assert read == {**GOOD, **({"answers": []} if "answers" in extra else {})}
@@ -103,7 +113,12 @@ def test_what_cannot_be_read_beside_the_substance_is_left_out_and_noted(extra: d
 
 def test_what_comes_from_outside_is_not_left_out_but_refused() -> None:
     """M-2: whoever sent it is told, and can send it again."""
-    for extra in ({"refers_to": 99}, {"confidence": "it depends"}, {"answers": ["cyd"]}, {"text": "word " * 30}):
+    for extra in (
+        {"refers_to": 99},
+        {"confidence": "it depends"},
+        {"answers": ["cyd"]},
+        {"text": "word " * 30},
+    ):
         with pytest.raises(BadAnswer):
             LenientParser(SCHEMA, is_strict=True).normalize({**GOOD, **extra})
 
@@ -138,24 +153,50 @@ def test_words_without_any_json_are_an_answer_where_they_say_what_is_needed() ->
     read, notes = mend("Support: it pays, and soon.")
     assert read == {"position": "support", "text": "Support: it pays, and soon."}
     assert notes == ["words position 'Support: it pays, and soon.' → 'support'", "words the answer"]
-    assert mend("Support") == ({"position": "support", "text": "Support"}, ["words the answer"]), "it is named"
-    for words in ("It pays, and soon.", "Nobody can support this.", "Do we support it?", "", "   ", "{broken"):
+    assert mend("Support") == ({"position": "support", "text": "Support"}, ["words the answer"]), (
+        "it is named"
+    )
+    for words in (
+        "It pays, and soon.",
+        "Nobody can support this.",
+        "Do we support it?",
+        "",
+        "   ",
+        "{broken",
+    ):
         with pytest.raises(BadAnswer):
             mend(words)
 
 
 def test_words_are_the_one_text_that_is_needed_however_deep_it_stands() -> None:
     """M-2: a conclusion in plain words is a conclusion."""
-    claim = {"type": "object", "properties": {"text": allow_text(60), "entries": allow_list(allow_values([1]), 4)}}
+    claim = {
+        "type": "object",
+        "properties": {"text": allow_text(60), "entries": allow_list(allow_values([1]), 4)},
+    }
     parser = LenientParser(
-        {"type": "object", "properties": {"decision": {**claim, "required": ["text"]}}, "required": ["decision"]}
+        {
+            "type": "object",
+            "properties": {"decision": {**claim, "required": ["text"]}},
+            "required": ["decision"],
+        }
     )
     assert parser.parse_text(" Wait a week. ") == {"decision": {"text": "Wait a week."}}
     assert parser.notes == ["words the answer"]
 
 
 @pytest.mark.parametrize(
-    "raw", [{}, {"position": "support"}, {"text": "It pays."}, {"position": "blue", "text": "x"}, 7, None, [], "{}"]
+    "raw",
+    [
+        {},
+        {"position": "support"},
+        {"text": "It pays."},
+        {"position": "blue", "text": "x"},
+        7,
+        None,
+        [],
+        "{}",
+    ],
 )
 def test_an_answer_without_substance_is_refused_with_what_is_needed(raw: object) -> None:
     """M-2"""
@@ -181,7 +222,10 @@ def test_a_reason_under_another_name_is_not_lost() -> None:
     for name in ("text", "position"):
         fields = {"verdict": allow_values(("support", "oppose")), name: allow_text(60)}
         parser = LenientParser({"type": "object", "properties": fields, "required": ["verdict"]})
-        assert parser.normalize({"verdict": "oppose", "why": "Too dear."}) == {"verdict": "oppose", name: "Too dear."}
+        assert parser.normalize({"verdict": "oppose", "why": "Too dear."}) == {
+            "verdict": "oppose",
+            name: "Too dear.",
+        }
         assert parser.notes == [f"read {name} 'why: Too dear.'"]
         with pytest.raises(BadAnswer, match="which of the two is meant"):
             parser.normalize({"verdict": "oppose", "why": "I support this."})
@@ -255,7 +299,9 @@ def test_an_option_is_known_by_its_label_its_words_and_nothing_else(
 
 
 def test_numbers_are_read_as_people_write_them() -> None:
-    assert [read_integer(each) for each in ("#12", " 3 ", "entry 4", "no. 5", "五", True, "1.5", "x3")] == [
+    assert [
+        read_integer(each) for each in ("#12", " 3 ", "entry 4", "no. 5", "五", True, "1.5", "x3")
+    ] == [
         12,
         3,
         4,
@@ -265,7 +311,14 @@ def test_numbers_are_read_as_people_write_them() -> None:
         None,
         None,
     ]
-    assert [read_share(each, 0, 1) for each in ("0,7", "70 %", "7 out of 10", 1.2, "-1", "")] == [0.7, 0.7, 0.7, None, None, None]
+    assert [read_share(each, 0, 1) for each in ("0,7", "70 %", "7 out of 10", 1.2, "-1", "")] == [
+        0.7,
+        0.7,
+        0.7,
+        None,
+        None,
+        None,
+    ]
     assert find_choice("No. It costs too much, yes.", build_choices(("yes", "no"))) is None
     assert find_choice("No.", build_choices(("yes", "no"))) == PositionRead("no")
 
@@ -304,7 +357,9 @@ def test_whatever_text_comes_is_read_or_refused(text: str) -> None:
 
 def test_a_provider_is_sent_no_lengths_and_a_prompt_the_fields_with_their_values() -> None:
     """M-1: grammars cannot count to thousands."""
-    assert not {"maxLength", "minLength", "pattern", "maxItems"} & {*str(build_wire_schema(SCHEMA)).replace("'", " ").split()}
+    assert not {"maxLength", "minLength", "pattern", "maxItems"} & {
+        *str(build_wire_schema(SCHEMA)).replace("'", " ").split()
+    }
     told = describe_schema(SCHEMA, {"text": "your reason"}, "en")
     assert '"position": "support" | "conditional_support" | "oppose" | "abstain"' in told
     assert '"text": string (your reason)' in told
@@ -316,7 +371,9 @@ def test_a_provider_is_sent_no_lengths_and_a_prompt_the_fields_with_their_values
 
 def test_half_a_sentence_of_a_cut_off_answer_is_no_text() -> None:
     """M-2: what was cut off before its first sentence ended is asked for again; whole sentences count."""
-    half: list[object] = [json_text.find_object(text) for text in ('{"decision": {"text": "I', '{"position": "supp')]
+    half: list[object] = [
+        json_text.find_object(text) for text in ('{"decision": {"text": "I', '{"position": "supp')
+    ]
     assert [getattr(each, "fields", None) for each in half] == [{"decision": {}}, {}]
     whole = json_text.find_object('{"text": "It pays. And so')
     assert whole is not None

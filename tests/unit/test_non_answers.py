@@ -118,7 +118,12 @@ ANSWERS = (
 
 
 def build_brief(kind: str) -> Brief:
-    opened = MeetingOpened(topic="Shall we build the bridge?", language="en", seed=7, seats=(ADA, replace(ADA, id=SeatId("bob"))))
+    opened = MeetingOpened(
+        topic="Shall we build the bridge?",
+        language="en",
+        seed=7,
+        seats=(ADA, replace(ADA, id=SeatId("bob"))),
+    )
     ask = Ask(id=ask_id(1, kind, ADA.id), seat=ADA.id, kind=kind, turn=1, patience=10)
     return RULES.brief(RULES.initial(replace(opened, settings=PersonaSettings(blind=False))), ask)
 
@@ -138,7 +143,9 @@ def test_an_answer_that_begins_like_a_refusal_is_an_answer(text: str) -> None:
 
 def test_a_long_text_says_something_beside_its_apology() -> None:
     """M-2"""
-    assert not is_refusal(f"{SORRY} {'But the bridge needs two piers. ' * (MAX_APOLOGY_LENGTH // 20)}")
+    assert not is_refusal(
+        f"{SORRY} {'But the bridge needs two piers. ' * (MAX_APOLOGY_LENGTH // 20)}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,7 +162,10 @@ def test_a_long_text_says_something_beside_its_apology() -> None:
         ("speech", "re #1 agree: 抱歉，我无法协助完成该请求。"),
         ("draft", SORRY),
         ("draft", {"decision": {"text": SORRY, "entries": [1]}, "confidence": 1.0}),
-        ("draft", {"decision": {"text": "Build it."}, "confidence": 1.0, "reasons": [{"text": SORRY}]}),
+        (
+            "draft",
+            {"decision": {"text": "Build it."}, "confidence": 1.0, "reasons": [{"text": SORRY}]},
+        ),
         ("stand", {"verdict": "support", "position": SORRY}),
         ("stand", {"verdict": SORRY}),
     ],
@@ -192,8 +202,14 @@ def test_hints_stand_outside_the_quotes() -> None:
         ("position", {"position": "position", "confidence": 0.5}),
         ("position", {"position": "confidence", "confidence": 0.5}),
         ("position", {"position": "Shall we build the bridge?"}),
-        ("position", "Before you hear anyone: where do you stand on the question, and how sure are you?"),
-        ("intent", {"reaction_score": 0.5, "intent_to_speak": True, "reason": "one short sentence"}),
+        (
+            "position",
+            "Before you hear anyone: where do you stand on the question, and how sure are you?",
+        ),
+        (
+            "intent",
+            {"reaction_score": 0.5, "intent_to_speak": True, "reason": "one short sentence"},
+        ),
         ("speech", "You take part in a meeting of minds. Give just what you are asked for."),
         ("speech", "..."),
         ("speech", "{}"),
@@ -220,11 +236,19 @@ def test_the_whole_prompt_and_its_form_are_not_answers(kind: str) -> None:
 
 def test_what_others_said_may_be_said_again() -> None:
     """M-2: the own stance and instructions, and a quotation, are words of the meeting."""
-    ada = replace(ADA, stance="Two piers carry more than one.", instructions="Count the costs of each pier.")
-    brief = replace(
-        build_brief("position"), seat=ada, own="Your stance: Two piers carry more than one.\n| A pier costs a million."
+    ada = replace(
+        ADA, stance="Two piers carry more than one.", instructions="Count the costs of each pier."
     )
-    for text in ("Two piers carry more than one.", "Count the costs of each pier.", "A pier costs a million."):
+    brief = replace(
+        build_brief("position"),
+        seat=ada,
+        own="Your stance: Two piers carry more than one.\n| A pier costs a million.",
+    )
+    for text in (
+        "Two piers carry more than one.",
+        "Count the costs of each pier.",
+        "A pier costs a million.",
+    ):
         assert read_answer(brief, {"position": text, "confidence": 0.5})
 
 
@@ -260,7 +284,10 @@ def test_the_answer_is_taken_out_of_what_is_round_it(raw: str) -> None:
 def test_a_list_for_other_seats_is_asked_for_again() -> None:
     """M-14"""
     with pytest.raises(BadAnswer, match="ada is not one of them"):
-        read_answer(build_brief("stand"), '[{"node_id": "bob", "verdict": "oppose"}, {"node_id": "eve", "verdict": "support"}]')
+        read_answer(
+            build_brief("stand"),
+            '[{"node_id": "bob", "verdict": "oppose"}, {"node_id": "eve", "verdict": "support"}]',
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +314,9 @@ class Vote:
         ("REJECTED", "I approve this work."),
     ],
 )
-def test_a_text_that_takes_another_side_than_its_label_is_asked_which(position: str, text: str) -> None:
+def test_a_text_that_takes_another_side_than_its_label_is_asked_which(
+    position: str, text: str
+) -> None:
     """M-14: where words and label disagree, the seat is asked which of the two it means."""
     with pytest.raises(BadAnswer, match="which of the two is meant"):
         check_sides(Vote(position, text))
@@ -335,7 +364,9 @@ class Chosen:
         ("abstain", "I choose postgres."),
     ],
 )
-def test_a_text_that_names_another_option_than_its_choice_is_asked_which(choice: str, text: str) -> None:
+def test_a_text_that_names_another_option_than_its_choice_is_asked_which(
+    choice: str, text: str
+) -> None:
     """M-14: an option is a label like any other."""
     with pytest.raises(BadAnswer, match="which of the two is meant"):
         check_sides(Chosen(choice, text), options=("redis", "postgres"))
@@ -359,6 +390,10 @@ def test_a_text_that_speaks_of_other_options_does_not_contradict_its_choice(text
 
 
 def test_a_shorter_name_of_the_chosen_option_does_not_contradict_it() -> None:
-    check_sides(Chosen("Postgres, later", "Postgres."), options=("Postgres", "Postgres, later", "SQLite"))
+    check_sides(
+        Chosen("Postgres, later", "Postgres."), options=("Postgres", "Postgres, later", "SQLite")
+    )
     with pytest.raises(BadAnswer, match="which of the two is meant"):
-        check_sides(Chosen("Postgres, later", "SQLite."), options=("Postgres", "Postgres, later", "SQLite"))
+        check_sides(
+            Chosen("Postgres, later", "SQLite."), options=("Postgres", "Postgres, later", "SQLite")
+        )

@@ -26,7 +26,9 @@ def test_a_call_takes_its_examples(name: str) -> None:
 @pytest.mark.parametrize("name", TABLE)
 def test_the_result_of_an_example_fits_the_schema_of_results(name: str) -> None:
     """D-2: formats of times and lists of required fields too."""
-    validator = Draft202012Validator(METHODS[name]["result"]["schema"], format_checker=FormatChecker())
+    validator = Draft202012Validator(
+        METHODS[name]["result"]["schema"], format_checker=FormatChecker()
+    )
     for example in METHODS[name]["examples"]:
         assert set(example["result"]) == {"name", "value"}
         validator.validate(example["result"]["value"])
@@ -35,5 +37,7 @@ def test_the_result_of_an_example_fits_the_schema_of_results(name: str) -> None:
 def test_no_example_is_for_a_call_that_is_gone() -> None:
     """D-2"""
     assert set(_load_examples()["calls"]) <= set(TABLE)
-    required = {each["name"] for method in METHODS.values() for each in method["params"] if each["required"]}
+    required = {
+        each["name"] for method in METHODS.values() for each in method["params"] if each["required"]
+    }
     assert set(_load_examples()["values"]) == required

@@ -61,7 +61,17 @@ MATCHED = {
 @cache
 def patterns() -> dict[str, re.Pattern[str]]:
     rooms = [
-        f"moothall.{name}." for name in ("domain", "scoring", "protocols", "codec", "participants", "reports", "surfaces", "app")
+        f"moothall.{name}."
+        for name in (
+            "domain",
+            "scoring",
+            "protocols",
+            "codec",
+            "participants",
+            "reports",
+            "surfaces",
+            "app",
+        )
     ]
     found = {}
     for module in pkgutil.walk_packages(moothall.__path__, "moothall."):

@@ -2,7 +2,13 @@
 
 import pytest
 from tests.support.persona_scenes import ADA, BOB, CY, quiet
-from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_draft, build_stand
+from tests.support.play_persona import (
+    MeetingRun,
+    bid_silence,
+    bid_to_speak,
+    build_draft,
+    build_stand,
+)
 
 from moothall.codec.answers import read_answer
 from moothall.domain.budget import Budget
@@ -41,14 +47,24 @@ def test_views_are_on_the_speech_that_was_under_way() -> None:
 
 def test_the_bids_after_that_are_about_the_newest_entry_again() -> None:
     """P-7"""
-    table = speaking(MeetingRun(ADA, BOB)).give_input("And the union?").speaks("ada", "Yes.").turn("bob", "It agrees.")
+    table = (
+        speaking(MeetingRun(ADA, BOB))
+        .give_input("And the union?")
+        .speaks("ada", "Yes.")
+        .turn("bob", "It agrees.")
+    )
     assert (table.state.about, table.brief("ada").subject) == (4, "It agrees.")
     assert "the newest entry (#4)" in table.brief("ada").own
 
 
 def test_whoever_gets_the_floor_after_an_input_is_asked_to_speak_to_it() -> None:
     """P-7: the bids were made before it came."""
-    table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9)).give_input("And the union?").bids(bob=bid_silence(0.4))
+    table = (
+        MeetingRun(ADA, BOB)
+        .bids(ada=bid_to_speak(0.9))
+        .give_input("And the union?")
+        .bids(bob=bid_silence(0.4))
+    )
     assert table.asked == ["1.speech.ada"]
     assert "The user has put in #2 since: speak to it." in table.brief("ada").own
     table.speaks("ada", "It agrees.")
@@ -65,7 +81,11 @@ def test_a_talk_can_end_once_everyone_was_asked_about_the_input() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_speech_under_way_is_marked_on_every_surface(language: str) -> None:
     """P-7"""
-    table = speaking(MeetingRun(ADA, BOB, language=language)).give_input("And the union?").speaks("ada", "Yes.")
+    table = (
+        speaking(MeetingRun(ADA, BOB, language=language))
+        .give_input("And the union?")
+        .speaks("ada", "Yes.")
+    )
     timeline = table.timeline
     assert [line.unaware_of for line in timeline.lines] == [None, None, 2]
     told = {"en": "was under way when #2 came", "zh": "在 #2 到来时已在发言"}[language]
@@ -73,18 +93,29 @@ def test_a_speech_under_way_is_marked_on_every_surface(language: str) -> None:
     assert '"unaware_of": 2' in PERSONA.export(timeline, "context")
     assert 'href="#entry-2"' in PERSONA.export(timeline, "html")
     shown = PersonaTimeline(timeline.session)
-    assert any(told in line for entry in table.entries for line in add_and_describe_entry(shown, entry))
+    assert any(
+        told in line for entry in table.entries for line in add_and_describe_entry(shown, entry)
+    )
 
 
 def test_a_speaker_that_is_asked_again_after_a_restart_knows_the_input() -> None:
     """P-7: it is sent a new brief, so its speech was not under way."""
-    table = speaking(MeetingRun(ADA, BOB)).give_input("And the union?").put(SessionResumed()).speaks("ada", "Yes.")
+    table = (
+        speaking(MeetingRun(ADA, BOB))
+        .give_input("And the union?")
+        .put(SessionResumed())
+        .speaks("ada", "Yes.")
+    )
     assert table.timeline.lines[-1].unaware_of is None
 
 
 def test_the_next_speaker_after_a_lost_speech_knows_the_input() -> None:
     """P-7, P-12"""
-    table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=bid_to_speak(0.8)).give_input("And the union?")
+    table = (
+        MeetingRun(ADA, BOB)
+        .bids(ada=bid_to_speak(0.9), bob=bid_to_speak(0.8))
+        .give_input("And the union?")
+    )
     table.lose("speech", "ada")
     assert "speak to it" in table.brief("bob").own
     assert table.speaks("bob", "Yes.").timeline.lines[-1].unaware_of is None
@@ -95,7 +126,13 @@ def test_the_next_speaker_after_a_lost_speech_knows_the_input() -> None:
 
 def concluding() -> MeetingRun:
     """Two inputs came in; ada writes."""
-    table = MeetingRun(ADA, BOB).turn("ada", "Cut 10 %.").give_input("And R&D?").turn("bob", "It stays.").give_input("When?")
+    table = (
+        MeetingRun(ADA, BOB)
+        .turn("ada", "Cut 10 %.")
+        .give_input("And R&D?")
+        .turn("bob", "It stays.")
+        .give_input("When?")
+    )
     # The second input came while bids were asked for, so everyone is asked once more.
     return quiet(quiet(table))
 
@@ -121,7 +158,10 @@ def test_the_result_has_an_answer_for_each_input_and_says_which_was_left_out() -
     """P-7"""
     said = Draft(
         decision=DraftClaim(text="Cut.", entries=(2,)),
-        answers=(InputReply(input=3, text="R&D stays.", entries=(4,)), InputReply(input=3, text="Twice.")),
+        answers=(
+            InputReply(input=3, text="R&D stays.", entries=(4,)),
+            InputReply(input=3, text="Twice."),
+        ),
     )
     table = concluding().drafts("ada", said).stands(bob=build_stand("support"))
     assert isinstance(table.last, MeetingConcluded)
@@ -139,7 +179,13 @@ def test_the_result_has_an_answer_for_each_input_and_says_which_was_left_out() -
 
 def test_an_input_that_came_too_late_for_the_draft_is_on_record_as_unanswered() -> None:
     """P-7: its owner had called for the end, so the talk was not taken up again."""
-    table = MeetingRun(ADA, BOB).turn("ada", "Yes.").put(CloseCalled()).drafts("ada").give_input("Wait!")
+    table = (
+        MeetingRun(ADA, BOB)
+        .turn("ada", "Yes.")
+        .put(CloseCalled())
+        .drafts("ada")
+        .give_input("Wait!")
+    )
     table.stands(bob=build_stand("support"))
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.unanswered == (3,)
@@ -147,7 +193,10 @@ def test_an_input_that_came_too_late_for_the_draft_is_on_record_as_unanswered() 
 
 def test_an_answer_to_what_is_no_input_is_left_out_and_noted() -> None:
     """P-7, M-2"""
-    raw = {"decision": {"text": "Cut.", "entries": [2]}, "answers": [{"input": 4, "text": "?"}, {"input": "#5", "text": "May."}]}
+    raw = {
+        "decision": {"text": "Cut.", "entries": [2]},
+        "answers": [{"input": 4, "text": "?"}, {"input": "#5", "text": "May."}],
+    }
     read = read_answer(concluding().brief("ada"), raw)
     assert isinstance(read.said, Draft)
     assert read.said.answers == (InputReply(input=5, text="May."),)

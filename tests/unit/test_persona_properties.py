@@ -34,14 +34,24 @@ from moothall.protocols.persona.facts import (
 from moothall.protocols.persona.plugin import PERSONA
 from moothall.protocols.persona.rules import RULES
 from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
-from moothall_testkit.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
+from moothall_testkit.rulebook_contract import (
+    PlayedSession,
+    RulebookContract,
+    build_fact_source,
+    check_session,
+    play_session,
+)
 
 LASTING = settings(
     max_examples=75,
     derandomize=True,
     deadline=None,
     database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.large_base_example,
+    ],
 )
 
 TEXTS = st.sampled_from(
@@ -60,7 +70,9 @@ SCORES = st.sampled_from((0.9, 0.5, 0.5, 0.3, 0.95, 1.0, 0.29999, 0.1, 0.0))
 VIEWS = st.sampled_from(("agree", "contest", "none"))
 ENTRIES = st.none() | st.integers(1, 12)
 CONFIDENCES = st.none() | SCORES
-CLAIMS = st.builds(DraftClaim, text=TEXTS, entries=st.lists(st.integers(1, 12), max_size=3).map(tuple))
+CLAIMS = st.builds(
+    DraftClaim, text=TEXTS, entries=st.lists(st.integers(1, 12), max_size=3).map(tuple)
+)
 SOME_CLAIMS = st.lists(CLAIMS, max_size=2).map(tuple)
 INTENT = {
     "reaction_score": SCORES,
@@ -73,7 +85,9 @@ NAMES = st.sampled_from(("ada", "bob", "cy", "甲", "乙", "丙", "丁", "ghost"
 SAID: dict[str, st.SearchStrategy[object]] = {
     "bids": st.builds(
         JointBids,
-        bids=st.lists(st.builds(NamedIntent, node_id=NAMES, **INTENT), min_size=1, max_size=6).map(tuple),
+        bids=st.lists(st.builds(NamedIntent, node_id=NAMES, **INTENT), min_size=1, max_size=6).map(
+            tuple
+        ),
     ),
     "position": st.builds(Position, position=TEXTS, confidence=CONFIDENCES),
     "intent": st.builds(Intent, **INTENT),
@@ -85,7 +99,9 @@ SAID: dict[str, st.SearchStrategy[object]] = {
         reasons=SOME_CLAIMS,
         dissent=SOME_CLAIMS,
         open_questions=SOME_CLAIMS,
-        answers=st.lists(st.builds(InputReply, input=st.integers(1, 9), text=TEXTS), max_size=3).map(tuple),
+        answers=st.lists(
+            st.builds(InputReply, input=st.integers(1, 9), text=TEXTS), max_size=3
+        ).map(tuple),
     ),
     "stand": st.builds(
         Stand,
@@ -100,7 +116,9 @@ SAID: dict[str, st.SearchStrategy[object]] = {
 
 @st.composite
 def openings(draw: st.DrawFn) -> MeetingOpened:
-    names = draw(st.sampled_from((("ada", "bob"), ("ada", "bob", "cy"), ("甲", "乙", "丙", "丁"), ("ada",))))
+    names = draw(
+        st.sampled_from((("ada", "bob"), ("ada", "bob", "cy"), ("甲", "乙", "丙", "丁"), ("ada",)))
+    )
     seats = tuple(
         Seat(
             id=SeatId(name),
@@ -133,7 +151,9 @@ def openings(draw: st.DrawFn) -> MeetingOpened:
     )
 
 
-CONTRACT = RulebookContract(rules=RULES, openings=openings(), happens=build_fact_source(RULES, SAID), most_entries=600)
+CONTRACT = RulebookContract(
+    rules=RULES, openings=openings(), happens=build_fact_source(RULES, SAID), most_entries=600
+)
 
 
 @LASTING
@@ -155,7 +175,9 @@ def test_every_meeting_can_be_told_at_any_time_and_read_back(data: st.DataObject
     assert PERSONA.export(timeline, "html").startswith("<!doctype html>")
     written = render_context_ledger(timeline)
     read = ContextLedger(written)
-    assert [turn.content for turn in read.opened.imported] == [line.content for line in timeline.lines]
+    assert [turn.content for turn in read.opened.imported] == [
+        line.content for line in timeline.lines
+    ]
     assert (read.conclusion is None) == (timeline.closed is None)
 
 
@@ -178,7 +200,9 @@ def _check_timeline(played: PlayedSession) -> None:
     if not any(isinstance(fact, BidsDeclared) for fact in facts):
         assert len(declared) == sum(isinstance(fact, IntentDeclared) for fact in facts)
     for turn in timeline.turns:
-        assert len({bid.seat for bid in turn.bids}) == len(turn.bids), "a seat has one bid in a turn"
+        assert len({bid.seat for bid in turn.bids}) == len(turn.bids), (
+            "a seat has one bid in a turn"
+        )
     assert build_decision(timeline).turns == sum(isinstance(fact, TurnTaken) for fact in facts)
 
 
@@ -191,7 +215,11 @@ def _check_floors(played: PlayedSession) -> None:
     last: str | None = None
     waited: dict[str, int] = {}
     for turn in timeline.turns:
-        raw = {bid.seat: bid.intent.reaction_score for bid in turn.bids if bid.intent and bid.intent.intent_to_speak}
+        raw = {
+            bid.seat: bid.intent.reaction_score
+            for bid in turn.bids
+            if bid.intent and bid.intent.intent_to_speak
+        }
         wanting = {seat: score + ageing * waited.get(seat, 0) for seat, score in raw.items()}
         for floor in turn.floors:
             field = {seat: score for seat, score in wanting.items() if seat != last} or wanting
@@ -212,8 +240,12 @@ def _check_conclusion(played: PlayedSession) -> None:
         return
     ended = [fact for fact in facts if isinstance(fact, TalkEnded)]
     assert closed.reason == ended[-1].reason
-    assert {lost.seat for lost in closed.lost} == {fact.seat for fact in facts if isinstance(fact, SeatLost)}
+    assert {lost.seat for lost in closed.lost} == {
+        fact.seat for fact in facts if isinstance(fact, SeatLost)
+    }
     assert 0 <= closed.turnout <= 1 + 1e-9
     assert closed.support is None or 0 <= closed.support <= 1
     settled = [fact for fact in facts if isinstance(fact, FloorGiven | TurnPassed | TalkEnded)]
-    assert len({(type(fact), fact.turn, getattr(fact, "seat", "")) for fact in settled}) == len(settled)
+    assert len({(type(fact), fact.turn, getattr(fact, "seat", "")) for fact in settled}) == len(
+        settled
+    )

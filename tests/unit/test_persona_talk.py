@@ -7,7 +7,13 @@ from itertools import pairwise
 
 import pytest
 from tests.support.persona_scenes import ADA, BOB, CY, REALISTIC, _at, quiet
-from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_seat, build_stand
+from tests.support.play_persona import (
+    MeetingRun,
+    bid_silence,
+    bid_to_speak,
+    build_seat,
+    build_stand,
+)
 
 from moothall.codec.answers import parse_answer
 from moothall.codec.stored import FactCodec
@@ -15,7 +21,16 @@ from moothall.domain.budget import Budget, BudgetKind
 from moothall.domain.context import MAX_DIGESTS, MAX_UTTERANCE_LENGTH
 from moothall.domain.effects import Ask
 from moothall.domain.facts import BudgetExhausted
-from moothall.domain.ids import USER, AskId, SeatId, ask_id, daily_id, daily_prefix, parse_seat_id, parse_session_id
+from moothall.domain.ids import (
+    USER,
+    AskId,
+    SeatId,
+    ask_id,
+    daily_id,
+    daily_prefix,
+    parse_seat_id,
+    parse_session_id,
+)
 from moothall.domain.roster import MAX_SEATS, Swap, swap_seats, validate_seats, validate_swaps
 from moothall.errors import BadAnswer, BadName, BadRoster, BadSetting
 from moothall.ports.plugin import Plan
@@ -47,7 +62,10 @@ def test_seats_with_ids_of_their_own_sit_together() -> None:
     [
         ([build_seat("ada"), build_seat("ada")], "two seats are called 'ada' and 'ada'"),
         ([build_seat("Ada"), build_seat("aDA")], "two seats are called 'Ada' and 'aDA'"),
-        ([build_seat("ada", weight=0)], "seat 'ada' has the weight 0; a bias weight must be greater than 0"),
+        (
+            [build_seat("ada", weight=0)],
+            "seat 'ada' has the weight 0; a bias weight must be greater than 0",
+        ),
         ([build_seat("ada", weight=-1)], "seat 'ada' has the weight -1"),
         ([build_seat("ada", weight=math.nan)], "seat 'ada' has the weight nan"),
         ([build_seat("ada", weight=math.inf)], "seat 'ada' has the weight inf"),
@@ -81,7 +99,23 @@ def test_a_seats_name_has_one_form() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "  ", "a b", "a.b", "a\nb", "USER", "user", "#1", "[x]", "x" * 65, "a\u202eb", "a\u200bb", "|", "\u0301!"]
+    "name",
+    [
+        "",
+        "  ",
+        "a b",
+        "a.b",
+        "a\nb",
+        "USER",
+        "user",
+        "#1",
+        "[x]",
+        "x" * 65,
+        "a\u202eb",
+        "a\u200bb",
+        "|",
+        "\u0301!",
+    ],
 )
 def test_a_name_that_could_pass_as_something_else_is_refused(name: str) -> None:
     """P-1"""
@@ -124,7 +158,9 @@ def test_a_summarizer_who_does_not_sit_at_the_table_is_refused() -> None:
         outside_patience=1.0,
         settings=PersonaSettings(summarizer=SeatId("eve")),
     )
-    with pytest.raises(BadSetting, match="summarizer = 'eve' is not a seat; the seats are: ada, bob"):
+    with pytest.raises(
+        BadSetting, match="summarizer = 'eve' is not a seat; the seats are: ada, bob"
+    ):
         opened_by_plan(plan)
     with pytest.raises(BadRoster):
         opened_by_plan(replace(plan, seats=(ADA, ADA)))
@@ -151,14 +187,34 @@ def test_a_speech_becomes_one_whole_timeline_entry() -> None:
     table = MeetingRun(ADA, BOB).turn("ada", "Yes.")
     table.bids(ada=bid_silence(0.4), bob=bid_to_speak(0.95)).speaks("bob", "No.", refers_to=2)
     first, second, third = table.timeline.lines
-    assert (first.id, first.speaker, first.type, first.platform, first.relevance_score) == (1, "USER", "input", "", None)
-    assert (second.speaker, second.platform, second.content, second.relevance_score) == ("ada", "script:ada", "Yes.", 0.9)
-    assert (third.speaker, third.refers_to, third.relevance_score, third.type) == ("bob", 2, 0.95, "speech")
+    assert (first.id, first.speaker, first.type, first.platform, first.relevance_score) == (
+        1,
+        "USER",
+        "input",
+        "",
+        None,
+    )
+    assert (second.speaker, second.platform, second.content, second.relevance_score) == (
+        "ada",
+        "script:ada",
+        "Yes.",
+        0.9,
+    )
+    assert (third.speaker, third.refers_to, third.relevance_score, third.type) == (
+        "bob",
+        2,
+        0.95,
+        "speech",
+    )
     assert third.timestamp == "2024-05-20T10:00:08Z"
 
 
-@pytest.mark.parametrize(("named", "kept"), [(1, 1), (2, 2), (3, None), (4, None), (999, None), (None, None)])
-def test_a_reference_to_an_entry_that_does_not_exist_is_dropped(named: int | None, kept: int | None) -> None:
+@pytest.mark.parametrize(
+    ("named", "kept"), [(1, 1), (2, 2), (3, None), (4, None), (999, None), (None, None)]
+)
+def test_a_reference_to_an_entry_that_does_not_exist_is_dropped(
+    named: int | None, kept: int | None
+) -> None:
     """P-4: an entry refers to an earlier one, never to itself or to the future."""
     table = MeetingRun(ADA, BOB).turn("ada", "Yes.")
     table.bids(ada=bid_silence(0.4), bob=bid_to_speak(0.95)).speaks("bob", "No.", refers_to=named)
@@ -181,12 +237,16 @@ def test_a_reference_to_an_entry_that_does_not_exist_is_dropped(named: int | Non
         ("See re #2 agree: below", PersonaSpeech(content="See re #2 agree: below")),
     ],
 )
-def test_the_first_words_may_name_the_entry_that_is_answered(text: str, speech: PersonaSpeech) -> None:
+def test_the_first_words_may_name_the_entry_that_is_answered(
+    text: str, speech: PersonaSpeech
+) -> None:
     """P-4"""
     assert PersonaSpeech.from_text(text) == speech
 
 
-@pytest.mark.parametrize("text", ["Re 20% layoffs: no.", "re 5 years ago we tried this", "Re: 3 points. First, cash."])
+@pytest.mark.parametrize(
+    "text", ["Re 20% layoffs: no.", "re 5 years ago we tried this", "Re: 3 points. First, cash."]
+)
 def test_a_number_without_a_mark_is_no_reference(text: str) -> None:
     """P-4"""
     assert PersonaSpeech.from_text(text) == PersonaSpeech(content=text)
@@ -212,7 +272,10 @@ def test_a_turn_in_which_nobody_speaks_is_kept_too() -> None:
     """P-5"""
     table = MeetingRun(ADA, BOB).bids(ada=bid_silence(0.5, "wait"), bob=bid_silence(0.6, "hear"))
     assert table.last == TurnPassed(turn=1)
-    assert [bid.intent for bid in table.timeline.turns[0].bids] == [bid_silence(0.5, "wait"), bid_silence(0.6, "hear")]
+    assert [bid.intent for bid in table.timeline.turns[0].bids] == [
+        bid_silence(0.5, "wait"),
+        bid_silence(0.6, "hear"),
+    ]
     assert len(table.timeline.lines) == 1
 
 
@@ -226,7 +289,12 @@ def test_an_input_at_any_point_becomes_the_newest_entry(phase: str) -> None:
     assert table.state.phase == phase
     table.give_input("And the union?")
     line = table.timeline.lines[-1]
-    assert (line.id, line.speaker, line.content, line.type) == (2, "USER", "And the union?", "input")
+    assert (line.id, line.speaker, line.content, line.type) == (
+        2,
+        "USER",
+        "And the union?",
+        "input",
+    )
     latest = table.state.memory.latest
     assert latest is not None
     assert (latest.id, latest.text) == (2, "And the union?")
@@ -249,11 +317,18 @@ def test_an_input_during_the_talk_withdraws_no_ask(phase: str) -> None:
 
 
 @pytest.mark.parametrize("phase", ["draft", "stands"])
-def test_an_input_while_the_conclusion_is_written_takes_the_meeting_back_to_talking(phase: str) -> None:
+def test_an_input_while_the_conclusion_is_written_takes_the_meeting_back_to_talking(
+    phase: str,
+) -> None:
     """P-7"""
     table = _at(phase).give_input("And the union?")
     assert table.asked == ["2.intent.ada", "2.intent.bob"]
-    assert (table.state.draft, table.state.author, table.state.ended_by, table.state.drafters_lost) == (None, None, None, ())
+    assert (
+        table.state.draft,
+        table.state.author,
+        table.state.ended_by,
+        table.state.drafters_lost,
+    ) == (None, None, None, ())
     assert "(#2)" in table.brief("ada").own
     quiet(table)
     assert table.asked == ["2.draft.ada"]
@@ -269,7 +344,9 @@ def test_a_drafter_that_was_lost_may_write_again_after_an_input() -> None:
 
 @pytest.mark.parametrize("budget", ["tokens", "money", "time"])
 @pytest.mark.parametrize("phase", ["draft", "stands"])
-def test_an_input_does_not_reopen_a_meeting_that_its_budget_has_ended(phase: str, budget: BudgetKind) -> None:
+def test_an_input_does_not_reopen_a_meeting_that_its_budget_has_ended(
+    phase: str, budget: BudgetKind
+) -> None:
     """P-7: the input is heard, the conclusion is written all the same."""
     table = MeetingRun(ADA, BOB).put(BudgetExhausted(budget=budget, spent="all"))
     if phase == "stands":
@@ -302,7 +379,12 @@ def test_an_input_during_the_bids_is_perceived_before_the_talk_can_end() -> None
 
 def test_an_input_does_not_reopen_a_meeting_whose_budget_ran_out_during_the_conclusion() -> None:
     """P-7, P-14: the engine announces a budget once; talking on would be without any limit."""
-    table = quiet(MeetingRun(ADA, BOB)).put(BudgetExhausted(budget="money", spent="all")).drafts("ada").give_input("Wait.")
+    table = (
+        quiet(MeetingRun(ADA, BOB))
+        .put(BudgetExhausted(budget="money", spent="all"))
+        .drafts("ada")
+        .give_input("Wait.")
+    )
     assert table.asked == ["1.stand.bob"]
 
 
@@ -336,7 +418,9 @@ def test_the_digest_keeps_the_question_and_what_moved_most() -> None:
     """P-8"""
     table = MeetingRun(ADA, BOB)
     for number in range(60):
-        table.turn(("ada", "bob")[number % 2], f"Speech {number}.", score=1.0 if number in {5, 9} else 0.4)
+        table.turn(
+            ("ada", "bob")[number % 2], f"Speech {number}.", score=1.0 if number in {5, 9} else 0.4
+        )
     memory = table.state.memory
     assert len(memory.older) == MAX_DIGESTS
     assert {1, 7, 11} <= {gist.id for gist in memory.older}
@@ -352,7 +436,11 @@ def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows() -> None:
         if number in {20, 500}:
             brief = table.brief("ada")
             sizes[number] = len(brief.shared) + len(brief.own)
-        table.turn(("ada", "bob", "cy")[number % 3], REALISTIC.format(n=number), score=(number % 7) / 10 + 0.3)
+        table.turn(
+            ("ada", "bob", "cy")[number % 3],
+            REALISTIC.format(n=number),
+            score=(number % 7) / 10 + 0.3,
+        )
     assert sizes[500] <= 1.3 * sizes[20]
 
 
@@ -376,22 +464,31 @@ def test_all_are_asked_at_the_same_time_and_with_little_patience() -> None:
 
 def test_who_has_answered_is_not_asked_again() -> None:
     """P-9"""
-    assert MeetingRun(ADA, BOB, CY).bids(bob=bid_silence(0.1)).asked == ["1.intent.ada", "1.intent.cy"]
+    assert MeetingRun(ADA, BOB, CY).bids(bob=bid_silence(0.1)).asked == [
+        "1.intent.ada",
+        "1.intent.cy",
+    ]
 
 
 def test_a_lost_bid_is_silence_and_is_recorded() -> None:
     """P-9"""
     table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=None)
     assert table.last == FloorGiven(turn=1, seat=SeatId("ada"), score=0.9, reason="only_one")
-    assert table.timeline.turns[0].bids[1] == SeatBid(seat=SeatId("bob"), intent=None, lost="timeout")
-    assert [(loss.seat, loss.asked_for, loss.reason) for loss in table.timeline.losses] == [("bob", "intent", "timeout")]
+    assert table.timeline.turns[0].bids[1] == SeatBid(
+        seat=SeatId("bob"), intent=None, lost="timeout"
+    )
+    assert [(loss.seat, loss.asked_for, loss.reason) for loss in table.timeline.losses] == [
+        ("bob", "intent", "timeout")
+    ]
 
 
 def test_a_bid_for_another_turn_is_ignored() -> None:
     """P-9: a late answer."""
     table = MeetingRun(ADA, BOB).turn("ada", "Yes.")
     before = table.state
-    late = IntentDeclared(ask=ask_id(1, "intent", SeatId("bob")), seat=SeatId("bob"), said=bid_to_speak(1.0))
+    late = IntentDeclared(
+        ask=ask_id(1, "intent", SeatId("bob")), seat=SeatId("bob"), said=bid_to_speak(1.0)
+    )
     assert table.put(late).state == before
 
 
@@ -415,16 +512,22 @@ def test_the_floor_goes_to_the_highest_who_intends_to_speak() -> None:
 
 def test_the_only_one_to_bid_gets_the_floor() -> None:
     """P-10"""
-    assert _floor(ada=bid_silence(0.9), bob=bid_to_speak(0.0), cy=bid_silence(0.3)).reason == "only_one"
+    assert (
+        _floor(ada=bid_silence(0.9), bob=bid_to_speak(0.0), cy=bid_silence(0.3)).reason
+        == "only_one"
+    )
 
 
 def test_a_tie_goes_to_whoever_was_silent_for_longest() -> None:
     """P-10: who has never spoken has been silent for longest of all."""
     table = MeetingRun(ADA, BOB, CY).turn("ada", "1").turn("bob", "2").turn("cy", "3")
-    assert table.bids(ada=bid_to_speak(0.8), bob=bid_to_speak(0.8), cy=bid_silence(0.4)).last == FloorGiven(
-        turn=4, seat=SeatId("ada"), score=0.8, reason="longest_silent"
+    assert table.bids(
+        ada=bid_to_speak(0.8), bob=bid_to_speak(0.8), cy=bid_silence(0.4)
+    ).last == FloorGiven(turn=4, seat=SeatId("ada"), score=0.8, reason="longest_silent")
+    assert (
+        _floor("ada", ada=bid_silence(0.4), bob=bid_to_speak(0.8), cy=bid_to_speak(0.8)).reason
+        == "first_by_id"
     )
-    assert _floor("ada", ada=bid_silence(0.4), bob=bid_to_speak(0.8), cy=bid_to_speak(0.8)).reason == "first_by_id"
     never = (
         MeetingRun(ADA, BOB, CY)
         .turn("ada", "1")
@@ -437,13 +540,18 @@ def test_a_tie_goes_to_whoever_was_silent_for_longest() -> None:
 
 def test_a_tie_of_equals_goes_by_role_id_not_by_the_order_of_answers() -> None:
     """P-10"""
-    table = MeetingRun(CY, BOB, ADA).bids(cy=bid_to_speak(0.8), bob=bid_to_speak(0.8), ada=bid_to_speak(0.8))
+    table = MeetingRun(CY, BOB, ADA).bids(
+        cy=bid_to_speak(0.8), bob=bid_to_speak(0.8), ada=bid_to_speak(0.8)
+    )
     assert table.last == FloorGiven(turn=1, seat=SeatId("ada"), score=0.8, reason="first_by_id")
 
 
 def test_the_last_speaker_waits_while_anyone_else_wants_to_speak() -> None:
     """P-10"""
-    assert _floor("ada", ada=bid_to_speak(1.0), bob=bid_to_speak(0.3), cy=bid_silence(0.9)).seat == "bob"
+    assert (
+        _floor("ada", ada=bid_to_speak(1.0), bob=bid_to_speak(0.3), cy=bid_silence(0.9)).seat
+        == "bob"
+    )
 
 
 def test_the_last_speaker_may_speak_again_if_no_one_else_wants_to() -> None:
@@ -454,14 +562,22 @@ def test_the_last_speaker_may_speak_again_if_no_one_else_wants_to() -> None:
 
 def test_an_input_between_does_not_make_the_last_speaker_another() -> None:
     """P-10"""
-    table = MeetingRun(ADA, BOB).turn("ada", "Yes.").give_input("Go on.").bids(ada=bid_to_speak(1.0), bob=bid_to_speak(0.4))
+    table = (
+        MeetingRun(ADA, BOB)
+        .turn("ada", "Yes.")
+        .give_input("Go on.")
+        .bids(ada=bid_to_speak(1.0), bob=bid_to_speak(0.4))
+    )
     assert isinstance(table.last, FloorGiven)
     assert table.last.seat == "bob"
 
 
 def test_the_reason_says_when_the_last_speaker_was_passed_over() -> None:
     """P-10: bob's 0.4 got the floor over ada's 0.9; the recorded reason must not be that it was the highest."""
-    assert _floor("ada", ada=bid_to_speak(0.9), bob=bid_to_speak(0.4), cy=bid_silence(0.4)).reason != "highest"
+    assert (
+        _floor("ada", ada=bid_to_speak(0.9), bob=bid_to_speak(0.4), cy=bid_silence(0.4)).reason
+        != "highest"
+    )
 
 
 # P-11, P-12
@@ -469,8 +585,12 @@ def test_the_reason_says_when_the_last_speaker_was_passed_over() -> None:
 
 def test_while_one_speaks_nobody_else_is_asked() -> None:
     """P-11"""
-    table = MeetingRun(ADA, BOB, CY).bids(ada=bid_to_speak(0.9), bob=bid_to_speak(0.8), cy=bid_silence(0.4))
-    assert table.asks == (Ask(id=AskId("1.speech.ada"), seat=SeatId("ada"), kind="speech", turn=1, patience=180.0),)
+    table = MeetingRun(ADA, BOB, CY).bids(
+        ada=bid_to_speak(0.9), bob=bid_to_speak(0.8), cy=bid_silence(0.4)
+    )
+    assert table.asks == (
+        Ask(id=AskId("1.speech.ada"), seat=SeatId("ada"), kind="speech", turn=1, patience=180.0),
+    )
     assert table.speaks("ada", "Yes.").asked == ["2.intent.ada", "2.intent.bob", "2.intent.cy"]
 
 
@@ -492,7 +612,9 @@ def test_a_lost_speech_hands_the_floor_to_the_next_highest() -> None:
 
 def test_a_lost_speech_that_nobody_can_take_over_ends_the_turn() -> None:
     """P-12: nothing half made enters the ledger."""
-    table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=bid_silence(0.4)).lose("speech", "ada")
+    table = (
+        MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=bid_silence(0.4)).lose("speech", "ada")
+    )
     assert table.last == TurnPassed(turn=1)
     assert table.asked == ["2.intent.ada", "2.intent.bob"]
     assert len(table.timeline.lines) == 1
@@ -500,14 +622,25 @@ def test_a_lost_speech_that_nobody_can_take_over_ends_the_turn() -> None:
 
 def test_who_lost_the_floor_may_bid_again_in_the_next_turn() -> None:
     """P-12"""
-    table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=bid_to_speak(0.8)).lose("speech", "ada").speaks("bob", "No.")
+    table = (
+        MeetingRun(ADA, BOB)
+        .bids(ada=bid_to_speak(0.9), bob=bid_to_speak(0.8))
+        .lose("speech", "ada")
+        .speaks("bob", "No.")
+    )
     assert table.bids(ada=bid_to_speak(0.5), bob=bid_silence(0.4)).asked == ["2.speech.ada"]
 
 
 def test_a_speech_of_another_turn_does_not_enter() -> None:
     """P-12"""
-    table = MeetingRun(ADA, BOB).turn("ada", "Yes.").bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9))
-    late = TurnTaken(ask=ask_id(1, "speech", SeatId("bob")), seat=SeatId("bob"), said=PersonaSpeech(content="late"))
+    table = (
+        MeetingRun(ADA, BOB).turn("ada", "Yes.").bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9))
+    )
+    late = TurnTaken(
+        ask=ask_id(1, "speech", SeatId("bob")),
+        seat=SeatId("bob"),
+        said=PersonaSpeech(content="late"),
+    )
     assert len(table.put(late).timeline.lines) == 2
 
 

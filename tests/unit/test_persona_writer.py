@@ -5,19 +5,38 @@ from dataclasses import replace
 
 import pytest
 from tests.support.persona_scenes import ADA, BLIND, BOB, CY, quiet
-from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat, build_stand
+from tests.support.play_persona import (
+    MeetingRun,
+    bid_silence,
+    bid_to_speak,
+    build_draft,
+    build_opening,
+    build_seat,
+    build_stand,
+)
 
 from moothall.codec.answers import read_answer
 from moothall.domain.facts import Language, SessionImported
 from moothall.errors import BadAnswer
 from moothall.protocols.persona.context import ContextLedger, render_context_ledger
-from moothall.protocols.persona.facts import Draft, DraftClaim, MeetingConcluded, PersonaSpeech, Position, Stand
+from moothall.protocols.persona.facts import (
+    Draft,
+    DraftClaim,
+    MeetingConcluded,
+    PersonaSpeech,
+    Position,
+    Stand,
+)
 from moothall.protocols.persona.plugin import PERSONA
 from moothall.protocols.persona.state import RECORD_ROOM
 from moothall.protocols.persona.timeline import build_decision
 from moothall.reports.decision import Dissent
 
-LONG = "Speech {n}. " + "It is a fine day and nobody says a thing. " * 20 + "We must keep {n} engineers, because 7 left."
+LONG = (
+    "Speech {n}. "
+    + "It is a fine day and nobody says a thing. " * 20
+    + "We must keep {n} engineers, because 7 left."
+)
 
 
 def talk(table: MeetingRun, speeches: int, text: str = LONG) -> MeetingRun:
@@ -49,7 +68,9 @@ def test_beyond_the_room_the_writer_reads_the_claims_of_older_entries() -> None:
 
 def test_what_the_writer_reads_does_not_grow_with_the_meeting() -> None:
     """P-8"""
-    long, longer = (quiet(talk(MeetingRun(ADA, BOB), speeches)).brief("ada") for speeches in (120, 240))
+    long, longer = (
+        quiet(talk(MeetingRun(ADA, BOB), speeches)).brief("ada") for speeches in (120, 240)
+    )
     assert len(longer.shared) <= 1.05 * len(long.shared)
 
 
@@ -64,9 +85,16 @@ def test_a_draft_cites_only_what_its_writer_was_shown() -> None:
     brief = table.brief("ada")
     shown = brief.perception.memory.shown
     hidden = next(number for number in range(1, 152) if number not in shown)
-    read = read_answer(brief, {"decision": {"text": "Keep them.", "entries": [150, hidden]}, "reasons": ["It costs less."]})
+    read = read_answer(
+        brief,
+        {
+            "decision": {"text": "Keep them.", "entries": [150, hidden]},
+            "reasons": ["It costs less."],
+        },
+    )
     assert read.said == Draft(
-        decision=DraftClaim(text="Keep them.", entries=(150,)), reasons=(DraftClaim(text="It costs less."),)
+        decision=DraftClaim(text="Keep them.", entries=(150,)),
+        reasons=(DraftClaim(text="It costs less."),),
     )
     assert f"left_out decision.entries {hidden}" in read.mends
 
@@ -81,7 +109,9 @@ def test_a_claim_without_entries_is_taken_and_marked() -> None:
     assert "names no entry" in PERSONA.export(table.timeline, "minutes")
 
 
-@pytest.mark.parametrize("raw", ["", "{}", '{"confidence": 0.9}', '{"decision": ""}', {"decision": {"entries": [1]}}])
+@pytest.mark.parametrize(
+    "raw", ["", "{}", '{"confidence": 0.9}', '{"decision": ""}', {"decision": {"entries": [1]}}]
+)
 def test_a_draft_without_a_decision_is_asked_for_again(raw: object) -> None:
     """M-2"""
     with pytest.raises(BadAnswer):
@@ -91,7 +121,11 @@ def test_a_draft_without_a_decision_is_asked_for_again(raw: object) -> None:
 def test_contested_points_are_told_in_words() -> None:
     """P-8, P-13: the claim and who contests it, not numbers alone."""
     table = MeetingRun(ADA, BOB, CY).turn("ada", "Cut 10 %, since cash is short.")
-    table.bids(ada=bid_silence(0.1), bob=bid_silence(0.1, view="contest"), cy=bid_silence(0.2, view="agree"))
+    table.bids(
+        ada=bid_silence(0.1),
+        bob=bid_silence(0.1, view="contest"),
+        cy=bid_silence(0.2, view="agree"),
+    )
     assert "Contested by bob: #2 ada\n| Cut 10 %, since cash is short." in table.brief("ada").own
 
 
@@ -101,28 +135,47 @@ def test_contested_points_are_told_in_words() -> None:
 def test_the_writer_is_told_where_the_weight_stands() -> None:
     """P-15: weight × confidence × trust, with what each seat holds as far as it is known."""
     seats = (build_seat("ada", weight=3, trust=1.0), BOB, CY)
-    table = MeetingRun(*seats, settings=BLIND).position("ada", "Never.", 0.8).position("bob", "Yes.", 0.6).lose("position", "cy")
+    table = (
+        MeetingRun(*seats, settings=BLIND)
+        .position("ada", "Never.", 0.8)
+        .position("bob", "Yes.", 0.6)
+        .lose("position", "cy")
+    )
     brief = quiet(table.turn("bob", "At most 10 %.")).brief("ada")
-    assert "ada 2.40 (77 %)\n| Never.\nbob 0.30 (10 %)\n| At most 10 %.\ncy 0.40 (13 %) (no position known)" in brief.own
+    assert (
+        "ada 2.40 (77 %)\n| Never.\nbob 0.30 (10 %)\n| At most 10 %.\ncy 0.40 (13 %) (no position known)"
+        in brief.own
+    )
 
 
 def overruled(language: Language = "en") -> MeetingRun:
     seats = (build_seat("ada", stance="decider"), BOB, CY)
     table = MeetingRun(opened=replace(build_opening(*seats, language=language)))
     quiet(table.turn("bob", "No.")).drafts("ada", build_draft("Cut.", 2, confidence=0.9))
-    return table.stands(bob=build_stand("oppose", 0.9, "Never."), cy=build_stand("conditional", 0.9, condition="If small."))
+    return table.stands(
+        bob=build_stand("oppose", 0.9, "Never."),
+        cy=build_stand("conditional", 0.9, condition="If small."),
+    )
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "Overruled: most of the weight"), ("zh", "压过多数：")])
-def test_a_decision_that_most_of_the_weight_opposes_is_overruled(language: Language, told: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "Overruled: most of the weight"), ("zh", "压过多数：")]
+)
+def test_a_decision_that_most_of_the_weight_opposes_is_overruled(
+    language: Language, told: str
+) -> None:
     """P-15: on the record, in the result, the minutes, the page and the JSON of the context ledger."""
     table = overruled(language)
     table_last = table.last
     assert isinstance(table_last, MeetingConcluded)
     # ada for, bob against, cy half each: an even split is not overruled.
     assert not table_last.overruled
-    heavy = MeetingRun(build_seat("ada", stance="decider"), build_seat("bob", weight=2), language=language)
-    quiet(heavy.turn("bob", "No.")).drafts("ada", build_draft("Cut.", 2)).stands(bob=build_stand("oppose", 1.0, "Never."))
+    heavy = MeetingRun(
+        build_seat("ada", stance="decider"), build_seat("bob", weight=2), language=language
+    )
+    quiet(heavy.turn("bob", "No.")).drafts("ada", build_draft("Cut.", 2)).stands(
+        bob=build_stand("oppose", 1.0, "Never.")
+    )
     assert isinstance(heavy.last, MeetingConcluded)
     assert heavy.last.overruled
     assert build_decision(heavy.timeline).overruled
@@ -134,8 +187,14 @@ def test_a_decision_that_most_of_the_weight_opposes_is_overruled(language: Langu
 
 def test_a_confidence_that_was_not_stated_is_not_invented_and_weighs_as_an_ordinary_one() -> None:
     """P-15, M-2"""
-    table = MeetingRun(ADA, BOB, settings=BLIND).position("ada", "For.", 0.9).position("bob", "Against.")
-    table = quiet(table.turn("ada", "Yes.")).drafts("ada", Draft(decision=DraftClaim(text="Go.", entries=(2,))))
+    table = (
+        MeetingRun(ADA, BOB, settings=BLIND)
+        .position("ada", "For.", 0.9)
+        .position("bob", "Against.")
+    )
+    table = quiet(table.turn("ada", "Yes.")).drafts(
+        "ada", Draft(decision=DraftClaim(text="Go.", entries=(2,)))
+    )
     table.stands(bob=Stand(verdict="support"))
     assert isinstance(table.last, MeetingConcluded)
     assert [position.weight for position in table.last.positions] == [0.4, 0.4]
@@ -164,13 +223,21 @@ def test_a_last_word_that_was_moved_by_nothing_counts() -> None:
     brief = quiet(MeetingRun(ADA, BOB).turn("ada", "Yes.")).drafts("ada").brief("bob")
     read = read_answer(brief, {"verdict": "Support", "moved_by": 99, "position": "word " * 1_000})
     assert isinstance(read.said, Stand)
-    assert (read.said.verdict, read.said.moved_by, read.said.confidence, len(read.said.position)) == (
+    assert (
+        read.said.verdict,
+        read.said.moved_by,
+        read.said.confidence,
+        len(read.said.position),
+    ) == (
         "support",
         None,
         None,
         1_995,
     )
-    assert brief.normalize(Stand(verdict="support", moved_by=99)) == (Stand(verdict="support"), ("left_out moved_by 99",))
+    assert brief.normalize(Stand(verdict="support", moved_by=99)) == (
+        Stand(verdict="support"),
+        ("left_out moved_by 99",),
+    )
 
 
 def test_a_speech_that_answers_nothing_counts_and_is_noted() -> None:
@@ -194,11 +261,19 @@ def test_a_bid_in_the_sources_shape_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize(("language", "told"), [("en", "Nobody spoke"), ("zh", "无人发言")])
 def test_when_nobody_spoke_the_result_says_so(language: Language, told: str) -> None:
     """P-14"""
-    table = quiet(MeetingRun(ADA, BOB, language=language)).drafts("ada").stands(bob=build_stand("support"))
+    table = (
+        quiet(MeetingRun(ADA, BOB, language=language))
+        .drafts("ada")
+        .stands(bob=build_stand("support"))
+    )
     assert build_decision(table.timeline).ended_by == "nobody_spoke"
     for form in ("minutes", "html"):
         assert told in PERSONA.export(table.timeline, form)
-    spoken = quiet(MeetingRun(ADA, BOB, language=language).turn("ada", "Yes.")).drafts("ada").stands(bob=build_stand("support"))
+    spoken = (
+        quiet(MeetingRun(ADA, BOB, language=language).turn("ada", "Yes."))
+        .drafts("ada")
+        .stands(bob=build_stand("support"))
+    )
     assert told not in PERSONA.export(spoken.timeline, "minutes")
 
 
@@ -224,13 +299,17 @@ def test_a_conclusion_that_was_read_back_keeps_its_dissent_and_its_end() -> None
         "open_questions",
         "answers",
     )
-    assert {name: getattr(after, name) for name in kept} == {name: getattr(before, name) for name in kept}
+    assert {name: getattr(after, name) for name in kept} == {
+        name: getattr(before, name) for name in kept
+    }
     assert after.dissent[0] == Dissent(seat=after.dissent[0].seat, kind="oppose", text="Never.")
     minutes = PERSONA.export(again.timeline, "minutes")
     assert "Never." in minutes
     assert "every reaction was below the threshold" in minutes
     assert "Read back from a file" in minutes
-    assert json.loads(render_context_ledger(again.timeline))["conclusion"] == json.loads(read.conclusion)
+    assert json.loads(render_context_ledger(again.timeline))["conclusion"] == json.loads(
+        read.conclusion
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,7 +320,10 @@ def test_a_conclusion_that_was_read_back_keeps_its_dissent_and_its_end() -> None
         [],
         "Go.",
         {"dissent": "x", "ended_by": 3, "support": "high", "answers": [1]},
-        {"decision": {"text": "Go.", "entries": ["#1", True, 2]}, "dissent": [7, "ada doubts it", {"kind": "x", "text": "y"}]},
+        {
+            "decision": {"text": "Go.", "entries": ["#1", True, 2]},
+            "dissent": [7, "ada doubts it", {"kind": "x", "text": "y"}],
+        },
     ],
 )
 def test_any_conclusion_in_a_file_can_be_told(conclusion: object) -> None:
@@ -257,6 +339,11 @@ def test_any_conclusion_in_a_file_can_be_told(conclusion: object) -> None:
 
 def test_a_mark_of_a_speech_under_way_survives_the_way_there_and_back() -> None:
     """P-6, P-7"""
-    table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=bid_silence(0.4)).give_input("And R&D?").speaks("ada", "Yes.")
+    table = (
+        MeetingRun(ADA, BOB)
+        .bids(ada=bid_to_speak(0.9), bob=bid_silence(0.4))
+        .give_input("And R&D?")
+        .speaks("ada", "Yes.")
+    )
     again = MeetingRun(opened=ContextLedger(render_context_ledger(table.timeline)).opened)
     assert [line.unaware_of for line in again.timeline.lines] == [None, None, 2]

@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from moothall.app.pipelines import build_pipeline_options, list_shipped, load_pipeline, parse_pipeline
+from moothall.app.pipelines import (
+    build_pipeline_options,
+    list_shipped,
+    load_pipeline,
+    parse_pipeline,
+)
 from moothall.app.session_options import Options
 from moothall.codec.schemas import get_adapter
 from moothall.errors import BadSetting
@@ -32,7 +37,10 @@ STEP = '[[step]]\nname = "plan"\nagent = "ada"\ntask = "Plan it."\n'
             f"step.1.max_rejections: Input should be a valid integer, unable to parse string as an integer (given: '{'x' * 60}')",
         ),
         (STEP, "agent is missing"),
-        (AGENT + STEP + '[[pair]]\nfrom = "ada"\nto = "bob"\n', "the pair ada → bob names an unknown agent; agents: ada"),
+        (
+            AGENT + STEP + '[[pair]]\nfrom = "ada"\nto = "bob"\n',
+            "the pair ada → bob names an unknown agent; agents: ada",
+        ),
     ],
 )
 def test_a_fault_in_a_pipeline_file_is_explained(text: str, fault: str) -> None:
@@ -61,7 +69,8 @@ def test_a_valid_file_gives_its_agents_steps_and_limits() -> None:
 def test_every_shipped_pipeline_can_be_loaded_and_others_are_refused_with_their_names() -> None:
     assert all(load_pipeline(name).agents for name in list_shipped())
     with pytest.raises(
-        BadSetting, match=f"no pipeline is called 'nothing'; known: {', '.join(list_shipped())}, or give a .toml file"
+        BadSetting,
+        match=f"no pipeline is called 'nothing'; known: {', '.join(list_shipped())}, or give a .toml file",
     ):
         load_pipeline("nothing")
 
@@ -87,11 +96,19 @@ id = "writer"
     [
         ({}, ["demo:first", "human", "command:/p/tests.toml", "demo:first"]),
         ({"models": ["openai:a"]}, ["openai:a", "human", "command:/p/tests.toml", "openai:a"]),
-        ({"models": ["openai:a", "openai:b"]}, ["openai:a", "human", "command:/p/tests.toml", "openai:b"]),
-        ({"models": ["openai:a"], "seats": ["boss=openai:c"]}, ["openai:a", "openai:c", "command:/p/tests.toml", "openai:a"]),
+        (
+            {"models": ["openai:a", "openai:b"]},
+            ["openai:a", "human", "command:/p/tests.toml", "openai:b"],
+        ),
+        (
+            {"models": ["openai:a"], "seats": ["boss=openai:c"]},
+            ["openai:a", "openai:c", "command:/p/tests.toml", "openai:a"],
+        ),
     ],
 )
-def test_models_fill_only_agents_without_a_platform_and_never_a_person(options: Options, platforms: list[str]) -> None:
+def test_models_fill_only_agents_without_a_platform_and_never_a_person(
+    options: Options, platforms: list[str]
+) -> None:
     """C-11"""
     pipeline = parse_pipeline(ROLES + STEP.replace("ada", "maker"), "plan.toml", Path("/p"))
     panel = build_pipeline_options(pipeline, options).get("panel")

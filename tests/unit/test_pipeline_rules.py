@@ -53,11 +53,17 @@ class Line:
 
     @property
     def state(self) -> Pipeline:
-        return fold(RULES, self.opened, [Entry(seq=at, at=START, fact=fact) for at, fact in enumerate(self.facts, 2)])
+        return fold(
+            RULES,
+            self.opened,
+            [Entry(seq=at, at=START, fact=fact) for at, fact in enumerate(self.facts, 2)],
+        )
 
     def put(self, *facts: Fact) -> "Line":
         self.facts += facts
-        while records := [effect.fact for effect in RULES.decide(self.state) if isinstance(effect, Record)]:
+        while records := [
+            effect.fact for effect in RULES.decide(self.state) if isinstance(effect, Record)
+        ]:
             self.facts += records
         return self
 
@@ -116,7 +122,12 @@ def test_a_rejection_leads_back_with_its_reasons_and_stops_when_it_is_one_too_ma
 def test_every_ask_has_a_turn_and_an_id_of_its_own() -> None:
     """Answers are matched by id: work that is done again, or asked again after a loss, is another ask."""
     line, asked = Line(MODEL, CHECK, PAPER), []
-    for play in (line.loses, lambda: line.makes("y"), lambda: line.judges("REJECTED"), lambda: line.makes("y + 1")):
+    for play in (
+        line.loses,
+        lambda: line.makes("y"),
+        lambda: line.judges("REJECTED"),
+        lambda: line.makes("y + 1"),
+    ):
         asked.append(line.ask)
         play()
     assert [ask.turn for ask in asked] == [1, 2, 3, 4]
@@ -130,14 +141,21 @@ def test_a_rejection_may_stop_at_once() -> None:
 
 def test_a_rejection_may_lead_to_a_consultation_and_a_second_look() -> None:
     """C-5: afterwards, and not within the gate."""
-    line = Line(MODEL, replace(CHECK, on_reject="consult", max_rejections=0), PAPER).makes("y").judges("REJECTED")
+    line = (
+        Line(MODEL, replace(CHECK, on_reject="consult", max_rejections=0), PAPER)
+        .makes("y")
+        .judges("REJECTED")
+    )
     assert line.last == StepRejected(step="check", times=1, then="consult")
     assert (line.ask.seat, line.ask.kind) == ("bob", "review")
     assert line.ask.first is not None
     assert (line.ask.first.to, line.ask.first.kind) == ("ada", "feedback")
     assert "Too thin." in line.ask.first.question
     approved = (
-        Line(MODEL, replace(CHECK, on_reject="consult", max_rejections=0), PAPER).makes("y").judges("REJECTED").judges("APPROVED")
+        Line(MODEL, replace(CHECK, on_reject="consult", max_rejections=0), PAPER)
+        .makes("y")
+        .judges("REJECTED")
+        .judges("APPROVED")
     )
     assert approved.ask.seat == "cy"
     rejected = line.judges("REJECTED")
@@ -155,7 +173,13 @@ def test_another_agent_that_takes_over_in_a_fork_starts_afresh() -> None:
     """C-10: what the docs offer when an agent failed twice."""
     line = Line(MODEL).loses()
     line.facts.append(SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="timeout"))
-    line.put(SessionForked(source=SessionId("s"), entry=3, swaps=(Swap(seat=SeatId("ada"), platform="script:good"),)))
+    line.put(
+        SessionForked(
+            source=SessionId("s"),
+            entry=3,
+            swaps=(Swap(seat=SeatId("ada"), platform="script:good"),),
+        )
+    )
     assert line.ask.seat == "ada"
     line.makes("y")
     assert isinstance(line.last, PipelineClosed)
@@ -207,7 +231,9 @@ def test_a_verdict_in_other_words_is_read(text: str, verdict: str) -> None:
     assert GateVerdict.from_text(text).verdict == verdict
 
 
-@pytest.mark.parametrize("text", ["It is fine.", "Approval is pending.", "APPROVED, not REJECTED", "通过还是驳回？"])
+@pytest.mark.parametrize(
+    "text", ["It is fine.", "Approval is pending.", "APPROVED, not REJECTED", "通过还是驳回？"]
+)
 def test_words_that_judge_nothing_or_both_are_asked_for_again(text: str) -> None:
     """M-2"""
     with pytest.raises(ValueError, match="APPROVED or with REJECTED"):

@@ -30,7 +30,9 @@ def _completed() -> Line:
     """An artefact that is rejected once, a word of the user's, an agent that fails once."""
     line = Line(MODEL, CHECK, PAPER).makes("y = x").judges("REJECTED", "- no units\n- no source")
     line.makes("y = x + 1").judges("APPROVED", "It holds.").put(InputGiven(text="Keep it short."))
-    line.put(SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="error", detail="HTTP 503 | busy"))
+    line.put(
+        SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="error", detail="HTTP 503 | busy")
+    )
     return line.makes("# The paper\n\nDemand grows by **one** a day.")
 
 
@@ -68,7 +70,9 @@ def test_page_and_minutes_read_as_they_did(name: str, language: Language) -> Non
     # The Chinese minutes have its words, the English page its form.
     if language == "en":
         check_snapshot(SNAPSHOTS / f"page_pipeline_{name}_en.html", page)
-    check_snapshot(SNAPSHOTS / f"minutes_pipeline_{name}_{language}.md", PIPELINE.export(timeline, "minutes"))
+    check_snapshot(
+        SNAPSHOTS / f"minutes_pipeline_{name}_{language}.md", PIPELINE.export(timeline, "minutes")
+    )
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -125,7 +129,10 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
             ],
         ),
         ("waiting", ["The pipeline goes on.", "In the step: check (bob)"]),
-        ("cancelled", ["Cancelled before its end.", "Too <b>dear</b>.", "In the step: check (bob)"]),
+        (
+            "cancelled",
+            ["Cancelled before its end.", "Too <b>dear</b>.", "In the step: check (bob)"],
+        ),
     ],
 )
 def test_the_terminal_shows_the_result_or_why_there_is_none(name: str, lines: list[str]) -> None:
@@ -137,7 +144,9 @@ def test_the_terminal_shows_the_result_or_why_there_is_none(name: str, lines: li
 def test_what_agents_make_is_no_markup_of_the_page() -> None:
     evil = "<script>alert(1)</script>"
     line = Line(MODEL, replace(CHECK, on_reject="stop")).put(InputGiven(text=evil)).makes(evil)
-    line.put(SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="error", detail=evil)).judges("REJECTED", evil)
+    line.put(SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="error", detail=evil)).judges(
+        "REJECTED", evil
+    )
     page = PIPELINE.export(_tell(line), "html")
     assert "<script" not in page
     # Input, artefact, verdict (in short and in the timeline), detail of the loss.

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.codec.choice_rule import PositionRead, build_choices, find_choice, read_choice, read_option
+from moothall.codec.choice_rule import (
+    PositionRead,
+    build_choices,
+    find_choice,
+    read_choice,
+    read_option,
+)
 from moothall.codec.person_asks import read_confidence, read_plain_answer, read_step, suggest_choice
 from moothall.domain.facts import Language
 from moothall.domain.person import PersonAsk, PersonChoice, PersonStep
@@ -106,7 +112,9 @@ def test_what_is_not_certain_is_no_position(text: str) -> None:
         ("MySQL", ("Postgres", "SQLite"), None),
     ],
 )
-def test_an_option_is_read_by_number_letter_or_name(text: str, names: tuple[str, ...], found: str | None) -> None:
+def test_an_option_is_read_by_number_letter_or_name(
+    text: str, names: tuple[str, ...], found: str | None
+) -> None:
     """M-8: as in "B. Postgres"."""
     assert read_option(text, options(*names)) == found
 
@@ -144,12 +152,18 @@ def test_numbers_are_typed_as_models_write_them() -> None:
         None,
         None,
     ]
-    assert [read_step(several, typed) for typed in ("#3, #5", "3 and 5", "3 and 9")] == ["3 5", "3 5", None]
+    assert [read_step(several, typed) for typed in ("#3, #5", "3 and 5", "3 and 9")] == [
+        "3 5",
+        "3 5",
+        None,
+    ]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("value", get_args(VotePosition))
-def test_a_model_and_a_person_say_a_position_in_the_same_words(language: Language, value: str) -> None:
+def test_a_model_and_a_person_say_a_position_in_the_same_words(
+    language: Language, value: str
+) -> None:
     """M-8, M-2: there is one vocabulary."""
     choices = ask_position(language, get_args(VotePosition))[0].choices
     for word in CHOICE_WORDS[value]:
@@ -163,7 +177,9 @@ def test_a_mistyped_choice_is_explained() -> None:
     assert suggest_choice("zebra", POSITIONS) == ""
 
 
-VOTE = PersonAsk(steps=(*ask_position("en", get_args(VotePosition)), ask_confidence("en")), build=dict)
+VOTE = PersonAsk(
+    steps=(*ask_position("en", get_args(VotePosition)), ask_confidence("en")), build=dict
+)
 BALLOT = PersonAsk(
     steps=(
         *ask_position("en", get_args(VotePosition), group="1"),
@@ -176,7 +192,11 @@ BALLOT = PersonAsk(
 def test_a_vote_in_one_sentence_keeps_all_its_words() -> None:
     """M-8: the position, the condition, and the whole sentence as the reason."""
     said = "Yes, if it ships by May. The rest can wait."
-    assert read_plain_answer(VOTE, said) == {"position": "conditional_support", "condition": "it ships by May", "why": said}
+    assert read_plain_answer(VOTE, said) == {
+        "position": "conditional_support",
+        "condition": "it ships by May",
+        "why": said,
+    }
     assert read_plain_answer(VOTE, "oppose") == {"position": "oppose", "condition": ""}
 
 
@@ -191,7 +211,9 @@ def test_a_vote_in_one_sentence_keeps_all_its_words() -> None:
         ("Yes, if nobody is less than 60% sure", "nobody is less than 60% sure", None),
     ],
 )
-def test_how_sure_a_writer_is_becomes_no_part_of_a_condition(text: str, condition: str, confidence: str | None) -> None:
+def test_how_sure_a_writer_is_becomes_no_part_of_a_condition(
+    text: str, condition: str, confidence: str | None
+) -> None:
     """M-8: a sureness at the end is the answer to that question; a share within a sentence belongs to the sentence."""
     ask = PersonAsk(steps=(*VOTE.steps, ask_confidence("en")), build=dict)
     answers = read_plain_answer(ask, text)

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.play_persona import START, MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat
+from tests.support.play_persona import (
+    START,
+    MeetingRun,
+    bid_silence,
+    bid_to_speak,
+    build_draft,
+    build_opening,
+    build_seat,
+)
 
 from moothall.codec.schemas import build_user_prompt
 from moothall.domain.budget import FREE, Budget, BudgetKind, Spent, Usage, find_exhausted_limit
@@ -38,7 +46,13 @@ from moothall.domain.ids import USER, AskId, SeatId, SessionId
 from moothall.domain.roster import Swap
 from moothall.domain.safe_text import FENCE, one_line, quote_lines, strip_control
 from moothall.domain.seeded_random import model_seed, random_unit
-from moothall.domain.session_state import REMEMBERED_KEYS, PendingAsk, SessionState, apply, build_session_state
+from moothall.domain.session_state import (
+    REMEMBERED_KEYS,
+    PendingAsk,
+    SessionState,
+    apply,
+    build_session_state,
+)
 from moothall.locale.texts import detect_language
 from moothall.protocols.persona.facts import IntentDeclared, PersonaSettings
 from moothall.protocols.persona.rules import RULES
@@ -98,7 +112,11 @@ def _meeting(kind: str, language: Language) -> tuple[MeetingRun, str]:
     if kind == "position":
         return table, "bob"
     table.position("ada", first).position("bob", second).position("dee", third)
-    table.turn("ada", first).bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9, view="contest"), dee=bid_silence(0.4, view="agree"))
+    table.turn("ada", first).bids(
+        ada=bid_silence(0.4),
+        bob=bid_to_speak(0.9, view="contest"),
+        dee=bid_silence(0.4, view="agree"),
+    )
     table.give_input(hint).speaks("bob", second, refers_to=2, view="contest")
     if kind in {"intent", "intent_of_the_decider"}:
         return table, "bob" if kind == "intent" else "dee"
@@ -111,13 +129,26 @@ def _meeting(kind: str, language: Language) -> tuple[MeetingRun, str]:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("kind", ["position", "intent", "intent_of_the_decider", "speech", "draft", "stand"])
+@pytest.mark.parametrize(
+    "kind", ["position", "intent", "intent_of_the_decider", "speech", "draft", "stand"]
+)
 def test_a_prompt_reads_as_it_did(kind: str, language: Language) -> None:
     """P-8, P-9, P-15, P-17"""
     table, name = _meeting(kind, language)
     brief = table.brief(name)
     assert (brief.ask.kind, brief.language) == (kind.partition("_")[0], language)
-    text = "\n\n".join([brief.system, brief.shared, brief.own, f"probe: {brief.probe}", f"subject: {brief.subject}"]) + "\n"
+    text = (
+        "\n\n".join(
+            [
+                brief.system,
+                brief.shared,
+                brief.own,
+                f"probe: {brief.probe}",
+                f"subject: {brief.subject}",
+            ]
+        )
+        + "\n"
+    )
     check_snapshot(SNAPSHOTS / f"prompt_{kind}_{language}.txt", text)
 
 
@@ -137,7 +168,9 @@ def test_the_shared_part_holds_nothing_of_a_seats_own() -> None:
     brief = table.brief(name)
     assert "Your seat" not in brief.system + brief.shared
     assert "Your stance" not in brief.system + brief.shared
-    assert brief.own.startswith("# You\nYour seat: bob.\nYour stance: critic.\nYour instructions: Keep R&D.\n")
+    assert brief.own.startswith(
+        "# You\nYour seat: bob.\nYour stance: critic.\nYour instructions: Keep R&D.\n"
+    )
 
 
 def test_only_a_bid_has_a_probe_and_not_the_deciders() -> None:
@@ -147,11 +180,19 @@ def test_only_a_bid_has_a_probe_and_not_the_deciders() -> None:
         assert not table.brief(name).probe
     table, decider = _meeting("intent_of_the_decider", "en")
     assert not table.brief(decider).probe
-    assert table.brief("ada").probe == "Do you need to speak now about #3, from your stance? Answer with one word, yes or no."
+    assert (
+        table.brief("ada").probe
+        == "Do you need to speak now about #3, from your stance? Answer with one word, yes or no."
+    )
 
 
 def test_the_nth_of_a_kind_counts_for_scripts_and_seeds() -> None:
-    table = MeetingRun(build_seat("ada"), build_seat("bob")).turn("ada", "1").turn("bob", "2").turn("ada", "3")
+    table = (
+        MeetingRun(build_seat("ada"), build_seat("bob"))
+        .turn("ada", "1")
+        .turn("bob", "2")
+        .turn("ada", "3")
+    )
     assert table.brief("ada").nth == 4
     assert table.bids(ada=bid_to_speak(0.9), bob=bid_silence(0.4)).brief("ada").nth == 3
     assert RULES.brief(table.state, table.asks[0]).seed == 7
@@ -170,12 +211,18 @@ def test_what_a_participant_says_stays_behind_the_fence(evil: str, language: Lan
 
     def told(words: str) -> list[str]:
         table = MeetingRun(
-            build_seat("ada"), build_seat("bob"), topic=words, language=language, settings=PersonaSettings(blind=True, window=1)
+            build_seat("ada"),
+            build_seat("bob"),
+            topic=words,
+            language=language,
+            settings=PersonaSettings(blind=True, window=1),
         )
         found = [_unfenced(table.brief("bob"))]
         table.position("ada", words).position("bob", words).turn("ada", words).give_input(words)
         found.append(_unfenced(table.brief("bob")))
-        table.bids(ada=bid_silence(0.5, words, view="agree"), bob=bid_to_speak(0.9, words, view="contest"))
+        table.bids(
+            ada=bid_silence(0.5, words, view="agree"), bob=bid_to_speak(0.9, words, view="contest")
+        )
         found.append(_unfenced(table.brief("bob")))
         table.speaks("bob", words).bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9))
         found.append(_unfenced(table.brief("bob")))
@@ -254,7 +301,9 @@ def test_a_gist_is_the_first_sentence_on_one_line(text: str, line: str) -> None:
     assert extract_first_sentence(text) == line
 
 
-@pytest.mark.parametrize("text", ["1. Cash is short. 2. Talent leaves.", "e.g. a smaller cut. Or none."])
+@pytest.mark.parametrize(
+    "text", ["1. Cash is short. 2. Talent leaves.", "e.g. a smaller cut. Or none."]
+)
 def test_a_gist_says_something(text: str) -> None:
     """P-8, P-13: the digest and the consensus hold nothing else of an older contribution."""
     assert len(extract_first_sentence(text)) > 5
@@ -280,7 +329,12 @@ def test_what_falls_out_of_the_window_becomes_a_line_of_the_digest() -> None:
     memory = ContextWindow(window=2)
     assert memory.latest is None
     for number in range(1, 5):
-        memory = memory.add(Utterance(id=number, speaker=USER, text=f"{'Well, well. ' * 30}Entry {number} costs 5."), number / 10)
+        memory = memory.add(
+            Utterance(
+                id=number, speaker=USER, text=f"{'Well, well. ' * 30}Entry {number} costs 5."
+            ),
+            number / 10,
+        )
     assert [heard.id for heard in memory.recent] == [3, 4]
     assert [(line.id, line.text, line.weight) for line in memory.older] == [
         (1, "… Entry 1 costs 5.", 0.1),
@@ -372,7 +426,12 @@ def test_usage_adds_up_and_an_unknown_price_stays_unknown() -> None:
 
 
 def test_spending_counts_the_calls_without_a_price() -> None:
-    spent = Spent().plus(Usage(tokens_in=5, tokens_out=2, cost=7, calls=1)).plus(Usage(tokens_in=1, calls=2)).plus(FREE)
+    spent = (
+        Spent()
+        .plus(Usage(tokens_in=5, tokens_out=2, cost=7, calls=1))
+        .plus(Usage(tokens_in=1, calls=2))
+        .plus(FREE)
+    )
     assert spent == Spent(tokens_in=6, tokens_out=2, cost=7, calls=3, unpriced=2)
     assert spent.tokens == 8
     assert spent.with_seconds(1.5).with_seconds(-9).seconds == 1.5
@@ -395,7 +454,9 @@ def test_spending_counts_the_calls_without_a_price() -> None:
         (Budget(tokens=0), Spent(), "tokens"),
     ],
 )
-def test_a_budget_is_exhausted_when_it_is_reached(budget: Budget, spent: Spent, kind: BudgetKind | None) -> None:
+def test_a_budget_is_exhausted_when_it_is_reached(
+    budget: Budget, spent: Spent, kind: BudgetKind | None
+) -> None:
     """P-14"""
     assert find_exhausted_limit(budget, spent) == kind
 
@@ -410,7 +471,9 @@ def _session_state(*facts: tuple[float, Fact]) -> SessionState:
     """The desk after facts at these seconds from the opening."""
     session_state = build_session_state(Entry(seq=1, at=START, fact=OPENED), OPENED)
     for number, (seconds, fact) in enumerate(facts, 2):
-        session_state = apply(session_state, Entry(seq=number, at=START + timedelta(seconds=seconds), fact=fact))
+        session_state = apply(
+            session_state, Entry(seq=number, at=START + timedelta(seconds=seconds), fact=fact)
+        )
     return session_state
 
 
@@ -420,9 +483,16 @@ def _put(*asks: AskId, after: float = 60, outside: bool = False) -> AsksSent:
 
 def test_an_ask_is_pending_until_it_is_answered_lost_or_withdrawn() -> None:
     pending = PendingAsk(START + timedelta(seconds=60))
-    assert dict(_session_state((0, _put(FIRST, SECOND))).pending) == {FIRST: pending, SECOND: pending}
-    bid = IntentDeclared(ask=FIRST, seat=SeatId("ada"), said=bid_silence(0.1), usage=Usage(tokens_in=3, calls=1))
-    lost = SeatLost(ask=SECOND, seat=SeatId("bob"), reason="error", usage=Usage(tokens_in=4, calls=1))
+    assert dict(_session_state((0, _put(FIRST, SECOND))).pending) == {
+        FIRST: pending,
+        SECOND: pending,
+    }
+    bid = IntentDeclared(
+        ask=FIRST, seat=SeatId("ada"), said=bid_silence(0.1), usage=Usage(tokens_in=3, calls=1)
+    )
+    lost = SeatLost(
+        ask=SECOND, seat=SeatId("bob"), reason="error", usage=Usage(tokens_in=4, calls=1)
+    )
     session_state = _session_state((0, _put(FIRST, SECOND)), (1, bid))
     assert (dict(session_state.pending), session_state.seq, session_state.spent) == (
         {SECOND: pending},
@@ -430,7 +500,9 @@ def test_an_ask_is_pending_until_it_is_answered_lost_or_withdrawn() -> None:
         Spent(tokens_in=3, calls=1, unpriced=1, seconds=1),
     )
     assert dict(_session_state((0, _put(FIRST, SECOND)), (1, lost)).pending) == {FIRST: pending}
-    assert dict(_session_state((0, _put(FIRST, SECOND)), (1, AsksWithdrawn(asks=(FIRST,)))).pending) == {SECOND: pending}
+    assert dict(
+        _session_state((0, _put(FIRST, SECOND)), (1, AsksWithdrawn(asks=(FIRST,)))).pending
+    ) == {SECOND: pending}
     assert dict(_session_state((0, _put(FIRST)), (1, SessionCancelled())).pending) == {}
 
 
@@ -443,14 +515,18 @@ def test_a_resume_moves_deadlines_by_the_time_nobody_ran_the_session() -> None:
 
 
 def test_a_resume_leaves_what_is_asked_elsewhere_alone() -> None:
-    session_state = _session_state((0, _put(FIRST, outside=True)), (0, AsksSent(asks=(SECOND,))), (100, SessionResumed()))
+    session_state = _session_state(
+        (0, _put(FIRST, outside=True)), (0, AsksSent(asks=(SECOND,))), (100, SessionResumed())
+    )
     assert session_state.pending[FIRST] == PendingAsk(START + timedelta(seconds=60), True, 1)
     assert session_state.pending[SECOND] == PendingAsk(None, False, 2)
 
 
 def test_a_fork_clears_what_was_pending_and_swaps_seats() -> None:
     swap = Swap(seat=SeatId("ada"), platform="openai:x")
-    session_state = _session_state((0, _put(FIRST, SECOND)), (5, SessionForked(source=SessionId("s"), entry=2, swaps=(swap,))))
+    session_state = _session_state(
+        (0, _put(FIRST, SECOND)), (5, SessionForked(source=SessionId("s"), entry=2, swaps=(swap,)))
+    )
     assert dict(session_state.pending) == {}
     assert [each.platform for each in session_state.seats] == ["openai:x", "script:bob"]
     assert session_state.opened.seats[0].platform == "script:ada"
@@ -458,15 +534,22 @@ def test_a_fork_clears_what_was_pending_and_swaps_seats() -> None:
 
 
 def test_time_counts_forwards_only() -> None:
-    session_state = _session_state((10, AsksWithdrawn(asks=())), (5, AsksWithdrawn(asks=())), (6, AsksWithdrawn(asks=())))
+    session_state = _session_state(
+        (10, AsksWithdrawn(asks=())), (5, AsksWithdrawn(asks=())), (6, AsksWithdrawn(asks=()))
+    )
     assert session_state.spent.seconds == 11
 
 
 def test_an_input_key_is_remembered_for_a_while() -> None:
     session_state = _session_state(
-        *[(0.0, InputGiven(text="x", key=f"k{number}")) for number in range(REMEMBERED_KEYS + 2)], (0, InputGiven(text="no key"))
+        *[(0.0, InputGiven(text="x", key=f"k{number}")) for number in range(REMEMBERED_KEYS + 2)],
+        (0, InputGiven(text="no key")),
     )
-    assert (len(session_state.input_keys), session_state.input_keys[0], session_state.input_keys[-1]) == (
+    assert (
+        len(session_state.input_keys),
+        session_state.input_keys[0],
+        session_state.input_keys[-1],
+    ) == (
         REMEMBERED_KEYS,
         "k2",
         f"k{REMEMBERED_KEYS + 1}",
@@ -474,20 +557,29 @@ def test_an_input_key_is_remembered_for_a_while() -> None:
 
 
 def test_the_desk_knows_that_a_budget_or_the_session_has_ended() -> None:
-    session_state = _session_state((0, BudgetExhausted(budget="money", spent="all")), (1, SessionCancelled(reason="x")))
-    assert (session_state.exhausted, session_state.closed) == ("money", SessionCancelled(reason="x"))
+    session_state = _session_state(
+        (0, BudgetExhausted(budget="money", spent="all")), (1, SessionCancelled(reason="x"))
+    )
+    assert (session_state.exhausted, session_state.closed) == (
+        "money",
+        SessionCancelled(reason="x"),
+    )
 
 
 def test_time_in_which_no_process_ran_does_not_count() -> None:
     """P-14: the first entry after a stop need not be a resume: the user may put in a word, a seat elsewhere may answer."""
     day = 86_400.0
-    session_state = _session_state((0, _put(FIRST)), (day, InputGiven(text="x")), (day + 1, SessionResumed()))
+    session_state = _session_state(
+        (0, _put(FIRST)), (day, InputGiven(text="x")), (day + 1, SessionResumed())
+    )
     assert session_state.spent.seconds == 0
 
 
 def test_a_resume_moves_deadlines_past_all_the_time_nobody_ran_the_session() -> None:
     day = 86_400.0
-    session_state = _session_state((0, _put(FIRST)), (day, InputGiven(text="x")), (day + 1, SessionResumed()))
+    session_state = _session_state(
+        (0, _put(FIRST)), (day, InputGiven(text="x")), (day + 1, SessionResumed())
+    )
     deadline = session_state.pending[FIRST].deadline
     assert deadline is not None
     assert deadline > session_state.at
@@ -505,26 +597,41 @@ def _count_tokens(text: str) -> float:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("kind", ["position", "intent", "intent_of_the_decider", "bids", "speech", "draft", "stand"])
+@pytest.mark.parametrize(
+    "kind", ["position", "intent", "intent_of_the_decider", "bids", "speech", "draft", "stand"]
+)
 def test_what_an_ask_sends_beyond_the_matter_is_short(kind: str, language: Language) -> None:
     """M-4: the question, the turns and what the seats hold are one letter each here; all the rest is ours."""
-    seats = [build_seat(name, platform="openai:m", stance="decider" if name == "c" else "x", instructions="x") for name in "abc"]
+    seats = [
+        build_seat(
+            name, platform="openai:m", stance="decider" if name == "c" else "x", instructions="x"
+        )
+        for name in "abc"
+    ]
     table = MeetingRun(
         *seats,
         topic="x",
         language=language,
-        settings=PersonaSettings(blind=True, window=1, bids="together" if kind == "bids" else "apart"),
+        settings=PersonaSettings(
+            blind=True, window=1, bids="together" if kind == "bids" else "apart"
+        ),
         budget=Budget(turns=9),
     )
     if kind != "position":
         for seat in seats:
             table.position(seat.id, "x", choice="x")
     if kind not in {"position", "bids"}:
-        table.bids(a=bid_to_speak(0.9, "x"), b=bid_silence(0.4), c=bid_silence(0.4)).give_input("x").speaks("a", "x")
+        table.bids(a=bid_to_speak(0.9, "x"), b=bid_silence(0.4), c=bid_silence(0.4)).give_input(
+            "x"
+        ).speaks("a", "x")
     if kind == "speech":
-        table.bids(a=bid_to_speak(0.9, "x")).give_input("x").bids(b=bid_silence(0.4), c=bid_silence(0.4))
+        table.bids(a=bid_to_speak(0.9, "x")).give_input("x").bids(
+            b=bid_silence(0.4), c=bid_silence(0.4)
+        )
     if kind in {"draft", "stand"}:
-        table.bids(a=bid_silence(0.1), b=bid_silence(0.1, view="contest"), c=bid_silence(0.1, view="agree"))
+        table.bids(
+            a=bid_silence(0.1), b=bid_silence(0.1, view="contest"), c=bid_silence(0.1, view="agree")
+        )
     if kind == "stand":
         table.drafts("c", build_draft("x"))
     brief = table.brief({"intent_of_the_decider": "c", "draft": "c"}.get(kind, "a"))
@@ -541,14 +648,23 @@ def test_a_seat_is_told_who_sits_there_what_is_left_and_what_it_said() -> None:
         settings=PersonaSettings(blind=True, window=2),
         budget=Budget(turns=5),
     )
-    table.position("ada", "Never.").position("bob", "Well.").turn("ada", "It costs 5.").turn("bob", "So what?")
+    table.position("ada", "Never.").position("bob", "Well.").turn("ada", "It costs 5.").turn(
+        "bob", "So what?"
+    )
     brief = table.brief("ada")
     assert "# At the table\nada (radical), bob" in brief.shared
-    assert "Your position before the talk:\n| Never.\nYour last words are #2.\nTurns left, with this one: 3." in brief.own
+    assert (
+        "Your position before the talk:\n| Never.\nYour last words are #2.\nTurns left, with this one: 3."
+        in brief.own
+    )
     for mark in ("0.2", "0.5", "0.9"):
         assert mark in brief.own
-    table.turn("bob", "Nothing.").bids(ada=bid_to_speak(0.9, "It is not true."), bob=bid_silence(0.1))
+    table.turn("bob", "Nothing.").bids(
+        ada=bid_to_speak(0.9, "It is not true."), bob=bid_silence(0.1)
+    )
     own = table.brief("ada").own
     # Its words have left the window, so it reads them again.
     assert "What you said last (#2):\n| It costs 5." in own
-    assert "You asked for the floor because:\n| It is not true.\nTurns left, with this one: 2." in own
+    assert (
+        "You asked for the floor because:\n| It is not true.\nTurns left, with this one: 2." in own
+    )

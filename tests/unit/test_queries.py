@@ -14,7 +14,9 @@ MODULES = sorted(path.stem for path in FOLDER.glob("*.sql"))
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_uses_each_query_of_its_file_and_no_other(module: str) -> None:
-    used = set(re.findall(r'QUERIES\["(\w+)"\]', (FOLDER / f"{module}.py").read_text(encoding="utf-8")))
+    used = set(
+        re.findall(r'QUERIES\["(\w+)"\]', (FOLDER / f"{module}.py").read_text(encoding="utf-8"))
+    )
     assert used == set(load_queries(f"moothall.ledgers.{module}"))
 
 

@@ -22,7 +22,10 @@ Nobody has tested the import of old invoices.
 CHINESE = """第一条 买方可以在交货后三十日内取消合同。
 第二条 逾期须支付违约金四万欧元。
 """
-SAID = {3: "Let us wait until the import was tested twice.", 4: "I would rather ship now and repair later."}
+SAID = {
+    3: "Let us wait until the import was tested twice.",
+    4: "I would rather ship now and repair later.",
+}
 
 
 @pytest.fixture
@@ -107,12 +110,17 @@ CASES: list[tuple[str, list[str]]] = [
     ("notes.md 写道：“逾期须支付违约金四万欧元”", [E]),
     ("这就是所谓的“快刀斩乱麻”。", []),
     # Several in one text.
-    ('contract.md:3 says "within 30 days of delivery", and notes.md says "we are able to ship in May".', [F, N]),
+    (
+        'contract.md:3 says "within 30 days of delivery", and notes.md says "we are able to ship in May".',
+        [F, N],
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "wanted"), CASES, ids=range(len(CASES)))
-def test_a_quotation_is_judged_as_a_careful_reader_would(files: tuple[ContextFile, ...], text: str, wanted: list[str]) -> None:
+def test_a_quotation_is_judged_as_a_careful_reader_would(
+    files: tuple[ContextFile, ...], text: str, wanted: list[str]
+) -> None:
     """E-4: found, found elsewhere, not found, no such place; what is no quotation of a source is left alone."""
     assert [each.verdict for each in check_quotations(text, files, SAID)] == wanted
 
@@ -134,28 +142,54 @@ def test_a_place_says_where_it_stands(files: tuple[ContextFile, ...]) -> None:
 
 def test_hostile_text_costs_no_time(files: tuple[ContextFile, ...]) -> None:
     """E-4: marks without an end, thousands of them, and nests."""
-    for text in ("“" * 20_000, '"a ' * 10_000, "> \n" * 10_000, "…" * 20_000, "notes.md:" * 3_000, "「『" * 5_000):
+    for text in (
+        "“" * 20_000,
+        '"a ' * 10_000,
+        "> \n" * 10_000,
+        "…" * 20_000,
+        "notes.md:" * 3_000,
+        "「『" * 5_000,
+    ):
         check_quotations(text, files, SAID)
 
 
 def test_a_pdf_is_read_page_by_page_and_what_is_cited_is_marked() -> None:
     """E-1, E-4: also a line that the report would be too short for; the other files are as they were."""
-    text = "[page 1]\nThe plan costs 40,000 euros.\n[page 2]\n" + "\n".join(f"Clause {n} is dull." for n in range(2_000))
+    text = "[page 1]\nThe plan costs 40,000 euros.\n[page 2]\n" + "\n".join(
+        f"Clause {n} is dull." for n in range(2_000)
+    )
     text += "\n[page 3]\nDull as well.\nThe end."
     files = build_context(
-        [ContextFile(name="plan.pdf", text=text, original="ab" * 32), ContextFile(name="a.md", text="One.\nTwo.")]
+        [
+            ContextFile(name="plan.pdf", text=text, original="ab" * 32),
+            ContextFile(name="a.md", text="One.\nTwo."),
+        ]
     )
-    citing = (("a.md", 2, (3,)), ("plan.pdf", 2, (3, 5)), ("plan.pdf", 1990, (5,)), ("plan.pdf", 2006, (6,)))
+    citing = (
+        ("a.md", 2, (3,)),
+        ("plan.pdf", 2, (3, 5)),
+        ("plan.pdf", 1990, (5,)),
+        ("plan.pdf", 2006, (6,)),
+    )
     _, plan, notes = build_given("en", Topic(context=files), citing)
     assert isinstance(plan, blocks.Details)
     assert isinstance(notes, blocks.Details)
     assert notes.blocks[1] == blocks.Preformatted(("1: One.", "2: Two.  ← #3"), (1,))
     first, second, third = (each for each in plan.blocks if isinstance(each, blocks.Details))
-    assert [each.summary for each in (first, second, third)] == ["page 1 · ← #3, #5", "page 2 · ← #5", "page 3 · ← #6"]
+    assert [each.summary for each in (first, second, third)] == [
+        "page 1 · ← #3, #5",
+        "page 2 · ← #5",
+        "page 3 · ← #6",
+    ]
     assert third.blocks == (blocks.Preformatted(("2004: [page 3]", "2006: The end.  ← #6"), (1,)),)
-    assert first.blocks == (blocks.Preformatted(("1: [page 1]", "2: The plan costs 40,000 euros.  ← #3, #5"), (1,)),)
+    assert first.blocks == (
+        blocks.Preformatted(("1: [page 1]", "2: The plan costs 40,000 euros.  ← #3, #5"), (1,)),
+    )
     (shown,) = second.blocks
     assert isinstance(shown, blocks.Preformatted)
     assert shown.lines[-1] == "1990: Clause 1986 is dull.  ← #5"
     assert len(shown.lines) < 1_200
-    assert list_cited_lines("plan.pdf:2 and a.md:1-99, not a.md:9", files) == [("plan.pdf", 2, 2), ("a.md", 1, 2)]
+    assert list_cited_lines("plan.pdf:2 and a.md:1-99, not a.md:9", files) == [
+        ("plan.pdf", 2, 2),
+        ("a.md", 1, 2),
+    ]

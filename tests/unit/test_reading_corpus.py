@@ -48,7 +48,10 @@ WORDS = {
     "support": ("support", "agree with", "approve", "endorse", "accept", "am in favour of"),
     "oppose": ("oppose", "reject", "object to", "disagree with", "am against", "vote against"),
 }
-HAN = {"support": ("支持", "赞成", "赞同", "同意", "贊成"), "oppose": ("反对", "反對", "不支持", "不赞成", "不同意")}
+HAN = {
+    "support": ("支持", "赞成", "赞同", "同意", "贊成"),
+    "oppose": ("反对", "反對", "不支持", "不赞成", "不同意"),
+}
 OTHER = {"support": "oppose", "oppose": "support"}
 
 PLAIN = (
@@ -115,7 +118,12 @@ BOTH_SIDES = (
     "{word}? {other}? Hard to say.",
     "I {word} those who {other} it.",
 )
-BOTH_SIDES_HAN = ("我{word}目标，但{other}这个动议", "既不{word}也不{other}", "原本{word}，现在{other}", "我{word}{other}意见")
+BOTH_SIDES_HAN = (
+    "我{word}目标，但{other}这个动议",
+    "既不{word}也不{other}",
+    "原本{word}，现在{other}",
+    "我{word}{other}意见",
+)
 REFUSALS = (
     "I'm sorry, but I can't assist with that request.",
     "As an AI, I cannot take a position.",
@@ -155,7 +163,21 @@ UNCLEAR = (
     "sure thing",
 )
 WHOLE = {
-    "support": ("yes", "Yes.", "OK", "okay!", "aye", "support", "**Support**", "好的", "可以", "是的", "支持", "赞成。", "1"),
+    "support": (
+        "yes",
+        "Yes.",
+        "OK",
+        "okay!",
+        "aye",
+        "support",
+        "**Support**",
+        "好的",
+        "可以",
+        "是的",
+        "支持",
+        "赞成。",
+        "1",
+    ),
     "oppose": ("no", "No.", "nay", "oppose", "OPPOSE!", "反对", "不同意", "against", "否", "3"),
     "abstain": ("abstain", "I abstain.", "弃权", "我棄權", "neutral", "中立", "4"),
     "conditional_support": ("conditional", "conditional_support", "有条件支持", "2"),
@@ -200,7 +222,13 @@ NAMED = {
             "I would rather not use Postgres",
             "别用 Postgres",
         ),
-        *("Postgres, said Ada", "the case against Postgres", "Postgres lost me", "Stop using Postgres", "Postgres is dead"),
+        *(
+            "Postgres, said Ada",
+            "the case against Postgres",
+            "Postgres lost me",
+            "Stop using Postgres",
+            "Postgres is dead",
+        ),
     ),
 }
 VERDICT_WORDS = {
@@ -332,7 +360,12 @@ def build_corpus() -> Iterator[Sample]:
                 yield Sample(form.format(word=word, other=second), ASKED)
     for text in (*REFUSALS, *ECHOES, *FOREIGN, *UNCLEAR, *NOT_CONDITIONS):
         yield Sample(text, ASKED)
-    for table, choices in ((WHOLE, POSITIONS), (NAMED, NAMES), (VERDICT_WORDS, VERDICTS), (GATES, GATE)):
+    for table, choices in (
+        (WHOLE, POSITIONS),
+        (NAMED, NAMES),
+        (VERDICT_WORDS, VERDICTS),
+        (GATES, GATE),
+    ):
         for meant, texts in table.items():
             yield from (Sample(text, meant, choices) for text in texts)
     yield from (Sample(text, "conditional_support") for text in CONDITIONS)
@@ -352,7 +385,9 @@ FOLDER = Path(__file__).parent
 OFFERED = {"position": POSITIONS, "gate": GATE, "option": NAMES, "verdict": VERDICTS}
 HOSTILE = tuple(
     Sample(text.replace("\\n", "\n"), meant, OFFERED[offered])
-    for offered, meant, text in (line.split("\t") for line in (FOLDER / "reading_corpus.tsv").read_text("utf-8").splitlines())
+    for offered, meant, text in (
+        line.split("\t") for line in (FOLDER / "reading_corpus.tsv").read_text("utf-8").splitlines()
+    )
 )
 
 
@@ -365,7 +400,11 @@ def test_no_answer_is_read_as_something_else() -> None:
     """M-14: a wrong reading is worse than a loss."""
     assert len(CORPUS) >= 600
     samples = (*CORPUS, *HOSTILE)
-    assert [(each.text, each.meant, result) for each in samples if (result := read(each)) not in {each.meant, ASKED}] == []
+    assert [
+        (each.text, each.meant, result)
+        for each in samples
+        if (result := read(each)) not in {each.meant, ASKED}
+    ] == []
 
 
 def test_how_much_is_asked_again() -> None:
@@ -386,15 +425,22 @@ async def collect_vote_brief(*options: str) -> Brief:
 
     async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
         seats = {name: Listening(1, rate=0) for name in "abc"}
-        await moot.hold("Cache at the edge?", protocol="consensus", seats=seats, options=options, seed=1)
+        await moot.hold(
+            "Cache at the edge?", protocol="consensus", seats=seats, options=options, seed=1
+        )
     return briefs[0]
 
 
-@pytest.mark.parametrize(("file", "options"), [("answers", ()), ("choices", ("Redis", "Memcached", "No cache"))])
+@pytest.mark.parametrize(
+    ("file", "options"), [("answers", ()), ("choices", ("Redis", "Memcached", "No cache"))]
+)
 def test_no_whole_answer_is_read_as_something_else(file: str, options: tuple[str, ...]) -> None:
     """M-14: JSON of all shapes, thoughts, examples, drafts, tables, labels against their text; the plain ones are read."""
     brief = asyncio.run(collect_vote_brief(*options))
-    answers = [json.loads(line) for line in (FOLDER / f"reading_{file}.jsonl").read_text("utf-8").splitlines()]
+    answers = [
+        json.loads(line)
+        for line in (FOLDER / f"reading_{file}.jsonl").read_text("utf-8").splitlines()
+    ]
 
     def read_vote(raw: str) -> object:
         try:
@@ -404,13 +450,34 @@ def test_no_whole_answer_is_read_as_something_else(file: str, options: tuple[str
         # An approval of the motion names none of the options.
         return getattr(said, "choice", "") or getattr(said, "position", ASKED)
 
-    wrong = [(raw, meant, result) for meant, _, raw in answers if (result := read_vote(raw)) not in {meant, ASKED}]
+    wrong = [
+        (raw, meant, result)
+        for meant, _, raw in answers
+        if (result := read_vote(raw)) not in {meant, ASKED}
+    ]
     assert wrong == []
     assert [raw for _, is_plain, raw in answers if is_plain and read_vote(raw) == ASKED] == []
 
 
 PARTS = st.sampled_from(
-    ["I", "we", "this", "motion", "the cost", "because", ",", ".", "ok", "yes", "strongly", "我", "这个动议", "因为", "，", "。"]
+    [
+        "I",
+        "we",
+        "this",
+        "motion",
+        "the cost",
+        "because",
+        ",",
+        ".",
+        "ok",
+        "yes",
+        "strongly",
+        "我",
+        "这个动议",
+        "因为",
+        "，",
+        "。",
+    ]
 )
 SIDES = (
     st.sampled_from([*WORDS["support"][:5], *HAN["support"]]),
@@ -419,7 +486,9 @@ SIDES = (
 
 
 @given(st.lists(PARTS, max_size=8), *SIDES, st.randoms(use_true_random=False))
-def test_words_of_two_sides_are_never_read_as_one(parts: list[str], first: str, second: str, random: Random) -> None:
+def test_words_of_two_sides_are_never_read_as_one(
+    parts: list[str], first: str, second: str, random: Random
+) -> None:
     """M-14"""
     words = [*parts, first, second]
     random.shuffle(words)
@@ -427,13 +496,17 @@ def test_words_of_two_sides_are_never_read_as_one(parts: list[str], first: str, 
 
 
 @pytest.mark.parametrize(
-    "sample", [each for each in CORPUS if each.meant in WORDS and each.choices is POSITIONS], ids=lambda each: each.text
+    "sample",
+    [each for each in CORPUS if each.meant in WORDS and each.choices is POSITIONS],
+    ids=lambda each: each.text,
 )
 def test_a_denial_never_leaves_a_reading_as_it_was(sample: Sample) -> None:
     """M-14: wherever "not", "un-", "不" or a word of the other side comes in."""
     before = apply_rule(sample.text, POSITIONS)
     places = [at for at in range(len(sample.text) + 1) if before is not None]
-    for at, word in product(places, (" not ", " un-", "不", "反对" if sample.meant == "support" else "支持")):
+    for at, word in product(
+        places, (" not ", " un-", "不", "反对" if sample.meant == "support" else "支持")
+    ):
         text = sample.text[:at] + word + sample.text[at:]
         assert apply_rule(text, POSITIONS) != before, text
 
@@ -441,10 +514,48 @@ def test_a_denial_never_leaves_a_reading_as_it_was(sample: Sample) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("50/50", "less than 20 %", "8", "at most 0.9", "not 80%", "80% unsure", "between 0.2 and 0.4", "over 90%"),
-        *("1,000", "1 - 0.8", "<20%", "0.8 ± 0.1", "80%+", "8/10/2026", "1/0", "80 of 100 people", "80% unlikely", "不到八成"),
-        *("80 % sure it fails", "0.8 against", "minus 80%", "100% not", "80-90%", "80%?", "sure?", "low, if at all", "不到80%"),
-        *("八成不", "80%不同意", "至少50%", "sure not", "certainly not", "I am 90% certain that it is wrong", "不太确定"),
+        *(
+            "50/50",
+            "less than 20 %",
+            "8",
+            "at most 0.9",
+            "not 80%",
+            "80% unsure",
+            "between 0.2 and 0.4",
+            "over 90%",
+        ),
+        *(
+            "1,000",
+            "1 - 0.8",
+            "<20%",
+            "0.8 ± 0.1",
+            "80%+",
+            "8/10/2026",
+            "1/0",
+            "80 of 100 people",
+            "80% unlikely",
+            "不到八成",
+        ),
+        *(
+            "80 % sure it fails",
+            "0.8 against",
+            "minus 80%",
+            "100% not",
+            "80-90%",
+            "80%?",
+            "sure?",
+            "low, if at all",
+            "不到80%",
+        ),
+        *(
+            "八成不",
+            "80%不同意",
+            "至少50%",
+            "sure not",
+            "certainly not",
+            "I am 90% certain that it is wrong",
+            "不太确定",
+        ),
     ],
 )
 def test_a_share_that_is_not_the_whole_answer_is_not_read(text: str) -> None:
@@ -455,10 +566,33 @@ def test_a_share_that_is_not_the_whole_answer_is_not_read(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("I need to say nothing", "我不需要补充", "我不希望发言", "The floor is wet", "I do not need to add anything"),
-        *("我想说的都说了", "我要发言才怪", "Do I want to speak?", "Let somebody else have the floor", "I want Bob to speak"),
-        *("I have said all I want to say", "I want to speak only if asked", "I would rather listen than speak"),
-        *("Bob wants to speak", "I might want to speak", "I want to speak later", "谁想发言", "他想发言", "我本想发言"),
+        *(
+            "I need to say nothing",
+            "我不需要补充",
+            "我不希望发言",
+            "The floor is wet",
+            "I do not need to add anything",
+        ),
+        *(
+            "我想说的都说了",
+            "我要发言才怪",
+            "Do I want to speak?",
+            "Let somebody else have the floor",
+            "I want Bob to speak",
+        ),
+        *(
+            "I have said all I want to say",
+            "I want to speak only if asked",
+            "I would rather listen than speak",
+        ),
+        *(
+            "Bob wants to speak",
+            "I might want to speak",
+            "I want to speak later",
+            "谁想发言",
+            "他想发言",
+            "我本想发言",
+        ),
     ],
 )
 def test_a_bid_is_not_read_across_a_denial(text: str) -> None:

@@ -25,7 +25,12 @@ def test_every_text_names_the_distribution_that_is_ours(monkeypatch: pytest.Monk
     for place, way in (ways | {"/h/.local/pipx/venvs/moothall": "pipx install --force"}).items():
         monkeypatch.setattr(sys, "prefix", place)
         assert describe_install("pdf") == f'{way} "{DISTRIBUTION}[pdf]"'
-    texts = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.toml"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    texts = [
+        *(ROOT / "src").rglob("*.py"),
+        *(ROOT / "src").rglob("*.toml"),
+        *(ROOT / "docs").rglob("*.md"),
+        ROOT / "README.md",
+    ]
     wrong = re.compile(r"(?:pip|pipx|uv tool) install \?[\"']?moot\b|uvx moot\b")
     assert [path.name for path in texts if wrong.search(path.read_text(encoding="utf-8"))] == []
 
@@ -37,10 +42,14 @@ def test_a_release_needs_its_version_and_its_changes() -> None:
             release.check_texts(version)
 
 
-def test_a_release_has_the_test_kit_that_the_guides_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_has_the_test_kit_that_the_guides_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """L-1, L-3: both distributions are built; the kit as a wheel, as its archive would lack Moot's version."""
     built: list[tuple[object, list[str]]] = []
-    monkeypatch.setattr("checks.release.subprocess.run", lambda command, cwd, **_: built.append((cwd, command[-2:])))
+    monkeypatch.setattr(
+        "checks.release.subprocess.run", lambda command, cwd, **_: built.append((cwd, command[-2:]))
+    )
     release.build(tmp_path, "0")
     assert built == [(ROOT, ["-d", str(tmp_path)]), (ROOT / "testkit", ["-t", "wheel"])]
 
@@ -49,15 +58,27 @@ def test_the_bill_of_materials_has_every_locked_package_with_its_hashes() -> Non
     """L-3: what is installed with a release is listed, by name, version and hash."""
     listed = release.list_materials(VERSION)["components"]
     assert isinstance(listed, list)
-    locked = re.findall(r"^([\w.-]+)(?:\[[^\]]*\])?==", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE)
+    locked = re.findall(
+        r"^([\w.-]+)(?:\[[^\]]*\])?==",
+        (ROOT / "requirements.lock").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     assert [each["name"] for each in listed] == locked
     assert all(each["hashes"] for each in listed)
 
 
 def test_the_front_page_of_the_site_links_to_pages_that_are_there() -> None:
     front = build_front((ROOT / "README.md").read_text(encoding="utf-8"))
-    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", front) if "://" not in link]
-    assert [link for link in links if link != "decisions/index.md" and not (ROOT / "docs" / link).exists()] == []
+    links = [
+        link.partition("#")[0]
+        for link in re.findall(r"\]\(([^)\s]+)\)", front)
+        if "://" not in link
+    ]
+    assert [
+        link
+        for link in links
+        if link != "decisions/index.md" and not (ROOT / "docs" / link).exists()
+    ] == []
     assert len(build_decisions(ROOT / "docs" / "decisions").splitlines()) > 50
 
 
@@ -65,7 +86,10 @@ def test_the_page_of_the_package_has_no_link_into_the_tree() -> None:
     """L-2: links lead to the repository where its address is known; no address is made up where it is not."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     ci = {"GITHUB_SERVER_URL": "https://git.example", "GITHUB_REPOSITORY": "o/moot"}
-    pages = {name: build_package_page(readme, name, VERSION) for name in (find_repository(ci), find_repository({}))}
+    pages = {
+        name: build_package_page(readme, name, VERSION)
+        for name in (find_repository(ci), find_repository({}))
+    }
     assert list(pages) == ["https://git.example/o/moot", ""]
     for repository, page in pages.items():
         links = re.findall(r"\]\(([^)\s]+)\)", page)
@@ -91,8 +115,12 @@ def test_the_reference_is_written_from_the_code(tmp_path: Path) -> None:
 
 def test_a_link_of_the_site_that_leads_nowhere_is_named(tmp_path: Path) -> None:
     """L-3"""
-    (tmp_path / "a.html").write_text('<h1 id="top">A</h1><a href="b.html#here">b</a><a href="#top">up</a><a href="c.html">c</a>')
-    (tmp_path / "b.html").write_text('<p id="there"></p><script src="https://elsewhere.example/x.js"></script>')
+    (tmp_path / "a.html").write_text(
+        '<h1 id="top">A</h1><a href="b.html#here">b</a><a href="#top">up</a><a href="c.html">c</a>'
+    )
+    (tmp_path / "b.html").write_text(
+        '<p id="there"></p><script src="https://elsewhere.example/x.js"></script>'
+    )
     expected = [
         "a.html: b.html#here has no such heading",
         "a.html: c.html does not exist",

@@ -27,7 +27,9 @@ KIND = DecisionKind("debate", "agreed_after_reading", "qwen")
 OUTCOMES: Sequence[Outcome] = ("success", "partial", "failure", "abandoned")
 
 
-def record(number: int, confidence: float | None, *, agreement: str = "after_reading", families: str = "q") -> DecisionRecorded:
+def record(
+    number: int, confidence: float | None, *, agreement: str = "after_reading", families: str = "q"
+) -> DecisionRecorded:
     return DecisionRecorded(
         session=f"d{number}",
         protocol="debate",
@@ -36,7 +38,9 @@ def record(number: int, confidence: float | None, *, agreement: str = "after_rea
         confidence=confidence,
         agreement=agreement,
         consensus_type="contested",
-        members=tuple(Member(source=f"s{at}", seat=f"s{at}", family=each) for at, each in enumerate(families)),
+        members=tuple(
+            Member(source=f"s{at}", seat=f"s{at}", family=each) for at, each in enumerate(families)
+        ),
         opened_at=NOW,
         closed_at=NOW,
     )
@@ -67,14 +71,20 @@ def test_counts_follow_corrected_reviews(reviews: list[tuple[int, Outcome]]) -> 
     for at, (number, outcome) in enumerate(reviews):
         evolve(book, Entry(at + 7, NOW, OutcomeReviewed(decision_id=f"d{number}", outcome=outcome)))
     last = dict(reviews)
-    counted = {number: outcome == "success" for number, outcome in last.items() if outcome in {"success", "failure"}}
+    counted = {
+        number: outcome == "success"
+        for number, outcome in last.items()
+        if outcome in {"success", "failure"}
+    }
     groups = book.reliability.list_groups()
     assert sum(group.cases for group in groups) == len(counted)
     assert sum(group.right for group in groups) == sum(counted.values())
     figures = {number: right for number, right in counted.items() if said[number] is not None}
     assert sum(each.cases for each in book.reliability.list_bins()) == len(figures)
     if figures:
-        brier = sum(((said[number] or 0.0) - right) ** 2 for number, right in figures.items()) / len(figures)
+        brier = sum(
+            ((said[number] or 0.0) - right) ** 2 for number, right in figures.items()
+        ) / len(figures)
         assert groups[0].brier == pytest.approx(brier, abs=1e-4)
 
 
@@ -98,7 +108,8 @@ def test_families_are_one_or_mixed(families: str, family: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "low"), [(0.0, 0.0), (0.0999, 0.0), (0.1, 0.1), (0.3, 0.3), (0.7, 0.7), (0.999, 0.9), (1.0, 0.9)]
+    ("said", "low"),
+    [(0.0, 0.0), (0.0999, 0.0), (0.1, 0.1), (0.3, 0.3), (0.7, 0.7), (0.999, 0.9), (1.0, 0.9)],
 )
 def test_a_bin_begins_at_its_tenth(said: float, low: float) -> None:
     table = ReliabilityTable()
@@ -117,10 +128,15 @@ def test_the_table_and_the_plot_of_a_terminal() -> None:
     shown = ReliabilityOut(groups=list(groups), bins=list(table.list_bins()))
     lines = list(show_reliability(shown))
     assert lines[0] == "consensus, agreed only after reading (qwen): 1 of 1 right (100%)"
-    assert lines[1] == "debate, agreed only after reading (qwen): 6 of 22 right (27%); said 0.92 on average, Brier 0.617"
+    assert (
+        lines[1]
+        == "debate, agreed only after reading (qwen): 6 of 22 right (27%); said 0.92 on average, Brier 0.617"
+    )
     assert lines[-1].endswith("6 of 22 (27%)")
     assert lines[-1].count("█") == round(6 / 22 * WIDTH)
     assert lines[-1].index("│") == len("0.9 – 1.0  ") + round(0.92 * WIDTH)
     assert list(show_csv(shown))[1:] == ['debate,agreed_after_reading,"qwen",0.9,1.0,22,6,0.92']
-    assert next(iter(show_reliability(ReliabilityOut(groups=[], bins=[])))).startswith("Nothing to compare yet")
+    assert next(iter(show_reliability(ReliabilityOut(groups=[], bins=[])))).startswith(
+        "Nothing to compare yet"
+    )
     assert "│" in draw_bin(ReliabilityBin(low=0.9, high=1.0, cases=1, right=1, said=1.0))

@@ -71,16 +71,22 @@ ROWS = RaisedFinding(
     claim="The last row is left out.",
     evidence="for i in range(len(rows) - 1):",
 )
-INVENTED = replace(ROWS, severity="critical", claim="It deletes the disk.", evidence="os.system('rm -rf /')")
+INVENTED = replace(
+    ROWS, severity="critical", claim="It deletes the disk.", evidence="os.system('rm -rf /')"
+)
 
 
-def build_opening(*seats: str, text: str = DIFF, language: Language = "en", **changes: object) -> ReviewOpened:
+def build_opening(
+    *seats: str, text: str = DIFF, language: Language = "en", **changes: object
+) -> ReviewOpened:
     return ReviewOpened(
         topic="Is it ready?",
         language=language,
         seed=1,
         seats=tuple(Seat(id=SeatId(name), platform="script:x") for name in seats),
-        subject=Topic(context=(ContextFile(name="change.diff", text=text, sha256="0", size=len(text)),)),
+        subject=Topic(
+            context=(ContextFile(name="change.diff", text=text, sha256="0", size=len(text)),)
+        ),
         settings=replace(ReviewSettings(), **changes),  # type: ignore[arg-type]  # a setting
     )
 
@@ -95,7 +101,10 @@ class Board:
 
     @property
     def entries(self) -> list[Entry]:
-        return [Entry(seq=at, at=START + timedelta(seconds=at), fact=fact) for at, fact in enumerate(self.facts, 1)]
+        return [
+            Entry(seq=at, at=START + timedelta(seconds=at), fact=fact)
+            for at, fact in enumerate(self.facts, 1)
+        ]
 
     @property
     def state(self) -> Review:
@@ -106,7 +115,9 @@ class Board:
 
     @property
     def asks(self) -> dict[str, Ask]:
-        return {effect.seat: effect for effect in RULES.decide(self.state) if isinstance(effect, Ask)}
+        return {
+            effect.seat: effect for effect in RULES.decide(self.state) if isinstance(effect, Ask)
+        }
 
     @property
     def closed(self) -> Closed | None:
@@ -129,7 +140,10 @@ class Board:
 
     def stands(self, **said: tuple[tuple[int, str, str], ...]) -> "Board":
         for seat, stands in said.items():
-            items = tuple(FindingStand(finding=n, stand=word, reason=why) for n, word, why in stands)  # type: ignore[arg-type]
+            items = tuple(
+                FindingStand(finding=n, stand=word, reason=why)  # type: ignore[arg-type]
+                for n, word, why in stands
+            )
             self.put(self._reply(seat, StandsReport(stands=items)))
         return self
 
@@ -148,7 +162,9 @@ class Board:
         return RULES.forms[ask.kind].reply(ask=ask.id, seat=ask.seat, said=said)
 
     def _settle(self) -> None:
-        while records := [effect.fact for effect in RULES.decide(self.state) if isinstance(effect, Record)]:
+        while records := [
+            effect.fact for effect in RULES.decide(self.state) if isinstance(effect, Record)
+        ]:
             self.facts += records
 
 
@@ -160,7 +176,10 @@ def test_a_diff_is_read_line_by_line_with_the_numbers_of_the_new_file() -> None:
         (11, "+", "file = open(path)"),
         (12, "+", QUERY.evidence),
     ]
-    assert (other.name, [line.text for line in other.lines]) == ("src/ä.py", ["--- not a head", "value = secret_key"])
+    assert (other.name, [line.text for line in other.lines]) == (
+        "src/ä.py",
+        ["--- not a head", "value = secret_key"],
+    )
 
 
 def test_all_that_a_diff_changes_is_read_also_what_has_no_lines() -> None:
@@ -171,7 +190,10 @@ def test_all_that_a_diff_changes_is_read_also_what_has_no_lines() -> None:
         "f.py": "diff --cc f.py\nindex 1,2..3\n--- a/f.py\n+++ b/f.py\n@@@ -1,1 -1,1 +1,2 @@@\n  a\n++b\n",
         "d.bin": "diff --git a/d.bin b/d.bin\nGIT binary patch\nliteral 10\nRcmZQzU|?cB0000000000\n",
     }
-    change = {each.name: [line.text for line in each.lines] for each in parse_diff("".join((*bare.values(), DIFF)))}
+    change = {
+        each.name: [line.text for line in each.lines]
+        for each in parse_diff("".join((*bare.values(), DIFF)))
+    }
     assert [*change] == [*bare, "src/app.py", "src/ä.py"]
     assert change["f.py"] == ["index 1,2..3", "@@@ -1,1 -1,1 +1,2 @@@", "  a", "++b"]
     assert change["d.bin"] == ["GIT binary patch"]
@@ -180,14 +202,20 @@ def test_all_that_a_diff_changes_is_read_also_what_has_no_lines() -> None:
         assert [each.lines for each in parse_diff(DIFF.replace("-10,4 +10,6", counts))] == whole
     assert [each.lines for each in parse_diff(f"{DIFF}-- \n2.40.0\n")] == whole
     # A file that quotes a diff is no diff.
-    [notes] = read_change((ContextFile(name="notes.md", text=f"Look:\n{DIFF}Do not merge.", sha256="0", size=1),))
+    [notes] = read_change(
+        (ContextFile(name="notes.md", text=f"Look:\n{DIFF}Do not merge.", sha256="0", size=1),)
+    )
     assert (notes.name, notes.lines[-1].text) == ("notes.md", "Do not merge.")
 
 
 def test_evidence_is_checked_by_code_and_gives_the_place() -> None:
     """G-1: quoted lines count where they stand in the change, whatever line the reviewer named; else they do not count."""
     change = parse_diff(DIFF)
-    for said, line in ((QUERY.evidence, 99), (f"+    {QUERY.evidence}", 12), (f"    12 + {QUERY.evidence}", 1)):
+    for said, line in (
+        (QUERY.evidence, 99),
+        (f"+    {QUERY.evidence}", 12),
+        (f"    12 + {QUERY.evidence}", 1),
+    ):
         place = locate_evidence(change, "src/app.py", line, said)
         assert place is not None
         assert (place.file, place.first, place.last) == ("src/app.py", 12, 12)
@@ -212,7 +240,9 @@ def test_a_large_change_is_read_in_parts_that_lose_no_line() -> None:
     assert lines == [(file.name, line) for file in read_change(context) for line in file.lines]
     opened = build_opening("a", "b", text=text, part_size=5_000)
     count = len(split_parts(opened.subject.context, 5_000))
-    assert [(each.least, each.most) for each in expect_calls(opened)] == [(1, 1)] * count + [(0, 1)] * 2
+    assert [(each.least, each.most) for each in expect_calls(opened)] == [(1, 1)] * count + [
+        (0, 1)
+    ] * 2
     assert sum(each.tokens_in or 0 for each in expect_calls(opened)[:count]) < len(text)
 
 
@@ -223,7 +253,10 @@ def test_the_author_answers_once_and_has_no_vote() -> None:
     brief = RULES.brief(board.state, board.asks["author"])
     assert "You wrote this change" in brief.own
     assert QUERY.claim in brief.own
-    board.stands(a=((2, "confirm", "Yes."),), author=((1, "dispute", "The name is validated above."), (2, "confirm", "")))
+    board.stands(
+        a=((2, "confirm", "Yes."),),
+        author=((1, "dispute", "The name is validated above."), (2, "confirm", "")),
+    )
     assert {seat: ask.kind for seat, ask in board.asks.items()} == {"a": "settle", "b": "settle"}
     assert "The name is validated above." in RULES.brief(board.state, board.asks["a"]).own
     board.stands(a=((1, "dispute", "It is."),), b=((1, "dispute", "So it is."),))
@@ -241,11 +274,21 @@ def test_findings_are_raised_blind_and_merged_by_place_and_meaning() -> None:
     brief = RULES.brief(board.state, board.asks["b"])
     assert QUERY.claim not in brief.shared + brief.own
     assert QUERY.claim not in "".join(line.content for line in board.tell().lines)
-    worded = replace(QUERY, severity="major", line=10, claim="SQL injection through the name.", evidence=f"+{QUERY.evidence}")
-    other = replace(QUERY, concern="clarity", severity="note", claim="The variable deserves a better label.")
+    worded = replace(
+        QUERY,
+        severity="major",
+        line=10,
+        claim="SQL injection through the name.",
+        evidence=f"+{QUERY.evidence}",
+    )
+    other = replace(
+        QUERY, concern="clarity", severity="note", claim="The variable deserves a better label."
+    )
     board.raises(b=(worded, other), c=())
     merged = next(fact for fact in board.facts if isinstance(fact, FindingsMerged))
-    assert [(each.concern, each.severity, each.first, each.held_by) for each in merged.findings] == [
+    assert [
+        (each.concern, each.severity, each.first, each.held_by) for each in merged.findings
+    ] == [
         ("security", "critical", 12, ("a", "b")),
         ("clarity", "note", 12, ("b",)),
     ]
@@ -259,7 +302,11 @@ def test_what_most_raised_is_not_asked_again_and_what_is_disputed_is_voted_on() 
     board.stands(b=((2, "unsure", ""),), c=((2, "dispute", "The last row is a footer."),))
     assert {ask.kind for ask in board.asks.values()} == {"settle"}
     assert "The last row is a footer." in RULES.brief(board.state, board.asks["a"]).own
-    board.stands(a=((2, "dispute", "So it is."),), b=((2, "dispute", ""),), c=((2, "dispute", "Footer."), (1, "dispute", "x")))
+    board.stands(
+        a=((2, "dispute", "So it is."),),
+        b=((2, "dispute", ""),),
+        c=((2, "dispute", "Footer."), (1, "dispute", "x")),
+    )
     assert board.closed == ReviewClosed(reason="reviewed", verdict="request changes")
     query, rows = board.decision.findings or ()
     assert (query.state, query.held_by, query.disputed_by) == ("upheld", ("a", "b"), ())
@@ -273,11 +320,26 @@ def test_what_a_seat_found_is_read_whole_or_asked_for_again() -> None:
     """G-1, M-14: a finding that cannot be read is no approval; a stand without a reason counts, one on nothing is left out,
     and two on one finding are none: the last of them counted."""
     board = Board("a", "b")
-    good = {"file": "src/app.py", "line": 13, "severity": "minor", "concern": "logic", "claim": "Odd.", "evidence": ROWS.evidence}
+    good = {
+        "file": "src/app.py",
+        "line": 13,
+        "severity": "minor",
+        "concern": "logic",
+        "claim": "Odd.",
+        "evidence": ROWS.evidence,
+    }
     with pytest.raises(BadAnswer, match="severity: expected one of"):
-        read_answer(RULES.brief(board.state, board.asks["a"]), {"findings": [good, {**good, "severity": "High"}]})
-    read = read_answer(RULES.brief(board.state, board.asks["a"]), {"findings": [{**good, "concern": "speed", "line": "12-14"}]})
-    assert read.said == FindingsReport(findings=(replace(ROWS, severity="minor", line=0, concern="other", claim="Odd."),))
+        read_answer(
+            RULES.brief(board.state, board.asks["a"]),
+            {"findings": [good, {**good, "severity": "High"}]},
+        )
+    read = read_answer(
+        RULES.brief(board.state, board.asks["a"]),
+        {"findings": [{**good, "concern": "speed", "line": "12-14"}]},
+    )
+    assert read.said == FindingsReport(
+        findings=(replace(ROWS, severity="minor", line=0, concern="other", claim="Odd."),)
+    )
     [typed] = read_typed_findings(board.state, "src/app.py:13 minor Odd.")
     assert "concern" not in typed
     for wrong in ("app.py:13 minor Odd.", "src/app.py:99 minor Odd."):
@@ -290,15 +352,29 @@ def test_what_a_seat_found_is_read_whole_or_asked_for_again() -> None:
     both = {"stands": [{"finding": 1, "stand": "dispute"}, {"finding": 1, "stand": "confirm"}]}
     read = read_answer(RULES.brief(board.state, board.asks["b"]), both)
     assert read.said == StandsReport(stands=(FindingStand(finding=1, stand="unsure"),) * 2)
-    assert read.mends == ("read stands.0.stand 'dispute' → 'unsure'", "read stands.1.stand 'confirm' → 'unsure'")
+    assert read.mends == (
+        "read stands.0.stand 'dispute' → 'unsure'",
+        "read stands.1.stand 'confirm' → 'unsure'",
+    )
 
 
 def test_each_who_disputes_has_its_own_reason_and_a_tie_is_not_called_certain() -> None:
     """G-1, D-12"""
-    board = Board("a", "b", "c", "d", "e").raises(a=(QUERY,), b=(QUERY,), c=(QUERY,), d=(ROWS,), e=(ROWS,))
-    board.stands(a=((2, "confirm", ""),), b=((2, "dispute", "Mine."),), c=((2, "dispute", "Other."),))
-    board.stands(**dict.fromkeys("ade", ((2, "confirm", ""),)), b=((2, "dispute", "Mine."),), c=((2, "dispute", "Other."),))
-    assert [(each.seat, each.text) for each in board.decision.dissent] == [("b", "Mine."), ("c", "Other.")]
+    board = Board("a", "b", "c", "d", "e").raises(
+        a=(QUERY,), b=(QUERY,), c=(QUERY,), d=(ROWS,), e=(ROWS,)
+    )
+    board.stands(
+        a=((2, "confirm", ""),), b=((2, "dispute", "Mine."),), c=((2, "dispute", "Other."),)
+    )
+    board.stands(
+        **dict.fromkeys("ade", ((2, "confirm", ""),)),
+        b=((2, "dispute", "Mine."),),
+        c=((2, "dispute", "Other."),),
+    )
+    assert [(each.seat, each.text) for each in board.decision.dissent] == [
+        ("b", "Mine."),
+        ("c", "Other."),
+    ]
     unread = Board("a", "b").raises(a=()).loses("b")
     assert unread.decision.outcome_uncertain
 
@@ -307,7 +383,10 @@ def test_the_verdict_follows_from_what_is_upheld() -> None:
     """G-1: a severe finding asks for changes, a small one does not; what is tied or not read by most is no approval."""
     assert Board("a").raises(a=()).decision.choice == "approve"
     assert Board("a").raises(a=(replace(QUERY, severity="minor"),)).decision.choice == "approve"
-    assert Board("a", block="minor").raises(a=(replace(QUERY, severity="minor"),)).decision.choice == "request changes"
+    assert (
+        Board("a", block="minor").raises(a=(replace(QUERY, severity="minor"),)).decision.choice
+        == "request changes"
+    )
     tied = Board("a", "b").raises(a=(QUERY,), b=()).stands(b=((1, "dispute", "It is escaped."),))
     tied.stands(a=((1, "confirm", ""),), b=((1, "dispute", "It is escaped."),))
     assert tied.closed == ReviewClosed(reason="disputed")
@@ -323,7 +402,9 @@ def test_an_invented_quotation_blocks_nothing_and_is_shown_as_such() -> None:
     """G-1: a lying seat cannot stop a change with lines that are not there, nor a careless one with a place that is not."""
     board = Board("a", "b").raises(a=(INVENTED,), b=())
     assert board.closed == ReviewClosed(reason="reviewed", verdict="approve")
-    assert [(each.state, each.held_by) for each in board.decision.findings or ()] == [("unquoted", ("a",))]
+    assert [(each.state, each.held_by) for each in board.decision.findings or ()] == [
+        ("unquoted", ("a",))
+    ]
     assert "its evidence is not in the change" in REVIEW.export(board.tell(), "minutes")
     assert '"results": []' in REVIEW.export(board.tell(), "sarif")
 
@@ -332,7 +413,13 @@ LONG = "--- a/long.py\n+++ b/long.py\n@@ -0,0 +1,90 @@\n" + "".join(
     f"+line number {number} of a long file\n" for number in range(90)
 )
 RAISED = st.sampled_from(
-    (QUERY, ROWS, INVENTED, replace(ROWS, severity="note"), replace(QUERY, file="nowhere", line=0, evidence="}"))
+    (
+        QUERY,
+        ROWS,
+        INVENTED,
+        replace(ROWS, severity="note"),
+        replace(QUERY, file="nowhere", line=0, evidence="}"),
+    )
 )
 SAID = {
     "inspect": st.builds(FindingsReport, findings=st.lists(RAISED, max_size=4).map(tuple)),
@@ -350,12 +437,18 @@ SAID = {
     ),
 }
 OPENINGS = st.builds(
-    lambda seats, size, language: replace(build_opening(*seats, text=DIFF + LONG, part_size=size), language=language),
+    lambda seats, size, language: replace(
+        build_opening(*seats, text=DIFF + LONG, part_size=size), language=language
+    ),
     st.sampled_from(("a", "ab", "abc", "abcd", ("a", "author"), ("a", "b", "c", "author"))),
     st.sampled_from((2_000, 24_000)),
     st.sampled_from(("en", "zh")),
 )
-CONTRACT = RulebookContract(rules=RULES, openings=OPENINGS, happens=build_fact_source(RULES, {**SAID, "settle": SAID["check"]}))
+CONTRACT = RulebookContract(
+    rules=RULES,
+    openings=OPENINGS,
+    happens=build_fact_source(RULES, {**SAID, "settle": SAID["check"]}),
+)
 
 
 @settings(
@@ -378,14 +471,23 @@ def test_every_review_keeps_the_contract(data: st.DataObject) -> None:
     REVIEW.export(timeline, "html")
 
 
-def test_a_person_types_a_severity_in_any_language_and_is_told_which_line_was_not_understood() -> None:
+def test_a_person_types_a_severity_in_any_language_and_is_told_which_line_was_not_understood() -> (
+    None
+):
     """G-1: an objection in Chinese words counts as one."""
     board = Board("a", "b")
     typed = read_typed_findings(
-        board.state, "src/app.py:12 严重 名字里的引号会改变查询。\nsrc/app.py：11：提示：未关闭\n- src/app.py:12, Major: it"
+        board.state,
+        "src/app.py:12 严重 名字里的引号会改变查询。\nsrc/app.py：11：提示：未关闭\n- src/app.py:12, Major: it",
     )
-    assert [(each["line"], each["severity"]) for each in typed] == [(12, "major"), (11, "note"), (12, "major")]
-    with pytest.raises(BadAnswer, match=r"'src/app.py:12 majority of it': Which faults do you see\?"):
+    assert [(each["line"], each["severity"]) for each in typed] == [
+        (12, "major"),
+        (11, "note"),
+        (12, "major"),
+    ]
+    with pytest.raises(
+        BadAnswer, match=r"'src/app.py:12 majority of it': Which faults do you see\?"
+    ):
         read_typed_findings(board.state, "none\nsrc/app.py:12 majority of it")
 
 
@@ -393,7 +495,10 @@ def test_a_chinese_reader_sees_the_severity_and_a_nameless_door_in_its_own_words
     """W-10: in the timeline, too."""
     board = Board("a", "b", language="zh").raises(a=(ROWS,), b=())
     assert any("· 严重 ·" in line.content for line in board.tell().lines)
-    assert (describe_door("local", SHARED_REPORT["zh"]), describe_door("local:ada", SHARED_REPORT["zh"])) == (
+    assert (
+        describe_door("local", SHARED_REPORT["zh"]),
+        describe_door("local:ada", SHARED_REPORT["zh"]),
+    ) == (
         "在本机输入",
         "在本机输入，ada",
     )

@@ -40,9 +40,18 @@ def test_a_file_is_named_by_a_relative_uri_below_the_root(name: str, uri: str) -
 def test_lines_are_in_order_where_a_file_is_changed_twice() -> None:
     """G-1: of two patches to one file the second one stands further up; a quotation across both has one place."""
     patch = "--- a/x.py\n+++ b/x.py\n@@ -{0},0 +{0},1 @@\n+{1}\n"
-    diff = patch.format(90, "first_value = compute_all(rows)") + patch.format(3, "second_value = compute_none(rows)")
-    raised = replace(QUERY, file="x.py", evidence="first_value = compute_all(rows)\nsecond_value = compute_none(rows)")
+    diff = patch.format(90, "first_value = compute_all(rows)") + patch.format(
+        3, "second_value = compute_none(rows)"
+    )
+    raised = replace(
+        QUERY,
+        file="x.py",
+        evidence="first_value = compute_all(rows)\nsecond_value = compute_none(rows)",
+    )
     board = Board("a", text=diff).raises(a=(raised,))
     sarif = json.loads(REVIEW.export(board.tell(), "sarif"))
     assert list_sarif_faults(sarif) == []
-    assert [each["locations"][0]["physicalLocation"]["region"]["endLine"] for each in sarif["runs"][0]["results"]] == [90]
+    assert [
+        each["locations"][0]["physicalLocation"]["region"]["endLine"]
+        for each in sarif["runs"][0]["results"]
+    ] == [90]

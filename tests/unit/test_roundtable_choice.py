@@ -4,25 +4,36 @@ import pytest
 from tests.support.play_roundtable import ConferenceRun, build_seat
 
 from moothall.domain.facts import Language
-from moothall.protocols.roundtable.facts import ConferenceClosed, Minutes, MinutesReturned, MinutesWritten, RoundtableSettings
+from moothall.protocols.roundtable.facts import (
+    ConferenceClosed,
+    Minutes,
+    MinutesReturned,
+    MinutesWritten,
+    RoundtableSettings,
+)
 from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.sections import extract_minutes_section
 from moothall.protocols.roundtable.timeline import build_decision, build_roundtable_report
 from moothall.reports.plain_text import render_markdown
 
-MINUTES = (
-    "## Summary\nShort.\n## Consensus reached\n{agreed}\n## Disagreements left open\nNone.\n## Action items\nada: do it.\n{mark}"
-)
+MINUTES = "## Summary\nShort.\n## Consensus reached\n{agreed}\n## Disagreements left open\nNone.\n## Action items\nada: do it.\n{mark}"
 
 
 def write_minutes(agreed: str, mark: str = "") -> str:
     return MINUTES.format(agreed=agreed, mark=mark)
 
 
-def hold(*texts: str, options: tuple[str, ...] = ("yes", "no"), platform: str = "", language: Language = "en") -> ConferenceRun:
+def hold(
+    *texts: str,
+    options: tuple[str, ...] = ("yes", "no"),
+    platform: str = "",
+    language: Language = "en",
+) -> ConferenceRun:
     """A conference of one speech that ends with these minutes, one after the other."""
     seats = (build_seat("ada"), build_seat("moderator", platform=platform))
-    run = ConferenceRun(*seats, options=options, settings=RoundtableSettings(max_rounds=1), language=language).says("Yes.")
+    run = ConferenceRun(
+        *seats, options=options, settings=RoundtableSettings(max_rounds=1), language=language
+    ).says("Yes.")
     for text in texts:
         run.put(MinutesWritten(ask=run.ask.id, seat=run.ask.seat, said=Minutes.from_text(text)))
     return run
@@ -37,16 +48,27 @@ def hold(*texts: str, options: tuple[str, ...] = ("yes", "no"), platform: str = 
         (("yes", "no"), "No objection stays, and no test fails.", "[CHOICE] **yes**", "yes"),
         (("yes", "no"), "We choose no.", "", "no"),
         (("Redis", "Postgres"), "All agree.", "[CHOICE] option B", "Postgres"),
-        (("Redis", "Postgres"), "I choose Postgres was said first. We agreed on redis.", "[CHOICE] redis", "Redis"),
+        (
+            ("Redis", "Postgres"),
+            "I choose Postgres was said first. We agreed on redis.",
+            "[CHOICE] redis",
+            "Redis",
+        ),
         (("Redis", "Postgres"), "We agreed on Redis.", "", "Redis"),
         ((), "We do it.", "[CHOICE] maybe", "maybe"),
     ],
 )
-def test_the_choice_of_minutes_is_one_of_the_options(options: tuple[str, ...], agreed: str, mark: str, choice: str) -> None:
+def test_the_choice_of_minutes_is_one_of_the_options(
+    options: tuple[str, ...], agreed: str, mark: str, choice: str
+) -> None:
     """M-2: read leniently, as other choices."""
     run = hold(write_minutes(agreed, mark), options=options)
     decision = build_decision(run.timeline)
-    assert (decision.choice, run.state.status, decision.decision is not None) == (choice, "closed", True)
+    assert (decision.choice, run.state.status, decision.decision is not None) == (
+        choice,
+        "closed",
+        True,
+    )
 
 
 FAULTY = [
@@ -73,9 +95,14 @@ def test_minutes_that_do_not_choose_one_option_are_asked_about_once_and_then_dec
         MinutesReturned(seat=run.ask.seat, missing=("choice",)),
     )
     run.put(MinutesWritten(ask=run.ask.id, seat=run.ask.seat, said=Minutes.from_text(text)))
-    decision, shown = build_decision(run.timeline), render_markdown(build_roundtable_report(run.timeline))
+    decision, shown = (
+        build_decision(run.timeline),
+        render_markdown(build_roundtable_report(run.timeline)),
+    )
     assert (decision.decision, decision.choice, decision.backing) == (None, "", None)
-    assert run.entries[-1].fact == ConferenceClosed(reason="rounds", author=run.state.author, missing=("choice",))
+    assert run.entries[-1].fact == ConferenceClosed(
+        reason="rounds", author=run.state.author, missing=("choice",)
+    )
     assert "yes | no" in shown.replace("\\|", "|")
     assert agreed in shown
 
@@ -86,7 +113,13 @@ def test_the_next_minutes_are_told_what_was_expected_and_count() -> None:
     own = RULES.brief(run.state, run.ask).own
     assert "a line `[CHOICE] …` with one of the options" in own
     assert "one of: yes | no" in own
-    run.put(MinutesWritten(ask=run.ask.id, seat=run.ask.seat, said=Minutes.from_text(write_minutes("We do it.", "[CHOICE] yes"))))
+    run.put(
+        MinutesWritten(
+            ask=run.ask.id,
+            seat=run.ask.seat,
+            said=Minutes.from_text(write_minutes("We do it.", "[CHOICE] yes")),
+        )
+    )
     assert build_decision(run.timeline).choice == "yes"
 
 
@@ -107,7 +140,10 @@ def test_minutes_by_which_nothing_was_agreed_need_no_choice() -> None:
 @pytest.mark.parametrize(
     ("written", "agreed"),
     [
-        ("Summary: a\nConsensus: We choose no.\nStill.\nDisagreements: none", "We choose no.\nStill."),
+        (
+            "Summary: a\nConsensus: We choose no.\nStill.\nDisagreements: none",
+            "We choose no.\nStill.",
+        ),
         ("**Consensus:** We choose no.\n**Disagreements:** b", "We choose no."),
         ("共识：我们选 no。\n分歧：无", "我们选 no。"),
         ("## Consensus\nAgreed: no.\n## Disagreements\nConsensus: yes", "Agreed: no."),

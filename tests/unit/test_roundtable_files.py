@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from moothall.domain.facts import Language, Loss
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import MAILBOX, Seat
-from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings, RoundtableSpeech
+from moothall.protocols.roundtable.facts import (
+    MODERATOR,
+    ConferenceOpened,
+    RoundtableSettings,
+    RoundtableSpeech,
+)
 from moothall.protocols.roundtable.files import (
     parse_agenda,
     parse_skip_reason,
@@ -24,7 +29,9 @@ from moothall.protocols.roundtable.state import Conference, SkippedTurn
 ROLES = (SeatId("architect"), SeatId("审查"), SeatId("x_1-y"))
 
 
-def opened(topic: str = "Which cache?", language: Language = "en", **settings: object) -> ConferenceOpened:
+def opened(
+    topic: str = "Which cache?", language: Language = "en", **settings: object
+) -> ConferenceOpened:
     seats = tuple(Seat(id=role, platform=MAILBOX) for role in (*ROLES, MODERATOR))
     return ConferenceOpened(
         topic=topic,
@@ -40,12 +47,21 @@ def conference(language: Language) -> Conference:
 
 
 def absent(reason: Loss, detail: str = "") -> SkippedTurn:
-    return SkippedTurn(number=2, at=datetime(2026, 1, 1, tzinfo=UTC), round=1, seat=ROLES[1], reason=reason, detail=detail)
+    return SkippedTurn(
+        number=2,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        round=1,
+        seat=ROLES[1],
+        reason=reason,
+        detail=detail,
+    )
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("reason", get_args(Loss))
-def test_a_skipped_turn_says_its_reason_and_can_be_read_again(language: Language, reason: Loss) -> None:
+def test_a_skipped_turn_says_its_reason_and_can_be_read_again(
+    language: Language, reason: Loss
+) -> None:
     """R-10: for every reason there is, in both languages."""
     text = render_skip_text(conference(language), absent(reason))
     assert text.startswith("[SKIPPED]" if language == "en" else "[跳过]")
@@ -61,12 +77,16 @@ def test_a_turn_that_was_skipped_by_hand_says_why() -> None:
     assert parse_skip_reason(text) == "passed_over"
 
 
-@pytest.mark.parametrize("text", ["[SKIPPED]", "[skipped] by hand", "[跳过] 本轮没来", "  [SKIPPED] (nonsense)"])
+@pytest.mark.parametrize(
+    "text", ["[SKIPPED]", "[skipped] by hand", "[跳过] 本轮没来", "  [SKIPPED] (nonsense)"]
+)
 def test_a_turn_skipped_by_hand_has_a_reason_too(text: str) -> None:
     assert parse_skip_reason(text) == "error"
 
 
-@pytest.mark.parametrize("text", ["", "## Stance\n[SKIPPED] was said of me", "I was [SKIPPED]", "SKIPPED"])
+@pytest.mark.parametrize(
+    "text", ["", "## Stance\n[SKIPPED] was said of me", "I was [SKIPPED]", "SKIPPED"]
+)
 def test_a_speech_that_speaks_of_skipping_is_a_speech(text: str) -> None:
     assert parse_skip_reason(text) is None
 
@@ -88,7 +108,9 @@ def test_the_sections_of_a_speech_are_told(text: str, missing: tuple[str, ...]) 
 
 
 @given(st.text(min_size=1, max_size=300), st.sampled_from(["en", "zh"]), st.integers(1, 100))
-def test_an_agenda_says_who_speaks_and_how_often(topic: str, language: Language, rounds: int) -> None:
+def test_an_agenda_says_who_speaks_and_how_often(
+    topic: str, language: Language, rounds: int
+) -> None:
     """R-12: so that turn.json can be made again from agenda and speeches."""
     if any(word in topic for word in ("Rounds", "order", "轮次", "顺序", "max_rounds")):
         return

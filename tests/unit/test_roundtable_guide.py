@@ -38,13 +38,25 @@ def test_the_example_in_the_guide_is_a_valid_turn(language: Language) -> None:
 def test_the_guide_tells_everything_that_an_agent_needs(language: Language) -> None:
     """R-1, R-4, R-7, R-9, R-12: files, fields, states, the words of refusal, the marks, the names that are kept."""
     guide, words = read_guide(language), ROUNDTABLE_PROMPT[language]
-    for word in (AGENDA, TURN, MINUTES, GUIDE, *KINDS, *get_args(Status), "001_", "moderator", "aside/"):
+    for word in (
+        AGENDA,
+        TURN,
+        MINUTES,
+        GUIDE,
+        *KINDS,
+        *get_args(Status),
+        "001_",
+        "moderator",
+        "aside/",
+    ):
         assert word in guide
     assert words.blocked in guide
     assert words.over.rstrip("。.") in guide
-    assert words.wake.replace("{role}", "{current_speaker}").replace("{prompt}", "{prompt_for_speaker}").replace(
-        "{conference}", "{conference}" if language == "en" else "{会议名}"
-    ) in re.sub(r"\s+", " ", guide)
+    assert words.wake.replace("{role}", "{current_speaker}").replace(
+        "{prompt}", "{prompt_for_speaker}"
+    ).replace("{conference}", "{conference}" if language == "en" else "{会议名}") in re.sub(
+        r"\s+", " ", guide
+    )
     assert str(MAX_PROMPT_LENGTH) in guide.replace(",", "")
     for name in RESERVED:
         assert name in guide or name.upper() in guide
@@ -64,7 +76,12 @@ def test_the_marks_of_the_guide_are_those_that_count(language: Language) -> None
 
 
 def test_both_guides_have_the_same_steps() -> None:
-    heads = {language: len(re.findall(r"^## ", read_guide(language), re.MULTILINE)) for language in LANGUAGES}
+    heads = {
+        language: len(re.findall(r"^## ", read_guide(language), re.MULTILINE))
+        for language in LANGUAGES
+    }
     assert len(set(heads.values())) == 1
-    fields = [re.search(r"```json\n(.*?)```", read_guide(language), re.DOTALL) for language in LANGUAGES]
+    fields = [
+        re.search(r"```json\n(.*?)```", read_guide(language), re.DOTALL) for language in LANGUAGES
+    ]
     assert all(fields)

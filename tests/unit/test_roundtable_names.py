@@ -36,7 +36,25 @@ TAKEN = (
     "con1",
 )
 REFUSED = (
-    *("", " ", "../x", "a/b", "a\\b", ".", "..", ".moot", "a.md", "x.", "a b", "a:b", "a*", "a\0b", "\0", "a\nb", "a\tb"),
+    *(
+        "",
+        " ",
+        "../x",
+        "a/b",
+        "a\\b",
+        ".",
+        "..",
+        ".moot",
+        "a.md",
+        "x.",
+        "a b",
+        "a:b",
+        "a*",
+        "a\0b",
+        "\0",
+        "a\nb",
+        "a\tb",
+    ),
     *(
         "CON",
         "con",
@@ -53,7 +71,22 @@ REFUSED = (
         "Minutes",
         "aside",
     ),
-    *("a" * 65, "a" * 200, "𠀀" * 64, "🙂", "-x", "--dir", " x", "x ", "x\n", "user", "USER", "e\u0301", "\u202ex", "a\u200bb"),
+    *(
+        "a" * 65,
+        "a" * 200,
+        "𠀀" * 64,
+        "🙂",
+        "-x",
+        "--dir",
+        " x",
+        "x ",
+        "x\n",
+        "user",
+        "USER",
+        "e\u0301",
+        "\u202ex",
+        "a\u200bb",
+    ),
     *("$(x)", "`x`", "a;b", "%2e%2e", "~", "a|b", "\ud800", "…"),
 )
 
@@ -85,12 +118,17 @@ def test_whatever_is_taken_is_one_plain_file_name(name: str) -> None:
     assert Path(name).name == name
     assert name[0] not in ".-"
     assert not set(name) & set('/\\\0\n\r:*?"<>| .')
-    assert len(format_speech_file_name(999_999, name).encode()) <= 255 - len("10000_.draft-0123456789abcdef")
+    assert len(format_speech_file_name(999_999, name).encode()) <= 255 - len(
+        "10000_.draft-0123456789abcdef"
+    )
     assert len(name.encode()) <= MAX_BYTES
     assert name.casefold() not in RESERVED | DEVICES
 
 
-@given(st.integers(min_value=1, max_value=999_999), st.from_regex(r"[a-zé角_][a-z0-9_é角-]{0,20}", fullmatch=True))
+@given(
+    st.integers(min_value=1, max_value=999_999),
+    st.from_regex(r"[a-zé角_][a-z0-9_é角-]{0,20}", fullmatch=True),
+)
 def test_a_speech_file_says_its_number_and_role(number: int, role: str) -> None:
     """R-1: also for a role that looks like a number with a role."""
     found = parse_speech_file_name(format_speech_file_name(number, role))
@@ -99,7 +137,18 @@ def test_a_speech_file_says_its_number_and_role(number: int, role: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["1_a.md", "01_a.md", "0001_a.md", "001-a.md", "001_.md", "001_a.MD", "001_a.txt", "٠٠١_a.md", "a.md"]
+    "name",
+    [
+        "1_a.md",
+        "01_a.md",
+        "0001_a.md",
+        "001-a.md",
+        "001_.md",
+        "001_a.MD",
+        "001_a.txt",
+        "٠٠١_a.md",
+        "a.md",
+    ],
 )
 def test_a_name_written_otherwise_is_no_speech(name: str) -> None:
     """R-11: a number has exactly one spelling, so that no two files can have one number and role."""

@@ -37,14 +37,21 @@ def _talked(language: Language) -> ConferenceRun:
         settings=RoundtableSettings(
             max_rounds=2,
             conference=say("cache", "缓存"),
-            agenda=say("2 million products.\n\nDecide this month.", "两百万种商品。\n\n本月内决定。"),
+            agenda=say(
+                "2 million products.\n\nDecide this month.", "两百万种商品。\n\n本月内决定。"
+            ),
             prompt=say("Begin with today's figures.", "先说明现状。"),
         ),
     )
     stance, following = say("Stance", "立场"), say("For the next speaker", "给下一位")
-    held.says(f"## {stance}\nRedis.\n## {following}\n{say('Which threats?', '有哪些威胁？')}", USAGE)
+    held.says(
+        f"## {stance}\nRedis.\n## {following}\n{say('Which threats?', '有哪些威胁？')}", USAGE
+    )
     held.speaks(
-        RoundtableSpeech(content=say("Fine, if closed off.", "可以，但要隔离。"), prompt=say("Name the cost.", "请说明成本。")),
+        RoundtableSpeech(
+            content=say("Fine, if closed off.", "可以，但要隔离。"),
+            prompt=say("Name the cost.", "请说明成本。"),
+        ),
         USAGE,
     )
     held.give_input(say("We have 500 a month.", "每月预算 500。"))
@@ -75,7 +82,11 @@ def _page(timeline: RoundtableTimeline) -> str:
     return ROUNDTABLE.export(timeline, "html")
 
 
-EXAMPLES: dict[str, Callable[[Language], ConferenceRun]] = {"thinking": _talked, "concluded": _concluded, "cancelled": _cancelled}
+EXAMPLES: dict[str, Callable[[Language], ConferenceRun]] = {
+    "thinking": _talked,
+    "concluded": _concluded,
+    "cancelled": _cancelled,
+}
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -87,7 +98,10 @@ def test_page_and_minutes_read_as_they_did(name: str, language: Language) -> Non
     # The Chinese minutes have its words, the English page its form.
     if language == "en":
         check_snapshot(SNAPSHOTS / f"page_roundtable_{name}_en.html", page)
-    check_snapshot(SNAPSHOTS / f"minutes_roundtable_{name}_{language}.md", ROUNDTABLE.export(timeline, "minutes"))
+    check_snapshot(
+        SNAPSHOTS / f"minutes_roundtable_{name}_{language}.md",
+        ROUNDTABLE.export(timeline, "minutes"),
+    )
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -97,7 +111,9 @@ def test_there_is_a_sound_page_at_every_moment(name: str) -> None:
         seen = SeenPage(_page(held.story_at(entries)))
         assert not seen.open
         targets = {value for name, value in seen.attributes if name == "id"}
-        assert {value for name, value in seen.attributes if name == "href"} <= {f"#{target}" for target in targets}
+        assert {value for name, value in seen.attributes if name == "href"} <= {
+            f"#{target}" for target in targets
+        }
 
 
 def test_html_and_minutes_are_forms_of_a_conference() -> None:
@@ -111,10 +127,18 @@ def test_the_minutes_stand_as_written_with_author_end_and_what_was_left_open() -
     quoted = "\n".join(f"> {line}" for line in timeline.state.minutes.content.split("\n"))
     assert f"## Minutes\n\n{quoted}\n\n" in ROUNDTABLE.export(timeline, "minutes")
     told = _page(timeline)
-    assert '<article class="card decision"><div class="strong"><div class="words"><ul>\n<li>Redis</li>' in told
+    assert (
+        '<article class="card decision"><div class="strong"><div class="words"><ul>\n<li>Redis</li>'
+        in told
+    )
     assert "<dt>Written by</dt><dd>moderator</dd><dt>Ended by</dt><dd>the last round</dd>" in told
-    assert '<h2>Left open</h2>\n<article class="card"><div class="words"><p>The import job.</p></div></article>' in told
-    minutes = re.search(r'<h2>Minutes</h2>\n<article class="card"><div class="words">(.*?)</div>', told, re.DOTALL)
+    assert (
+        '<h2>Left open</h2>\n<article class="card"><div class="words"><p>The import job.</p></div></article>'
+        in told
+    )
+    minutes = re.search(
+        r'<h2>Minutes</h2>\n<article class="card"><div class="words">(.*?)</div>', told, re.DOTALL
+    )
     assert minutes is not None
     text = re.sub(r"[#\s-]", "", timeline.state.minutes.content)
     assert re.sub(r"<.*?>|\s", "", minutes[1]) == text
@@ -122,15 +146,24 @@ def test_the_minutes_stand_as_written_with_author_end_and_what_was_left_open() -
 
 def test_minutes_without_a_section_for_the_consensus_are_shown_once() -> None:
     """R-9"""
-    held = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").write_minutes("We do it.")
+    held = (
+        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1))
+        .says("Yes.")
+        .write_minutes("We do it.")
+    )
     assert _page(held.timeline).count("We do it.") == 1
 
 
-@pytest.mark.parametrize("agreed", ["None.", "- Nothing", "No consensus was reached.", "无", "尚未达成共识。", "沒有達成一致"])
+@pytest.mark.parametrize(
+    "agreed",
+    ["None.", "- Nothing", "No consensus was reached.", "无", "尚未达成共识。", "沒有達成一致"],
+)
 def test_minutes_by_which_nothing_was_agreed_decide_nothing(agreed: str) -> None:
     """R-9: the minutes are shown whole all the same."""
     run = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.")
-    held = run.write_minutes(f"## Summary\nMuch talk.\n## Consensus\n{agreed}\n## Disagreements\nAll of it.")
+    held = run.write_minutes(
+        f"## Summary\nMuch talk.\n## Consensus\n{agreed}\n## Disagreements\nAll of it."
+    )
     assert ROUNDTABLE.decision(held.timeline).decision is None
     assert "No decision: by the minutes below nothing was agreed." in _page(held.timeline)
     assert "Much talk." in _page(held.timeline)
@@ -138,7 +171,11 @@ def test_minutes_by_which_nothing_was_agreed_decide_nothing(agreed: str) -> None
 
 def test_minutes_of_speeches_that_nobody_gave_decide_nothing() -> None:
     """R-9, R-10"""
-    run = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).lose_seat().lose_seat()
+    run = (
+        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1))
+        .lose_seat()
+        .lose_seat()
+    )
     held = run.write_minutes("## Summary\nThey met.\n## Consensus\nShip it.\nChoice: ship")
     decision = ROUNDTABLE.decision(held.timeline)
     assert (decision.decision, decision.choice) == (None, "")
@@ -147,7 +184,9 @@ def test_minutes_of_speeches_that_nobody_gave_decide_nothing() -> None:
 
 def test_the_terminal_shows_the_consensus_what_was_left_open_and_who_was_skipped() -> None:
     """R-9, R-10: in short."""
-    assert [line.text for line in render_decision_lines(ROUNDTABLE.report(_concluded("en").timeline))] == [
+    assert [
+        line.text for line in render_decision_lines(ROUNDTABLE.report(_concluded("en").timeline))
+    ] == [
         "Redis · disputed (a disagreement was left open)",
         "- Redis",
         "Written by: moderator",
@@ -166,7 +205,9 @@ def test_the_terminal_shows_the_consensus_what_was_left_open_and_who_was_skipped
 def test_minutes_without_open_disagreements_say_that_none_is_named() -> None:
     """R-9"""
     held = (
-        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").write_minutes("## Summary\nYes.")
+        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1))
+        .says("Yes.")
+        .write_minutes("## Summary\nYes.")
     )
     assert "The minutes name no disagreement that was left open." in _page(held.timeline)
 
@@ -176,7 +217,9 @@ def test_speeches_stand_round_by_round_with_their_numbers() -> None:
     text = _page(_concluded("en").timeline)
     rounds = re.findall(r"<h3>(.*?)</h3>(.*?)(?=<h[23]>)", text, re.DOTALL)
     head = r'<span class="soft">#\d+</span></span><span><b>(\w+)</b></span>(?:<span><span class="soft">speech (\d+)</span>)?'
-    heads = [(name, [(number, who) for who, number in re.findall(head, inner)]) for name, inner in rounds]
+    heads = [
+        (name, [(number, who) for who, number in re.findall(head, inner)]) for name, inner in rounds
+    ]
     assert heads == [
         ("Round 1", [("1", "architect"), ("2", "security"), ("", "USER"), ("3", "reviewer")]),
         ("Round 2", [("4", "architect"), ("6", "reviewer")]),
@@ -197,7 +240,12 @@ def test_who_declares_consensus_is_told_with_the_speech() -> None:
     assert f"<dt>Consensus declared</dt><dd>2/3: {declared}</dd>" in told
     assert told.count("declares consensus") == 2
     assert re.search(r'id="entry-6".*?<b>architect</b>.*?speech 4.*?declares consensus', told)
-    taken_back = ConferenceRun(build_seat("ada"), build_seat("bob")).says("Yes.\n[CONSENSUS]").says("No.").says("Then no.")
+    taken_back = (
+        ConferenceRun(build_seat("ada"), build_seat("bob"))
+        .says("Yes.\n[CONSENSUS]")
+        .says("No.")
+        .says("Then no.")
+    )
     assert "<dt>Consensus declared</dt><dd>0/2</dd>" in _page(taken_back.timeline)
 
 
@@ -205,20 +253,34 @@ def test_a_skipped_speaker_is_told_with_every_failure() -> None:
     """R-10"""
     told = _page(_concluded("en").timeline)
     assert "<li>security was skipped in round 2: no answer in time</li>" in told
-    assert re.search(r'<h3>Round 2</h3>.*<p class="line dim">Skipped: security \(no answer in time\)</p>\n<h2>', told, re.DOTALL)
+    assert re.search(
+        r'<h3>Round 2</h3>.*<p class="line dim">Skipped: security \(no answer in time\)</p>\n<h2>',
+        told,
+        re.DOTALL,
+    )
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", told)]
     losses = [row[1:] for row in cells if row[2:3] == ["speech"]]
-    assert losses == [["security", "speech", "an error", "HTTP 503 | busy"], ["security", "speech", "no answer in time", "–"]]
+    assert losses == [
+        ["security", "speech", "an error", "HTTP 503 | busy"],
+        ["security", "speech", "no answer in time", "–"],
+    ]
 
 
 def test_a_round_in_which_nobody_could_speak_is_not_left_out() -> None:
     """R-10"""
-    held = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=2)).lose_seat().lose_seat().says("Yes.")
+    held = (
+        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=2))
+        .lose_seat()
+        .lose_seat()
+        .says("Yes.")
+    )
     told = _page(held.timeline)
     assert re.findall(r"<h3>(.*?)</h3>", told) == ["Round 1", "Round 2"]
     assert "never spoke" not in told
     silent = (
-        ConferenceRun(build_seat("ada"), build_seat("bob"), settings=RoundtableSettings(max_rounds=1))
+        ConferenceRun(
+            build_seat("ada"), build_seat("bob"), settings=RoundtableSettings(max_rounds=1)
+        )
         .lose_seat()
         .lose_seat()
         .says("Yes.")
@@ -228,7 +290,12 @@ def test_a_round_in_which_nobody_could_speak_is_not_left_out() -> None:
 
 def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
     """R-9, R-10"""
-    held = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").lose_seat().lose_seat()
+    held = (
+        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1))
+        .says("Yes.")
+        .lose_seat()
+        .lose_seat()
+    )
     assert "<dt>Awaited</dt><dd>ada</dd>" in _page(held.timeline)
     assert "<li>moderator was asked for the minutes and failed twice</li>" in _page(held.timeline)
     written = (
@@ -249,17 +316,32 @@ def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
     ("held", "words"),
     [
         (ConferenceRun(build_seat("ada")), "Nothing has been said."),
-        (ConferenceRun(build_seat("ada")), "<dt>Now</dt><dd>round 1</dd><dt>Awaited</dt><dd>ada</dd>"),
+        (
+            ConferenceRun(build_seat("ada")),
+            "<dt>Now</dt><dd>round 1</dd><dt>Awaited</dt><dd>ada</dd>",
+        ),
         (ConferenceRun(build_seat("ada")).give_input("A word."), "A word."),
         (ConferenceRun(build_seat("ada")).put(SessionCancelled()), "Cancelled before its end."),
         (
             ConferenceRun(build_seat("ada")).says("Yes.").put(SessionCancelled(reason="Too dear.")),
             '<p class="line strong">Cancelled before its end.</p>\n<div class="words"><p>Too dear.</p></div>',
         ),
-        (ConferenceRun(build_seat("ada")).says("Yes.").put(CloseCalled()).write_minutes("So."), "its owner called for the end"),
-        (ConferenceRun(build_seat("ada")).put(BudgetExhausted(budget="tokens", spent="9")), "the token budget"),
-        (ConferenceRun(build_seat("ada")).says("Yes.\n[CONSENSUS]"), "the speeches are over, the minutes are being written"),
-        (ConferenceRun(build_seat("ada")).says("Yes.\n[CONSENSUS]"), "everyone having declared consensus"),
+        (
+            ConferenceRun(build_seat("ada")).says("Yes.").put(CloseCalled()).write_minutes("So."),
+            "its owner called for the end",
+        ),
+        (
+            ConferenceRun(build_seat("ada")).put(BudgetExhausted(budget="tokens", spent="9")),
+            "the token budget",
+        ),
+        (
+            ConferenceRun(build_seat("ada")).says("Yes.\n[CONSENSUS]"),
+            "the speeches are over, the minutes are being written",
+        ),
+        (
+            ConferenceRun(build_seat("ada")).says("Yes.\n[CONSENSUS]"),
+            "everyone having declared consensus",
+        ),
         (ConferenceRun(build_seat("ada")).says("Yes.\n[CONSENSUS]").give_input("Late."), "Late."),
     ],
 )
@@ -269,10 +351,14 @@ def test_whatever_has_happened_is_told(held: ConferenceRun, words: str) -> None:
 
 def test_a_long_background_is_folded_up() -> None:
     assert "<details" not in _page(
-        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(agenda="x" * LONG_AGENDA)).timeline
+        ConferenceRun(
+            build_seat("ada"), settings=RoundtableSettings(agenda="x" * LONG_AGENDA)
+        ).timeline
     )
     assert "<summary>Background</summary>" in _page(
-        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(agenda="x" * (LONG_AGENDA + 1))).timeline
+        ConferenceRun(
+            build_seat("ada"), settings=RoundtableSettings(agenda="x" * (LONG_AGENDA + 1))
+        ).timeline
     )
 
 
@@ -282,11 +368,13 @@ def _everywhere(words: str) -> ConferenceRun:
         build_seat("ada", stance=words, platform=words, instructions=words),
         build_seat("bob"),
         topic=words,
-        settings=RoundtableSettings(max_rounds=1, conference=words[:80], agenda=words, prompt=words),
+        settings=RoundtableSettings(
+            max_rounds=1, conference=words[:80], agenda=words, prompt=words
+        ),
     )
-    held.give_input(words).speaks(RoundtableSpeech(content="Yes.", prompt=words)).lose_seat("error", words).speaks(
-        RoundtableSpeech(content=words)
-    )
+    held.give_input(words).speaks(RoundtableSpeech(content="Yes.", prompt=words)).lose_seat(
+        "error", words
+    ).speaks(RoundtableSpeech(content=words))
     return held.write_minutes(f"## Summary\n{words}\n## Disagreements left open\n{words}")
 
 
@@ -294,28 +382,45 @@ def _everywhere(words: str) -> ConferenceRun:
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     """The same conference with harmless words has the very same tags and attributes."""
     harmless = "x" * len(evil)
-    seen, other = SeenPage(_page(_everywhere(evil).timeline)), SeenPage(_page(_everywhere(harmless).timeline))
+    seen, other = (
+        SeenPage(_page(_everywhere(evil).timeline)),
+        SeenPage(_page(_everywhere(harmless).timeline)),
+    )
     assert seen.tags == other.tags
     assert seen.attributes == other.attributes
     # Title, topic; the headline; what was left open, minutes twice; agenda, name, opening; input, prompt, speech; detail; stance,
     # instructions, and the platform, which is the moderator's too, in two tables: nothing is left out.
     assert other.text.count(harmless) == 20
     # In what is rendered as Markdown, an entity stands for its character.
-    assert seen.text.count(evil) + (seen.text.count(unescape(evil)) if unescape(evil) != evil else 0) == 20
+    assert (
+        seen.text.count(evil) + (seen.text.count(unescape(evil)) if unescape(evil) != evil else 0)
+        == 20
+    )
 
 
 def test_markdown_of_a_speaker_loads_nothing_and_runs_nothing() -> None:
     """R-9: an image is not shown, a script is no link, a heading is none of the page's own."""
     evil = "[x](javascript:alert(1)) ![i](http://evil.example/i.png)\n\n# Decision\n\n- item"
-    seen, other = SeenPage(_page(_everywhere(evil).timeline)), SeenPage(_page(_everywhere("x" * len(evil)).timeline))
+    seen, other = (
+        SeenPage(_page(_everywhere(evil).timeline)),
+        SeenPage(_page(_everywhere("x" * len(evil)).timeline)),
+    )
     assert "img" not in seen.tags
-    assert not [value for name, value in seen.attributes if name == "href" and value.startswith("javascript")]
+    assert not [
+        value
+        for name, value in seen.attributes
+        if name == "href" and value.startswith("javascript")
+    ]
     assert not [name for name, _ in seen.attributes if name in {"src", "onerror"}]
-    assert [tag for tag in seen.tags if tag in {"h1", "h2", "h3"}] == [tag for tag in other.tags if tag in {"h1", "h2", "h3"}]
+    assert [tag for tag in seen.tags if tag in {"h1", "h2", "h3"}] == [
+        tag for tag in other.tags if tag in {"h1", "h2", "h3"}
+    ]
 
 
 def test_a_cancellations_reason_is_escaped() -> None:
-    told = _page(ConferenceRun(build_seat("ada")).put(SessionCancelled(reason="<b>money</b>")).timeline)
+    told = _page(
+        ConferenceRun(build_seat("ada")).put(SessionCancelled(reason="<b>money</b>")).timeline
+    )
     assert "Cancelled before its end." in told
     assert "&lt;b&gt;money&lt;/b&gt;" in told
 
@@ -324,7 +429,9 @@ def test_a_cancellations_reason_is_escaped() -> None:
 def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
     html = _page(_concluded(language).timeline)
     seen = SeenPage(html)
-    assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(
+        seen.tags
+    )
     assert all(value.startswith("#") for name, value in seen.attributes if name == "href")
     assert not re.search(r"url\(|@import|https?:", html)
     assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in seen.attributes

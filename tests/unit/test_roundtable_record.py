@@ -8,7 +8,11 @@ from tests.support.play_roundtable import ConferenceRun, build_seat
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import quote_lines
-from moothall.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, RoundtableSettings
+from moothall.protocols.roundtable.facts import (
+    ConferenceClosed,
+    MinutesReturned,
+    RoundtableSettings,
+)
 from moothall.protocols.roundtable.prompts import MAX_RECORD_LENGTH
 from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.sections import (
@@ -34,8 +38,13 @@ def measure(brief: Brief) -> int:
 
 
 def hold(speakers: int, rounds: int, filler: int, **more: str) -> ConferenceRun:
-    seats = [build_seat(f"role{number}", instructions=more.get("instructions", "")) for number in range(speakers)]
-    limits = RoundtableSettings(max_rounds=rounds, conference="cache", agenda=more.get("agenda", ""))
+    seats = [
+        build_seat(f"role{number}", instructions=more.get("instructions", ""))
+        for number in range(speakers)
+    ]
+    limits = RoundtableSettings(
+        max_rounds=rounds, conference="cache", agenda=more.get("agenda", "")
+    )
     run = ConferenceRun(*seats, settings=limits, topic=more.get("topic", "Which cache?"))
     number = 0
     while run.state.status == "open":
@@ -51,10 +60,15 @@ def test_the_largest_conference_fits_into_what_the_moderator_is_sent() -> None:
     assert measure(brief) <= MAX_RECORD_LENGTH
     assert measure(brief) > MAX_RECORD_LENGTH * 0.8
     # Each role's last speech is there, the newest whole.
-    assert all(f"[{number} role{(number - 1) % 63}, " in brief.shared for number in range(6238, 6301))
+    assert all(
+        f"[{number} role{(number - 1) % 63}, " in brief.shared for number in range(6238, 6301)
+    )
     assert "| We take Redis, number 6300." in brief.shared
     assert "digest; whole in .roundtable/cache/" in brief.shared
-    assert "speeches before these do not fit and are not shown; they are in .roundtable/cache/" in brief.shared
+    assert (
+        "speeches before these do not fit and are not shown; they are in .roundtable/cache/"
+        in brief.shared
+    )
 
 
 @pytest.mark.parametrize("filler", [0, 3_000, 49_000])
@@ -72,18 +86,26 @@ def test_a_long_agenda_and_long_instructions_leave_it_bounded() -> None:
     run = hold(20, 2, 5_000, agenda="a\n" * 25_000, topic="t\n" * 9_000, instructions="i " * 9_900)
     for _ in range(4):
         run.give_input("n\n" * 9_000)
-    run.put(RULES.forms["minutes"].reply(ask=run.ask.id, seat=run.ask.seat, said=run_minutes("m\n" * 20_000)))
+    run.put(
+        RULES.forms["minutes"].reply(
+            ask=run.ask.id, seat=run.ask.seat, said=run_minutes("m\n" * 20_000)
+        )
+    )
     assert measure(RULES.brief(run.state, run.ask)) <= MAX_RECORD_LENGTH
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.tuples(st.sampled_from("abcd"), st.text(alphabet="x1.\n因", max_size=3_000)), max_size=40),
+    st.lists(
+        st.tuples(st.sampled_from("abcd"), st.text(alphabet="x1.\n因", max_size=3_000)), max_size=40
+    ),
     st.integers(0, 30_000),
     st.sampled_from(LANGUAGES),
 )
 @example([(seat, "x" * 10) for seat in "abcd" * 10], 1_500, "en")
-def test_speeches_fit_into_any_room(said: list[tuple[str, str]], room: int, language: Language) -> None:
+def test_speeches_fit_into_any_room(
+    said: list[tuple[str, str]], room: int, language: Language
+) -> None:
     """R-9: never more than the room; the newest first; what is not shown is counted."""
     speeches = [SpeechText(number, seat, text) for number, (seat, text) in enumerate(said, 1)]
     fitted = fit_speeches(speeches, room, 50, language, quote_lines)
@@ -94,12 +116,18 @@ def test_speeches_fit_into_any_room(said: list[tuple[str, str]], room: int, lang
     whole = {each.number: each.text for each in fitted.shown if each.how == "whole"}
     assert all(text == quote_lines(speeches[number - 1].text) for number, text in whole.items())
     # A third of the room is for digests of the older ones.
-    assert len(whole) == len(speeches) or sum(len(text) + 50 for text in whole.values()) <= room * 2 // 3
+    assert (
+        len(whole) == len(speeches)
+        or sum(len(text) + 50 for text in whole.values()) <= room * 2 // 3
+    )
 
 
 def test_a_digest_that_fits_exactly_is_shown() -> None:
     """R-9: no digest is left out for want of room that is there."""
-    speeches = [SpeechText(1, "ada", SPEECH.format(number=1, filler="x" * 400)), SpeechText(2, "ada", "Yes." * 25)]
+    speeches = [
+        SpeechText(1, "ada", SPEECH.format(number=1, filler="x" * 400)),
+        SpeechText(2, "ada", "Yes." * 25),
+    ]
     digest, last = build_digest(speeches[0].text, "en"), speeches[1].text
     room = len(digest) + 10 + len(last) + 10
     shown = fit_speeches(speeches, room, 10, "en").shown
@@ -109,9 +137,7 @@ def test_a_digest_that_fits_exactly_is_shown() -> None:
 
 def test_a_digest_keeps_stand_figures_and_reason() -> None:
     """R-9"""
-    text = (
-        "## Stance\nWe take Redis.\n## Analysis\nIt is known. It costs 40 dollars a month. We take it because reads dominate.\n"
-    )
+    text = "## Stance\nWe take Redis.\n## Analysis\nIt is known. It costs 40 dollars a month. We take it because reads dominate.\n"
     assert build_digest(text, "en") == (
         "Stand: We take Redis. Figures: It costs 40 dollars a month. Reason: We take it because reads dominate."
     )
@@ -133,7 +159,10 @@ def test_a_digest_keeps_stand_figures_and_reason() -> None:
         ("一、总结：\nx\n二、共识：\nx\n三、争议：\nx\n四、待办：\nx", ()),
         ("## Summary\nx\n## Disagreements left open\nx", ("consensus", "actions")),
         ("## 不一致之处\nx", ("summary", "consensus", "actions")),
-        ("We talked, and all of us agreed on the summary.", ("summary", "consensus", "disagreements", "actions")),
+        (
+            "We talked, and all of us agreed on the summary.",
+            ("summary", "consensus", "disagreements", "actions"),
+        ),
     ],
 )
 def test_the_sections_of_minutes_are_recognised_kindly(text: str, missing: tuple[str, ...]) -> None:
@@ -145,25 +174,41 @@ def test_a_section_goes_on_past_a_bold_line() -> None:
     text = "## Consensus reached\nRedis.\n**Why**\nIt is fast.\n## Action items\nada: do it."
     assert extract_minutes_section(text, "consensus") == "Redis.\n\nWhy:\nIt is fast."
     for bold in ("**Consensus**", "**Consensus:**", "Consensus:"):
-        assert extract_minutes_section(f"{bold}\nRedis.\n**Action items**\nNone.", "consensus") == "Redis."
+        assert (
+            extract_minutes_section(f"{bold}\nRedis.\n**Action items**\nNone.", "consensus")
+            == "Redis."
+        )
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_minutes_without_their_sections_come_back_once(language: Language) -> None:
     """R-9: the author is asked again with what is missing; the second ones are taken, with a warning on the record."""
-    run = ConferenceRun(build_seat("ada"), language=language, settings=RoundtableSettings(max_rounds=1)).says("Yes.")
+    run = ConferenceRun(
+        build_seat("ada"), language=language, settings=RoundtableSettings(max_rounds=1)
+    ).says("Yes.")
     first = run.ask
-    run.put(RULES.forms["minutes"].reply(ask=first.id, seat=first.seat, said=run_minutes("## Summary\nShort.")))
+    run.put(
+        RULES.forms["minutes"].reply(
+            ask=first.id, seat=first.seat, said=run_minutes("## Summary\nShort.")
+        )
+    )
     returned = MinutesReturned(seat=first.seat, missing=("consensus", "disagreements", "actions"))
     assert returned in [entry.fact for entry in run.entries]
     assert (run.ask.seat, run.ask.kind, run.ask.id != first.id) == (first.seat, "minutes", True)
     own = RULES.brief(run.state, run.ask).own
     assert "| ## Summary\n| Short." in own
     assert ("## Consensus reached" if language == "en" else "## 最终共识") in own.split("\n| ")[0]
-    run.put(RULES.forms["minutes"].reply(ask=run.ask.id, seat=first.seat, said=run_minutes("## Summary\nLonger.")))
+    run.put(
+        RULES.forms["minutes"].reply(
+            ask=run.ask.id, seat=first.seat, said=run_minutes("## Summary\nLonger.")
+        )
+    )
     closed = run.entries[-1].fact
     assert isinstance(closed, ConferenceClosed)
-    assert (closed.author, closed.missing) == (first.seat, ("consensus", "disagreements", "actions"))
+    assert (closed.author, closed.missing) == (
+        first.seat,
+        ("consensus", "disagreements", "actions"),
+    )
     shown = render_markdown(build_roundtable_report(run.timeline))
     assert ("The minutes lack these sections" if language == "en" else "纪要缺少以下各节") in shown
 
@@ -176,14 +221,20 @@ def test_complete_minutes_the_second_time_leave_no_warning() -> None:
     """R-9"""
     run = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.")
     for text in ("Nothing.", WHOLE):
-        run.put(RULES.forms["minutes"].reply(ask=run.ask.id, seat=run.ask.seat, said=run_minutes(text)))
+        run.put(
+            RULES.forms["minutes"].reply(ask=run.ask.id, seat=run.ask.seat, said=run_minutes(text))
+        )
     assert run.entries[-1].fact == ConferenceClosed(reason="rounds", author=run.state.author)
 
 
 def test_minutes_that_came_back_count_if_nothing_better_comes() -> None:
     """R-9, M-2: words are not thrown away."""
     run = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.")
-    run.put(RULES.forms["minutes"].reply(ask=run.ask.id, seat=run.ask.seat, said=run_minutes("We agreed.")))
+    run.put(
+        RULES.forms["minutes"].reply(
+            ask=run.ask.id, seat=run.ask.seat, said=run_minutes("We agreed.")
+        )
+    )
     run.lose_seat().lose_seat()
     assert run.state.status == "closed"
     assert run.state.minutes is not None
@@ -203,12 +254,21 @@ def count_tokens(text: str) -> int:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_ask_sends_little_beyond_the_matter(language: Language, kind: str) -> None:
     """M-4: at most 350 tokens of instructions, for each kind of ask."""
-    run = ConferenceRun(build_seat("ada"), build_seat("bob"), language=language, settings=RoundtableSettings(max_rounds=2))
+    run = ConferenceRun(
+        build_seat("ada"),
+        build_seat("bob"),
+        language=language,
+        settings=RoundtableSettings(max_rounds=2),
+    )
     run.says("Yes.\n[CONSENSUS]").give_input("Go on.")
     if kind != "speech":
         run.says("A.").says("B.").says("C.")
     if kind == "minutes again":
-        run.put(RULES.forms["minutes"].reply(ask=run.ask.id, seat=run.ask.seat, said=run_minutes("Nothing.")))
+        run.put(
+            RULES.forms["minutes"].reply(
+                ask=run.ask.id, seat=run.ask.seat, said=run_minutes("Nothing.")
+            )
+        )
     brief = RULES.brief(run.state, run.ask)
     words = "\n".join(part for part in (brief.system, brief.shared, brief.own))
     beyond = "\n".join(line for line in words.split("\n") if not line.startswith("| "))
@@ -226,7 +286,9 @@ def test_a_speech_without_sections_is_taken_and_noted(language: Language) -> Non
 
 def test_an_input_reaches_every_role_once_and_the_moderator() -> None:
     """R-13: roles that Moot drives get it too."""
-    run = ConferenceRun(build_seat("ada"), build_seat("bob"), settings=RoundtableSettings(max_rounds=2))
+    run = ConferenceRun(
+        build_seat("ada"), build_seat("bob"), settings=RoundtableSettings(max_rounds=2)
+    )
     run.says("A.").give_input("Half the budget.")
     told = []
     while run.state.status == "open":
@@ -238,7 +300,9 @@ def test_an_input_reaches_every_role_once_and_the_moderator() -> None:
 
 def test_what_roles_are_for_stands_in_the_prompts_of_all() -> None:
     """R-16"""
-    run = ConferenceRun(build_seat("ada", instructions="Thinks like an attacker"), build_seat("bob"))
+    run = ConferenceRun(
+        build_seat("ada", instructions="Thinks like an attacker"), build_seat("bob")
+    )
     assert "Thinks like an attacker" in RULES.brief(run.state, run.ask).own
     run.says("A.")
     brief = RULES.brief(run.state, run.ask)

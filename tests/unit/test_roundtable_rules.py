@@ -59,7 +59,9 @@ class Room:
 
     def put(self, *facts: Fact) -> "Room":
         self.facts += facts
-        while records := [effect.fact for effect in RULES.decide(self.state) if isinstance(effect, Record)]:
+        while records := [
+            effect.fact for effect in RULES.decide(self.state) if isinstance(effect, Record)
+        ]:
             self.facts += records
         return self
 
@@ -75,7 +77,9 @@ class Room:
 
     def says(self, text: str = "## Stance\nYes.") -> "Room":
         ask = self.ask
-        return self.put(SpeechGiven(ask=ask.id, seat=ask.seat, said=RoundtableSpeech.from_text(text)))
+        return self.put(
+            SpeechGiven(ask=ask.id, seat=ask.seat, said=RoundtableSpeech.from_text(text))
+        )
 
     def loses(self) -> "Room":
         return self.put(SeatLost(ask=self.ask.id, seat=self.ask.seat, reason="timeout"))
@@ -91,7 +95,9 @@ def test_speakers_take_turns_round_by_round_and_the_moderator_concludes() -> Non
     assert order == [(1, "ada"), (1, "bob"), (2, "ada"), (2, "bob")]
     assert TalkConcluded(round=2, reason="rounds") in room.facts
     assert (room.ask.kind, room.ask.seat) == ("minutes", "moderator")
-    room.put(MinutesWritten(ask=room.ask.id, seat=SeatId("moderator"), said=Minutes(content=MINUTES)))
+    room.put(
+        MinutesWritten(ask=room.ask.id, seat=SeatId("moderator"), said=Minutes(content=MINUTES))
+    )
     assert room.last == ConferenceClosed(reason="rounds", author=SeatId("moderator"))
     assert RULES.decide(room.state) == ()
 
@@ -106,7 +112,9 @@ def test_declared_consensus_of_all_ends_the_talk() -> None:
 
 def test_a_speaker_leaves_a_prompt_for_the_next_one() -> None:
     """R-8"""
-    room = Room("ada", "bob").says("## Stance\nYes.\n## For the next speaker\nWeigh the cost.\nAnd the risk.")
+    room = Room("ada", "bob").says(
+        "## Stance\nYes.\n## For the next speaker\nWeigh the cost.\nAnd the risk."
+    )
     assert room.state.prompt == "Weigh the cost. And the risk."
     assert "Weigh the cost. And the risk." in RULES.brief(room.state, room.ask).own
 
@@ -171,8 +179,12 @@ def test_what_the_user_says_reaches_the_next_speaker() -> None:
 def test_a_late_or_forged_speech_changes_nothing() -> None:
     room = Room("ada", "bob").says()
     before = room.state
-    late = SpeechGiven(ask=AskId("1.speech.ada"), seat=SeatId("ada"), said=RoundtableSpeech(content="Again."))
-    forged = SpeechGiven(ask=room.ask.id, seat=SeatId("ada"), said=RoundtableSpeech(content="I am bob."))
+    late = SpeechGiven(
+        ask=AskId("1.speech.ada"), seat=SeatId("ada"), said=RoundtableSpeech(content="Again.")
+    )
+    forged = SpeechGiven(
+        ask=room.ask.id, seat=SeatId("ada"), said=RoundtableSpeech(content="I am bob.")
+    )
     for fact in (late, forged):
         assert RULES.evolve(before, Entry(seq=99, at=START, fact=fact)) == before
 
@@ -183,7 +195,9 @@ def test_a_moderator_alone_is_no_conference() -> None:
 
 
 OPENINGS = st.builds(
-    lambda count, rounds: opened_by(plan(*(f"s{number}" for number in range(count)), max_rounds=rounds)),
+    lambda count, rounds: opened_by(
+        plan(*(f"s{number}" for number in range(count)), max_rounds=rounds)
+    ),
     st.integers(1, 4),
     st.integers(1, 3),
 )
@@ -196,10 +210,18 @@ SAID = {
     ),
     "minutes": st.builds(Minutes, content=st.sampled_from(("## Summary\nYes.", "–"))),
 }
-CONTRACT: RulebookContract[Conference] = RulebookContract(rules=RULES, openings=OPENINGS, happens=build_fact_source(RULES, SAID))
+CONTRACT: RulebookContract[Conference] = RulebookContract(
+    rules=RULES, openings=OPENINGS, happens=build_fact_source(RULES, SAID)
+)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
 @given(data=st.data())
 def test_whatever_is_answered_a_conference_keeps_its_promises(data: st.DataObject) -> None:
     """R-10: it always ends; nobody is asked twice at once; what was settled is not asked again."""

@@ -57,7 +57,9 @@ def test_the_file_has_exactly_the_fields_in_their_order() -> None:
     assert "审查" in render_turn_file(TURN)
 
 
-names = st.lists(st.from_regex(r"[a-z角]{1,8}", fullmatch=True), min_size=1, max_size=6, unique=True)
+names = st.lists(
+    st.from_regex(r"[a-z角]{1,8}", fullmatch=True), min_size=1, max_size=6, unique=True
+)
 
 
 @given(st.data())
@@ -75,7 +77,9 @@ def test_every_turn_survives_its_file(data: st.DataObject) -> None:
         speaker_order=order,
         current_speaker_index=index,
         current_speaker=order[index] if status == "open" else "moderator",
-        prompt_for_speaker=data.draw(st.text(max_size=2_000).filter(lambda text: text.isprintable())),
+        prompt_for_speaker=data.draw(
+            st.text(max_size=2_000).filter(lambda text: text.isprintable())
+        ),
     )
     assert parse_turn_file(render_turn_file(turn)) == turn
 
@@ -94,7 +98,10 @@ def test_a_torn_file_is_refused_wherever_it_ends(end: int) -> None:
     assert "no valid JSON" in fault(render_turn_file(TURN)[:end].rstrip("\n")).why
 
 
-@given(st.sampled_from(sorted(FIELDS)), st.recursive(st.none() | st.booleans() | st.floats() | st.integers(), st.lists))
+@given(
+    st.sampled_from(sorted(FIELDS)),
+    st.recursive(st.none() | st.booleans() | st.floats() | st.integers(), st.lists),
+)
 def test_a_field_of_another_kind_never_gets_through_unnoticed(name: str, value: object) -> None:
     """R-2: neither true for 1 nor 1.0, neither null nor NaN."""
     text = json.dumps({**FIELDS, name: value})
@@ -144,7 +151,10 @@ def test_a_wrong_field_is_named_with_its_line(changed: dict[str, Any], line: int
 @pytest.mark.parametrize("name", sorted(FIELDS))
 def test_a_field_that_is_missing_is_named(name: str) -> None:
     """R-2"""
-    assert f"{name!r} is missing" in fault(json.dumps({key: value for key, value in FIELDS.items() if key != name})).why
+    assert (
+        f"{name!r} is missing"
+        in fault(json.dumps({key: value for key, value in FIELDS.items() if key != name})).why
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,6 +200,8 @@ def test_the_place_counts_the_turns_that_are_over() -> None:
     assert replace(TURN, round=3, current_speaker_index=0, current_speaker="architect").taken == 4
 
 
-@pytest.mark.parametrize("line", ["a → b → 角", "a -> b -> 角", "a, b, 角", "a，b、角", " a →b→ 角 "])
+@pytest.mark.parametrize(
+    "line", ["a → b → 角", "a -> b -> 角", "a, b, 角", "a，b、角", " a →b→ 角 "]
+)
 def test_an_order_is_read_however_it_is_written(line: str) -> None:
     assert parse_speaking_order(line) == ("a", "b", "角")

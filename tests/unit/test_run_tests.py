@@ -26,7 +26,12 @@ def test_once():
     ],
 )
 def test_only_a_test_that_starts_programs_runs_again_alone(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: str, source: str, code: int
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    folder: str,
+    source: str,
+    code: int,
 ) -> None:
     # To load the plugins of all tests takes longer than these.
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")

@@ -60,7 +60,10 @@ class TestVotes:
             (cast(YES, YES, NO), 0.666667),
             (cast(YES, "conditional_support"), 1.0),
             (cast(YES, NO), 0.5),
-            ([*cast(YES, YES, family="gpt"), SeatVote(seat="no", position=NO, family="claude")], 0.6),
+            (
+                [*cast(YES, YES, family="gpt"), SeatVote(seat="no", position=NO, family="claude")],
+                0.6,
+            ),
             ([*cast(YES, accuracy=0.8), SeatVote(seat="no", position=NO)], 0.691304),
         ],
     )
@@ -74,11 +77,18 @@ class TestVotes:
         assert found.consensus_type == kind
 
     @pytest.mark.parametrize(("confidence", "kind"), [(0.7, "unanimous"), (0.699, "no_consensus")])
-    def test_a_consensus_needs_70_of_100_of_every_vote(self, confidence: float, kind: ConsensusType) -> None:
-        assert resolve_consensus(cast(YES, YES, confidence=confidence, stated=True)).consensus_type == kind
+    def test_a_consensus_needs_70_of_100_of_every_vote(
+        self, confidence: float, kind: ConsensusType
+    ) -> None:
+        assert (
+            resolve_consensus(cast(YES, YES, confidence=confidence, stated=True)).consensus_type
+            == kind
+        )
 
     @pytest.mark.parametrize(("abstain", "carried"), [(3, False), (2, True)])
-    def test_those_who_support_must_be_more_than_the_silent(self, abstain: int, carried: bool) -> None:
+    def test_those_who_support_must_be_more_than_the_silent(
+        self, abstain: int, carried: bool
+    ) -> None:
         assert resolve_open_vote(cast(YES, YES, YES, *[NONE] * abstain)).carried is carried
 
 
@@ -86,7 +96,11 @@ class TestEvidence:
     """How likely it is right."""
 
     def test_one_voice_without_a_record_is_right_in_65_of_100(self) -> None:
-        assert resolve_open_vote(cast(YES)).confidence == resolve_open_vote(cast(YES, YES)).confidence == pytest.approx(0.65)
+        assert (
+            resolve_open_vote(cast(YES)).confidence
+            == resolve_open_vote(cast(YES, YES)).confidence
+            == pytest.approx(0.65)
+        )
 
     @pytest.mark.parametrize(
         ("answers", "options", "confidence"),
@@ -98,8 +112,13 @@ class TestEvidence:
             ("AAB", None, 0.800973),
         ],
     )
-    def test_small_tables_keep_their_confidence(self, answers: str, options: int | None, confidence: float) -> None:
-        listed = [BlindAnswer(choice=choice, worth=2 / 3 if len(answers) == 3 else 0.8) for choice in answers]
+    def test_small_tables_keep_their_confidence(
+        self, answers: str, options: int | None, confidence: float
+    ) -> None:
+        listed = [
+            BlindAnswer(choice=choice, worth=2 / 3 if len(answers) == 3 else 0.8)
+            for choice in answers
+        ]
         found = compute_posterior(score_choices(listed, options), options or OPEN_OPTIONS)
         assert found["A"] == pytest.approx(confidence, abs=1e-6)
 
@@ -135,16 +154,22 @@ class TestRecords:
     def test_a_record_elsewhere_counts_as_at_most_three_cases(self) -> None:
         elsewhere = TrackRecord(cases=100, sides=100, right=100)
         assert compute_category_accuracy(TrackRecord(), elsewhere) == pytest.approx(9.5 / 13)
-        assert compute_category_accuracy(TrackRecord(), TrackRecord(sides=2, right=2)) == pytest.approx(7.5 / 11)
+        assert compute_category_accuracy(
+            TrackRecord(), TrackRecord(sides=2, right=2)
+        ) == pytest.approx(7.5 / 11)
         # Three cases of score 0 beside ten of 0.25, and that beside nothing in the category.
-        assert compute_category_trust(TrackRecord(), elsewhere) == pytest.approx(1 - math.sqrt(2.5 / 13))
+        assert compute_category_trust(TrackRecord(), elsewhere) == pytest.approx(
+            1 - math.sqrt(2.5 / 13)
+        )
 
     def test_trust_starts_at_one_half_as_if_from_ten_cases(self) -> None:
         assert compute_trust(TrackRecord()) == 0.5
         assert compute_trust(TrackRecord(cases=10)) == pytest.approx(1 - math.sqrt(0.125))
 
     @pytest.mark.parametrize(("trust", "accuracy"), [(0.0, 0.3), (0.5, 0.65), (1.0, 1.0)])
-    def test_a_trust_set_by_hand_stands_for_an_accuracy(self, trust: float, accuracy: float) -> None:
+    def test_a_trust_set_by_hand_stands_for_an_accuracy(
+        self, trust: float, accuracy: float
+    ) -> None:
         assert presume_accuracy(trust) == pytest.approx(accuracy)
 
 
@@ -169,5 +194,7 @@ class TestIndependence:
             return presume_correlation(*("gpt" if n < 2 else "claude" for n in (i, j)))
 
         # R⁻¹·1 of two that err together by a half and a third that errs with them by a quarter.
-        assert compute_independence(3, pair) == pytest.approx([0.545455, 0.545455, 0.727273], abs=1e-6)
+        assert compute_independence(3, pair) == pytest.approx(
+            [0.545455, 0.545455, 0.727273], abs=1e-6
+        )
         assert count_effective_votes([1.0] * 3, pair) == pytest.approx(1.8)

@@ -70,7 +70,9 @@ def test_a_query_finds(query: str, found: list[str]) -> None:
     assert searched(query) == found
 
 
-def test_a_word_in_the_topic_weighs_more_than_in_the_decision_and_that_more_than_in_the_text() -> None:
+def test_a_word_in_the_topic_weighs_more_than_in_the_decision_and_that_more_than_in_the_text() -> (
+    None
+):
     among = index(
         Document(decision="text", topic="one", decided="two", text="kestrel"),
         Document(decision="decided", topic="one", decided="kestrel", text="two"),
@@ -80,12 +82,17 @@ def test_a_word_in_the_topic_weighs_more_than_in_the_decision_and_that_more_than
 
 
 def test_what_holds_more_of_the_query_comes_first() -> None:
-    among = index(Document(decision="one", topic="blue kestrel"), Document(decision="both", topic="blue kestrel egg"))
+    among = index(
+        Document(decision="one", topic="blue kestrel"),
+        Document(decision="both", topic="blue kestrel egg"),
+    )
     assert searched("kestrel egg", among) == ["both", "one"]
 
 
 def test_only_what_is_allowed_is_found() -> None:
-    ranking = KNOWN[0].rank_by_query("architecture 架构", 10, lambda number: KNOWN[1][number] == "micro")
+    ranking = KNOWN[0].rank_by_query(
+        "architecture 架构", 10, lambda number: KNOWN[1][number] == "micro"
+    )
     assert [KNOWN[1][number] for number, _ in ranking.ranked] == ["micro"]
 
 
@@ -97,11 +104,16 @@ def test_only_what_is_allowed_is_found() -> None:
         ("数据库选型", ["postgres", "billing"]),
         ("Should we buy a coffee machine?", []),
         ("我们是否应该买咖啡机？", []),
-        ("Should we move the whole team to another city by next summer and keep the old office for guests?", []),
+        (
+            "Should we move the whole team to another city by next summer and keep the old office for guests?",
+            [],
+        ),
     ],
 )
 def test_like_topics_are_offered_and_others_are_not(topic: str, found: list[str]) -> None:
-    assert [KNOWN[1][number] for number, _ in KNOWN[0].rank_by_topic(topic, 3, everything).ranked] == found
+    assert [
+        KNOWN[1][number] for number, _ in KNOWN[0].rank_by_topic(topic, 3, everything).ranked
+    ] == found
 
 
 def test_an_empty_index_finds_nothing() -> None:
@@ -121,7 +133,11 @@ def test_the_snippet_stands_round_the_best_place() -> None:
 
 def test_a_chinese_snippet_stands_round_the_best_place() -> None:
     assert (
-        "数据库" in find_snippet("无关的话。" * 100 + "我们选数据库。" + "无关的话。" * 100, extract_query_terms("数据库")).text
+        "数据库"
+        in find_snippet(
+            "无关的话。" * 100 + "我们选数据库。" + "无关的话。" * 100,
+            extract_query_terms("数据库"),
+        ).text
     )
 
 
@@ -130,7 +146,10 @@ def test_a_snippet_survives_a_word_longer_than_itself() -> None:
 
 
 def test_a_word_said_ever_so_often_does_not_overflow() -> None:
-    among = index(Document(decision="loud", topic="no", text="kestrel " * (HEAVIEST + 5)), Document(decision="b", topic="b"))
+    among = index(
+        Document(decision="loud", topic="no", text="kestrel " * (HEAVIEST + 5)),
+        Document(decision="b", topic="b"),
+    )
     assert searched("kestrel", among) == ["loud"]
 
 
@@ -158,12 +177,17 @@ def test_common_words_are_looked_for_only_when_there_are_no_others() -> None:
 def test_any_text_is_found_by_itself(text: str) -> None:
     looked_for = extract_query_terms(text)
     assert set(looked_for) <= set(extract_terms(text))
-    assert searched(text, index(Document(decision="it", topic=text))) == (["it"] if looked_for else [])
+    assert searched(text, index(Document(decision="it", topic=text))) == (
+        ["it"] if looked_for else []
+    )
     assert all(0 <= span.start < span.end <= len(text) for span in locate_terms(text))
 
 
 def test_one_decision_is_found_among_ten_thousand() -> None:
     among = index(
-        *(Document(decision=str(number), topic=f"topic {number} 决定{number}", text="many words") for number in range(10_000))
+        *(
+            Document(decision=str(number), topic=f"topic {number} 决定{number}", text="many words")
+            for number in range(10_000)
+        )
     )
     assert searched("topic 4711", among)[0] == "4711"

@@ -15,14 +15,24 @@ def test_a_name_of_letters_from_scripts_that_look_alike_is_refused(name: str) ->
         parse_seat_id(name)
 
 
-@pytest.mark.parametrize("name", ["AI助手", "Zoé", "प्रिया", "МАРИЯ", "Σοφία", "ada-2", "やまだtaro"])
+@pytest.mark.parametrize(
+    "name", ["AI助手", "Zoé", "प्रिया", "МАРИЯ", "Σοφία", "ada-2", "やまだtaro"]
+)
 def test_names_of_every_script_and_of_scripts_that_do_not_look_alike_are_taken(name: str) -> None:
     assert parse_seat_id(name) == name
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("ace", "асе"), ("Ada", "ADA"), ("I", "l"), ("agent1", "agentl"), ("R0", "RO"), ("ada", "𝐚da"), ("hot", "НОТ")],
+    [
+        ("ace", "асе"),
+        ("Ada", "ADA"),
+        ("I", "l"),
+        ("agent1", "agentl"),
+        ("R0", "RO"),
+        ("ada", "𝐚da"),
+        ("hot", "НОТ"),
+    ],
 )
 def test_two_seats_that_look_alike_are_refused_in_whichever_order(one: str, other: str) -> None:
     """N-7: letters of other scripts, fonts as letters, capital I and small l, zero and O."""
@@ -34,7 +44,9 @@ def test_two_seats_that_look_alike_are_refused_in_whichever_order(one: str, othe
 
 def test_seats_named_by_single_letters_are_told_apart() -> None:
     for letters in ("abcdefghijklmno", "ABCDEFGHIJKLMNO", "0123456789"):
-        assert len(validate_seats([Seat(id=SeatId(each), platform=MAILBOX) for each in letters])) == len(letters)
+        assert len(
+            validate_seats([Seat(id=SeatId(each), platform=MAILBOX) for each in letters])
+        ) == len(letters)
 
 
 @pytest.mark.parametrize(

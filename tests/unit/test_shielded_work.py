@@ -23,7 +23,9 @@ def test_a_refusal_whose_caller_has_left_is_not_logged_as_a_fault() -> None:
         raise BadSetting("no")
 
     async def leave() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: faults.append(context))
+        asyncio.get_running_loop().set_exception_handler(
+            lambda loop, context: faults.append(context)
+        )
         context = ServerContext(moot=cast("Any", None), runner=cast("Any", None), root=Path())
         caller = asyncio.create_task(context.run_shielded(refuse()))
         await asyncio.sleep(0)
@@ -52,9 +54,17 @@ def test_who_still_waits_when_the_server_ends_is_told_so() -> None:
 
     async def end() -> None:
         access = cast("Any", None)
-        app = AccessControl(hang, access=access, owner=str, is_local=True, settings=ServerSettings())
+        app = AccessControl(
+            hang, access=access, owner=str, is_local=True, settings=ServerSettings()
+        )
         headers = [(b"host", b"127.0.0.1")]
-        scope = {"type": "http", "method": "GET", "path": LIVE, "query_string": b"", "headers": headers}
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": LIVE,
+            "query_string": b"",
+            "headers": headers,
+        }
         caller = asyncio.create_task(app(scope, receive, send))
         await asyncio.sleep(0.01)
         caller.cancel()

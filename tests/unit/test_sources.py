@@ -44,7 +44,10 @@ def case(
         closed_at=NOW,
     )
     return RememberedDecision(
-        number=1, at=NOW, record=record, reviews=(OutcomeReview(at=NOW, outcome=outcome),) if outcome else ()
+        number=1,
+        at=NOW,
+        record=record,
+        reviews=(OutcomeReview(at=NOW, outcome=outcome),) if outcome else (),
     )
 
 
@@ -62,7 +65,9 @@ def case(
         (None, "support", None),
     ],
 )
-def test_a_vote_is_scored_as_a_forecast(outcome: Outcome | None, position: VotePosition | None, expected: float | None) -> None:
+def test_a_vote_is_scored_as_a_forecast(
+    outcome: Outcome | None, position: VotePosition | None, expected: float | None
+) -> None:
     found = compute_score("ada", case(outcome, ("ada", position, 0.8)))
     assert (found and pytest.approx(found.brier)) == expected
 
@@ -83,13 +88,27 @@ def test_a_source_on_two_seats_is_one_case() -> None:
 
 
 def test_trust_is_neutral_without_a_record() -> None:
-    assert compute_standing([]) == compute_standing([], "web") == SourceStanding(trust=0.5, accuracy=0.65, cases=0)
+    assert (
+        compute_standing([])
+        == compute_standing([], "web")
+        == SourceStanding(trust=0.5, accuracy=0.65, cases=0)
+    )
     assert build_source_trust("ada", []).brier is None
 
 
 def test_trust_is_kept_by_category_and_drawn_towards_the_whole_record() -> None:
-    good = [compute_score("ada", case("success", ("ada", "support", 0.9), category="Web", decision=f"w{n}")) for n in range(8)]
-    bad = [compute_score("ada", case("failure", ("ada", "support", 0.9), category="ops", decision=f"o{n}")) for n in range(4)]
+    good = [
+        compute_score(
+            "ada", case("success", ("ada", "support", 0.9), category="Web", decision=f"w{n}")
+        )
+        for n in range(8)
+    ]
+    bad = [
+        compute_score(
+            "ada", case("failure", ("ada", "support", 0.9), category="ops", decision=f"o{n}")
+        )
+        for n in range(4)
+    ]
     listed = [one for one in (*good, *bad) if one]
     web, ops = TrackRecord(cases=8, brier_sum=8 * 0.01), TrackRecord(cases=4, brier_sum=4 * 0.81)
     overall = TrackRecord(cases=12, brier_sum=8 * 0.01 + 4 * 0.81)
@@ -100,10 +119,15 @@ def test_trust_is_kept_by_category_and_drawn_towards_the_whole_record() -> None:
         "ops": pytest.approx(compute_category_trust(ops, overall)),
         "web": pytest.approx(compute_category_trust(web, overall)),
     }
-    assert compute_standing(listed, " WEB").trust == pytest.approx(compute_category_trust(web, overall))
+    assert compute_standing(listed, " WEB").trust == pytest.approx(
+        compute_category_trust(web, overall)
+    )
     ops_here, web_here = compute_standing(listed, "ops"), compute_standing(listed, "web")
     assert ops_here.trust < compute_standing(listed).trust < web_here.trust
-    assert {one.category: one.brier for one in found.categories} == {"ops": pytest.approx(0.81), "web": pytest.approx(0.01)}
+    assert {one.category: one.brier for one in found.categories} == {
+        "ops": pytest.approx(0.81),
+        "web": pytest.approx(0.01),
+    }
     # Of the other category half of the cases count, three at most, and none of its own twice.
     assert web_here.accuracy == pytest.approx((8 + 6.5) / (8 + 2 + 10))
     assert ops_here.accuracy == pytest.approx((0 + 3 + 6.5) / (4 + 3 + 10))
@@ -112,7 +136,9 @@ def test_trust_is_kept_by_category_and_drawn_towards_the_whole_record() -> None:
 
 def test_being_right_counts_also_where_no_confidence_was_stated() -> None:
     """D-12: how often a source was on the side that proved right."""
-    listed = collect_scores("ada", [case("success", ("ada", "support", None), decision=str(n)) for n in range(3)])
+    listed = collect_scores(
+        "ada", [case("success", ("ada", "support", None), decision=str(n)) for n in range(3)]
+    )
     assert [(one.brier, one.right) for one in listed] == [(None, 1.0)] * 3
     assert compute_standing(listed) == SourceStanding(trust=0.5, accuracy=(3 + 6.5) / 13, cases=0)
 
@@ -120,18 +146,28 @@ def test_being_right_counts_also_where_no_confidence_was_stated() -> None:
 def test_wins_elsewhere_do_not_make_an_authority_here() -> None:
     """D-14: a hundred trivial wins are outweighed by two honest opponents in another category."""
     farmed = compute_standing(
-        collect_scores("ada", [case("success", ("ada", "support", 1.0), category="trivia", decision=str(n)) for n in range(100)]),
+        collect_scores(
+            "ada",
+            [
+                case("success", ("ada", "support", 1.0), category="trivia", decision=str(n))
+                for n in range(100)
+            ],
+        ),
         "security",
     )
     farmer = SeatVote(seat="ada", position="support", stated=False, accuracy=farmed.accuracy)
     honest = [SeatVote(seat=name, position="oppose", stated=False) for name in ("bob", "cy")]
     assert farmed.accuracy > 0.65
     assert not resolve_open_vote([farmer, *honest]).carried
-    assert resolve_open_vote([replace(farmer, position="oppose"), *(replace(v, position="support") for v in honest)]).carried
+    assert resolve_open_vote(
+        [replace(farmer, position="oppose"), *(replace(v, position="support") for v in honest)]
+    ).carried
 
 
 def scored(*briers: float) -> list[Score]:
-    return [Score(decision=str(number), category="", brier=brier) for number, brier in enumerate(briers)]
+    return [
+        Score(decision=str(number), category="", brier=brier) for number, brier in enumerate(briers)
+    ]
 
 
 def test_those_who_err_on_the_same_cases_are_correlated() -> None:
@@ -147,7 +183,9 @@ def test_strangers_are_not_correlated_by_the_outcome_that_they_share() -> None:
         for one in ("support", "oppose")
         for other in ("support", "oppose")
     ]
-    shared, found = compute_pair_correlation(collect_scores("ada", cases), collect_scores("bob", cases))
+    shared, found = compute_pair_correlation(
+        collect_scores("ada", cases), collect_scores("bob", cases)
+    )
     assert shared == 8
     assert found == pytest.approx(0.0)
 

@@ -10,21 +10,36 @@ import click
 import pytest
 from rich.cells import cell_len
 
-from moothall.surfaces.cli.main import LINES, LanguageFormatter, LazyCommand, extract_first_sentence, main
+from moothall.surfaces.cli.main import (
+    LINES,
+    LanguageFormatter,
+    LazyCommand,
+    extract_first_sentence,
+    main,
+)
 
 
 def list_lazy_commands(group: click.Group) -> list[LazyCommand]:
     """Return the commands that are loaded when they are called, also those within groups."""
     lazy = [command for command in group.commands.values() if isinstance(command, LazyCommand)]
     groups = [*group.commands.values(), *(command.load() for command in lazy)]
-    return lazy + [each for inner in groups if isinstance(inner, click.Group) for each in list_lazy_commands(inner)]
+    return lazy + [
+        each
+        for inner in groups
+        if isinstance(inner, click.Group)
+        for each in list_lazy_commands(inner)
+    ]
 
 
 def test_the_list_of_commands_says_what_each_command_says() -> None:
     """MOOT_SNAPSHOTS=write writes the lines of the list anew."""
-    lines = {command.key: extract_first_sentence(command.load()) for command in list_lazy_commands(main)}
+    lines = {
+        command.key: extract_first_sentence(command.load()) for command in list_lazy_commands(main)
+    }
     if os.environ.get("MOOT_SNAPSHOTS") == "write":
-        LINES.write_text(json.dumps(lines, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+        LINES.write_text(
+            json.dumps(lines, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
+        )
     assert json.loads(LINES.read_text(encoding="utf-8")) == lines
     assert [key for key, line in lines.items() if not line.endswith(".") or len(line) > 130] == []
 
@@ -36,18 +51,30 @@ def test_the_list_of_commands_says_what_each_command_says() -> None:
         ("moothall.surfaces.cli.main", ["asyncio", "pydantic", "rich", "moothall.app.moot"]),
         (
             "moothall.surfaces.cli.sessions",
-            ["rich", "pydantic_ai", "openai", "mcp", "starlette", "asyncpg", "moothall.memory.memory_state"],
+            [
+                "rich",
+                "pydantic_ai",
+                "openai",
+                "mcp",
+                "starlette",
+                "asyncpg",
+                "moothall.memory.memory_state",
+            ],
         ),
         ("moothall.surfaces.http.app", ["pydantic_ai", "openai", "mcp", "mcp_types"]),
     ],
 )
 def test_a_module_is_loaded_without_what_it_does_not_need(module: str, heavy: list[str]) -> None:
     script = f"import sys, {module}; print([name for name in {heavy!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+    )
     assert done.stdout == "[]\n"
 
 
-def test_help_is_in_the_readers_language_and_fits_its_columns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_help_is_in_the_readers_language_and_fits_its_columns(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """M-11: by the settings, else by the terminal; a Chinese letter takes two columns; what is not translated is English."""
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("MOOT_CONFIG", str(tmp_path / "config.toml"))
@@ -59,7 +86,10 @@ def test_help_is_in_the_readers_language_and_fits_its_columns(monkeypatch: pytes
         assert len(chinese.splitlines()) <= len(english.splitlines())
         # Of a terminal's columns Click leaves two blank.
         assert max(map(cell_len, chinese.splitlines())) <= width + 1
-    assert LanguageFormatter().translate("Nobody has translated this.") == "Nobody has translated this."
+    assert (
+        LanguageFormatter().translate("Nobody has translated this.")
+        == "Nobody has translated this."
+    )
     monkeypatch.setenv("MOOT_CONFIG", str(tmp_path / "none.toml"))
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert "选项：\n" in main.get_help(click.Context(main))

@@ -53,7 +53,9 @@ def test_the_response_to_a_stimulus(stimulus: float, threshold: float, expected:
 
 @given(st.floats(1e-6, 1), st.floats(0.3, 0.6))
 def test_the_response_is_the_formula_of_the_source(stimulus: float, threshold: float) -> None:
-    assert compute_response(stimulus, threshold) == pytest.approx(stimulus**2 / (stimulus**2 + threshold**2), abs=1e-12)
+    assert compute_response(stimulus, threshold) == pytest.approx(
+        stimulus**2 / (stimulus**2 + threshold**2), abs=1e-12
+    )
 
 
 def test_a_deposit_adds_and_stops_at_one() -> None:
@@ -86,7 +88,13 @@ def test_evaporation_never_raises_a_concentration(value: float, rounds: int) -> 
 def test_a_stop_signal_takes_thirty_percent_and_inhibits_up_to_a_half() -> None:
     """S-15."""
     assert apply_stop_signal(0.5, 0.3) == pytest.approx(0.35)
-    assert [compute_inhibition(count, 0.3, 0.5) for count in (-1, 0, 1, 2, 9)] == [0.0, 0.0, 0.3, 0.5, 0.5]
+    assert [compute_inhibition(count, 0.3, 0.5) for count in (-1, 0, 1, 2, 9)] == [
+        0.0,
+        0.0,
+        0.3,
+        0.5,
+        0.5,
+    ]
     assert compute_effective_concentration(0.8, 0.5) == pytest.approx(0.4)
     assert compute_effective_concentration(0.8, 0.0) == 0.8
 
@@ -111,7 +119,9 @@ def test_the_entropy_of_concentrations() -> None:
 
 
 @given(st.lists(SHARES, max_size=20), st.integers(0, 20), st.integers(0, 50), st.integers(0, 50))
-def test_diversity_is_a_share(concentrations: list[float], perspectives: int, one: int, other: int) -> None:
+def test_diversity_is_a_share(
+    concentrations: list[float], perspectives: int, one: int, other: int
+) -> None:
     found = compute_diversity(
         DiversityInputs(
             perspectives=perspectives,
@@ -121,7 +131,9 @@ def test_diversity_is_a_share(concentrations: list[float], perspectives: int, on
         )
     )
     assert 0.0 <= found.diversity <= 1.0
-    assert found.diversity == pytest.approx((found.coverage + found.orthogonality + found.entropy) / 3)
+    assert found.diversity == pytest.approx(
+        (found.coverage + found.orthogonality + found.entropy) / 3
+    )
 
 
 def test_stable_is_the_same_ideas_in_the_last_rounds() -> None:

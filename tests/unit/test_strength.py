@@ -56,7 +56,11 @@ RULE: list[tuple[Decision, Strength, str]] = [
     (replace(AGREED, confidence_from=None), "weak", "after_reading"),
     (replace(AGREED, effective=1.99), "fair", "alike"),
     (replace(AGREED, effective=None), "fair", "alike"),
-    (replace(AGREED, author_confidence=1.0, confidence=None, confidence_from=None), "weak", "after_reading"),
+    (
+        replace(AGREED, author_confidence=1.0, confidence=None, confidence_from=None),
+        "weak",
+        "after_reading",
+    ),
     (AGREED, "strong", "agreed"),
     # Where all have voted, a report of its author changes nothing: the votes are counted.
     (replace(AGREED, dissent=(REPORTED,)), "strong", "agreed"),
@@ -64,7 +68,9 @@ RULE: list[tuple[Decision, Strength, str]] = [
 
 
 @pytest.mark.parametrize(("decision", "strength", "reason"), RULE)
-def test_each_line_of_the_rule_gives_its_word(decision: Decision, strength: Strength, reason: str) -> None:
+def test_each_line_of_the_rule_gives_its_word(
+    decision: Decision, strength: Strength, reason: str
+) -> None:
     """M-9"""
     assert (decision.strength, decision.strength_reason) == (strength, reason)
 
@@ -80,7 +86,11 @@ _SHARE = st.none() | st.floats(0, 1)
     flags=st.tuples(st.booleans(), st.booleans(), st.booleans(), st.booleans(), st.booleans()),
 )
 def test_opposition_never_makes_a_decision_stronger(
-    support: float | None, turnout: float | None, confidence: float | None, voters: int, flags: tuple[bool, ...]
+    support: float | None,
+    turnout: float | None,
+    confidence: float | None,
+    voters: int,
+    flags: tuple[bool, ...],
 ) -> None:
     """M-9: whatever the figures, less support or an objection more cannot raise the word; a minority is always `overruled`."""
     order = ("strong", "fair", "weak", "disputed", "overruled")
@@ -119,6 +129,8 @@ def test_opposition_never_makes_a_decision_stronger(
         ("", "a\x1b[31mred\u202e", "a[31mred"),
     ],
 )
-def test_what_was_chosen_stands_on_one_line_without_markup(choice: str, text: str, summary: str) -> None:
+def test_what_was_chosen_stands_on_one_line_without_markup(
+    choice: str, text: str, summary: str
+) -> None:
     """M-9"""
     assert summarize_choice(choice, text) == summary

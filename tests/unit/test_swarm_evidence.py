@@ -41,14 +41,26 @@ from moothall.protocols.swarm.answers import (
     SwarmBallot,
     Validation,
 )
-from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationsProcessed, RoundBegun, RoundSettled, SwarmCompleted
+from moothall.protocols.swarm.facts import (
+    ConvergenceMeasured,
+    OperationsProcessed,
+    RoundBegun,
+    RoundSettled,
+    SwarmCompleted,
+)
 from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.files import build_board_json
 from moothall.protocols.swarm.reports.standing import replay_rounds
 from moothall.protocols.swarm.rules.evidence import is_clear
 from moothall.protocols.swarm.rules.review import list_judgements
 from moothall.protocols.swarm.state import RoundReview, Swarm
-from moothall.scoring.evidence import CLEAR_Z, ORDINARY_READINGS, AnswerReading, judge_evidence, scale_deposits
+from moothall.scoring.evidence import (
+    CLEAR_Z,
+    ORDINARY_READINGS,
+    AnswerReading,
+    judge_evidence,
+    scale_deposits,
+)
 from moothall.scoring.independence import OTHER_FAMILY, SAME_FAMILY, presume_correlation
 from moothall_testkit.careless_model import CarelessModel
 
@@ -57,7 +69,9 @@ QUALITY = {"cache": 0.28, "hardware": 0.12, "rewrite": 0.05}
 DIRECTIONS = tuple(QUALITY)
 
 
-def report(ask: Ask, state: Swarm, direction: str, idea: str, *more: Operation, amount: float | None = None) -> RoundReport:
+def report(
+    ask: Ask, state: Swarm, direction: str, idea: str, *more: Operation, amount: float | None = None
+) -> RoundReport:
     deposit = build_deposit(direction, QUALITY.get(direction, 0.1) if amount is None else amount)
     return build_valid_report(state, ask.seat, direction, idea, operations=(deposit, *more))
 
@@ -76,17 +90,26 @@ def reader(favourite: str, *, rates: Callable[[str], float] | None = None) -> Sa
             at = (state.explorers.index(ask.seat) + state.round) % len(DIRECTIONS)
             direction = order.recommended if order.cover else DIRECTIONS[at]
             said = report(ask, state, direction, state_idea(direction))
-            return _with_findings(said, *said.findings, StatedIdea(core_idea=favourite, perspective=ask.seat))
+            return _with_findings(
+                said, *said.findings, StatedIdea(core_idea=favourite, perspective=ask.seat)
+            )
         if ask.kind == "collide":
             return Collision(action="pass")
         if ask.kind == "ballot":
-            popular = next(idea.number for idea in state.board.ideas.values() if idea.text == favourite)
+            popular = next(
+                idea.number for idea in state.board.ideas.values() if idea.text == favourite
+            )
             vote = AnswerVote(answer=popular, position="support", confidence=0.9)
             if rates is None:
                 return SwarmBallot(votes=(vote,))
             texts = {at: state.board.ideas[at].text for at in list_rated(brief)}
-            named = {at: next((name for name in DIRECTIONS if state_idea(name) == text), "") for at, text in texts.items()}
-            ratings = tuple(AnswerVote(answer=at, rating=rates(name)) for at, name in named.items() if name)
+            named = {
+                at: next((name for name in DIRECTIONS if state_idea(name) == text), "")
+                for at, text in texts.items()
+            }
+            ratings = tuple(
+                AnswerVote(answer=at, rating=rates(name)) for at, name in named.items() if name
+            )
             return SwarmBallot(votes=(vote, *ratings))
         return NotImplemented
 
@@ -95,7 +118,10 @@ def reader(favourite: str, *, rates: Callable[[str], float] | None = None) -> Sa
 
 def list_rated(brief: Brief) -> list[int]:
     """The answers that a ballot asks to rate."""
-    return [int(number) for number in re.findall(r"^\| (\d+)\. ", brief.own.partition("\nIdeas:")[0], re.MULTILINE)]
+    return [
+        int(number)
+        for number in re.findall(r"^\| (\d+)\. ", brief.own.partition("\nIdeas:")[0], re.MULTILINE)
+    ]
 
 
 def play(says: Says, **chosen: Any) -> SwarmRun:
@@ -109,13 +135,21 @@ def test_two_votes_on_one_idea_take_no_side() -> None:
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "ballot" and brief.schema is not None:
             idea = brief.schema["properties"]["votes"]["items"]["properties"]["answer"]["enum"][0]
-            read = read_answer(brief, {"votes": [{"answer": idea, "position": side} for side in ("oppose", "support")]})
-            assert read.said == SwarmBallot(votes=(AnswerVote(answer=idea, position="abstain"),) * 2)
+            read = read_answer(
+                brief,
+                {"votes": [{"answer": idea, "position": side} for side in ("oppose", "support")]},
+            )
+            assert read.said == SwarmBallot(
+                votes=(AnswerVote(answer=idea, position="abstain"),) * 2
+            )
             seen.extend(read.mends)
         return inner(ask, brief, state)
 
     play(says, settle="quorum")
-    assert set(seen) == {f"read votes.{at}.position '{side}' → 'abstain'" for at, side in enumerate(("oppose", "support"))}
+    assert set(seen) == {
+        f"read votes.{at}.position '{side}' → 'abstain'"
+        for at, side in enumerate(("oppose", "support"))
+    }
 
 
 def ask_for(kind: str, **chosen: Any) -> Brief:
@@ -126,7 +160,9 @@ def ask_for(kind: str, **chosen: Any) -> Brief:
         if ask.kind == kind:
             asked.append(brief)
         if ask.kind == "explore":
-            return build_valid_report(state, ask.seat, f"way of {ask.seat}", "Use a cache.", f"Buy {state.round}.")
+            return build_valid_report(
+                state, ask.seat, f"way of {ask.seat}", "Use a cache.", f"Buy {state.round}."
+            )
         return Collision(action="pass") if ask.kind == "collide" else NotImplemented
 
     play(says, max_rounds=2, platform="openai:m", **chosen)
@@ -157,9 +193,14 @@ def test_a_ballot_in_which_nothing_can_be_read_is_asked_for_again(settle: str, r
 
 def test_support_once_on_a_condition_and_once_without_is_conditional() -> None:
     """M-2, M-14: both are on one side, and the condition stands."""
-    ballot = [{"answer": 1, "position": "support"}, {"answer": 1, "position": "conditional_support", "condition": "it is cheap"}]
+    ballot = [
+        {"answer": 1, "position": "support"},
+        {"answer": 1, "position": "conditional_support", "condition": "it is cheap"},
+    ]
     read = read_answer(ask_for("ballot", settle="quorum"), {"votes": ballot})
-    assert read.said == SwarmBallot(votes=(AnswerVote(answer=1, position="conditional_support", condition="it is cheap"),) * 2)
+    assert read.said == SwarmBallot(
+        votes=(AnswerVote(answer=1, position="conditional_support", condition="it is cheap"),) * 2
+    )
     assert read.mends == ("read votes.0.position 'support' → 'conditional_support'",)
 
 
@@ -167,7 +208,9 @@ def test_two_ratings_of_one_answer_are_none() -> None:
     """M-14, S-30: the last of them counted."""
     ballot = [{"answer": 1, "rating": 0.9, "position": "support"}, {"answer": 1, "rating": 0.1}]
     read = read_answer(ask_for("ballot"), {"votes": ballot})
-    assert read.said == SwarmBallot(votes=(AnswerVote(answer=1, position="support"), AnswerVote(answer=1)))
+    assert read.said == SwarmBallot(
+        votes=(AnswerVote(answer=1, position="support"), AnswerVote(answer=1))
+    )
     assert read.mends == ("read votes.0.rating 0.9 → None", "read votes.1.rating 0.1 → None")
 
 
@@ -183,7 +226,12 @@ def test_two_verdicts_of_the_judge_on_one_pair_are_none() -> None:
 
 @pytest.mark.parametrize(
     "raw",
-    ['{"findings": [{"coreIdea": "None."}]}', '{"findings": ["nothing new", "N/A"]}', '{"findings": ["没有新的发现"]}', "pass"],
+    [
+        '{"findings": [{"coreIdea": "None."}]}',
+        '{"findings": ["nothing new", "N/A"]}',
+        '{"findings": ["没有新的发现"]}',
+        "pass",
+    ],
 )
 def test_nothing_new_is_no_idea(raw: str) -> None:
     """M-14, S-12: explorers that said they had nothing agreed on an idea called "none"."""
@@ -199,7 +247,9 @@ def test_a_ballot_that_is_its_list_alone_is_read_whole(text: str) -> None:
     """M-14: only the last of its votes counted."""
     votes = [{"answer": 1, "position": "support"}, {"answer": 2, "position": "oppose"}]
     read = read_answer(ask_for("ballot"), text.format(json.dumps(votes)))
-    assert read.said == SwarmBallot(votes=(AnswerVote(answer=1, position="support"), AnswerVote(answer=2, position="oppose")))
+    assert read.said == SwarmBallot(
+        votes=(AnswerVote(answer=1, position="support"), AnswerVote(answer=2, position="oppose"))
+    )
     assert read.mends == ("read votes '[…]'",)
 
 
@@ -220,7 +270,10 @@ def test_readings_choose_what_was_read_best_though_all_hold_another() -> None:
     assert ranked == [state_idea(name) for name in ("cache", "hardware", "rewrite")]
     assert choice.margin == pytest.approx(choice.ranked[0].value - choice.ranked[1].value)
     decision = build_decision(run.timeline)
-    assert (decision.choice, decision.decision and decision.decision.text) == ("", state_idea("cache"))
+    assert (decision.choice, decision.decision and decision.decision.text) == (
+        "",
+        state_idea("cache"),
+    )
     assert decision.confidence == choice.sureness
 
     popular = play(reader("hardware it is"), settle="quorum")
@@ -248,7 +301,11 @@ def test_the_ballot_is_held_without_convergence_and_asks_for_what_each_has_read(
             assert brief.schema is not None
             # By its number, which the answer's description says, too.
             assert '"rating": 0 … 1' in describe_schema(brief.schema, brief.hints, brief.language)
-            return SwarmBallot(votes=tuple(AnswerVote(answer=at, rating=0.9 if at == 2 else 0.2) for at in range(1, 9)))
+            return SwarmBallot(
+                votes=tuple(
+                    AnswerVote(answer=at, rating=0.9 if at == 2 else 0.2) for at in range(1, 9)
+                )
+            )
         return Collision(action="pass") if ask.kind == "collide" else NotImplemented
 
     run = play(says, max_rounds=1)
@@ -262,7 +319,11 @@ def test_the_ballot_is_held_without_convergence_and_asks_for_what_each_has_read(
 
 def test_a_rating_stands_for_the_deposits_of_its_author() -> None:
     """S-30: who looked again at the end may rate otherwise than it deposited."""
-    run = play(reader("x", rates=lambda direction: {"cache": 0.1, "hardware": 0.9, "rewrite": 0.2}[direction]))
+    run = play(
+        reader(
+            "x", rates=lambda direction: {"cache": 0.1, "hardware": 0.9, "rewrite": 0.2}[direction]
+        )
+    )
     choice = completion(run).choice
     assert choice is not None
     assert choice.answer == state_idea("hardware")
@@ -292,7 +353,13 @@ def test_constant_amounts_are_compared_pair_by_pair() -> None:
             direction = order.recommended if order.cover else DIRECTIONS[at]
             stop = (build_stop_signal("rewrite"),) if direction == "rewrite" else ()
             return report(ask, state, direction, f"{direction} is the way", *stop, amount=0.1)
-        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
+        return (
+            Collision(action="pass")
+            if ask.kind == "collide"
+            else ABSTAINS
+            if ask.kind == "ballot"
+            else NotImplemented
+        )
 
     choice = completion(play(says, max_rounds=5)).choice
     assert choice is not None
@@ -307,8 +374,12 @@ def test_unread_directions_are_offered_first() -> None:
     assert all(order.cover for order in first.orders)
     assert {order.recommended for order in first.orders} == set(DIRECTIONS)
     for order in second.orders:
-        assert order.recommended not in {other.recommended for other in first.orders if other.seat == order.seat}
-    assert not any(order.cover for order in play(reader("x"), settle="quorum").facts(RoundBegun)[1].orders)
+        assert order.recommended not in {
+            other.recommended for other in first.orders if other.seat == order.seat
+        }
+    assert not any(
+        order.cover for order in play(reader("x"), settle="quorum").facts(RoundBegun)[1].orders
+    )
 
 
 def test_a_clear_leader_ends_the_run_early_where_that_is_allowed() -> None:
@@ -318,9 +389,25 @@ def test_a_clear_leader_ends_the_run_early_where_that_is_allowed() -> None:
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "explore":
             at = (state.explorers.index(ask.seat) + state.round) % len(DIRECTIONS)
-            direction = state.orders[ask.seat].recommended if state.orders[ask.seat].cover else DIRECTIONS[at]
-            return report(ask, state, direction, state_idea(direction), amount=max(0.01, QUALITY[direction] - varied[ask.seat]))
-        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
+            direction = (
+                state.orders[ask.seat].recommended
+                if state.orders[ask.seat].cover
+                else DIRECTIONS[at]
+            )
+            return report(
+                ask,
+                state,
+                direction,
+                state_idea(direction),
+                amount=max(0.01, QUALITY[direction] - varied[ask.seat]),
+            )
+        return (
+            Collision(action="pass")
+            if ask.kind == "collide"
+            else ABSTAINS
+            if ask.kind == "ballot"
+            else NotImplemented
+        )
 
     early, late = play(says, clear_at=1.5, max_rounds=8), play(says, max_rounds=8)
     assert (completion(early).reason, completion(early).converged) == ("clear", False)
@@ -328,14 +415,19 @@ def test_a_clear_leader_ends_the_run_early_where_that_is_allowed() -> None:
     last = early.facts(ConvergenceMeasured)[-1]
     assert last.lead is not None
     assert last.lead.z >= 1.5
-    assert [each.is_clear for each in early.facts(ConvergenceMeasured)] == [False] * (early.state.round - 1) + [True]
+    assert [each.is_clear for each in early.facts(ConvergenceMeasured)] == [False] * (
+        early.state.round - 1
+    ) + [True]
     assert (completion(late).reason, late.state.round) == ("max_rounds", 8)
     # One more direction that was read once only: whatever the lead, the run goes on.
     board = early.state.board
     key = next(iter(board.readings))
     for count, expected in ((1, False), (2, True)):
         thin = {**board.readings, key: {SeatId("TanWei"): (count, 0.1 * count)}}
-        assert is_clear(fast_replace(early.state, board=fast_replace(board, readings=thin)), last.lead) is expected
+        assert (
+            is_clear(fast_replace(early.state, board=fast_replace(board, readings=thin)), last.lead)
+            is expected
+        )
 
 
 def test_leading_stability_asks_for_the_leading_ideas_alone() -> None:
@@ -345,14 +437,23 @@ def test_leading_stability_asks_for_the_leading_ideas_alone() -> None:
         if ask.kind == "explore":
             idea = f"something else {state.round}" if ask.seat == "QiuSuo" else "cache it"
             return report(ask, state, f"way of {ask.seat}", idea)
-        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
+        return (
+            Collision(action="pass")
+            if ask.kind == "collide"
+            else ABSTAINS
+            if ask.kind == "ballot"
+            else NotImplemented
+        )
 
     every, leading = play(says, max_rounds=6), play(says, max_rounds=6, stability="leading")
     assert [each.reason for each in every.facts(ConvergenceMeasured)][2:] == ["not_stable"] * 4
     assert completion(leading).reason == "converged"
     assert leading.state.round == 3
     board = build_board_json(leading.timeline)
-    assert (board["config"]["stability"], board["convergence"][-1]["betaStability"]["of"]) == ("leading", "leading")
+    assert (board["config"]["stability"], board["convergence"][-1]["betaStability"]["of"]) == (
+        "leading",
+        "leading",
+    )
     assert [each.converged for each in replay_rounds(leading.timeline, {}).rounds] == [
         each.converged for each in leading.facts(ConvergenceMeasured)
     ]
@@ -365,7 +466,9 @@ def test_a_challenged_reading_weighs_less_and_a_refuted_one_nothing() -> None:
         def answer(ask: Ask, brief: Brief, state: Swarm) -> object:
             if ask.kind == "explore":
                 at = DIRECTIONS[(state.explorers.index(ask.seat) + state.round) % 3]
-                finding = StatedIdea(core_idea=state_idea(at), perspective=ask.seat, needs_validation=True)
+                finding = StatedIdea(
+                    core_idea=state_idea(at), perspective=ask.seat, needs_validation=True
+                )
                 return _with_findings(report(ask, state, at, "x"), finding)
             if ask.kind == "collide":
                 return Collision(action=action, content="Why?")  # type: ignore[arg-type]  # an action
@@ -472,15 +575,21 @@ def test_a_role_can_be_left_again_by_request() -> None:
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "explore" and ask.seat == "TanWei" and state.round in wanted:
-            role = Operation(operation="transition_role", params={"newRole": wanted[state.round], "reason": "r"})
+            role = Operation(
+                operation="transition_role", params={"newRole": wanted[state.round], "reason": "r"}
+            )
             return report(ask, state, "cache", "x", role)
         if ask.kind == "explore":
             return report(ask, state, "cache", f"{ask.seat} {state.round}")
         return inner(ask, brief, state)
 
     run = play(says, max_rounds=6)
-    changes = [(each.round, each.old, each.new) for each in run.state.agents[SeatId("TanWei")].role_history]
-    assert [new for number, old, new in changes if number == 5 and old != "EXPLORER"] == ["EXPLORER"]
+    changes = [
+        (each.round, each.old, each.new) for each in run.state.agents[SeatId("TanWei")].role_history
+    ]
+    assert [new for number, old, new in changes if number == 5 and old != "EXPLORER"] == [
+        "EXPLORER"
+    ]
     # It sent no stop signal, so the rule for a debater does not hold.
     assert not any(new == "DEBATER" for _, _, new in changes)
 
@@ -491,7 +600,13 @@ def test_the_history_says_what_was_deposited() -> None:
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "explore":
             return report(ask, state, "cache", "x", amount=0.3)
-        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
+        return (
+            Collision(action="pass")
+            if ask.kind == "collide"
+            else ABSTAINS
+            if ask.kind == "ballot"
+            else NotImplemented
+        )
 
     history = build_board_json(play(says).timeline)["pheromones"]["cache"]["depositHistory"]
     assert {each["amount"] for each in history} == {0.3}
@@ -502,8 +617,13 @@ def test_a_careless_model_still_gets_its_swarm_settled() -> None:
 
     async def work() -> None:
         async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
-            seats = {name: CarelessModel(at) for at, name in enumerate(("TanWei", "SuYuan", "DongCha", "QiuSuo"))}
-            decision = await moot.hold("Shall we?", protocol="swarm", seats=seats, seed=3, settings={"max_rounds": 3})
+            seats = {
+                name: CarelessModel(at)
+                for at, name in enumerate(("TanWei", "SuYuan", "DongCha", "QiuSuo"))
+            }
+            decision = await moot.hold(
+                "Shall we?", protocol="swarm", seats=seats, seed=3, settings={"max_rounds": 3}
+            )
             timeline = await moot.load_timeline(decision.session)
             assert decision.status == "concluded"
             assert timeline.state.completed is not None
@@ -515,13 +635,19 @@ def test_a_careless_model_still_gets_its_swarm_settled() -> None:
 # The arithmetic
 
 
-def reading(answer: str, seat: str, value: float, weight: float = 1.0, rank: float = 0.0) -> AnswerReading:
+def reading(
+    answer: str, seat: str, value: float, weight: float = 1.0, rank: float = 0.0
+) -> AnswerReading:
     return AnswerReading(answer=answer, reader=seat, value=value, weight=weight, rank=rank)
 
 
 def rate_all(**ratings: dict[str, float]) -> list[AnswerReading]:
     """The readings of some readers."""
-    return [reading(answer, seat, value) for seat, values in ratings.items() for answer, value in values.items()]
+    return [
+        reading(answer, seat, value)
+        for seat, values in ratings.items()
+        for answer, value in values.items()
+    ]
 
 
 def test_a_reading_counts_by_its_reader_s_own_mean_and_spread() -> None:
@@ -555,12 +681,23 @@ def test_one_liar_of_seven_does_not_decide(lie: dict[str, float]) -> None:
 
 @pytest.mark.parametrize(
     ("ratings", "expected"),
-    [({"a": 0.5, "b": 0.5}, [1.0, 0.0]), ({"a": 0.1, "b": 0.9}, [0.5, 0.5]), ({"a": 0.9, "b": 0.1}, [1.0, 0.0])],
+    [
+        ({"a": 0.5, "b": 0.5}, [1.0, 0.0]),
+        ({"a": 0.1, "b": 0.9}, [0.5, 0.5]),
+        ({"a": 0.9, "b": 0.1}, [1.0, 0.0]),
+    ],
 )
-def test_what_a_reader_holds_is_its_word_too(ratings: dict[str, float], expected: list[float]) -> None:
+def test_what_a_reader_holds_is_its_word_too(
+    ratings: dict[str, float], expected: list[float]
+) -> None:
     """S-34: one that holds A and rates both alike is read by that; if it rates B higher, both words count half."""
     honest = rate_all(x={"a": 0.6, "b": 0.5}, y={"a": 0.6, "b": 0.5})
-    verdict = judge_evidence([*honest, *(reading(answer, "z", ratings[answer], rank=float(answer == "a")) for answer in "ab")])
+    verdict = judge_evidence(
+        [
+            *honest,
+            *(reading(answer, "z", ratings[answer], rank=float(answer == "a")) for answer in "ab"),
+        ]
+    )
     assert verdict is not None
     whole = 3 + ORDINARY_READINGS
     values = {each.answer: each.value for each in verdict.ranked}
@@ -576,7 +713,9 @@ def test_sureness_is_the_posterior_of_votes_that_are_readings() -> None:
     """S-35, D-12: each reading one spread above the mean is an ordinary vote; those of one family are worth fewer."""
     ratings = rate_all(**{seat: {"a": 0.9, "b": 0.1} for seat in "vwxyz"})
     for correlation in (OTHER_FAMILY, SAME_FAMILY):
-        verdict = judge_evidence(ratings, presume_correlation if correlation == OTHER_FAMILY else correlate_family)
+        verdict = judge_evidence(
+            ratings, presume_correlation if correlation == OTHER_FAMILY else correlate_family
+        )
         effective = 5 / (1 + 4 * correlation)
         odds = (0.65 / 0.35) ** (2 * effective)
         assert verdict is not None
@@ -585,7 +724,11 @@ def test_sureness_is_the_posterior_of_votes_that_are_readings() -> None:
 
 def test_one_reader_that_varies_does_not_silence_those_that_do_not() -> None:
     """S-34: six with one amount for everything who all hold A, and one that prefers B: pairs decide, and A leads."""
-    constant = [reading(answer, seat, 0.5, rank=float(answer == "a")) for seat in "tuvwxy" for answer in "ab"]
+    constant = [
+        reading(answer, seat, 0.5, rank=float(answer == "a"))
+        for seat in "tuvwxy"
+        for answer in "ab"
+    ]
     verdict = judge_evidence([*constant, reading("a", "z", 0.2), reading("b", "z", 0.9)])
     assert verdict is not None
     assert (verdict.method, verdict.ranked[0].answer) == ("pairs", "a")
@@ -593,7 +736,9 @@ def test_one_reader_that_varies_does_not_silence_those_that_do_not() -> None:
 
 def test_readers_who_contradict_each_other_tell_nothing_apart() -> None:
     """S-35: below half a standard error the two are level, and where nobody shares an answer there is no error to compute."""
-    level = judge_evidence(rate_all(x={"a": 0.9, "b": 0.1}, y={"a": 0.1, "b": 0.9}, z={"a": 0.5, "b": 0.52, "c": 0.5}))
+    level = judge_evidence(
+        rate_all(x={"a": 0.9, "b": 0.1}, y={"a": 0.1, "b": 0.9}, z={"a": 0.5, "b": 0.52, "c": 0.5})
+    )
     assert level is not None
     assert level.z is not None
     assert level.z < CLEAR_Z
@@ -605,9 +750,17 @@ def test_readers_who_contradict_each_other_tell_nothing_apart() -> None:
 
 def test_sureness_is_the_chance_to_be_the_best_of_all() -> None:
     """S-35: not of beating the second alone; with more answers that are level with the second it falls."""
-    two = judge_evidence(rate_all(**{seat: {"a": values["a"], "b": values["b"]} for seat, values in CAREFUL.items()}))
-    ratings = {seat: {"a": 0.6 + 0.1 * (at % 2), **dict.fromkeys("bcdef", 0.5)} for at, seat in enumerate("uvwxyz")}
-    noisy = {seat: {**values, seat_answer: 0.75} for (seat, values), seat_answer in zip(ratings.items(), "abcdef", strict=True)}
+    two = judge_evidence(
+        rate_all(**{seat: {"a": values["a"], "b": values["b"]} for seat, values in CAREFUL.items()})
+    )
+    ratings = {
+        seat: {"a": 0.6 + 0.1 * (at % 2), **dict.fromkeys("bcdef", 0.5)}
+        for at, seat in enumerate("uvwxyz")
+    }
+    noisy = {
+        seat: {**values, seat_answer: 0.75}
+        for (seat, values), seat_answer in zip(ratings.items(), "abcdef", strict=True)
+    }
     many = judge_evidence(rate_all(**noisy))
     assert two is not None
     assert many is not None
@@ -640,7 +793,9 @@ def test_the_explorer_without_whom_another_would_lead_is_named() -> None:
 
 
 def test_who_gives_one_value_to_everything_prefers_nothing() -> None:
-    verdict = judge_evidence(rate_all(x={"a": 0.6, "b": 0.5}, y={"a": 0.7, "b": 0.6}, z={"b": 1.0, "c": 1.0}))
+    verdict = judge_evidence(
+        rate_all(x={"a": 0.6, "b": 0.5}, y={"a": 0.7, "b": 0.6}, z={"b": 1.0, "c": 1.0})
+    )
     assert verdict is not None
     assert [each.answer for each in verdict.ranked] == ["a", "c", "b"]
     assert verdict.ranked[1].value == pytest.approx(0.5)
@@ -654,7 +809,12 @@ def test_deposits_and_ratings_are_brought_to_one_scale() -> None:
 _VALUES = st.floats(0, 1, allow_nan=False)
 _READINGS = st.lists(
     st.builds(
-        reading, st.sampled_from("abc"), st.sampled_from("wxyz"), _VALUES, st.floats(0, 1, allow_nan=False), st.integers(-1, 1)
+        reading,
+        st.sampled_from("abc"),
+        st.sampled_from("wxyz"),
+        _VALUES,
+        st.floats(0, 1, allow_nan=False),
+        st.integers(-1, 1),
     ),
     max_size=9,
     unique_by=lambda each: (each.answer, each.reader),
@@ -662,7 +822,9 @@ _READINGS = st.lists(
 
 
 @given(_READINGS)
-def test_a_choice_depends_on_the_readings_and_not_on_their_order(readings: list[AnswerReading]) -> None:
+def test_a_choice_depends_on_the_readings_and_not_on_their_order(
+    readings: list[AnswerReading],
+) -> None:
     """S-30"""
     verdict = judge_evidence(readings)
     assert (verdict is None) == (not any(each.weight > 0 for each in readings))
@@ -674,18 +836,29 @@ def test_a_choice_depends_on_the_readings_and_not_on_their_order(readings: list[
 
 
 @given(_READINGS, st.sampled_from("abc"), _VALUES)
-def test_no_reader_moves_an_answer_further_than_one_reading(readings: list[AnswerReading], answer: str, value: float) -> None:
+def test_no_reader_moves_an_answer_further_than_one_reading(
+    readings: list[AnswerReading], answer: str, value: float
+) -> None:
     """S-34: whatever an eighth reader says, an answer that others read moves by less than one reading among all of them."""
     before = judge_evidence(readings)
     after = judge_evidence([*readings, reading(answer, "liar", value)])
-    if before is None or after is None or before.method != after.method or not all(len(own) > 1 for own in group(readings)):
+    if (
+        before is None
+        or after is None
+        or before.method != after.method
+        or not all(len(own) > 1 for own in group(readings))
+    ):
         return
     values = {each.answer: each for each in before.ranked}
     for each in after.ranked:
         if each.answer in values:
-            assert abs(each.value - values[each.answer].value) <= 1 / (values[each.answer].readings + ORDINARY_READINGS)
+            assert abs(each.value - values[each.answer].value) <= 1 / (
+                values[each.answer].readings + ORDINARY_READINGS
+            )
 
 
 def group(readings: list[AnswerReading]) -> list[list[AnswerReading]]:
     seats = {each.reader for each in readings if each.weight > 0}
-    return [[each for each in readings if each.reader == seat and each.weight > 0] for seat in seats]
+    return [
+        [each for each in readings if each.reader == seat and each.weight > 0] for seat in seats
+    ]

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from tests.support.play_swarm import ABSTAINS, Says, SwarmRun, build_deposit, build_swarm_plan, build_valid_report
+from tests.support.play_swarm import (
+    ABSTAINS,
+    Says,
+    SwarmRun,
+    build_deposit,
+    build_swarm_plan,
+    build_valid_report,
+)
 
 from moothall.domain.effects import Ask, Brief
 from moothall.errors import BadSetting
@@ -27,16 +34,28 @@ IDEAS = ("Cache it.", "Cache it now.", "Buy machines.", "Rewrite all of it.", "ä
 def figures(board: dict[str, Any], number: int) -> dict[str, Any]:
     """All figures of one round, from the blackboard alone and by no code of Moot's."""
     config = board["config"]
-    active = list(next(each["opinions"] for each in board["opinionHistory"] if each["round"] == number))
+    active = list(
+        next(each["opinions"] for each in board["opinionHistory"] if each["round"] == number)
+    )
     said = [each for each in board["findings"] if each["round"] <= number]
 
     def held(agent: str, until: int) -> set[str]:
         own = [each for each in said if each["agentId"] == agent and each["round"] <= until]
         last = max((each["round"] for each in own), default=0)
-        return {idea for each in own if each["round"] == last for idea in (each["idea"], *each["alsoBacks"])}
+        return {
+            idea
+            for each in own
+            if each["round"] == last
+            for idea in (each["idea"], *each["alsoBacks"])
+        }
 
     def union(until: int) -> set[str]:
-        agents = [agent for each in board["opinionHistory"] if each["round"] == until for agent in each["opinions"]]
+        agents = [
+            agent
+            for each in board["opinionHistory"]
+            if each["round"] == until
+            for agent in each["opinions"]
+        ]
         return {idea for agent in agents for idea in held(agent, until)}
 
     born: dict[str, int] = {}
@@ -44,13 +63,19 @@ def figures(board: dict[str, Any], number: int) -> dict[str, Any]:
     for each in said:
         for idea in (each["idea"], *each["alsoBacks"]):
             born[idea] = min(born.get(idea, each["round"]), each["round"])
-            since[idea, each["agentId"]] = min(since.get((idea, each["agentId"]), each["round"]), each["round"])
+            since[idea, each["agentId"]] = min(
+                since.get((idea, each["agentId"]), each["round"]), each["round"]
+            )
     backers: dict[str, list[str]] = {}
     for agent in active:
         for idea in held(agent, number):
             if config["quorum"] == "all" or since[idea, agent] == born[idea]:
                 backers.setdefault(idea, []).append(agent)
-    rate = max((len(seats) / len(active) for seats in backers.values()), default=0.0) if active else 0.0
+    rate = (
+        max((len(seats) / len(active) for seats in backers.values()), default=0.0)
+        if active
+        else 0.0
+    )
     last: dict[str, float] = {}
     for event in board["events"]:
         if event["round"] <= number and event["type"].startswith("pheromone_"):
@@ -59,11 +84,23 @@ def figures(board: dict[str, Any], number: int) -> dict[str, Any]:
             last[event["direction"]] = event["after"]
     total = sum(last.values())
     shares = [value / total for value in last.values() if value] if total else []
-    entropy = -sum(share * math.log2(share) for share in shares) / math.log2(max(len(last), 2)) if total else 0.0
+    entropy = (
+        -sum(share * math.log2(share) for share in shares) / math.log2(max(len(last), 2))
+        if total
+        else 0.0
+    )
     views = {each["perspective"].casefold() for each in said if each["perspective"]}
-    parts = (min(len(views) / 6, 1), len({each["idea"] for each in said}) / max(len(said), 1), entropy)
+    parts = (
+        min(len(views) / 6, 1),
+        len({each["idea"] for each in said}) / max(len(said), 1),
+        entropy,
+    )
     diversity = sum(parts) / 3
-    sets = [union(at) for at in range(number - config["beta"] + 1, number + 1)] if number >= config["beta"] else []
+    sets = (
+        [union(at) for at in range(number - config["beta"] + 1, number + 1)]
+        if number >= config["beta"]
+        else []
+    )
     stable = bool(sets) and bool(sets[-1]) and all(each == sets[-1] for each in sets)
     converged = (
         number >= config["minRounds"]
@@ -109,9 +146,15 @@ def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataO
             steady[ask.seat] = data.draw(tastes)
         amount = data.draw(st.sampled_from((0.1, 0.3)))
         way = data.draw(st.sampled_from(("a", "b", "c")))
-        agrees = data.draw(st.sampled_from(((), (), (), ("idea-1",), ("Cache it.", "idea-2"), ("finding-002", "nobody"))))
+        agrees = data.draw(
+            st.sampled_from(
+                ((), (), (), ("idea-1",), ("Cache it.", "idea-2"), ("finding-002", "nobody"))
+            )
+        )
         operations = (build_deposit(way, amount),)
-        return build_valid_report(state, ask.seat, way, *steady[ask.seat], operations=operations, agrees_with=agrees)
+        return build_valid_report(
+            state, ask.seat, way, *steady[ask.seat], operations=operations, agrees_with=agrees
+        )
 
     run = SwarmRun(plan).play(says)
     board = json.loads(render_blackboard(run.timeline))
@@ -123,7 +166,9 @@ def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataO
             "stable": measured["betaStability"]["stable"],
             "converged": measured["converged"],
         }
-    assert board["result"]["converged"] == (bool(board["convergence"]) and board["convergence"][-1]["converged"])
+    assert board["result"]["converged"] == (
+        bool(board["convergence"]) and board["convergence"][-1]["converged"]
+    )
     measures = run.facts(ConvergenceMeasured)
     again = replay_rounds(run.timeline, {})
     assert [each.converged for each in again.rounds] == [each.converged for each in measures]
@@ -139,7 +184,11 @@ def joined_run() -> SwarmRun:
         def report(ask: Ask, brief: Brief, state: Swarm, mine: str = mine) -> object:
             if ask.kind == "explore":
                 return build_valid_report(
-                    state, ask.seat, f"way {ask.seat}", mine, operations=(build_deposit(f"way {ask.seat}"),)
+                    state,
+                    ask.seat,
+                    f"way {ask.seat}",
+                    mine,
+                    operations=(build_deposit(f"way {ask.seat}"),),
                 )
             return ABSTAINS if ask.kind == "ballot" else NotImplemented
 
@@ -148,12 +197,20 @@ def joined_run() -> SwarmRun:
     def judge(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind != "judge":
             return NotImplemented
-        pairs = [{state.review.texts[pair.one], state.review.texts[pair.other]} == set(texts) for pair in state.review.pairs]
+        pairs = [
+            {state.review.texts[pair.one], state.review.texts[pair.other]} == set(texts)
+            for pair in state.review.pairs
+        ]
         return IdeaJudgements(
-            judgements=tuple(PairJudgement(pair=at, verdict="same" if same else "different") for at, same in enumerate(pairs, 1))
+            judgements=tuple(
+                PairJudgement(pair=at, verdict="same" if same else "different")
+                for at, same in enumerate(pairs, 1)
+            )
         )
 
-    return SwarmRun(build_swarm_plan(5, collisions=0, platform="openai:m")).play({**says, VALIDATOR: judge})
+    return SwarmRun(build_swarm_plan(5, collisions=0, platform="openai:m")).play(
+        {**says, VALIDATOR: judge}
+    )
 
 
 def test_a_join_can_be_undone_and_the_figures_reckoned_anew() -> None:

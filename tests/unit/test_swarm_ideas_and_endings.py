@@ -56,7 +56,9 @@ def test_without_a_judge_ideas_are_joined_by_their_text_and_by_agreement_alone()
         assert ask.kind != "compare"
         if ask.kind == "explore":
             at = state.explorers.index(ask.seat)
-            return build_valid_report(state, ask.seat, "caching", texts[at], agrees_with=(CACHE,) if at == 3 else ())
+            return build_valid_report(
+                state, ask.seat, "caching", texts[at], agrees_with=(CACHE,) if at == 3 else ()
+            )
         return NotImplemented
 
     run.play(says)
@@ -78,7 +80,9 @@ def test_a_measure_that_is_lost_is_replaced_by_words_and_that_is_said() -> None:
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind in {"compare", "judge"}:
             return "error"
-        return build_valid_report(state, ask.seat, "caching", "Put a cache at the edge now" if ask.seat == ADA else CACHE)
+        return build_valid_report(
+            state, ask.seat, "caching", "Put a cache at the edge now" if ask.seat == ADA else CACHE
+        )
 
     run.play(says)
     (sorted_ideas,) = run.facts(IdeasSorted)
@@ -90,12 +94,20 @@ def test_a_measure_that_is_lost_is_replaced_by_words_and_that_is_said() -> None:
 
 def test_ideas_that_are_to_stay_apart_do() -> None:
     """S-8: reversible; a setting keeps an idea to itself."""
-    run = SwarmRun(build_swarm_plan(2, max_rounds=1, collisions=0, vote=False, apart=("An edge cache it is.",)))
+    run = SwarmRun(
+        build_swarm_plan(2, max_rounds=1, collisions=0, vote=False, apart=("An edge cache it is.",))
+    )
     texts = {ADA: CACHE, BOB: "An edge cache it is."}
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         assert ask.kind != "compare", "there is nothing left to compare"
-        return build_valid_report(state, ask.seat, "caching", texts[ask.seat], agrees_with=(CACHE,) if ask.seat == BOB else ())
+        return build_valid_report(
+            state,
+            ask.seat,
+            "caching",
+            texts[ask.seat],
+            agrees_with=(CACHE,) if ask.seat == BOB else (),
+        )
 
     run.play(says)
     assert [each.idea for each in run.state.board.findings] == [1, 2]
@@ -105,8 +117,14 @@ def test_what_an_agent_leaves_out_it_no_longer_holds() -> None:
     """S-17: an opinion is what the last report with findings says; a silent round changes nothing."""
     run = SwarmRun(build_swarm_plan(2, max_rounds=3, collisions=0))
     says = {1: (CACHE, BUY), 2: (BUY,), 3: ()}
-    run.play(exploring(lambda ask, state: build_valid_report(state, ask.seat, "x", *says[state.round])))
-    assert [next(iter(fact.opinions.values())) for fact in run.facts(RoundSettled)] == [(1, 2), (2,), (2,)]
+    run.play(
+        exploring(lambda ask, state: build_valid_report(state, ask.seat, "x", *says[state.round]))
+    )
+    assert [next(iter(fact.opinions.values())) for fact in run.facts(RoundSettled)] == [
+        (1, 2),
+        (2,),
+        (2,),
+    ]
 
 
 def test_agreement_after_reading_is_told_from_agreement_before() -> None:
@@ -137,7 +155,11 @@ def test_four_of_five_converge_in_the_third_round_and_vote() -> None:
     assert reasons == ["min_rounds", "min_rounds", ""]
     decision = build_decision(run.timeline)
     assert decision.decision is not None
-    assert (decision.decision.text, decision.consensus_type, decision.voters) == (CACHE, "majority", 5)
+    assert (decision.decision.text, decision.consensus_type, decision.voters) == (
+        CACHE,
+        "majority",
+        5,
+    )
     assert [(voice.seat, voice.kind) for voice in decision.dissent] == [("XiLi", "oppose")]
     assert decision.ended_by == "converged"
 
@@ -162,7 +184,12 @@ def test_a_dominant_direction_is_cut_and_the_event_says_so() -> None:
 
     def report(ask: Ask, state: Swarm) -> object:
         return build_valid_report(
-            state, ask.seat, "caching", CACHE, perspective="cost", operations=(build_deposit("caching", 0.3),)
+            state,
+            ask.seat,
+            "caching",
+            CACHE,
+            perspective="cost",
+            operations=(build_deposit("caching", 0.3),),
         )
 
     run.play(exploring(report))
@@ -170,14 +197,26 @@ def test_a_dominant_direction_is_cut_and_the_event_says_so() -> None:
     assert first.cut is not None
     assert first.cut.after == pytest.approx(first.cut.before * 0.7)
     assert last.cut is None, "nothing is protected once the run is over"
-    assert [each["type"] for each in run.timeline.events if each["type"].startswith("pheromone_p")] == ["pheromone_protected"]
+    assert [
+        each["type"] for each in run.timeline.events if each["type"].startswith("pheromone_p")
+    ] == ["pheromone_protected"]
 
 
 def test_three_rounds_without_change_are_stagnation() -> None:
     """S-19."""
     run = SwarmRun(build_swarm_plan(3, max_rounds=6, collisions=0))
-    run.play({ADA: explorer(CACHE), BOB: explorer(BUY, direction="b"), EVE: explorer("Rewrite it all.", direction="c")})
-    stagnant = [fact.round for fact in run.facts(ConvergenceMeasured) if "stagnation_warning" in fact.warnings]
+    run.play(
+        {
+            ADA: explorer(CACHE),
+            BOB: explorer(BUY, direction="b"),
+            EVE: explorer("Rewrite it all.", direction="c"),
+        }
+    )
+    stagnant = [
+        fact.round
+        for fact in run.facts(ConvergenceMeasured)
+        if "stagnation_warning" in fact.warnings
+    ]
     assert stagnant == [4, 5]
 
 
@@ -204,7 +243,9 @@ def test_agents_elsewhere_say_goodbye_and_others_are_not_troubled() -> None:
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "shutdown":
             assert ask.patience == 20.0
-            return {ADA: ShutdownReply(), BOB: None, EVE: ShutdownReply(acknowledged=False)}[ask.seat]
+            return {ADA: ShutdownReply(), BOB: None, EVE: ShutdownReply(acknowledged=False)}[
+                ask.seat
+            ]
         return explorer(f"Idea of {ask.seat}")(ask, brief, state)
 
     run.play(says)
@@ -219,7 +260,12 @@ def test_agents_elsewhere_say_goodbye_and_others_are_not_troubled() -> None:
 def test_an_agent_silent_for_two_minutes_is_ended_without_being_asked() -> None:
     """S-23: auto_forced."""
     run = SwarmRun(build_swarm_plan(4, platform=MAILBOX, max_rounds=2, collisions=0), seconds=50)
-    run.play({ADA: exploring(lambda ask, state: None), **{agent_name(at): explorer(CACHE) for at in (2, 3, 4)}})
+    run.play(
+        {
+            ADA: exploring(lambda ask, state: None),
+            **{agent_name(at): explorer(CACHE) for at in (2, 3, 4)},
+        }
+    )
     assert run.state.agents[ADA].ended == "auto_forced"
     assert ADA not in run.facts(ShutdownNoticed)[0].awaited
 
@@ -237,8 +283,12 @@ def test_everyone_is_completed_before_the_shutdown() -> None:
 def test_a_run_that_is_called_off_keeps_what_was_brought(at: str) -> None:
     """S-12, S-26: what was reported is carried out, nothing more is asked for, all agents end."""
     run = SwarmRun(build_swarm_plan(5))
-    says: dict[str, Says] = {agent_name(number): explorer(CACHE, BUY, direction=f"w {number}") for number in range(1, 6)}
-    run.play(says, until=lambda state: state.stage == at and state.round >= (5 if at == "vote" else 2))
+    says: dict[str, Says] = {
+        agent_name(number): explorer(CACHE, BUY, direction=f"w {number}") for number in range(1, 6)
+    }
+    run.play(
+        says, until=lambda state: state.stage == at and state.round >= (5 if at == "vote" else 2)
+    )
     asked = len(run.asks)
     run.step(CloseCalled(by="me"))
     assert run.snapshot.is_closed
@@ -265,7 +315,11 @@ def test_the_classic_mode_explores_once_from_a_menu_and_ends_with_a_synthesis() 
         if ask.kind == "synthesis":
             return None if ask.seat == ADA else Synthesis(content="All in all: cache.")
         if ask.kind == "explore":
-            return build_valid_report(state, ask.seat, "caching", CACHE) if ask.seat != EVE else RoundReport()
+            return (
+                build_valid_report(state, ask.seat, "caching", CACHE)
+                if ask.seat != EVE
+                else RoundReport()
+            )
         return NotImplemented
 
     run.play(says)
@@ -297,7 +351,9 @@ def test_sixty_four_explorers_for_ten_rounds() -> None:
             return Collision(action="pass") if ask.kind == "collide" else NotImplemented
         sizes[state.round] = max(sizes.get(state.round, 0), len(brief.shared) + len(brief.own))
         at = state.explorers.index(ask.seat)
-        ideas = [f"Thing {at * 7 + number} is {number} of round {state.round % 3}" for number in range(3)]
+        ideas = [
+            f"Thing {at * 7 + number} is {number} of round {state.round % 3}" for number in range(3)
+        ]
         operations = (build_deposit(f"way {at % 30}", 0.2), build_deposit(f"way {at % 7}"))
         return build_valid_report(state, ask.seat, f"way {at % 30}", *ideas, operations=operations)
 

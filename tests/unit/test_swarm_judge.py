@@ -27,7 +27,11 @@ from moothall.protocols.swarm.answers import (
 from moothall.protocols.swarm.facts import ConvergenceMeasured, IdeasSorted
 from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.reports.files import build_board_json
-from moothall.protocols.swarm.reports.standing import build_standing_json, compute_what_if, replay_rounds
+from moothall.protocols.swarm.reports.standing import (
+    build_standing_json,
+    compute_what_if,
+    replay_rounds,
+)
 from moothall.protocols.swarm.rules.review import MAX_JUDGED, MAX_SECOND_LOOKS, NEAREST
 from moothall.protocols.swarm.state import RoundReview, Swarm
 from moothall_testkit.careless_model import CarelessModel
@@ -40,7 +44,13 @@ SAME = (
 )
 OPPOSITE = "Do not keep the catalogue in a cache at the edge of the network."
 OTHER = "Buy machines with faster disks."
-TEXTS = {"TanWei": SAME[0], "SuYuan": SAME[1], "DongCha": SAME[2], "QiuSuo": OPPOSITE, "XiLi": OTHER}
+TEXTS = {
+    "TanWei": SAME[0],
+    "SuYuan": SAME[1],
+    "DongCha": SAME[2],
+    "QiuSuo": OPPOSITE,
+    "XiLi": OTHER,
+}
 
 
 Wrong = Mapping[tuple[int, frozenset[str]], PairVerdict]
@@ -62,7 +72,9 @@ def read_pairs(state: Swarm) -> list[tuple[str, str]]:
 class Judge:
     """Answers for all seats; counts what the judge is asked."""
 
-    def __init__(self, *, lost: bool = False, left_out: bool = False, wrong: Wrong | None = None) -> None:
+    def __init__(
+        self, *, lost: bool = False, left_out: bool = False, wrong: Wrong | None = None
+    ) -> None:
         self._lost, self._left_out, self._wrong = lost, left_out, wrong or {}
         self.asked: list[tuple[int, str, int]] = []
         self.briefs: list[Brief] = []
@@ -75,16 +87,34 @@ class Judge:
             self.briefs.append(brief)
             verdicts = [
                 PairJudgement(
-                    pair=at, verdict=self._wrong.get((state.round, frozenset(pair)), find_verdict(*pair)), reason="by its meaning"
+                    pair=at,
+                    verdict=self._wrong.get((state.round, frozenset(pair)), find_verdict(*pair)),
+                    reason="by its meaning",
                 )
                 for at, pair in enumerate(read_pairs(state), 1)
             ]
-            return None if self._lost else IdeaJudgements() if self._left_out else IdeaJudgements(judgements=tuple(verdicts))
-        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
+            return (
+                None
+                if self._lost
+                else IdeaJudgements()
+                if self._left_out
+                else IdeaJudgements(judgements=tuple(verdicts))
+            )
+        return (
+            Collision(action="pass")
+            if ask.kind == "collide"
+            else ABSTAINS
+            if ask.kind == "ballot"
+            else NotImplemented
+        )
 
 
-def play(says: Judge, *, language: Language = "en", seats: tuple[Seat, ...] = (), **chosen: Any) -> SwarmRun:
-    plan = build_swarm_plan(5, platform="openai:m", language=language, **{"max_rounds": 4, **chosen})
+def play(
+    says: Judge, *, language: Language = "en", seats: tuple[Seat, ...] = (), **chosen: Any
+) -> SwarmRun:
+    plan = build_swarm_plan(
+        5, platform="openai:m", language=language, **{"max_rounds": 4, **chosen}
+    )
     return SwarmRun(replace(plan, seats=(*plan.seats, *seats))).play(says)
 
 
@@ -103,7 +133,9 @@ def test_restatements_are_joined_and_opposites_never() -> None:
     assert [(number, seat) for number, seat, _ in judge.asked] == [(1, "validator")]
     first = run.facts(IdeasSorted)[0]
     assert (first.judge, first.judged) == ("validator", judge.asked[0][2])
-    assert {(each.reason, each.why) for each in first.placed if each.reason != "new"} == {("judge", "by its meaning")}
+    assert {(each.reason, each.why) for each in first.placed if each.reason != "new"} == {
+        ("judge", "by its meaning")
+    }
     assert judge.asked[0][2] <= NEAREST * len(TEXTS)
     asked_for = get_own_schema(judge.briefs[0])["properties"]["judgements"]
     assert asked_for["items"]["properties"]["pair"]["enum"] == [*range(1, judge.asked[0][2] + 1)]
@@ -117,7 +149,9 @@ def test_without_a_word_of_the_judge_nothing_is_joined(how: Mapping[str, Any]) -
     """S-36 with a judge that is out, or says nothing: as without one."""
     run = play(Judge(**how))
     unjudged = play(Judge(), judge="")
-    assert group_texts(run) == group_texts(unjudged) == {frozenset((text,)) for text in TEXTS.values()}
+    assert (
+        group_texts(run) == group_texts(unjudged) == {frozenset((text,)) for text in TEXTS.values()}
+    )
     assert run.facts(IdeasSorted)[0].judged == 0
     assert [(each.by, each.judge) for each in unjudged.facts(IdeasSorted)[:1]] == [("", "")]
 
@@ -153,7 +187,9 @@ def test_a_join_of_the_judge_can_be_undone() -> None:
     assert len(joins) == 2
     undone = compute_what_if(timeline, [joins[0].id])
     assert undone.rounds[0].ideas != compute_what_if(timeline).rounds[0].ideas
-    assert {each["why"] for each in build_board_json(timeline)["joins"] if each["reason"] == "judge"} == {"by its meaning"}
+    assert {
+        each["why"] for each in build_board_json(timeline)["joins"] if each["reason"] == "judge"
+    } == {"by its meaning"}
     kinds = [event["type"] for event in timeline.events]
     assert kinds.count("ideas_judged_opposite") == 3
 
@@ -196,21 +232,54 @@ def test_opposites_that_a_wrong_verdict_joined_are_parted_in_the_next_round() ->
 def test_figures_of_a_run_with_an_erring_judge_follow_from_its_record(seed: int) -> None:
     """S-17, S-31: whatever moved when, each round is recalculated as it was measured; a replay gives the same state."""
     chance = Random(seed)
-    texts = [f"{what} the {part} of the shop {how}" for what in ("cache", "shrink") for part in "abc" for how in ("now", "later")]
+    texts = [
+        f"{what} the {part} of the shop {how}"
+        for what in ("cache", "shrink")
+        for part in "abc"
+        for how in ("now", "later")
+    ]
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "explore":
-            names = ((), (), (), ("idea-1",), ("finding-002", "idea-4"), (chance.choice(texts),), ("idea-x", "finding-999"))
-            said = build_valid_report(state, ask.seat, "way", *chance.sample(texts, 2), agrees_with=chance.choice(names))
-            return replace(said, findings=tuple(replace(each, needs_validation=chance.random() < 0.3) for each in said.findings))
+            names = (
+                (),
+                (),
+                (),
+                ("idea-1",),
+                ("finding-002", "idea-4"),
+                (chance.choice(texts),),
+                ("idea-x", "finding-999"),
+            )
+            said = build_valid_report(
+                state, ask.seat, "way", *chance.sample(texts, 2), agrees_with=chance.choice(names)
+            )
+            return replace(
+                said,
+                findings=tuple(
+                    replace(each, needs_validation=chance.random() < 0.3) for each in said.findings
+                ),
+            )
         if ask.kind == "judge":
             verdicts: tuple[PairVerdict, ...] = ("same", "same", "different", "opposite")
             pairs = range(1, len(state.review.pairs) + 1)
-            return IdeaJudgements(judgements=tuple(PairJudgement(pair=at, verdict=chance.choice(verdicts)) for at in pairs))
+            return IdeaJudgements(
+                judgements=tuple(
+                    PairJudgement(pair=at, verdict=chance.choice(verdicts)) for at in pairs
+                )
+            )
         if ask.kind == "validate":
-            checks = (FindingCheck(finding=f"finding-{at:03d}", verdict="refuted") for at in state.review.to_check[:1])
+            checks = (
+                FindingCheck(finding=f"finding-{at:03d}", verdict="refuted")
+                for at in state.review.to_check[:1]
+            )
             return Validation(verdicts=tuple(checks))
-        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
+        return (
+            Collision(action="pass")
+            if ask.kind == "collide"
+            else ABSTAINS
+            if ask.kind == "ballot"
+            else NotImplemented
+        )
 
     plan = build_swarm_plan(5, platform="openai:m", max_rounds=8, seed=seed)
     run = SwarmRun(plan).play(says)
@@ -222,9 +291,15 @@ def test_figures_of_a_run_with_an_erring_judge_follow_from_its_record(seed: int)
         known |= {each.text for each in fact.placed}
     assert moves, "texts move in this run"
     again = replay_rounds(run.timeline, {})
-    bare = [replace(each, warnings=(), all_random=False, cut=None, debater=None) for each in run.facts(ConvergenceMeasured)]
+    bare = [
+        replace(each, warnings=(), all_random=False, cut=None, debater=None)
+        for each in run.facts(ConvergenceMeasured)
+    ]
     assert [*again.rounds] == bare
-    assert (again.board.ideas, again.board.findings) == (run.state.board.ideas, run.state.board.findings)
+    assert (again.board.ideas, again.board.findings) == (
+        run.state.board.ideas,
+        run.state.board.findings,
+    )
     state = run.timeline.state
     assert state.board == run.state.board
     assert state.agents == run.state.agents
@@ -252,8 +327,16 @@ def play_texts(
         if ask.kind == "judge":
             reviews.append(state.review)
             pairs = range(1, len(state.review.pairs) + 1)
-            return IdeaJudgements(judgements=tuple(PairJudgement(pair=at, verdict=verdict) for at in pairs))
-        return Collision(action="pass") if ask.kind == "collide" else ABSTAINS if ask.kind == "ballot" else NotImplemented
+            return IdeaJudgements(
+                judgements=tuple(PairJudgement(pair=at, verdict=verdict) for at in pairs)
+            )
+        return (
+            Collision(action="pass")
+            if ask.kind == "collide"
+            else ABSTAINS
+            if ask.kind == "ballot"
+            else NotImplemented
+        )
 
     plan = build_swarm_plan(agents, platform="openai:m", max_rounds=rounds)
     return SwarmRun(plan).play(says), reviews
@@ -261,7 +344,9 @@ def play_texts(
 
 def test_a_denial_in_nearly_the_same_words_is_not_the_same_whatever_the_judge_says() -> None:
     """S-31"""
-    run, reviews = play_texts(lambda _, seat: SAME[0] if seat == "TanWei" else OPPOSITE, "same", 2, 4)
+    run, reviews = play_texts(
+        lambda _, seat: SAME[0] if seat == "TanWei" else OPPOSITE, "same", 2, 4
+    )
     assert reviews
     assert group_texts(run) == {frozenset((SAME[0],)), frozenset((OPPOSITE,))}
 
@@ -270,7 +355,11 @@ def test_of_the_nearest_texts_two_at_most_say_one_idea() -> None:
     """S-31: so that the call looks at other ideas, too."""
 
     def text(number: int, seat: str) -> str:
-        return f"{seat} keeps the catalogue in a cache" if number == 1 else "The catalogue in a cache, again"
+        return (
+            f"{seat} keeps the catalogue in a cache"
+            if number == 1
+            else "The catalogue in a cache, again"
+        )
 
     _, reviews = play_texts(text, "same", 5, 2)
     later = reviews[1]
@@ -300,7 +389,9 @@ def test_a_careless_validator_does_not_break_a_run() -> None:
         async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
             names = ("TanWei", "SuYuan", "DongCha", "validator")
             seats = {name: CarelessModel(at, rate=0.5) for at, name in enumerate(names)}
-            decision = await moot.hold("Shall we?", protocol="swarm", seats=seats, seed=5, settings={"max_rounds": 3})
+            decision = await moot.hold(
+                "Shall we?", protocol="swarm", seats=seats, seed=5, settings={"max_rounds": 3}
+            )
             assert decision.status == "concluded"
             assert decision.ended_by != "fault"
 

@@ -45,8 +45,14 @@ def test_a_late_agent_is_reminded_then_degraded_then_removed() -> None:
         prompts.append(brief.own)
         return None
 
-    run.play({ADA: late, **{agent_name(at): explorer(CACHE, direction=f"way {at}") for at in (2, 3, 4)}})
-    changes = [(each.seat, each.old, each.new) for fact in run.facts(BarrierPassed) for each in fact.changes]
+    run.play(
+        {ADA: late, **{agent_name(at): explorer(CACHE, direction=f"way {at}") for at in (2, 3, 4)}}
+    )
+    changes = [
+        (each.seat, each.old, each.new)
+        for fact in run.facts(BarrierPassed)
+        for each in fact.changes
+    ]
     assert changes == [(ADA, "active", "degraded"), (ADA, "degraded", "removed")]
     asks = [ask.id for ask in run.asks if ask.seat == ADA]
     assert asks == ["10.explore.TanWei", "11.explore.TanWei", "20.explore.TanWei"]
@@ -60,7 +66,11 @@ def test_an_answer_to_the_reminder_makes_good() -> None:
     run = SwarmRun(build_swarm_plan(3, max_rounds=2, collisions=0))
 
     def slow(ask: Ask, state: Swarm) -> object:
-        return build_valid_report(state, ask.seat, "caching", CACHE) if state.lost.get(ask.seat) else "malformed"
+        return (
+            build_valid_report(state, ask.seat, "caching", CACHE)
+            if state.lost.get(ask.seat)
+            else "malformed"
+        )
 
     run.play({ADA: exploring(slow), BOB: explorer(CACHE), EVE: explorer(CACHE)})
     assert [fact.changes for fact in run.facts(BarrierPassed)] == [(), ()]
@@ -79,13 +89,20 @@ def test_an_interrupted_agent_is_pinged_and_comes_back() -> None:
     run.play({ADA: exploring(broken), BOB: explorer(CACHE), EVE: explorer(CACHE)})
     assert seen == [("active", 120.0), ("interrupted", 40.0), ("interrupted", 40.0)]
     (barrier,) = run.facts(BarrierPassed)
-    assert [(each.old, each.new, each.reason) for each in barrier.changes] == [("interrupted", "active", "recovered")]
+    assert [(each.old, each.new, each.reason) for each in barrier.changes] == [
+        ("interrupted", "active", "recovered")
+    ]
 
 
 def test_an_agent_that_stays_interrupted_is_degraded_after_its_two_minutes() -> None:
     """S-12: three pings within 120 s, then degraded; after that its next failure removes it."""
     run = SwarmRun(build_swarm_plan(4, max_rounds=3, collisions=0))
-    run.play({ADA: exploring(lambda ask, state: "error"), **{agent_name(at): explorer(CACHE) for at in (2, 3, 4)}})
+    run.play(
+        {
+            ADA: exploring(lambda ask, state: "error"),
+            **{agent_name(at): explorer(CACHE) for at in (2, 3, 4)},
+        }
+    )
     asks = [(ask.id, ask.patience) for ask in run.asks if ask.seat == ADA]
     assert [patience for _, patience in asks] == [120.0, 40.0, 40.0, 40.0, 120.0]
     changes = [(each.old, each.new) for fact in run.facts(BarrierPassed) for each in fact.changes]
@@ -94,26 +111,45 @@ def test_an_agent_that_stays_interrupted_is_degraded_after_its_two_minutes() -> 
 
 def test_a_silent_agent_is_woken_and_then_degraded() -> None:
     """S-12: after 2 rounds of silence force_wake with forced random exploration; after 3 failed wakes degraded."""
-    run = SwarmRun(build_swarm_plan(4, max_rounds=8, collisions=0, random_exploration=False, protection=False))
+    run = SwarmRun(
+        build_swarm_plan(4, max_rounds=8, collisions=0, random_exploration=False, protection=False)
+    )
 
     def silent(ask: Ask, state: Swarm) -> object:
         return build_valid_report(state, ask.seat, "caching")
 
-    says: dict[str, Says] = {agent_name(at): explorer(f"Idea {at}", direction=f"way {at}") for at in (2, 3, 4)}
+    says: dict[str, Says] = {
+        agent_name(at): explorer(f"Idea {at}", direction=f"way {at}") for at in (2, 3, 4)
+    }
     run.play({ADA: exploring(silent), **says})
-    woken = [fact.round for fact in run.facts(RoundBegun) for order in fact.orders if order.wake and order.seat == ADA]
+    woken = [
+        fact.round
+        for fact in run.facts(RoundBegun)
+        for order in fact.orders
+        if order.wake and order.seat == ADA
+    ]
     assert woken[:3] == [3, 4, 5]
-    assert all(order.random for fact in run.facts(RoundBegun) for order in fact.orders if order.wake)
-    changes = [(fact.round, each.new, each.reason) for fact in run.facts(BarrierPassed) for each in fact.changes]
+    assert all(
+        order.random for fact in run.facts(RoundBegun) for order in fact.orders if order.wake
+    )
+    changes = [
+        (fact.round, each.new, each.reason)
+        for fact in run.facts(BarrierPassed)
+        for each in fact.changes
+    ]
     assert changes == [(5, "degraded", "prolonged_silence")]
 
 
 def test_a_woken_agent_that_speaks_is_as_before() -> None:
     """S-12."""
-    run = SwarmRun(build_swarm_plan(3, max_rounds=4, collisions=0, random_exploration=False, protection=False))
+    run = SwarmRun(
+        build_swarm_plan(3, max_rounds=4, collisions=0, random_exploration=False, protection=False)
+    )
 
     def sleepy(ask: Ask, state: Swarm) -> object:
-        return build_valid_report(state, ask.seat, "caching", *([CACHE] if state.orders[ADA].wake else []))
+        return build_valid_report(
+            state, ask.seat, "caching", *([CACHE] if state.orders[ADA].wake else [])
+        )
 
     run.play({ADA: exploring(sleepy), BOB: explorer(BUY), EVE: explorer("Rewrite it all.")})
     agent = run.state.agents[ADA]
@@ -123,11 +159,21 @@ def test_a_woken_agent_that_speaks_is_as_before() -> None:
 def test_a_round_that_loses_more_than_half_is_degraded_and_the_run_ends_when_one_is_left() -> None:
     """S-12: fewer than 2 active: an early end with a report of what there is."""
     run = SwarmRun(build_swarm_plan(3, collisions=0))
-    run.play({ADA: explorer(CACHE), BOB: exploring(lambda ask, state: None), EVE: exploring(lambda ask, state: None)})
+    run.play(
+        {
+            ADA: explorer(CACHE),
+            BOB: exploring(lambda ask, state: None),
+            EVE: exploring(lambda ask, state: None),
+        }
+    )
     (barrier,) = run.facts(BarrierPassed)
     assert barrier.is_degraded
     closed = run.facts(SwarmClosed)[0]
-    assert (closed.reason, closed.converged, closed.rounds) == ("insufficient_active_agents", False, 1)
+    assert (closed.reason, closed.converged, closed.rounds) == (
+        "insufficient_active_agents",
+        False,
+        1,
+    )
     assert [finding.core_idea for finding in run.state.board.findings] == [CACHE]
     assert run.state.ballots == {}, "one agent is no vote"
 
@@ -155,7 +201,9 @@ def test_idle_agents_collide_and_their_answers_weigh() -> None:
         if ask.kind == "collide":
             return Collision(action="challenge", content="Why?", new_insights=("Measure first.",))
         if ask.kind == "explore":
-            return build_valid_report(state, ask.seat, f"way {ask.seat}", f"Idea of {ask.seat}", perspective="cost")
+            return build_valid_report(
+                state, ask.seat, f"way {ask.seat}", f"Idea of {ask.seat}", perspective="cost"
+            )
         return NotImplemented
 
     run.play(says)
@@ -164,7 +212,11 @@ def test_idle_agents_collide_and_their_answers_weigh() -> None:
     reviewed = [finding for finding in run.state.board.findings if finding.reviews]
     assert sum(len(finding.reviews) for finding in reviewed) == 3
     assert all(finding.weight == 1.5 * len(finding.reviews) for finding in reviewed)
-    assert all(review.mode == "review_challenge" and review.new_insights for each in reviewed for review in each.reviews)
+    assert all(
+        review.mode == "review_challenge" and review.new_insights
+        for each in reviewed
+        for review in each.reviews
+    )
     assert all(review.seat != each.seat for each in reviewed for review in each.reviews)
 
 
@@ -189,36 +241,54 @@ def test_the_mode_of_a_collision(perspectives: int, amount: float, mode: str) ->
 
     run.play(exploring(report), until=lambda state: state.stage == "review")
     assert {each.mode for each in run.state.review.invitations} == {mode}
-    assert len(run.state.review.invitations) == 2, "all are on one direction: no more than two collide there"
+    assert len(run.state.review.invitations) == 2, (
+        "all are on one direction: no more than two collide there"
+    )
 
 
 def test_a_synthesizer_that_is_idle_makes_an_early_synthesis_and_the_busy_do_not_collide() -> None:
     """S-13."""
-    run = SwarmRun(build_swarm_plan(4, max_rounds=5, random_exploration=False, protection=False, seed=2))
+    run = SwarmRun(
+        build_swarm_plan(4, max_rounds=5, random_exploration=False, protection=False, seed=2)
+    )
 
     def report(ask: Ask, state: Swarm) -> object:
         claim = Operation(operation="claim_subtask", params={"description": f"Part of {ask.seat}"})
         operations = (claim,) if ask.seat in {ADA, BOB} else ()
-        return build_valid_report(state, ask.seat, f"way {ask.seat}", f"Idea of {ask.seat}", operations=operations)
+        return build_valid_report(
+            state, ask.seat, f"way {ask.seat}", f"Idea of {ask.seat}", operations=operations
+        )
 
     run.play(exploring(report))
     seats = {ask.seat for ask in run.asks if ask.kind == "collide"}
     assert seats == {EVE, SeatId("QiuSuo")}
-    modes = {event["mode"] for event in run.timeline.events if event["type"] == "collision" and event["round"] > 3}
+    modes = {
+        event["mode"]
+        for event in run.timeline.events
+        if event["type"] == "collision" and event["round"] > 3
+    }
     assert modes == {"early_synthesis"}
 
 
 def test_one_finding_is_too_few_to_collide_with() -> None:
     """S-13: at least 2 findings."""
     run = colliding()
-    run.play(exploring(lambda ask, state: build_valid_report(state, ask.seat, "caching", *([CACHE] if ask.seat == ADA else []))))
+    run.play(
+        exploring(
+            lambda ask, state: build_valid_report(
+                state, ask.seat, "caching", *([CACHE] if ask.seat == ADA else [])
+            )
+        )
+    )
     assert [ask for ask in run.asks if ask.kind == "collide"] == []
 
 
 def test_the_validator_checks_what_needs_it() -> None:
     """S-2, S-27: it explores nothing, and its verdict stands beside the finding."""
     plan = build_swarm_plan(2, max_rounds=1, collisions=0)
-    run = SwarmRun(replace(plan, seats=(*plan.seats, Seat(id=SeatId("validator"), platform="script:x"))))
+    run = SwarmRun(
+        replace(plan, seats=(*plan.seats, Seat(id=SeatId("validator"), platform="script:x")))
+    )
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "validate":
@@ -232,11 +302,16 @@ def test_the_validator_checks_what_needs_it() -> None:
             )
         if ask.kind == "explore":
             report = build_valid_report(state, ask.seat, "caching", f"Idea of {ask.seat}")
-            return replace(report, findings=(replace(report.findings[0], needs_validation=ask.seat == ADA),))
+            return replace(
+                report, findings=(replace(report.findings[0], needs_validation=ask.seat == ADA),)
+            )
         return NotImplemented
 
     run.play(says)
-    assert [(each.verdict, each.checked) for each in run.state.board.findings] == [("refuted", "It is not so."), (None, "")]
+    assert [(each.verdict, each.checked) for each in run.state.board.findings] == [
+        ("refuted", "It is not so."),
+        (None, ""),
+    ]
     assert {ask.kind for ask in run.asks if ask.seat == "validator"} == {"validate", "judge"}
 
 
@@ -244,7 +319,9 @@ def test_the_validator_checks_what_needs_it() -> None:
 
 
 def liar(**changes: Any) -> Says:
-    return exploring(lambda ask, state: replace(build_valid_report(state, ask.seat, "caching", CACHE), **changes))
+    return exploring(
+        lambda ask, state: replace(build_valid_report(state, ask.seat, "caching", CACHE), **changes)
+    )
 
 
 @pytest.mark.parametrize(
@@ -260,17 +337,23 @@ def test_the_checks_of_a_report(changes: dict[str, Any], violation: str, severit
     run = SwarmRun(build_swarm_plan(4, max_rounds=1, collisions=0))
     run.play({ADA: liar(**changes), **{agent_name(at): explorer(CACHE) for at in (2, 3, 4)}})
     (barrier,) = run.facts(BarrierPassed)
-    assert [(each.seat, each.violation, each.severity) for each in barrier.violations] == [(ADA, violation, severity)]
+    assert [(each.seat, each.violation, each.severity) for each in barrier.violations] == [
+        (ADA, violation, severity)
+    ]
     assert bool(barrier.changes) == (severity == "MAJOR")
     assert run.state.agents[ADA].score == {"MAJOR": 5, "MINOR": 3}[severity]
 
 
 def test_a_lie_about_probabilities_or_the_threshold_is_found() -> None:
     """S-21: right within 0.01 of P(S, θ) by the blackboard and the agent's own threshold, whatever the report states."""
-    run = SwarmRun(build_swarm_plan(4, max_rounds=3, collisions=0, random_exploration=False, protection=False))
+    run = SwarmRun(
+        build_swarm_plan(4, max_rounds=3, collisions=0, random_exploration=False, protection=False)
+    )
 
     def lies(ask: Ask, state: Swarm) -> object:
-        report = build_valid_report(state, ask.seat, "caching", CACHE, operations=(build_deposit("caching", 0.3),))
+        report = build_valid_report(
+            state, ask.seat, "caching", CACHE, operations=(build_deposit("caching", 0.3),)
+        )
         assert report.decision_report is not None
         decision = report.decision_report
         if state.round == 2:
@@ -281,7 +364,9 @@ def test_a_lie_about_probabilities_or_the_threshold_is_found() -> None:
             decision = replace(decision, threshold=decision.threshold + 0.02)
         return replace(report, decision_report=decision)
 
-    run.play({ADA: exploring(lies), **{agent_name(at): explorer(BUY, direction="b") for at in (2, 3, 4)}})
+    run.play(
+        {ADA: exploring(lies), **{agent_name(at): explorer(BUY, direction="b") for at in (2, 3, 4)}}
+    )
     found = [[each.violation for each in fact.violations] for fact in run.facts(BarrierPassed)]
     assert found == [[], ["response_prob_calculation_error"], ["response_prob_calculation_error"]]
 
@@ -289,15 +374,23 @@ def test_a_lie_about_probabilities_or_the_threshold_is_found() -> None:
 def test_ordered_random_exploration_must_be_carried_out() -> None:
     """S-21: ordered by protection for all in the second round."""
     run = SwarmRun(build_swarm_plan(3, max_rounds=2, collisions=0))
-    stubborn = exploring(lambda ask, state: replace(build_valid_report(state, ask.seat, "x", CACHE), random_explore_forced=False))
+    stubborn = exploring(
+        lambda ask, state: replace(
+            build_valid_report(state, ask.seat, "x", CACHE), random_explore_forced=False
+        )
+    )
     run.play({ADA: stubborn, BOB: explorer(CACHE), EVE: explorer(CACHE)})
     last = run.facts(BarrierPassed)[-1]
-    assert [(each.seat, each.violation) for each in last.violations] == [(ADA, "random_explore_not_executed")]
+    assert [(each.seat, each.violation) for each in last.violations] == [
+        (ADA, "random_explore_not_executed")
+    ]
 
 
 def test_an_incomplete_decision_report_weighs_as_the_source_says() -> None:
     """S-22: a missing threshold is MINOR, what the source does not list is a WARNING."""
-    run = SwarmRun(build_swarm_plan(4, max_rounds=2, collisions=0, protection=False, random_exploration=False))
+    run = SwarmRun(
+        build_swarm_plan(4, max_rounds=2, collisions=0, protection=False, random_exploration=False)
+    )
 
     def sloppy(ask: Ask, state: Swarm) -> object:
         report = build_valid_report(state, ask.seat, "x", CACHE)
@@ -306,8 +399,15 @@ def test_an_incomplete_decision_report_weighs_as_the_source_says() -> None:
         return replace(report, decision_report=replace(report.decision_report, **missing))
 
     run.play({ADA: exploring(sloppy), **{agent_name(at): explorer(BUY) for at in (2, 3, 4)}})
-    found = [(each.violation, each.severity) for fact in run.facts(BarrierPassed) for each in fact.violations]
-    assert found == [("decision_report_missing_threshold", "MINOR"), ("decision_report_missing_selectionReason", "WARNING")]
+    found = [
+        (each.violation, each.severity)
+        for fact in run.facts(BarrierPassed)
+        for each in fact.violations
+    ]
+    assert found == [
+        ("decision_report_missing_threshold", "MINOR"),
+        ("decision_report_missing_selectionReason", "WARNING"),
+    ]
     assert run.state.agents[ADA].score == 4
 
 
@@ -316,12 +416,23 @@ def test_fifteen_points_end_an_agent_and_its_operations_find_nobody() -> None:
     run = SwarmRun(build_swarm_plan(4, max_rounds=4, collisions=0))
 
     def outlaw(ask: Ask, state: Swarm) -> object:
-        return RoundReport(direction="x", operations=(build_deposit("x"),), confirmed_operations=("op-0",))
+        return RoundReport(
+            direction="x", operations=(build_deposit("x"),), confirmed_operations=("op-0",)
+        )
 
-    run.play({ADA: exploring(outlaw), **{agent_name(at): explorer(CACHE, direction=f"way {at}") for at in (2, 3, 4)}})
+    run.play(
+        {
+            ADA: exploring(outlaw),
+            **{agent_name(at): explorer(CACHE, direction=f"way {at}") for at in (2, 3, 4)},
+        }
+    )
     agent = run.state.agents[ADA]
     assert (agent.status, agent.ended) == ("terminated", "compliance_violation")
     assert agent.score >= 15
-    results = [each for fact in run.facts(OperationsProcessed) for each in fact.results if each.seat == ADA]
+    results = [
+        each for fact in run.facts(OperationsProcessed) for each in fact.results if each.seat == ADA
+    ]
     assert [each.error for each in results] == ["", "agent_not_found"]
-    assert all(ask.turn <= 2 for ask in run.asks if ask.seat == ADA), "a terminated agent is asked for nothing"
+    assert all(ask.turn <= 2 for ask in run.asks if ask.seat == ADA), (
+        "a terminated agent is asked for nothing"
+    )

@@ -23,7 +23,9 @@ def bench() -> BlackboardEditor:
     return BlackboardEditor(state)
 
 
-def do(bench: BlackboardEditor, operation: str, seat: SeatId = ADA, **params: Any) -> OperationResult:
+def do(
+    bench: BlackboardEditor, operation: str, seat: SeatId = ADA, **params: Any
+) -> OperationResult:
     return bench.execute(seat, Operation(operation=operation, params=params))
 
 
@@ -37,7 +39,11 @@ def test_a_deposit_keeps_who_and_adds_up(bench: BlackboardEditor) -> None:
         last = do(bench, "deposit_pheromone", direction="caching", amount=0.3)
     assert last.after == 1.0
     found = bench.board.pheromones["caching"]
-    assert (found.deposited_by, bench.agents[ADA].deposits, bench.agents[BOB].deposits) == ((ADA, BOB), 4, 1)
+    assert (found.deposited_by, bench.agents[ADA].deposits, bench.agents[BOB].deposits) == (
+        (ADA, BOB),
+        4,
+        1,
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +81,13 @@ def test_a_stop_signal_takes_thirty_percent_at_once(bench: BlackboardEditor) -> 
     """S-15."""
     do(bench, "deposit_pheromone", direction="caching", amount=0.3)
     bench.set_direction(BOB, "caching")
-    done = do(bench, "send_stop_signal", targetDirection="CACHING", reason="contradictory_evidence", evidence="It was tried.")
+    done = do(
+        bench,
+        "send_stop_signal",
+        targetDirection="CACHING",
+        reason="contradictory_evidence",
+        evidence="It was tried.",
+    )
     assert (done.before, done.detail) == (0.3, "signal-1")
     assert done.after == pytest.approx(0.21)
     assert (bench.agents[ADA].signals_sent, bench.agents[BOB].signals_received) == (1, 1)
@@ -88,11 +100,18 @@ def test_a_stop_signal_takes_thirty_percent_at_once(bench: BlackboardEditor) -> 
         {"targetDirection": "caching", "reason": "because", "evidence": "e"},
         {"targetDirection": "caching", "reason": "better_alternative"},
         {"targetDirection": "caching", "reason": "better_alternative", "evidence": " "},
-        {"targetDirection": "caching", "reason": "better_alternative", "evidence": "e", "strength": 1.0},
+        {
+            "targetDirection": "caching",
+            "reason": "better_alternative",
+            "evidence": "e",
+            "strength": 1.0,
+        },
         {"targetDirection": "caching", "reason": ["better_alternative"], "evidence": "e"},
     ],
 )
-def test_a_stop_signal_that_is_wrong_or_forged_is_refused(bench: BlackboardEditor, params: dict[str, Any]) -> None:
+def test_a_stop_signal_that_is_wrong_or_forged_is_refused(
+    bench: BlackboardEditor, params: dict[str, Any]
+) -> None:
     do(bench, "deposit_pheromone", direction="caching")
     result = do(bench, "send_stop_signal", **{**params, "reason": params.get("reason")})
     assert (result.success, result.error) == (False, "invalid_params")
@@ -103,7 +122,10 @@ def test_a_stop_signal_that_is_wrong_or_forged_is_refused(bench: BlackboardEdito
 def test_a_subtask_takes_three_agents(bench: BlackboardEditor) -> None:
     """S-5: the fourth is refused with max_agents_reached; claiming again changes nothing."""
     seats = list(bench.agents)
-    results = [do(bench, "claim_subtask", seat, description="Measure the cache.") for seat in (*seats[:3], seats[0], seats[3])]
+    results = [
+        do(bench, "claim_subtask", seat, description="Measure the cache.")
+        for seat in (*seats[:3], seats[0], seats[3])
+    ]
     assert [each.success for each in results] == [True, True, True, True, False]
     assert results[-1].error == "max_agents_reached"
     (claim,) = bench.board.claims.values()
@@ -126,10 +148,16 @@ def test_a_finding_is_kept_with_its_marks(bench: BlackboardEditor) -> None:
         needsValidation=True,
         searchAttempted=True,
     )
-    nested = do(bench, "update_finding", BOB, finding={"coreIdea": "Buy more.", "perspective": "cost"})
+    nested = do(
+        bench, "update_finding", BOB, finding={"coreIdea": "Buy more.", "perspective": "cost"}
+    )
     assert (flat.target, nested.target) == ("finding-001", "finding-002")
     first = bench.board.findings[0]
-    assert (first.confidence, first.needs_validation, first.search_attempted) == ("medium", True, True)
+    assert (first.confidence, first.needs_validation, first.search_attempted) == (
+        "medium",
+        True,
+        True,
+    )
     assert bench.board.perspectives == {"cost"}
 
 
@@ -150,7 +178,9 @@ def test_a_finding_is_kept_with_its_marks(bench: BlackboardEditor) -> None:
         {"finding": "x"},
     ],
 )
-def test_a_finding_that_is_wrong_or_forged_is_refused(bench: BlackboardEditor, params: dict[str, Any]) -> None:
+def test_a_finding_that_is_wrong_or_forged_is_refused(
+    bench: BlackboardEditor, params: dict[str, Any]
+) -> None:
     if params == {"coreIdea": "…"}:
         params = {"coreIdea": "..."}
     assert do(bench, "update_finding", **params).error == "invalid_params"
@@ -163,7 +193,9 @@ def test_a_role_is_requested_and_not_taken(bench: BlackboardEditor) -> None:
     assert (bench.agents[ADA].role, bench.agents[ADA].wanted_role) == ("EXPLORER", "DEEP_ANALYST")
     assert do(bench, "transition_role", newRole="KING", reason="r").error == "invalid_params"
     assert do(bench, "transition_role", newRole=None).error == "invalid_params"
-    assert do(bench, "transition_role", newRole="DEBATER", agentId="SuYuan").error == "invalid_params"
+    assert (
+        do(bench, "transition_role", newRole="DEBATER", agentId="SuYuan").error == "invalid_params"
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,7 +215,9 @@ def test_a_role_is_requested_and_not_taken(bench: BlackboardEditor) -> None:
         {"current.exploringDirection": "ok", "role": "DEBATER"},
     ],
 )
-def test_an_agent_sets_its_direction_and_subtask_alone(bench: BlackboardEditor, updates: dict[str, Any]) -> None:
+def test_an_agent_sets_its_direction_and_subtask_alone(
+    bench: BlackboardEditor, updates: dict[str, Any]
+) -> None:
     """S-7: the source lets an agent write any path; here that is refused, and changes nothing of what else is in the update."""
     before = dict(bench.agents)
     result = do(bench, "update_agent_state", updates=updates)
@@ -193,14 +227,22 @@ def test_an_agent_sets_its_direction_and_subtask_alone(bench: BlackboardEditor, 
 
 def test_an_agent_may_set_its_direction_and_give_back_its_subtask(bench: BlackboardEditor) -> None:
     done = do(bench, "claim_subtask", description="Measure.")
-    assert do(bench, "update_agent_state", updates={"current.exploringDirection": "hardware"}).success
+    assert do(
+        bench, "update_agent_state", updates={"current.exploringDirection": "hardware"}
+    ).success
     assert do(bench, "update_agent_state", updates={"current.claimedSubtask": done.target}).success
     assert (bench.agents[ADA].direction, bench.agents[ADA].subtask) == ("hardware", done.target)
     assert do(bench, "update_agent_state", updates={"current.claimedSubtask": None}).success
     assert bench.agents[ADA].subtask == ""
     assert do(bench, "update_agent_state", updates={}).error == "invalid_params"
     assert (
-        do(bench, "update_agent_state", updates={"current.exploringDirection": "x"}, agentId="SuYuan").error == "invalid_params"
+        do(
+            bench,
+            "update_agent_state",
+            updates={"current.exploringDirection": "x"},
+            agentId="SuYuan",
+        ).error
+        == "invalid_params"
     )
 
 
@@ -213,7 +255,13 @@ def test_every_operation_is_numbered_and_answered(bench: BlackboardEditor) -> No
         bench.execute(ADA, Operation(operation="claim_subtask")),
         bench.execute(ADA, Operation(operation="\x1b[31mdeposit_pheromone\n")),
     ]
-    assert [each.error for each in results] == ["unknown_operation", "agent_not_found", "", "invalid_params", "unknown_operation"]
+    assert [each.error for each in results] == [
+        "unknown_operation",
+        "agent_not_found",
+        "",
+        "invalid_params",
+        "unknown_operation",
+    ]
     assert [each.number for each in results] == [1, 2, 3, 4, 5]
     board = bench.board
     assert (board.operations, board.refused) == (1, 4)
@@ -221,5 +269,7 @@ def test_every_operation_is_numbered_and_answered(bench: BlackboardEditor) -> No
 
 
 def test_the_blackboard_cannot_be_flooded(bench: BlackboardEditor) -> None:
-    results = [do(bench, "deposit_pheromone", direction=f"direction {number}") for number in range(300)]
+    results = [
+        do(bench, "deposit_pheromone", direction=f"direction {number}") for number in range(300)
+    ]
     assert sum(each.success for each in results) == 256

@@ -29,13 +29,24 @@ from moothall.protocols.swarm.answers import (
     Synthesis,
     Validation,
 )
-from moothall.protocols.swarm.facts import ConvergenceMeasured, Mode, OperationsProcessed, SwarmSettings
+from moothall.protocols.swarm.facts import (
+    ConvergenceMeasured,
+    Mode,
+    OperationsProcessed,
+    SwarmSettings,
+)
 from moothall.protocols.swarm.plugin import SWARM, open_session
 from moothall.protocols.swarm.reports.files import render_blackboard
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
-from moothall_testkit.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
+from moothall_testkit.rulebook_contract import (
+    PlayedSession,
+    RulebookContract,
+    build_fact_source,
+    check_session,
+    play_session,
+)
 
 LASTING = settings(
     max_examples=30,
@@ -43,7 +54,11 @@ LASTING = settings(
     deadline=None,
     database=None,
     phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.large_base_example,
+    ],
 )
 
 IDEAS = (
@@ -71,7 +86,13 @@ PARAMS: tuple[dict[str, Any] | None, ...] = (
     {"description": "Measure the cache."},
     {"targetDirection": "caching", "reason": "better_alternative", "evidence": "e"},
     {"targetDirection": "caching", "reason": "because", "evidence": "e"},
-    {"finding": {"coreIdea": "Cache at the edge.", "perspective": "p", "agreesWith": ("idea-1", "finding-001", "nothing")}},
+    {
+        "finding": {
+            "coreIdea": "Cache at the edge.",
+            "perspective": "p",
+            "agreesWith": ("idea-1", "finding-001", "nothing"),
+        }
+    },
     {"coreIdea": "...", "perspective": 5},
     {"coreIdea": "Hm", "confidence": "sure"},
 )
@@ -87,22 +108,30 @@ NAMES = (
 )
 
 deposits = st.builds(
-    lambda direction, amount: Operation(operation="deposit_pheromone", params={"direction": direction, "amount": amount}),
+    lambda direction, amount: Operation(
+        operation="deposit_pheromone", params={"direction": direction, "amount": amount}
+    ),
     st.sampled_from(DIRECTIONS),
     st.sampled_from(AMOUNTS),
 )
-operations = deposits | st.builds(Operation, operation=st.sampled_from(NAMES), params=st.sampled_from(PARAMS))
+operations = deposits | st.builds(
+    Operation, operation=st.sampled_from(NAMES), params=st.sampled_from(PARAMS)
+)
 findings = st.builds(
     StatedIdea,
     core_idea=st.sampled_from(IDEAS),
     perspective=st.sampled_from(("technical", "cost", "", "risk")),
-    agrees_with=st.sampled_from(((), ("Buy more machines.",), ("idea-1",), ("finding-001", "nobody"))),
+    agrees_with=st.sampled_from(
+        ((), ("Buy more machines.",), ("idea-1",), ("finding-001", "nobody"))
+    ),
     needs_validation=st.booleans(),
 )
 decisions = st.none() | st.builds(
     DecisionReport,
     threshold=st.sampled_from((None, 0.4, 0.45)),
-    candidates=st.sampled_from((None, (), (Candidate(direction="caching", concentration=0.5, response_prob=0.9),))),
+    candidates=st.sampled_from(
+        (None, (), (Candidate(direction="caching", concentration=0.5, response_prob=0.9),))
+    ),
     selected_direction=st.sampled_from(("caching", "")),
     selection_reason=st.sampled_from(("so", "")),
 )
@@ -112,14 +141,18 @@ reports = st.builds(
     findings=st.lists(findings, max_size=3).map(tuple),
     operations=st.lists(operations, max_size=4).map(tuple),
     decision_report=decisions,
-    conflict_review=st.sampled_from((None, ConflictReview(), ConflictReview(conflicts_found=2, details="d"))),
+    conflict_review=st.sampled_from(
+        (None, ConflictReview(), ConflictReview(conflicts_found=2, details="d"))
+    ),
     random_explore_forced=st.booleans(),
     confirmed_operations=st.sampled_from(((), (), (), ("op-1",), ("op-999",))),
 )
 votes = st.builds(
     AnswerVote,
     answer=st.integers(1, 4),
-    position=st.sampled_from(("support", "support", "oppose", "conditional_support", "abstain", None)),
+    position=st.sampled_from(
+        ("support", "support", "oppose", "conditional_support", "abstain", None)
+    ),
     rating=st.sampled_from((None, 0.2, 0.9)),
     confidence=st.sampled_from((0.0, 0.5, 1.0)),
     reason=st.sampled_from(("", "Because.")),
@@ -136,7 +169,11 @@ SAID: dict[str, st.SearchStrategy[object]] = {
     "judge": st.builds(
         IdeaJudgements,
         judgements=st.lists(
-            st.builds(PairJudgement, pair=st.integers(1, 9), verdict=st.sampled_from(("same", "opposite", "different", None))),
+            st.builds(
+                PairJudgement,
+                pair=st.integers(1, 9),
+                verdict=st.sampled_from(("same", "opposite", "different", None)),
+            ),
             max_size=9,
         ).map(tuple),
     ),
@@ -174,7 +211,10 @@ SAID: dict[str, st.SearchStrategy[object]] = {
 def openings(draw: st.DrawFn) -> Opened:
     count = draw(st.integers(2, 5))
     platforms = draw(st.sampled_from((("script:x",), ("script:x", MAILBOX), ("openai:m", MAILBOX))))
-    seats = tuple(Seat(id=SeatId(f"agent{at}"), platform=platforms[at % len(platforms)]) for at in range(count))
+    seats = tuple(
+        Seat(id=SeatId(f"agent{at}"), platform=platforms[at % len(platforms)])
+        for at in range(count)
+    )
     modes: tuple[Mode, ...] = ("emergent", "emergent", "emergent", "hybrid", "classic")
     mode = draw(st.sampled_from(modes))
     chosen = SwarmSettings(
@@ -201,7 +241,9 @@ def openings(draw: st.DrawFn) -> Opened:
     )
 
 
-CONTRACT: RulebookContract[Swarm] = RulebookContract(rules=RULES, openings=openings(), happens=build_fact_source(RULES, SAID))
+CONTRACT: RulebookContract[Swarm] = RulebookContract(
+    rules=RULES, openings=openings(), happens=build_fact_source(RULES, SAID)
+)
 
 
 def told(played: PlayedSession) -> SwarmTimeline:
@@ -220,7 +262,11 @@ def test_every_swarm_keeps_the_contract_and_counts_its_operations(data: st.DataO
     requests = 0
     for entry in played.entries:
         if isinstance(entry.fact, OperationsProcessed):
-            assert entry.fact.requests == entry.fact.processed + entry.fact.failed == len(entry.fact.results)
+            assert (
+                entry.fact.requests
+                == entry.fact.processed + entry.fact.failed
+                == len(entry.fact.results)
+            )
             numbers = [result.number for result in entry.fact.results]
             assert numbers == list(range(requests + 1, requests + 1 + len(numbers)))
             requests += len(numbers)
@@ -241,17 +287,27 @@ def test_every_concentration_is_accounted_for_by_events(data: st.DataObject) -> 
         if event["type"].startswith("pheromone_"):
             assert event["before"] == found.get(event["direction"], 0.0)
             found[event["direction"]] = event["after"]
-    assert found == {each.direction: each.concentration for each in timeline.state.board.pheromones.values()}
+    assert found == {
+        each.direction: each.concentration for each in timeline.state.board.pheromones.values()
+    }
 
 
 @LASTING
 @given(st.data())
-def test_convergence_is_claimed_exactly_when_the_figures_hold_and_everything_can_be_told(data: st.DataObject) -> None:
+def test_convergence_is_claimed_exactly_when_the_figures_hold_and_everything_can_be_told(
+    data: st.DataObject,
+) -> None:
     """S-17, S-20, S-25."""
     timeline = told(play_session(CONTRACT, data))
     measures = [fact for fact in timeline.measures if isinstance(fact, ConvergenceMeasured)]
     for fact in measures:
-        holds = fact.enough_rounds and fact.stable and fact.has_quorum and fact.is_diverse and not fact.too_fast
+        holds = (
+            fact.enough_rounds
+            and fact.stable
+            and fact.has_quorum
+            and fact.is_diverse
+            and not fact.too_fast
+        )
         assert fact.converged == (holds and timeline.state.settings.mode != "classic")
     assert render_blackboard(timeline)
     assert "<script" not in SWARM.export(timeline, "html")

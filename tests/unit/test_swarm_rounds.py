@@ -62,9 +62,17 @@ from moothall_testkit.rulebook_contract import START
 
 def test_the_snapshot_of_a_round_is_written_once_for_all_agents() -> None:
     """Its length grows with the blackboard, and every explorer reads the same one."""
-    says = exploring(lambda ask, state: build_valid_report(state, ask.seat, "caching", f"Cache for {ask.seat}."))
-    run = SwarmRun(build_swarm_plan(5)).play(says, until=lambda state: state.round == 2 and state.stage == "explore")
-    asks = [effect for effect in RULES.decide(run.state) if isinstance(effect, Ask) and effect.kind == "explore"]
+    says = exploring(
+        lambda ask, state: build_valid_report(state, ask.seat, "caching", f"Cache for {ask.seat}.")
+    )
+    run = SwarmRun(build_swarm_plan(5)).play(
+        says, until=lambda state: state.round == 2 and state.stage == "explore"
+    )
+    asks = [
+        effect
+        for effect in RULES.decide(run.state)
+        if isinstance(effect, Ask) and effect.kind == "explore"
+    ]
     prompts._render_board.cache_clear()
     shared = {RULES.brief(run.state, ask).shared for ask in asks}
     assert (len(asks), len(shared), prompts._render_board.cache_info().misses) == (5, 1, 1)
@@ -73,7 +81,16 @@ def test_the_snapshot_of_a_round_is_written_once_for_all_agents() -> None:
 def test_explorers_have_their_names_and_then_numbers() -> None:
     """S-2."""
     names = [agent_name(number) for number in range(1, 9)]
-    assert names == ["TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi", "JianWei", "Explorer7", "Explorer8"]
+    assert names == [
+        "TanWei",
+        "SuYuan",
+        "DongCha",
+        "QiuSuo",
+        "XiLi",
+        "JianWei",
+        "Explorer7",
+        "Explorer8",
+    ]
 
 
 def test_a_swarm_has_two_to_sixty_four_explorers() -> None:
@@ -88,24 +105,40 @@ def test_the_validator_is_a_model_where_there_is_one() -> None:
     """S-2: all explorers are equal, so that a panel's stances do not reach them."""
     plan = build_swarm_plan(2, platform="openai:gpt-5-mini")
     found = open_session(
-        replace(plan, seats=tuple(replace(seat, stance="sceptic", instructions="Doubt.") for seat in plan.seats))
+        replace(
+            plan,
+            seats=tuple(
+                replace(seat, stance="sceptic", instructions="Doubt.") for seat in plan.seats
+            ),
+        )
     )
-    assert [(seat.id, seat.platform) for seat in found.seats[2:]] == [("validator", "openai:gpt-5-mini")]
+    assert [(seat.id, seat.platform) for seat in found.seats[2:]] == [
+        ("validator", "openai:gpt-5-mini")
+    ]
     assert {(seat.stance, seat.instructions) for seat in found.seats} == {("", "")}
     assert [seat.id for seat in open_session(build_swarm_plan(2)).seats] == ["TanWei", "SuYuan"]
 
 
 def test_moot_itself_compares_texts_by_the_chosen_measure() -> None:
     """S-8: no seat is asked; pairs that were not to be compared are left out."""
-    run = SwarmRun(build_swarm_plan(3, max_rounds=1, collisions=0, vote=False, measure="words", platform="openai:m"))
+    run = SwarmRun(
+        build_swarm_plan(
+            3, max_rounds=1, collisions=0, vote=False, measure="words", platform="openai:m"
+        )
+    )
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "compare":
             assert brief.seat == DIRECTOR
-            assert brief.chore == CompareTexts(new=tuple(f"Idea of {seat}" for seat in state.agents), nearest=12, by="words")
+            assert brief.chore == CompareTexts(
+                new=tuple(f"Idea of {seat}" for seat in state.agents), nearest=12, by="words"
+            )
             places = ((0, 1), (2, 1), (2, 7), (9, 0))
             return SimilarityReport(
-                by="words", pairs=tuple(ComparedPair(one=one, other=other, likeness=0.7) for one, other in places)
+                by="words",
+                pairs=tuple(
+                    ComparedPair(one=one, other=other, likeness=0.7) for one, other in places
+                ),
             )
         if ask.kind == "judge":
             assert [(pair.one, pair.other) for pair in state.review.pairs] == [(2, 1)]
@@ -125,7 +158,10 @@ def test_directions_belong_to_the_hybrid_mode() -> None:
     run = SwarmRun(build_swarm_plan(2, mode="hybrid", directions=("Caching", "hardware")))
     run.step()
     found = run.state.board.pheromones
-    assert {each.direction: each.concentration for each in found.values()} == {"Caching": 0.1, "hardware": 0.1}
+    assert {each.direction: each.concentration for each in found.values()} == {
+        "Caching": 0.1,
+        "hardware": 0.1,
+    }
 
 
 def test_thresholds_come_from_the_seed() -> None:
@@ -135,7 +171,10 @@ def test_thresholds_come_from_the_seed() -> None:
         run = SwarmRun(build_swarm_plan(30, seed=seed))
         run.step()
         (formed,) = run.facts(SwarmFormed)
-        assert all(0.3 <= each.threshold <= 0.6 and 0.1 <= each.random_explore <= 0.2 for each in formed.agents)
+        assert all(
+            0.3 <= each.threshold <= 0.6 and 0.1 <= each.random_explore <= 0.2
+            for each in formed.agents
+        )
         drawn.append(formed)
     assert drawn[0] == drawn[1] != drawn[2]
 
@@ -144,8 +183,12 @@ def test_the_same_seed_and_answers_give_the_same_blackboard_whoever_answers_firs
     """S-3: byte for byte, in whatever order the answers come in; another seed gives another run."""
 
     def board(seed: int, order: int) -> str:
-        run = SwarmRun(build_swarm_plan(5, seed=seed), shuffle=lambda asks: asks[order:] + asks[:order])
-        says: dict[str, Says] = {agent_name(at): explorer(CACHE, direction=f"way {at}") for at in range(1, 6)}
+        run = SwarmRun(
+            build_swarm_plan(5, seed=seed), shuffle=lambda asks: asks[order:] + asks[:order]
+        )
+        says: dict[str, Says] = {
+            agent_name(at): explorer(CACHE, direction=f"way {at}") for at in range(1, 6)
+        }
         return render_blackboard(run.play(says).timeline)
 
     assert board(1, 0) == board(1, 2) == board(1, 4)
@@ -166,7 +209,11 @@ def test_a_round_start_says_all_that_the_protocol_promises() -> None:
     run.play(exploring(report), until=lambda state: state.round == 2 and state.stage == "explore")
     ask = next(effect for effect in RULES.decide(run.state) if isinstance(effect, Ask))
     brief = RULES.brief(run.state, ask)
-    lines = [json.loads(line.removeprefix("| ")) for line in brief.own.splitlines() if line.startswith("| {")]
+    lines = [
+        json.loads(line.removeprefix("| "))
+        for line in brief.own.splitlines()
+        if line.startswith("| {")
+    ]
     found = {name: value for line in lines for name, value in line.items()}
     agent = run.state.agents[ADA]
     strength = run.state.board.pheromones["caching"].concentration
@@ -215,10 +262,14 @@ def test_an_unconfirmed_step_is_an_error() -> None:
     (effect,) = RULES.decide(broken)
     assert isinstance(effect, Record)
     assert isinstance(effect.fact, SwarmClosed)
-    assert effect.fact.fault == "the step ROUND:settle_round would follow ROUND:broadcast_round_start"
+    assert (
+        effect.fact.fault == "the step ROUND:settle_round would follow ROUND:broadcast_round_start"
+    )
     after = RULES.evolve(broken, Entry(seq=9, at=START, fact=effect.fact))
     assert {agent.ended for agent in after.agents.values()} == {"graceful"}
-    with pytest.raises(ValueError, match="after ROUND:broadcast_round_start comes ROUND:wait_responses"):
+    with pytest.raises(
+        ValueError, match="after ROUND:broadcast_round_start comes ROUND:wait_responses"
+    ):
         run.state.execution.with_confirmed("ROUND:settle_round")
 
 
@@ -226,13 +277,22 @@ def test_operations_that_do_not_add_up_stop_the_run() -> None:
     """S-6: requests = processed + failed, or the run stops loudly."""
     run = SwarmRun(build_swarm_plan(2))
     run.step()
-    (effect,) = RULES.decide(fast_replace(run.state, board=fast_replace(run.state.board, requests=3, operations=1, refused=1)))
+    (effect,) = RULES.decide(
+        fast_replace(
+            run.state, board=fast_replace(run.state.board, requests=3, operations=1, refused=1)
+        )
+    )
     assert isinstance(effect, Record)
     assert isinstance(effect.fact, SwarmClosed)
-    assert (effect.fact.reason, effect.fact.fault) == ("fault", "3 operations were requested, 1 processed, 1 refused")
+    assert (effect.fact.reason, effect.fact.fault) == (
+        "fault",
+        "3 operations were requested, 1 processed, 1 refused",
+    )
 
 
-@pytest.mark.parametrize(("change", "told"), [("lost", "2 processed, 1"), ("doubled", "4 processed, 1")])
+@pytest.mark.parametrize(
+    ("change", "told"), [("lost", "2 processed, 1"), ("doubled", "4 processed, 1")]
+)
 def test_an_operation_that_is_lost_or_doubled_stops_the_run(change: str, told: str) -> None:
     """S-6: requests are counted as the reports come in, not by what became of them."""
 
@@ -240,8 +300,12 @@ def test_an_operation_that_is_lost_or_doubled_stops_the_run(change: str, told: s
         operations = (build_deposit("caching"), build_deposit("", 9)) if ask.seat == ADA else ()
         return build_valid_report(state, ask.seat, "caching", CACHE, operations=operations)
 
-    run = SwarmRun(build_swarm_plan(2, collisions=0)).play(exploring(report), until=lambda state: state.stage == "review")
-    at = next(at for at, entry in enumerate(run.entries) if isinstance(entry.fact, OperationsProcessed))
+    run = SwarmRun(build_swarm_plan(2, collisions=0)).play(
+        exploring(report), until=lambda state: state.stage == "review"
+    )
+    at = next(
+        at for at, entry in enumerate(run.entries) if isinstance(entry.fact, OperationsProcessed)
+    )
     entry = run.entries[at]
     assert isinstance(entry.fact, OperationsProcessed)
     assert (entry.fact.requests, entry.fact.processed, entry.fact.failed) == (4, 3, 1)
@@ -251,7 +315,10 @@ def test_an_operation_that_is_lost_or_doubled_stops_the_run(change: str, told: s
     (effect,) = RULES.decide(state)
     assert isinstance(effect, Record)
     assert isinstance(effect.fact, SwarmClosed)
-    assert (effect.fact.reason, effect.fact.fault) == ("fault", f"4 operations were requested, {told} refused")
+    assert (effect.fact.reason, effect.fact.fault) == (
+        "fault",
+        f"4 operations were requested, {told} refused",
+    )
 
 
 def test_a_report_that_is_not_carried_out_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,7 +327,10 @@ def test_a_report_that_is_not_carried_out_is_missed(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(operations, "run_operations", BlackboardEditor)
     run.play(exploring(lambda ask, state: build_valid_report(state, ask.seat, "caching", CACHE)))
     (closed,) = run.facts(SwarmClosed)
-    assert (closed.reason, closed.fault) == ("fault", "2 operations were requested, 0 processed, 0 refused")
+    assert (closed.reason, closed.fault) == (
+        "fault",
+        "2 operations were requested, 0 processed, 0 refused",
+    )
 
 
 def folded(entries: Sequence[Entry]) -> Swarm:
@@ -279,7 +349,9 @@ def busy() -> SwarmRun:
         if ask.kind == "compare":
             return None
         if ask.kind != "explore":
-            return {"collide": Collision(action="extend"), "ballot": BALLOT}.get(ask.kind, NotImplemented)
+            return {"collide": Collision(action="extend"), "ballot": BALLOT}.get(
+                ask.kind, NotImplemented
+            )
         number = list(state.agents).index(ask.seat)
         if number == 4 and state.round == 2:
             return None
@@ -288,12 +360,22 @@ def busy() -> SwarmRun:
             build_stop_signal("way 1") if number == 3 else build_deposit("way 0", 0.07),
         )
         said = build_valid_report(
-            state, ask.seat, f"way {number % 3}", (CACHE, BUY, f"{CACHE} Now.")[number % 3], operations=operations
+            state,
+            ask.seat,
+            f"way {number % 3}",
+            (CACHE, BUY, f"{CACHE} Now.")[number % 3],
+            operations=operations,
         )
         return replace(said, conflict_review=None) if number == 2 else said
 
     return SwarmRun(
-        build_swarm_plan(5, mode="hybrid", directions=("Way 0", "way 7", "WAY 7"), max_rounds=7, platform="openai:m")
+        build_swarm_plan(
+            5,
+            mode="hybrid",
+            directions=("Way 0", "way 7", "WAY 7"),
+            max_rounds=7,
+            platform="openai:m",
+        )
     ).play(says)
 
 
@@ -304,9 +386,16 @@ def _shaken(reckon: Callable[..., Any]) -> Callable[..., Any]:
         found = reckon(*args, **named)
         if isinstance(found, Diversity):
             coverage, orthogonality, entropy, diversity = (
-                math.nextafter(each, 2.0) for each in (found.coverage, found.orthogonality, found.entropy, found.diversity)
+                math.nextafter(each, 2.0)
+                for each in (found.coverage, found.orthogonality, found.entropy, found.diversity)
             )
-            return replace(found, coverage=coverage, orthogonality=orthogonality, entropy=entropy, diversity=diversity)
+            return replace(
+                found,
+                coverage=coverage,
+                orthogonality=orthogonality,
+                entropy=entropy,
+                diversity=diversity,
+            )
         return math.nextafter(found, 2.0)
 
     return shaken
@@ -315,10 +404,14 @@ def _shaken(reckon: Callable[..., Any]) -> Callable[..., Any]:
 def _compare_otherwise(compared: CompareTexts) -> SimilarityReport:
     """The same pairs, each a little less alike."""
     report = compare_by_words(compared)
-    return replace(report, pairs=tuple(replace(pair, likeness=pair.likeness / 2) for pair in report.pairs))
+    return replace(
+        report, pairs=tuple(replace(pair, likeness=pair.likeness / 2) for pair in report.pairs)
+    )
 
 
-def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_told_the_same_where_figures_come_out_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """S-3, S-17: the record is what happened; another machine, or a later version, reads it and reckons nothing anew."""
     run = busy()
     before, state = render_blackboard(run.timeline), run.state
@@ -345,9 +438,13 @@ def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: py
 
 def test_a_step_of_other_seats_or_another_round_changes_nothing() -> None:
     """S-14."""
-    run = SwarmRun(build_swarm_plan(2, collisions=0)).play(explorer(CACHE), until=lambda state: state.round == 2)
+    run = SwarmRun(build_swarm_plan(2, collisions=0)).play(
+        explorer(CACHE), until=lambda state: state.round == 2
+    )
     for entry in run.entries:
-        if type(entry.fact) in KINDS.values() and not isinstance(entry.fact, SwarmClosed | SwarmOpened):
+        if type(entry.fact) in KINDS.values() and not isinstance(
+            entry.fact, SwarmClosed | SwarmOpened
+        ):
             after = RULES.evolve(run.state, Entry(seq=99, at=run.now, fact=entry.fact))
             assert (after.stage, after.board) == (run.state.stage, run.state.board)
 
@@ -358,7 +455,11 @@ def test_the_steps_of_the_source_are_confirmed_in_their_order() -> None:
     assert run.state.execution.last == "SHUTDOWN:mark_all_terminated"
     rounds = run.state.round
     assert run.state.execution.count == 4 + rounds * (6 + 3) + 1 + 4
-    kinds = [type(entry.fact) for entry in run.entries if type(entry.fact) in {BarrierPassed, OperationsProcessed, IdeasSorted}]
+    kinds = [
+        type(entry.fact)
+        for entry in run.entries
+        if type(entry.fact) in {BarrierPassed, OperationsProcessed, IdeasSorted}
+    ]
     assert kinds == [BarrierPassed, OperationsProcessed, IdeasSorted] * rounds
     assert not ExecutionProgress().can_confirm("ROUND:broadcast_round_start")
 
@@ -377,13 +478,19 @@ def test_a_signal_takes_its_part_once_and_expires_after_five_minutes() -> None:
     run = SwarmRun(build_swarm_plan(3, max_rounds=8, collisions=0), seconds=60)
 
     def report(ask: Ask, state: Swarm) -> object:
-        operations = {1: (build_deposit("caching", 0.3),), 2: (build_stop_signal("caching"),)}.get(state.round, ())
+        operations = {1: (build_deposit("caching", 0.3),), 2: (build_stop_signal("caching"),)}.get(
+            state.round, ()
+        )
         if ask.seat != ADA and state.round == 2:
             operations = ()
         return build_valid_report(state, ask.seat, "caching", CACHE, operations=operations)
 
     run.play(exploring(report))
-    changes = [each["after"] / each["before"] for each in run.timeline.events if each["type"] == "pheromone_stopped"]
+    changes = [
+        each["after"] / each["before"]
+        for each in run.timeline.events
+        if each["type"] == "pheromone_stopped"
+    ]
     assert changes == [pytest.approx(0.7)]
     settled = {fact.round: fact.expired for fact in run.facts(RoundSettled)}
     assert [number for number, expired in settled.items() if expired == ("signal-1",)] == [7]
@@ -401,12 +508,20 @@ def test_time_without_a_process_is_not_the_runs_time() -> None:
     assert run.state.clock == before
 
 
-@pytest.mark.parametrize("stray", [InputGiven(text="x"), SessionForked(source=SESSION, entry=9, swaps=())], ids=["input", "fork"])
+@pytest.mark.parametrize(
+    "stray",
+    [InputGiven(text="x"), SessionForked(source=SESSION, entry=9, swaps=())],
+    ids=["input", "fork"],
+)
 def test_a_day_between_is_nobodys_time(stray: Fact) -> None:
     """S-15, S-23: what another process writes a day later neither ends signals nor makes agents silent."""
 
     def report(ask: Ask, state: Swarm) -> object:
-        operations = (build_deposit("caching", 0.3), build_stop_signal("caching")) if state.round == 1 else ()
+        operations = (
+            (build_deposit("caching", 0.3), build_stop_signal("caching"))
+            if state.round == 1
+            else ()
+        )
         return build_valid_report(state, ask.seat, "caching", CACHE, operations=operations)
 
     run = SwarmRun(build_swarm_plan(3, max_rounds=4, collisions=0))
@@ -417,7 +532,9 @@ def test_a_day_between_is_nobodys_time(stray: Fact) -> None:
     assert run.state.clock == before
     run.play(exploring(report))
     assert not [seat for fact in run.facts(RoundSettled) for seat in fact.expired]
-    assert {reason for fact in run.facts(AgentsTerminated) for reason in fact.ends.values()} == {"graceful"}
+    assert {reason for fact in run.facts(AgentsTerminated) for reason in fact.ends.values()} == {
+        "graceful"
+    }
 
 
 def test_waiting_for_agents_elsewhere_counts_no_longer_than_a_round_waits() -> None:
@@ -445,14 +562,21 @@ def test_an_inhibited_direction_must_be_left_below_the_threshold() -> None:
     def report(ask: Ask, state: Swarm) -> object:
         if state.round == 1:
             return build_valid_report(
-                state, ask.seat, "caching", CACHE, operations=(build_deposit("caching", 0.1), build_deposit("hardware", 0.1))
+                state,
+                ask.seat,
+                "caching",
+                CACHE,
+                operations=(build_deposit("caching", 0.1), build_deposit("hardware", 0.1)),
             )
         operations = (build_stop_signal("caching"),) if state.round == 2 and ask.seat == ADA else ()
         return build_valid_report(state, ask.seat, "caching", CACHE, operations=operations)
 
     run.play(exploring(report), until=lambda state: state.round == 3 and state.stage == "explore")
     orders = run.facts(RoundBegun)[-1].orders
-    assert all(order.must_switch and order.inhibited and order.recommended == "hardware" for order in orders)
+    assert all(
+        order.must_switch and order.inhibited and order.recommended == "hardware"
+        for order in orders
+    )
 
 
 def test_a_strong_direction_inhibits_by_chance_only() -> None:
@@ -463,7 +587,9 @@ def test_a_strong_direction_inhibits_by_chance_only() -> None:
         operations: tuple[Operation, ...] = (build_deposit("caching", 0.3),)
         if state.round == 2 and ask.seat == ADA:
             operations = (*operations, build_stop_signal("caching"))
-        return build_valid_report(state, ask.seat, "caching", f"Idea of {ask.seat}", operations=operations)
+        return build_valid_report(
+            state, ask.seat, "caching", f"Idea of {ask.seat}", operations=operations
+        )
 
     run.play(exploring(report), until=lambda state: state.round == 3 and state.stage == "explore")
     orders = run.facts(RoundBegun)[-1].orders
@@ -484,7 +610,9 @@ def test_roles_follow_their_rules() -> None:
             operations = (build_deposit("caching", 0.3),) * 3
         if ask.seat == BOB and state.round == 1:
             operations = (build_deposit("hardware"), build_stop_signal("hardware"))
-        return build_valid_report(state, ask.seat, "caching", f"Idea of {ask.seat}", operations=operations)
+        return build_valid_report(
+            state, ask.seat, "caching", f"Idea of {ask.seat}", operations=operations
+        )
 
     run.play(exploring(report))
     roles = {role.seat: role for fact in run.facts(RoundSettled) for role in fact.roles}
@@ -504,14 +632,18 @@ def test_a_requested_role_is_granted_when_the_rule_allows_it() -> None:
 
     def report(ask: Ask, state: Swarm) -> object:
         wanted = "DEBATER" if ask.seat == ADA else "DEEP_ANALYST"
-        operations = [Operation(operation="transition_role", params={"newRole": wanted, "reason": "r"})]
+        operations = [
+            Operation(operation="transition_role", params={"newRole": wanted, "reason": "r"})
+        ]
         if ask.seat == ADA:
             operations = [build_deposit("caching"), build_stop_signal("caching"), *operations]
         return build_valid_report(state, ask.seat, "caching", CACHE, operations=tuple(operations))
 
     run.play(exploring(report), until=lambda state: state.round == 2 and state.stage == "explore")
     (settled,) = run.facts(RoundSettled)
-    assert [(role.seat, role.new, role.reason) for role in settled.roles] == [(ADA, "DEBATER", "requested")]
+    assert [(role.seat, role.new, role.reason) for role in settled.roles] == [
+        (ADA, "DEBATER", "requested")
+    ]
     assert settled.refused == (BOB, EVE)
     asks = [effect for effect in RULES.decide(run.state) if isinstance(effect, Ask)]
     assert "EXPLORER → DEBATER" in RULES.brief(run.state, asks[0]).own

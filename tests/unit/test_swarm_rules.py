@@ -9,7 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.support.play_swarm import ABSTAINS, SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
+from tests.support.play_swarm import (
+    ABSTAINS,
+    SwarmRun,
+    build_deposit,
+    build_stop_signal,
+    build_swarm_plan,
+    build_valid_report,
+)
 from tests.support.swarm_scenes import ADA, BOB, BUY, CACHE, EVE, explorer, exploring
 
 from moothall.codec.answers import read_answer
@@ -49,9 +56,22 @@ from moothall.protocols.swarm.rules.endings import (
     measure_convergence,
 )
 from moothall.protocols.swarm.rules.review import build_invitations, choose_mode
-from moothall.protocols.swarm.rules.round_start import apply_barrier, build_barrier, build_orders, find_violations
+from moothall.protocols.swarm.rules.round_start import (
+    apply_barrier,
+    build_barrier,
+    build_orders,
+    find_violations,
+)
 from moothall.protocols.swarm.rules.rulebook import RULES
-from moothall.protocols.swarm.state import Agent, Board, CollisionReview, Finding, Pheromone, Signal, Swarm
+from moothall.protocols.swarm.state import (
+    Agent,
+    Board,
+    CollisionReview,
+    Finding,
+    Pheromone,
+    Signal,
+    Swarm,
+)
 from moothall.reports.plain_text import render_decision_lines
 
 BUSY = Operation(operation="claim_subtask", params={"description": "A part."})
@@ -59,8 +79,16 @@ BUSY = Operation(operation="claim_subtask", params={"description": "A part."})
 
 def exploring_run(count: int = 3, *, rounds: int = 1, **chosen: Any) -> SwarmRun:
     """A run whose explorers have just been sent out for the round after so many."""
-    run = SwarmRun(build_swarm_plan(count, **{"collisions": 0, "random_exploration": False, "protection": False, **chosen}))
-    report = exploring(lambda ask, state: build_valid_report(state, ask.seat, f"way of {ask.seat}", f"Idea of {ask.seat}"))
+    run = SwarmRun(
+        build_swarm_plan(
+            count, **{"collisions": 0, "random_exploration": False, "protection": False, **chosen}
+        )
+    )
+    report = exploring(
+        lambda ask, state: build_valid_report(
+            state, ask.seat, f"way of {ask.seat}", f"Idea of {ask.seat}"
+        )
+    )
     return run.play(report, until=lambda state: state.round == rounds and state.stage == "explore")
 
 
@@ -69,35 +97,59 @@ def with_board(state: Swarm, **changes: Any) -> Swarm:
 
 
 def with_agent(state: Swarm, seat: SeatId, **changes: Any) -> Swarm:
-    return fast_replace(state, agents={**state.agents, seat: fast_replace(state.agents[seat], **changes)})
+    return fast_replace(
+        state, agents={**state.agents, seat: fast_replace(state.agents[seat], **changes)}
+    )
 
 
 def build_pheromones(**strengths: float) -> dict[str, Pheromone]:
     return {
-        name: Pheromone(direction=name, concentration=value, deposited_by=(ADA,), round=1) for name, value in strengths.items()
+        name: Pheromone(direction=name, concentration=value, deposited_by=(ADA,), round=1)
+        for name, value in strengths.items()
     }
 
 
 def build_signal(number: int, target: str) -> Signal:
-    return Signal(id=f"signal-{number}", sender=BOB, target=target, reason="r", evidence="e", strength=0.3, round=1, at=0.0)
+    return Signal(
+        id=f"signal-{number}",
+        sender=BOB,
+        target=target,
+        reason="r",
+        evidence="e",
+        strength=0.3,
+        round=1,
+        at=0.0,
+    )
 
 
 def build_finding(number: int, seat: SeatId, **changes: Any) -> Finding:
-    values = {"direction": f"way {number}", "core_idea": f"idea {number}", "perspective": "", "details": "", **changes}
+    values = {
+        "direction": f"way {number}",
+        "core_idea": f"idea {number}",
+        "perspective": "",
+        "details": "",
+        **changes,
+    }
     return Finding(number=number, seat=seat, round=1, **values)
 
 
 def read_message(state: Swarm, seat: SeatId) -> dict[str, Any]:
     """The parts of `round_start` as an agent reads them."""
     ask = next(each for each in RULES.decide(state) if isinstance(each, Ask) and each.seat == seat)
-    lines = [line.removeprefix("| ") for line in RULES.brief(state, ask).own.splitlines() if line.startswith("| {")]
+    lines = [
+        line.removeprefix("| ")
+        for line in RULES.brief(state, ask).own.splitlines()
+        if line.startswith("| {")
+    ]
     return {name: value for line in lines for name, value in json.loads(line).items()}
 
 
 # S-9
 
 
-def test_decision_support_has_the_three_strongest_directions_with_raw_and_effective_concentration() -> None:
+def test_decision_support_has_the_three_strongest_directions_with_raw_and_effective_concentration() -> (
+    None
+):
     """S-9: by effective concentration; P(S, θ) of the effective one."""
     state = exploring_run().state
     state = with_board(
@@ -139,10 +191,19 @@ def test_each_order_is_told_under_its_own_name(name: str) -> None:
 
 def test_who_explores_at_random_is_sent_nowhere_and_who_must_switch_is_not_sent_back() -> None:
     """S-9: recommendedDirection, where the readings do not decide (then directions that nobody read come first, S-30)."""
-    state = with_board(exploring_run(settle="quorum").state, pheromones=build_pheromones(one=0.9, two=0.3), signals=())
+    state = with_board(
+        exploring_run(settle="quorum").state,
+        pheromones=build_pheromones(one=0.9, two=0.3),
+        signals=(),
+    )
     assert {order.recommended for order in build_orders(state)} == {"one"}
-    assert {(order.random, order.recommended) for order in build_orders(fast_replace(state, all_random=True))} == {(True, "")}
-    inhibited = with_board(state, pheromones=build_pheromones(one=0.5, two=0.2), signals=(build_signal(1, "one"),))
+    assert {
+        (order.random, order.recommended)
+        for order in build_orders(fast_replace(state, all_random=True))
+    } == {(True, "")}
+    inhibited = with_board(
+        state, pheromones=build_pheromones(one=0.5, two=0.2), signals=(build_signal(1, "one"),)
+    )
     inhibited = with_agent(inhibited, ADA, threshold=0.4, direction="one")
     order = next(each for each in build_orders(inhibited) if each.seat == ADA)
     # 0.5 × 0.7 = 0.35 is below θ, and still the strongest direction.
@@ -154,12 +215,22 @@ def test_an_agent_is_told_its_state_its_results_and_its_new_role() -> None:
     run = SwarmRun(build_swarm_plan(3, collisions=0, protection=False))
 
     def report(ask: Ask, state: Swarm) -> object:
-        operations = (build_deposit("caching", 0.2), build_stop_signal("caching"), build_deposit("caching", 5.0))
-        return build_valid_report(state, ask.seat, "caching", CACHE, operations=operations if ask.seat == ADA else ())
+        operations = (
+            build_deposit("caching", 0.2),
+            build_stop_signal("caching"),
+            build_deposit("caching", 5.0),
+        )
+        return build_valid_report(
+            state, ask.seat, "caching", CACHE, operations=operations if ask.seat == ADA else ()
+        )
 
     run.play(exploring(report), until=lambda state: state.round == 2 and state.stage == "explore")
     told = read_message(run.state, ADA)
-    assert (told["type"], told["round"], told["agentState"]["role"]) == ("round_start", 2, "DEBATER")
+    assert (told["type"], told["round"], told["agentState"]["role"]) == (
+        "round_start",
+        2,
+        "DEBATER",
+    )
     results = [(each["operation"], each["success"]) for each in told["operationResults"]]
     assert sorted(results) == [
         ("deposit_pheromone", False),
@@ -167,7 +238,9 @@ def test_an_agent_is_told_its_state_its_results_and_its_new_role() -> None:
         ("send_stop_signal", True),
         ("update_finding", True),
     ]
-    ask = next(each for each in RULES.decide(run.state) if isinstance(each, Ask) and each.seat == ADA)
+    ask = next(
+        each for each in RULES.decide(run.state) if isinstance(each, Ask) and each.seat == ADA
+    )
     assert "EXPLORER → DEBATER" in RULES.brief(run.state, ask).own
 
 
@@ -211,11 +284,20 @@ def test_the_report_has_every_part_that_the_protocol_asks_for() -> None:
     sent = {"findings": [{"coreIdea": CACHE}], "decisionReport": {"threshold": 0.4}}
     read = read_answer(RULES.answer_rules(state, ask), sent, is_strict=True).said
     assert isinstance(read, RoundReport)
-    assert (read.direction, read.findings, read.operations) == (CACHE, (StatedIdea(core_idea=CACHE),), ())
-    assert (read.conflict_review, read.random_explore_forced) == (ConflictReview(), state.orders[ask.seat].random)
+    assert (read.direction, read.findings, read.operations) == (
+        CACHE,
+        (StatedIdea(core_idea=CACHE),),
+        (),
+    )
+    assert (read.conflict_review, read.random_explore_forced) == (
+        ConflictReview(),
+        state.orders[ask.seat].random,
+    )
     # What is sent stands, and is checked; what is not sent is filled in.
     assert read.decision_report == DecisionReport(threshold=0.4)
-    filled = read_answer(RULES.answer_rules(state, ask), {"findings": [{"coreIdea": CACHE}]}, is_strict=True).said
+    filled = read_answer(
+        RULES.answer_rules(state, ask), {"findings": [{"coreIdea": CACHE}]}, is_strict=True
+    ).said
     assert isinstance(filled, RoundReport)
     assert find_violations(state, state.agents[ask.seat], filled) == []
 
@@ -224,7 +306,8 @@ def test_the_report_has_every_part_that_the_protocol_asks_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "weight"), [("challenge", 1.5), ("support", 0.8), ("extend", 1.2), ("synthesize", 1.0), ("pass", 0.0)]
+    ("action", "weight"),
+    [("challenge", 1.5), ("support", 0.8), ("extend", 1.2), ("synthesize", 1.0), ("pass", 0.0)],
 )
 def test_each_answer_to_a_finding_has_its_weight(action: Action, weight: float) -> None:
     """S-13: and the finding weighs what its answers weigh together."""
@@ -241,7 +324,9 @@ def test_each_answer_to_a_finding_has_its_weight(action: Action, weight: float) 
 
     findings = run.play(says).state.board.findings
     assert sum(each.weight for each in findings) == weight
-    insights = [text for each in findings for review in each.reviews for text in review.new_insights]
+    insights = [
+        text for each in findings for review in each.reviews for text in review.new_insights
+    ]
     assert insights == ([] if action == "pass" else ["Measure first."])
     review = CollisionReview(seat=BOB, mode="debate", action="challenge", weight=1.5, content="c")
     assert replace(findings[0], reviews=(review, replace(review, weight=0.8))).weight == 2.3
@@ -258,7 +343,9 @@ def test_each_answer_to_a_finding_has_its_weight(action: Action, weight: float) 
         ("SYNTHESIZER", 0.9, 5, "early_synthesis"),
     ],
 )
-def test_the_mode_of_a_collision_at_its_boundaries(role: Role, strongest: float, perspectives: int, mode: str) -> None:
+def test_the_mode_of_a_collision_at_its_boundaries(
+    role: Role, strongest: float, perspectives: int, mode: str
+) -> None:
     """S-13: debate with more than 2 perspectives, deepening above 0.6."""
     state = exploring_run().state
     views = frozenset(str(number) for number in range(perspectives))
@@ -270,13 +357,19 @@ def build_review_state(count: int, findings: tuple[Finding, ...], **board: Any) 
     """A round in which all have reported, with these findings on the blackboard."""
     state = exploring_run(count, collisions=3).state
     report = build_valid_report(state, ADA, "caching")
-    return with_board(fast_replace(state, answered=dict.fromkeys(state.explorers, report)), findings=findings, **board)
+    return with_board(
+        fast_replace(state, answered=dict.fromkeys(state.explorers, report)),
+        findings=findings,
+        **board,
+    )
 
 
 @pytest.mark.parametrize(("count", "invited"), [(0, 0), (1, 0), (2, 3), (9, 3)])
 def test_collisions_need_two_findings_and_are_three_at_most(count: int, invited: int) -> None:
     """S-13."""
-    state = build_review_state(6, tuple(build_finding(at, SeatId("nobody")) for at in range(1, count + 1)))
+    state = build_review_state(
+        6, tuple(build_finding(at, SeatId("nobody")) for at in range(1, count + 1))
+    )
     assert len(build_invitations(state)) == invited
     assert len(build_invitations(fast_replace(state, is_close_called=True))) == 0
 
@@ -284,7 +377,9 @@ def test_collisions_need_two_findings_and_are_three_at_most(count: int, invited:
 @pytest.mark.parametrize(("ways", "invited"), [(1, 2), (2, 3)])
 def test_at_most_two_collide_on_one_direction(ways: int, invited: int) -> None:
     """S-13."""
-    findings = tuple(build_finding(at, SeatId("nobody"), direction=f"way {at % ways}") for at in range(1, 5))
+    findings = tuple(
+        build_finding(at, SeatId("nobody"), direction=f"way {at % ways}") for at in range(1, 5)
+    )
     assert len(build_invitations(build_review_state(6, findings))) == invited
 
 
@@ -314,16 +409,27 @@ def test_what_is_collided_with_suits_the_mode() -> None:
     )
     calm = build_review_state(2, findings, perspectives=frozenset())
     assert find_first_target(calm) == 1
-    assert find_first_target(fast_replace(calm, board=fast_replace(calm.board, perspectives=frozenset("abc")))) == 2
+    assert (
+        find_first_target(
+            fast_replace(calm, board=fast_replace(calm.board, perspectives=frozenset("abc")))
+        )
+        == 2
+    )
     strong = build_pheromones(strong=0.9, weak=0.1)
     assert find_first_target(with_board(calm, pheromones=strong)) == 1
-    assert find_first_target(with_board(calm, pheromones=build_pheromones(strong=0.1, weak=0.9))) == 2
+    assert (
+        find_first_target(with_board(calm, pheromones=build_pheromones(strong=0.1, weak=0.9))) == 2
+    )
     bare = tuple(replace(each, reviews=()) for each in findings)
     assert find_first_target(with_board(calm, findings=bare)) == 3
 
 
-@pytest.mark.parametrize(("named", "reviewed"), [("finding-001", 1), ("finding-002", 2), ("finding-003", 2), ("", 2)])
-def test_an_answer_is_about_the_finding_that_it_names_if_that_was_shown(named: str, reviewed: int) -> None:
+@pytest.mark.parametrize(
+    ("named", "reviewed"), [("finding-001", 1), ("finding-002", 2), ("finding-003", 2), ("", 2)]
+)
+def test_an_answer_is_about_the_finding_that_it_names_if_that_was_shown(
+    named: str, reviewed: int
+) -> None:
     """S-13: else about the first that it was shown."""
     run = SwarmRun(build_swarm_plan(2, max_rounds=1, collisions=1, vote=False, seed=2))
 
@@ -333,7 +439,11 @@ def test_an_answer_is_about_the_finding_that_it_names_if_that_was_shown(named: s
             return Collision(action="support", target_finding_id=named, content="c")
         ideas = ("one", "two") if ask.seat == ADA else ("three",)
         claim = () if ask.seat == BOB else (BUSY,)
-        return build_valid_report(state, ask.seat, "x", *ideas, operations=claim) if ask.kind == "explore" else NotImplemented
+        return (
+            build_valid_report(state, ask.seat, "x", *ideas, operations=claim)
+            if ask.kind == "explore"
+            else NotImplemented
+        )
 
     findings = run.play(says).state.board.findings
     assert [each.number for each in findings if each.reviews] == [reviewed]
@@ -358,7 +468,14 @@ def test_the_rule_of_each_role_at_its_boundaries(
     strongest: float, deposits: int, signals: int, rounds: int, roles: Mapping[Role, float]
 ) -> None:
     """S-16: in this order, with these probabilities."""
-    agent = Agent(seat=ADA, threshold=0.4, random_explore=0.1, deposits=deposits, signals_sent=signals, rounds=rounds)
+    agent = Agent(
+        seat=ADA,
+        threshold=0.4,
+        random_explore=0.1,
+        deposits=deposits,
+        signals_sent=signals,
+        rounds=rounds,
+    )
     found = list_open_roles(agent, Board(pheromones=build_pheromones(one=strongest)))
     assert list(found) == list(roles)
     assert found == pytest.approx(roles)
@@ -375,7 +492,10 @@ def build_settled_state(count: int = 3, **changes: Any) -> Swarm:
 def test_a_role_is_taken_exactly_where_the_draw_is_below_its_probability() -> None:
     """S-16: drawn from the run's seed; the first role that is drawn."""
     state = build_settled_state(64, rounds=2)
-    draws = {seat: random_unit(state.opened.seed, "role", state.round, seat, "SYNTHESIZER") for seat in state.explorers}
+    draws = {
+        seat: random_unit(state.opened.seed, "role", state.round, seat, "SYNTHESIZER")
+        for seat in state.explorers
+    }
     taken = {role.seat for role in build_settlement(state).roles}
     assert taken == {seat for seat, drawn in draws.items() if drawn < 0.8}
     assert 0 < len(taken) < 64
@@ -425,15 +545,24 @@ def test_only_rounds_that_an_agent_explored_count() -> None:
 def build_measured_state(**changes: Any) -> Swarm:
     """Four agents of one mind after a round, too many for so early: protection is due."""
     run = SwarmRun(build_swarm_plan(4, max_rounds=8, collisions=0, vote=False))
-    run.play({agent_name(at): explorer(CACHE) for at in range(1, 5)}, until=lambda state: bool(state.measured))
-    agents = {seat: fast_replace(agent, role="EXPLORER") for seat, agent in run.state.agents.items()}
+    run.play(
+        {agent_name(at): explorer(CACHE) for at in range(1, 5)},
+        until=lambda state: bool(state.measured),
+    )
+    agents = {
+        seat: fast_replace(agent, role="EXPLORER") for seat, agent in run.state.agents.items()
+    }
     return fast_replace(fast_replace(run.state, stage="measure", agents=agents), **changes)
 
 
 @pytest.mark.parametrize(("strength", "after"), [(0.7, None), (0.71, 0.497), (0.9, 0.63)])
-def test_a_concentration_is_dominant_above_seven_tenths_and_loses_three(strength: float, after: float | None) -> None:
+def test_a_concentration_is_dominant_above_seven_tenths_and_loses_three(
+    strength: float, after: float | None
+) -> None:
     """S-19: the strongest alone is cut."""
-    state = with_board(build_measured_state(), pheromones=build_pheromones(weak=0.3, strong=strength, other=0.7))
+    state = with_board(
+        build_measured_state(), pheromones=build_pheromones(weak=0.3, strong=strength, other=0.7)
+    )
     cut = measure_convergence(state).cut
     assert (None if cut is None else (cut.direction, cut.before, round(cut.after, 6))) == (
         None if after is None else ("strong", strength, after)
@@ -443,7 +572,9 @@ def test_a_concentration_is_dominant_above_seven_tenths_and_loses_three(strength
 @pytest.mark.parametrize(("unchanged", "warned"), [(2, False), (3, True), (9, True)])
 def test_three_rounds_without_change_are_warned_of(unchanged: int, warned: bool) -> None:
     """S-19: stagnation_warning."""
-    measured = measure_convergence(build_measured_state(history=(frozenset({9}), *[frozenset({1})] * (unchanged + 1))))
+    measured = measure_convergence(
+        build_measured_state(history=(frozenset({9}), *[frozenset({1})] * (unchanged + 1)))
+    )
     assert ("stagnation_warning" in measured.warnings) == warned
 
 
@@ -453,19 +584,36 @@ def test_protection_follows_too_little_diversity_or_consensus_too_fast_and_nothi
     fast = measure_convergence(state)
     assert (fast.too_fast, fast.warnings[0], fast.all_random) == (True, "diversity_warning", True)
     assert fast.debater is not None
-    assert (fast.debater.seat, fast.debater.new, fast.debater.reason) == (ADA, "DEBATER", "diversity_protection")
+    assert (fast.debater.seat, fast.debater.new, fast.debater.reason) == (
+        ADA,
+        "DEBATER",
+        "diversity_protection",
+    )
     taken = with_agent(state, ADA, role="SYNTHESIZER")
     found = measure_convergence(taken).debater
     assert found is not None
     assert found.seat == BOB
-    off = fast_replace(state, opened=replace(state.opened, settings=replace(state.settings, protection=False)))
+    off = fast_replace(
+        state, opened=replace(state.opened, settings=replace(state.settings, protection=False))
+    )
     bare = measure_convergence(off)
-    assert (bare.warnings, bare.all_random, bare.cut, bare.debater) == (("diversity_warning",), False, None, None)
+    assert (bare.warnings, bare.all_random, bare.cut, bare.debater) == (
+        ("diversity_warning",),
+        False,
+        None,
+        None,
+    )
     # From the fifth round on, the same agreement is not too fast; whether it is diverse enough decides alone.
     for diverse in (0.0, 1.0):
         settings = replace(state.settings, min_diversity=diverse)
-        late = measure_convergence(fast_replace(state, round=5, opened=replace(state.opened, settings=settings)))
-        assert (late.too_fast, late.is_diverse, late.all_random) == (False, diverse == 0.0, diverse == 1.0)
+        late = measure_convergence(
+            fast_replace(state, round=5, opened=replace(state.opened, settings=settings))
+        )
+        assert (late.too_fast, late.is_diverse, late.all_random) == (
+            False,
+            diverse == 0.0,
+            diverse == 1.0,
+        )
 
 
 # S-20
@@ -477,7 +625,9 @@ def restless(count: int, rounds: int) -> SwarmRun:
 
     def report(ask: Ask, state: Swarm) -> object:
         aside = (f"Aside: matter number {state.round}.",) if ask.seat == ADA else ()
-        return build_valid_report(state, ask.seat, f"way {ask.seat}", CACHE if ask.seat != EVE else BUY, *aside)
+        return build_valid_report(
+            state, ask.seat, f"way {ask.seat}", CACHE if ask.seat != EVE else BUY, *aside
+        )
 
     return run.play(exploring(report))
 
@@ -522,12 +672,17 @@ def punish(score: int, *severities: Severity) -> tuple[str, int, list[str]]:
     """The status and the score of an agent with so many points after these violations, and the changes of its status."""
     state = exploring_run(4).state
     report = build_valid_report(state, ADA, "x", CACHE)
-    state = with_agent(fast_replace(state, answered=dict.fromkeys(state.explorers, report)), ADA, score=score)
-    broken = tuple(Violation(seat=ADA, violation=f"v{at}", severity=each) for at, each in enumerate(severities))
+    state = with_agent(
+        fast_replace(state, answered=dict.fromkeys(state.explorers, report)), ADA, score=score
+    )
+    broken = tuple(
+        Violation(seat=ADA, violation=f"v{at}", severity=each) for at, each in enumerate(severities)
+    )
     with pytest.MonkeyPatch.context() as patch:
         found = {ADA: list(broken)}
         patch.setattr(
-            "moothall.protocols.swarm.rules.round_start.find_violations", lambda state, agent, report: found.get(agent.seat, [])
+            "moothall.protocols.swarm.rules.round_start.find_violations",
+            lambda state, agent, report: found.get(agent.seat, []),
         )
         barrier = build_barrier(state)
     agent = apply_barrier(state, barrier).agents[ADA]
@@ -570,41 +725,66 @@ def test_violations_add_up_and_fifteen_points_end_an_agent(
         ({"conflict_review": None}, "conflict_review_missing", "MINOR"),
         ({"threshold": None}, "decision_report_missing_threshold", "MINOR"),
         ({"threshold": 0.99}, "response_prob_calculation_error", "MINOR"),
-        ({"candidates": (Candidate(direction="caching", response_prob=0.99),)}, "response_prob_calculation_error", "MINOR"),
+        (
+            {"candidates": (Candidate(direction="caching", response_prob=0.99),)},
+            "response_prob_calculation_error",
+            "MINOR",
+        ),
         ({"candidates": None}, "decision_report_missing_candidates", "WARNING"),
         ({"selection_reason": ""}, "decision_report_missing_selectionReason", "WARNING"),
         ({}, "", ""),
     ],
 )
-def test_each_violation_has_the_severity_of_the_source(changes: dict[str, Any], violation: str, severity: str) -> None:
+def test_each_violation_has_the_severity_of_the_source(
+    changes: dict[str, Any], violation: str, severity: str
+) -> None:
     """S-22."""
     state = exploring_run().state
     state = with_board(state, pheromones=build_pheromones(caching=0.5))
     state = fast_replace(state, orders={ADA: replace(state.orders[ADA], random=True)})
     report = build_valid_report(state, ADA, "caching", CACHE)
     assert report.decision_report is not None
-    own = {name: value for name, value in changes.items() if name in RoundReport.__dataclass_fields__}
+    own = {
+        name: value for name, value in changes.items() if name in RoundReport.__dataclass_fields__
+    }
     inner = {name: value for name, value in changes.items() if name not in own}
     report = replace(report, **{"decision_report": replace(report.decision_report, **inner), **own})
-    found = [(each.violation, each.severity) for each in find_violations(state, state.agents[ADA], report)]
+    found = [
+        (each.violation, each.severity)
+        for each in find_violations(state, state.agents[ADA], report)
+    ]
     assert found == ([(violation, severity)] if violation else [])
 
 
 # S-29
 
 
-def build_ballot(position: Any, confidence: float = 0.8, idea: int = 1, reason: str = "So it is.") -> SwarmBallot:
-    return SwarmBallot(votes=(AnswerVote(answer=idea, position=position, confidence=confidence, reason=reason),))
+def build_ballot(
+    position: Any, confidence: float = 0.8, idea: int = 1, reason: str = "So it is."
+) -> SwarmBallot:
+    return SwarmBallot(
+        votes=(AnswerVote(answer=idea, position=position, confidence=confidence, reason=reason),)
+    )
 
 
-def voting(*ballots: SwarmBallot | None, ideas: tuple[str, ...] = (CACHE,), **chosen: Any) -> SwarmRun:
+def voting(
+    *ballots: SwarmBallot | None, ideas: tuple[str, ...] = (CACHE,), **chosen: Any
+) -> SwarmRun:
     """As many explorers as ballots, all of one mind until they vote."""
-    run = SwarmRun(build_swarm_plan(len(ballots), **{"max_rounds": 2, "collisions": 0, "protection": False, **chosen}))
+    run = SwarmRun(
+        build_swarm_plan(
+            len(ballots), **{"max_rounds": 2, "collisions": 0, "protection": False, **chosen}
+        )
+    )
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "ballot":
             return ballots[state.explorers.index(ask.seat)]
-        return build_valid_report(state, ask.seat, f"way {ask.seat}", *ideas) if ask.kind == "explore" else NotImplemented
+        return (
+            build_valid_report(state, ask.seat, f"way {ask.seat}", *ideas)
+            if ask.kind == "explore"
+            else NotImplemented
+        )
 
     return run.play(says)
 
@@ -612,7 +792,11 @@ def voting(*ballots: SwarmBallot | None, ideas: tuple[str, ...] = (CACHE,), **ch
 def test_the_active_vote_once_on_the_ideas_with_a_quorum_and_may_be_spared_it() -> None:
     """S-29: with `vote` off nobody is asked; a degraded agent is not."""
     yes = build_ballot("support")
-    assert [ask.seat for ask in voting(yes, yes, yes).asks if ask.kind == "ballot"] == [ADA, BOB, EVE]
+    assert [ask.seat for ask in voting(yes, yes, yes).asks if ask.kind == "ballot"] == [
+        ADA,
+        BOB,
+        EVE,
+    ]
     assert [ask for ask in voting(yes, yes, yes, vote=False).asks if ask.kind == "ballot"] == []
     state = with_agent(voting(yes, yes, yes, yes).state, ADA, status="degraded")
     open_again = fast_replace(state, stage="vote", ballots={}, is_close_called=False, synthesis="x")
@@ -631,7 +815,10 @@ def _measured(state: Swarm) -> ConvergenceMeasured:
 
 def test_five_ideas_at_most_are_voted_on_the_best_backed_first() -> None:
     """S-29."""
-    ideas = tuple(f"Matter {name} must be looked into." for name in ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot"))
+    ideas = tuple(
+        f"Matter {name} must be looked into."
+        for name in ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot")
+    )
     run = voting(*[ABSTAINS] * 3, ideas=ideas)
     (done,) = run.facts(SwarmCompleted)
     assert len(done.resolved) == min(5, len(run.state.board.ideas))
@@ -649,7 +836,9 @@ def test_five_ideas_at_most_are_voted_on_the_best_backed_first() -> None:
         (None, (None, None)),
     ],
 )
-def test_what_a_ballot_says_to_an_idea(ballot: SwarmBallot | None, counted: tuple[str | None, float | None]) -> None:
+def test_what_a_ballot_says_to_an_idea(
+    ballot: SwarmBallot | None, counted: tuple[str | None, float | None]
+) -> None:
     """S-29, M-2: an idea that is left out is abstained on; no ballot at all is a missing vote; a confidence is not invented."""
     run = voting(ballot, build_ballot("support"), build_ballot("support"))
     assert find_vote(run.state, ADA, 1) == counted
@@ -660,7 +849,12 @@ def test_the_vote_decides_by_weight_trust_and_who_is_missing() -> None:
     yes, no = build_ballot("support"), build_ballot("oppose")
     state = voting(yes, yes, no).state
     (even,) = build_resolutions(state)
-    assert (even.carried, even.voters, even.turnout, even.outcome_uncertain) == (True, 3, 1.0, False)
+    assert (even.carried, even.voters, even.turnout, even.outcome_uncertain) == (
+        True,
+        3,
+        1.0,
+        False,
+    )
 
     def reseat(**changes: Any) -> Swarm:
         seats = tuple(replace(seat, **changes) if seat.id == EVE else seat for seat in state.seats)
@@ -677,7 +871,9 @@ def test_the_vote_decides_by_weight_trust_and_who_is_missing() -> None:
     silent = voting(yes, no, None)
     (missing,) = build_resolutions(silent.state)
     assert missing.outcome_uncertain
-    assert [(each.seat, each.did_not_vote) for each in SWARM.decision(silent.timeline).lost] == [(EVE, True)]
+    assert [(each.seat, each.did_not_vote) for each in SWARM.decision(silent.timeline).lost] == [
+        (EVE, True)
+    ]
     (against,) = build_resolutions(voting(no, no, yes).state)
     assert not against.carried
     assert SWARM.decision(voting(no, no, yes).timeline).decision is None
@@ -692,6 +888,8 @@ def test_dissent_is_kept_as_in_a_deliberation() -> None:
         build_ballot("abstain", reason="d"),
     )
     decision = SWARM.decision(run.timeline)
-    assert [(each.seat, each.kind, each.text) for each in decision.dissent] == [(BOB, "oppose", "b")]
+    assert [(each.seat, each.kind, each.text) for each in decision.dissent] == [
+        (BOB, "oppose", "b")
+    ]
     # D-12: a condition is an obligation, not dissent.
     assert [(each.seat, each.text) for each in decision.obligations] == [(EVE, "c")]

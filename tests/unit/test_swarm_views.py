@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.play_swarm import SESSION, SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
+from tests.support.play_swarm import (
+    SESSION,
+    SwarmRun,
+    build_deposit,
+    build_stop_signal,
+    build_swarm_plan,
+    build_valid_report,
+)
 
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Language
@@ -54,13 +61,21 @@ EVIL = "<script>alert(1)</script> ![x](http://evil) | # Heading \x1b[31m"
 def evil_run(language: Language = "en") -> SwarmRun:
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "explore":
-            operations = (build_deposit(EVIL, 0.3), build_stop_signal(EVIL)) if ask.seat == "SuYuan" else (build_deposit("缓存"),)
+            operations = (
+                (build_deposit(EVIL, 0.3), build_stop_signal(EVIL))
+                if ask.seat == "SuYuan"
+                else (build_deposit("缓存"),)
+            )
             ideas = (EVIL, "只有我想到的。") if ask.seat == "TanWei" else (EVIL,)
-            return build_valid_report(state, ask.seat, EVIL, *ideas, perspective=EVIL[:50], operations=operations)
+            return build_valid_report(
+                state, ask.seat, EVIL, *ideas, perspective=EVIL[:50], operations=operations
+            )
         if ask.kind == "collide":
             return Collision(action="challenge", content=EVIL, new_insights=(EVIL,))
         if ask.kind == "ballot":
-            return SwarmBallot(votes=(AnswerVote(answer=1, position="oppose", confidence=0.9, reason=EVIL),))
+            return SwarmBallot(
+                votes=(AnswerVote(answer=1, position="oppose", confidence=0.9, reason=EVIL),)
+            )
         return NotImplemented
 
     return SwarmRun(build_swarm_plan(3, max_rounds=3, language=language)).play(says)
@@ -81,7 +96,9 @@ def test_what_agents_say_is_harmless_in_every_file(language: Language) -> None:
         assert "<script" not in text
         assert "\x1b" not in text
         assert "![x]" not in text
-    assert "\x1b" not in "\n".join(line.text for line in render_decision_lines(SWARM.report(timeline)))
+    assert "\x1b" not in "\n".join(
+        line.text for line in render_decision_lines(SWARM.report(timeline))
+    )
 
 
 def test_the_report_has_what_the_template_of_the_source_has() -> None:
@@ -105,7 +122,10 @@ def test_the_report_has_what_the_template_of_the_source_has() -> None:
     ):
         assert part in text, part
     found = SWARM.export(timeline, "html")
-    assert (found.count("<svg"), found.count('class="bar"')) == (3, 3 + len(timeline.state.board.pheromones))
+    assert (found.count("<svg"), found.count('class="bar"')) == (
+        3,
+        3 + len(timeline.state.board.pheromones),
+    )
     assert "<polyline" in found
 
 
@@ -119,7 +139,9 @@ RESTATED = (
 
 
 def restless_run(
-    language: Language = "en", synthesis: str | None = "As finding-001 says, and finding-999.", rule: str = "always"
+    language: Language = "en",
+    synthesis: str | None = "As finding-001 says, and finding-999.",
+    rule: str = "always",
 ) -> SwarmRun:
     """Eight explorers: seven hold one idea in changing words, and a minor idea that moves keeps the run from converging."""
 
@@ -129,7 +151,13 @@ def restless_run(
             return Collision(action="challenge", content="Who clears it when a price changes?")
         if ask.kind == "ballot":
             position: VotePosition = "oppose" if at > 3 else "support"
-            return SwarmBallot(votes=(AnswerVote(answer=1, position=position, confidence=0.8, reason=f"Word of {ask.seat}."),))
+            return SwarmBallot(
+                votes=(
+                    AnswerVote(
+                        answer=1, position=position, confidence=0.8, reason=f"Word of {ask.seat}."
+                    ),
+                )
+            )
         if ask.kind == "synthesis":
             return Synthesis(content=synthesis) if synthesis is not None else None
         if ask.kind != "explore":
@@ -138,20 +166,31 @@ def restless_run(
         agrees = ("finding-001",) if at < 7 and state.round > 1 else ()
         said = build_valid_report(state, ask.seat, f"way {at}", words, agrees_with=agrees)
         found = [replace(each, details=f"{ask.seat} measured it.") for each in said.findings]
-        moving = [StatedIdea(core_idea=f"Aside: look into matter number {state.round}.")] if at == 2 else []
+        moving = (
+            [StatedIdea(core_idea=f"Aside: look into matter number {state.round}.")]
+            if at == 2
+            else []
+        )
         return replace(said, findings=(*found, *moving))
 
-    return SwarmRun(build_swarm_plan(8, seed=3, language=language, max_rounds=5, synthesis=rule)).play(says)
+    return SwarmRun(
+        build_swarm_plan(8, seed=3, language=language, max_rounds=5, synthesis=rule)
+    ).play(says)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_run_that_does_not_converge_names_the_idea_with_most_support_first(language: Language) -> None:
+def test_a_run_that_does_not_converge_names_the_idea_with_most_support_first(
+    language: Language,
+) -> None:
     """S-33: the question, where the swarm stands, how sure, why, what speaks against it; then all ideas by support."""
     timeline = restless_run(language).timeline
     leading = timeline.state.board.ideas[1].text
     words = timeline.words
     decision = SWARM.decision(timeline)
-    assert (timeline.state.completed is not None and timeline.state.completed.converged, decision.decision) == (False, None)
+    assert (
+        timeline.state.completed is not None and timeline.state.completed.converged,
+        decision.decision,
+    ) == (False, None)
     text = SWARM.export(timeline, "minutes")
     parts = (
         f": {timeline.state.opened.topic}",
@@ -159,7 +198,9 @@ def test_a_run_that_does_not_converge_names_the_idea_with_most_support_first(lan
         words.partial.strip(),
         words.backed_by
         + ": "
-        + words.support_line.format(count=7, all=8, share="88 %", own=len(timeline.state.board.ideas[1].independent)),
+        + words.support_line.format(
+            count=7, all=8, share="88 %", own=len(timeline.state.board.ideas[1].independent)
+        ),
         words.why.format(number=1),
         "TanWei measured it.",
         words.against.format(number=1),
@@ -186,7 +227,11 @@ def test_of_ideas_with_equal_support_none_is_called_the_one_with_most() -> None:
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         words = own[state.explorers.index(ask.seat) if ask.seat in state.explorers else 0]
-        return build_valid_report(state, ask.seat, words, words) if ask.kind == "explore" else NotImplemented
+        return (
+            build_valid_report(state, ask.seat, words, words)
+            if ask.kind == "explore"
+            else NotImplemented
+        )
 
     timeline = SwarmRun(build_swarm_plan(3, max_rounds=1, synthesis="classic")).play(says).timeline
     text = SWARM.export(timeline, "minutes")
@@ -201,7 +246,9 @@ def test_all_ideas_are_listed_by_support_with_their_evidence_and_reviews() -> No
     counts = [len(idea["backers"]) for idea in standing["ideas"]]
     assert counts == sorted(counts, reverse=True)
     assert counts[0] == 7
-    assert {idea["id"] for idea in standing["ideas"]} == {idea.id for idea in timeline.state.board.ideas.values()}
+    assert {idea["id"] for idea in standing["ideas"]} == {
+        idea.id for idea in timeline.state.board.ideas.values()
+    }
     found = {each["finding"] for idea in standing["ideas"] for each in idea["evidence"]}
     assert found <= {each.id for each in timeline.state.board.findings}
     # Whatever an agent found is told once for each idea, however often it says it again.
@@ -225,9 +272,15 @@ def test_a_signal_against_a_rivals_direction_is_none_against_the_idea() -> None:
             return NotImplemented
         is_rival = ask.seat == "SuYuan"
         way = "machines" if is_rival else "caching"
-        idea = "Buy eight machines." if is_rival and state.round == 1 else "Put a cache at the edge."
-        operations = (build_stop_signal("machines"),) if ask.seat == "TanWei" and state.round == 2 else ()
-        return build_valid_report(state, ask.seat, way, idea, operations=(build_deposit(way, 0.3), *operations))
+        idea = (
+            "Buy eight machines." if is_rival and state.round == 1 else "Put a cache at the edge."
+        )
+        operations = (
+            (build_stop_signal("machines"),) if ask.seat == "TanWei" and state.round == 2 else ()
+        )
+        return build_valid_report(
+            state, ask.seat, way, idea, operations=(build_deposit(way, 0.3), *operations)
+        )
 
     timeline = SwarmRun(build_swarm_plan(3, max_rounds=2, collisions=0)).play(says).timeline
     standing = build_standing_json(timeline)
@@ -241,18 +294,31 @@ def test_what_was_refuted_or_stopped_speaks_against_an_idea_and_not_for_it() -> 
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "validate":
-            checks = (FindingCheck(finding="finding-001", verdict="refuted", reason="The logs say otherwise."),)
+            checks = (
+                FindingCheck(
+                    finding="finding-001", verdict="refuted", reason="The logs say otherwise."
+                ),
+            )
             return Validation(verdicts=checks)
         if ask.kind == "synthesis":
             return Synthesis(content="It rests on Finding 1 and finding-002.")
         if ask.kind != "explore":
             return NotImplemented
-        operations = (build_stop_signal("caching"),) if ask.seat == "SuYuan" and state.round == 2 else ()
+        operations = (
+            (build_stop_signal("caching"),) if ask.seat == "SuYuan" and state.round == 2 else ()
+        )
         said = build_valid_report(
-            state, ask.seat, "caching", "Put a cache at the edge.", operations=(build_deposit("caching", 0.3), *operations)
+            state,
+            ask.seat,
+            "caching",
+            "Put a cache at the edge.",
+            operations=(build_deposit("caching", 0.3), *operations),
         )
         is_guess = ask.seat == "TanWei" and state.round == 1
-        found = [replace(each, details=f"By {ask.seat}.", needs_validation=is_guess) for each in said.findings]
+        found = [
+            replace(each, details=f"By {ask.seat}.", needs_validation=is_guess)
+            for each in said.findings
+        ]
         return replace(said, findings=tuple(found))
 
     plan = build_swarm_plan(3, max_rounds=2, synthesis="always", collisions=0)
@@ -272,16 +338,33 @@ def test_what_was_refuted_or_stopped_speaks_against_an_idea_and_not_for_it() -> 
 
 
 def build_findings(count: int, verdict: CheckVerdict | None = None) -> list[Finding]:
-    found = Finding(number=1, seat=SeatId("a"), round=1, direction="", core_idea="x", perspective="", details="", verdict=verdict)
+    found = Finding(
+        number=1,
+        seat=SeatId("a"),
+        round=1,
+        direction="",
+        core_idea="x",
+        perspective="",
+        details="",
+        verdict=verdict,
+    )
     return [replace(found, number=at + 1) for at in range(count)]
 
 
 @pytest.mark.parametrize(
     ("text", "cited", "unknown"),
     [
-        ("finding-001, finding-2 and Finding 003.", ("finding-001", "finding-002", "finding-003"), ()),
+        (
+            "finding-001, finding-2 and Finding 003.",
+            ("finding-001", "finding-002", "finding-003"),
+            (),
+        ),
         ("据finding-001所述（finding-004）", ("finding-001",), ("finding-004",)),
-        ("finding-0, finding-999999999, finding-9999999999", (), ("finding-0", "finding-999999999")),
+        (
+            "finding-0, finding-999999999, finding-9999999999",
+            (),
+            ("finding-0", "finding-999999999"),
+        ),
         ("refinding-001, pathfinding 2", (), ()),
         ("nothing at all", (), ()),
         ("", (), ()),
@@ -301,7 +384,9 @@ def test_a_synthesis_is_checked_against_the_findings_that_it_cites(
 def test_a_check_of_citations_only_adds_marks(text: str, count: int) -> None:
     """S-33: whatever a writer writes, its words stay as they are."""
     words = SWARM_REPORT["zh"]
-    found = check_citations(f"{text} finding-1 {text}", build_findings(count, "refuted"), words).text
+    found = check_citations(
+        f"{text} finding-1 {text}", build_findings(count, "refuted"), words
+    ).text
     for mark in (f" ({words.no_such_finding})", f" ({words.refuted_finding})"):
         found = found.replace(mark, "")
     assert found == f"{text} finding-1 {text}"
@@ -312,7 +397,9 @@ def test_a_synthesis_is_written_in_every_mode_after_the_vote() -> None:
     run = restless_run()
     asks = [ask for ask in run.asks if ask.kind == "synthesis"]
     assert len(asks) == 1
-    assert run.asks.index(asks[0]) > max(at for at, ask in enumerate(run.asks) if ask.kind == "ballot")
+    assert run.asks.index(asks[0]) > max(
+        at for at, ask in enumerate(run.asks) if ask.kind == "ballot"
+    )
     writer = run.state.agents[asks[0].seat]
     roles = {agent.role for agent in run.state.agents.values()}
     assert writer.role == "SYNTHESIZER" or "SYNTHESIZER" not in roles
@@ -332,7 +419,9 @@ def test_votes_are_in_no_report_before_all_have_voted() -> None:
         timeline.add(entry)
         if timeline.state.stage == "vote" and timeline.state.ballots:
             sealed += 1
-            assert not any("So it is." in SWARM.export(timeline, form) for form in ("minutes", "html"))
+            assert not any(
+                "So it is." in SWARM.export(timeline, form) for form in ("minutes", "html")
+            )
     assert sealed
     assert all("So it is." in SWARM.export(timeline, form) for form in ("minutes", "html"))
 
@@ -343,7 +432,9 @@ def test_the_phases_of_a_swarm_are_the_rounds_that_it_may_have_and_then_those_th
     timeline.add(run.entries[0])
     assert len(timeline.list_phases()) == timeline.state.settings.max_rounds
     phases = run.timeline.list_phases()
-    assert [phase.name for phase in phases] == [f"Round {number + 1}" for number in range(run.timeline.state.round)]
+    assert [phase.name for phase in phases] == [
+        f"Round {number + 1}" for number in range(run.timeline.state.round)
+    ]
     assert {phase.state for phase in phases} == {"done"}
 
 
@@ -352,7 +443,9 @@ def test_a_long_report_says_what_it_leaves_out() -> None:
         if ask.kind != "explore":
             return NotImplemented
         ideas = [f"{state.round} {ask.seat} {number}" for number in range(10)]
-        directions = (build_deposit(f"{state.round} {ask.seat} {number}", 0.1) for number in range(3))
+        directions = (
+            build_deposit(f"{state.round} {ask.seat} {number}", 0.1) for number in range(3)
+        )
         return build_valid_report(state, ask.seat, "x", *ideas, operations=tuple(directions))
 
     timeline = SwarmRun(build_swarm_plan(3, max_rounds=4)).play(says).timeline
@@ -378,15 +471,24 @@ def test_the_files_of_a_run() -> None:
         "run-config.json",
         "blackboard.json",
         "operation-log.json",
-        *(f"agent-reports/round-{number}/{name}.md" for number in (1, 2, 3) for name in ("TanWei", "SuYuan", "DongCha")),
+        *(
+            f"agent-reports/round-{number}/{name}.md"
+            for number in (1, 2, 3)
+            for name in ("TanWei", "SuYuan", "DongCha")
+        ),
         "convergence-report.md",
         "final-research-report.md",
         "final-research-report.html",
     ]
-    config, board, log = (json.loads(make(timeline)) for make in (render_run_config, render_blackboard, render_operation_log))
+    config, board, log = (
+        json.loads(make(timeline))
+        for make in (render_run_config, render_blackboard, render_operation_log)
+    )
     assert config["config"] == board["config"]
     assert config["config"]["evaporation"] == 0.08
-    assert [each["operationId"] for each in log] == [f"op-{number}" for number in range(1, len(log) + 1)]
+    assert [each["operationId"] for each in log] == [
+        f"op-{number}" for number in range(1, len(log) + 1)
+    ]
     # SuYuan cuts the same direction in every round; it may once.
     assert board["operations"] == {"requested": len(log), "processed": len(log) - 2, "failed": 2}
     assert set(board) >= {
@@ -400,7 +502,15 @@ def test_the_files_of_a_run() -> None:
         "config",
     }
     agent = board["agentStates"]["TanWei"]
-    assert set(agent) >= {"role", "status", "internalThreshold", "stats", "current", "roleHistory", "violations"}
+    assert set(agent) >= {
+        "role",
+        "status",
+        "internalThreshold",
+        "stats",
+        "current",
+        "roleHistory",
+        "violations",
+    }
 
 
 def test_a_story_told_line_by_line_is_the_story_told_at_once() -> None:
@@ -444,7 +554,9 @@ def test_the_name_of_a_file_is_never_too_long() -> None:
 def played(language: Language) -> SwarmRun:
     """A run in which something of everything happens."""
     cache, buy = (
-        ("在边缘加缓存。", "买更快的机器。") if language == "zh" else ("Put a cache at the edge.", "Buy faster machines.")
+        ("在边缘加缓存。", "买更快的机器。")
+        if language == "zh"
+        else ("Put a cache at the edge.", "Buy faster machines.")
     )
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
@@ -452,7 +564,9 @@ def played(language: Language) -> SwarmRun:
             return Collision(action="challenge", content="Why?", new_insights=("Measure first.",))
         if ask.kind == "ballot":
             position: VotePosition = "oppose" if ask.seat == "XiLi" else "support"
-            return SwarmBallot(votes=(AnswerVote(answer=1, position=position, confidence=0.8, reason="So it is."),))
+            return SwarmBallot(
+                votes=(AnswerVote(answer=1, position=position, confidence=0.8, reason="So it is."),)
+            )
         if ask.kind != "explore":
             return NotImplemented
         if ask.seat == "QiuSuo" and state.round == 2:
@@ -461,11 +575,21 @@ def played(language: Language) -> SwarmRun:
         if ask.seat == "XiLi" and state.round == 2:
             operations += (build_stop_signal("way of TanWei"), Operation(operation="fly"))
         said = build_valid_report(
-            state, ask.seat, f"way of {ask.seat}", buy if ask.seat == "XiLi" else cache, operations=operations
+            state,
+            ask.seat,
+            f"way of {ask.seat}",
+            buy if ask.seat == "XiLi" else cache,
+            operations=operations,
         )
-        return replace(said, conflict_review=None) if ask.seat == "SuYuan" and state.round == 1 else said
+        return (
+            replace(said, conflict_review=None)
+            if ask.seat == "SuYuan" and state.round == 1
+            else said
+        )
 
-    return SwarmRun(build_swarm_plan(6, seed=3, language=language, max_rounds=6, platform="openai:m")).play(says)
+    return SwarmRun(
+        build_swarm_plan(6, seed=3, language=language, max_rounds=6, platform="openai:m")
+    ).play(says)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

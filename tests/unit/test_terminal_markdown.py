@@ -9,15 +9,18 @@ from moothall.reports.blocks import Quote, Report
 from moothall.reports.wording import SpokenLine
 from moothall.surfaces.cli.render import show_report
 
-SAID = (
-    "# Mine\n\nUse **Postgres**, see `List<int>`:\n- one\n- two\n\nthis line\nand that <b>one</b> [go](javascript:x)\x1b[2J\u202e"
-)
+SAID = "# Mine\n\nUse **Postgres**, see `List<int>`:\n- one\n- two\n\nthis line\nand that <b>one</b> [go](javascript:x)\x1b[2J\u202e"
 
 
 def show(*, is_terminal: bool) -> str:
     printed = io.StringIO()
     console = Console(file=printed, force_terminal=is_terminal, color_system=None, width=60)
-    show_report(console, Report(session=SessionId("s"), language="en", title="", topic="Which?", decision=(Quote(SAID),)))
+    show_report(
+        console,
+        Report(
+            session=SessionId("s"), language="en", title="", topic="Which?", decision=(Quote(SAID),)
+        ),
+    )
     return printed.getvalue()
 
 
@@ -52,4 +55,7 @@ def test_a_speech_of_one_line_stays_one_and_a_longer_one_keeps_its_lines() -> No
     """M-10"""
     assert SpokenLine("#2 ada", "Yes.") == "#2 ada: Yes."
     assert SpokenLine("#2 ada", "") == "#2 ada"
-    assert SpokenLine("#2 ada", "Yes:\n- one\n\n- two") == "#2 ada\n    │ Yes:\n    │ - one\n    │\n    │ - two"
+    assert (
+        SpokenLine("#2 ada", "Yes:\n- one\n\n- two")
+        == "#2 ada\n    │ Yes:\n    │ - one\n    │\n    │ - two"
+    )

@@ -66,7 +66,12 @@ def test_regrouping_ends_and_is_the_same_in_any_order_of_verdicts() -> None:
         chance = Random(seed)
         letters = "abcdefgh"
         where = {letter: chance.randint(1, 4) for letter in letters}
-        pairs = [one + other for at, one in enumerate(letters) for other in letters[at + 1 :] if chance.random() < 0.5]
+        pairs = [
+            one + other
+            for at, one in enumerate(letters)
+            for other in letters[at + 1 :]
+            if chance.random() < 0.5
+        ]
         weights = {pair: float(chance.choice((1, 1, -1, -2))) for pair in pairs}
         found = group(where, **weights)
         chance.shuffle(pairs)

@@ -9,7 +9,10 @@ from moothall.surfaces.api import page
 
 
 def build_history(stops: int) -> list[dict[str, Any]]:
-    return [{"at": at, "timeline": {"total": at, "items": [[at - 1, {"seq": at}]]}} for at in range(1, stops + 1)]
+    return [
+        {"at": at, "timeline": {"total": at, "items": [[at - 1, {"seq": at}]]}}
+        for at in range(1, stops + 1)
+    ]
 
 
 def limit_history(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
@@ -22,11 +25,15 @@ def test_a_history_of_just_the_size_is_whole(monkeypatch: pytest.MonkeyPatch) ->
     assert page._thin_out(history) == history
 
 
-def test_one_that_is_longer_by_a_character_joins_every_two_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_is_longer_by_a_character_joins_every_two_stops(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     history = build_history(4)
     limit_history(monkeypatch, len(json.dumps(history)) - 1)
     thinned = page._thin_out(history)
-    places = {change["at"]: [place for place, _ in change["timeline"]["items"]] for change in thinned}
+    places = {
+        change["at"]: [place for place, _ in change["timeline"]["items"]] for change in thinned
+    }
     assert places == {2: [0, 1], 4: [2, 3]}
 
 

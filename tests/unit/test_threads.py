@@ -41,7 +41,9 @@ def folded(*facts: Fact) -> Threads:
     return threads
 
 
-def kept(decision: str = "s1", thread: str = "t", questions: tuple[str, ...] = ()) -> DecisionRecorded:
+def kept(
+    decision: str = "s1", thread: str = "t", questions: tuple[str, ...] = ()
+) -> DecisionRecorded:
     return DecisionRecorded(
         session=decision,
         protocol="debate",
@@ -66,7 +68,9 @@ def test_the_first_visit_shows_everything() -> None:
 
 
 def test_a_session_of_a_thread_is_decided_once_memory_has_its_decision() -> None:
-    threads = folded(CREATED, ThreadJoined(thread="t", session="s1"), ThreadJoined(thread="t", session="s2"))
+    threads = folded(
+        CREATED, ThreadJoined(thread="t", session="s1"), ThreadJoined(thread="t", session="s2")
+    )
     known = {"s1": RememberedDecision(number=1, at=START, record=kept())}
     decided, running = build_thread_view(threads.threads["t"], known).decisions
     assert (decided.decision_id, decided.is_decided, decided.decision) == ("s1", True, "SQLite")
@@ -108,7 +112,9 @@ def test_a_visit_is_the_seats_own() -> None:
 def test_a_kept_decision_joins_its_thread_and_leaves_its_questions_there() -> None:
     thread = folded(CREATED, kept(questions=("At scale?",))).threads["t"]
     assert list(thread.decisions) == ["s1"]
-    assert build_thread_view(thread, {}).open_questions == (ThreadQuestion(number=1, text="At scale?", by="s1", asked_at=at(2)),)
+    assert build_thread_view(thread, {}).open_questions == (
+        ThreadQuestion(number=1, text="At scale?", by="s1", asked_at=at(2)),
+    )
 
 
 def test_a_settled_question_is_open_no_more() -> None:
@@ -121,12 +127,16 @@ def test_a_settled_question_is_open_no_more() -> None:
     found = build_thread_view(thread, {})
     assert [question.text for question in found.open_questions] == ["How?"]
     assert found.settled_questions == (
-        ThreadQuestion(number=1, text="Why?", by="", asked_at=at(2), settled_by="bob", settled_at=at(4)),
+        ThreadQuestion(
+            number=1, text="Why?", by="", asked_at=at(2), settled_by="bob", settled_at=at(4)
+        ),
     )
 
 
 def test_a_status_is_shown_with_its_note() -> None:
-    thread = folded(CREATED, ThreadStatusSet(thread="t", status="blocked", note="no budget", by="eve")).threads["t"]
+    thread = folded(
+        CREATED, ThreadStatusSet(thread="t", status="blocked", note="no budget", by="eve")
+    ).threads["t"]
     assert (thread.status, thread.note) == ("blocked", "no budget")
     assert thread.happenings[-1].text == "blocked: no budget"
 

@@ -27,7 +27,9 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_key_of_many_parts_is_refused_before_it_is_parsed(kind: str) -> None:
     """The parser would take a minute for each of these."""
-    with pytest.raises(BadSetting, match=f"the pipeline has a dotted key of more than {MAX_KEY_PARTS} parts"):
+    with pytest.raises(
+        BadSetting, match=f"the pipeline has a dotted key of more than {MAX_KEY_PARTS} parts"
+    ):
         parse_toml(KINDS[kind], "the pipeline")
 
 
@@ -48,7 +50,8 @@ def test_what_has_dots_elsewhere_is_read_as_it_stands(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"), [("a = ", "is not valid TOML"), ("a = " + "[" * 50_000, "is nested too deeply|is not valid")]
+    ("text", "fault"),
+    [("a = ", "is not valid TOML"), ("a = " + "[" * 50_000, "is nested too deeply|is not valid")],
 )
 def test_what_cannot_be_parsed_is_said_in_a_sentence(text: str, fault: str) -> None:
     with pytest.raises(BadSetting, match=fault):

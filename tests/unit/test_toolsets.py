@@ -75,14 +75,35 @@ def test_the_docs_have_the_list_that_the_command_prints() -> None:
 
 def test_both_spellings_of_a_field_are_accepted_and_empty_ones_are_absent() -> None:
     """D-2: models copy what they read and fill what they do not need."""
-    camel = {"deliberationId": "s", "type": "vote", "position": "support", "movedBy": 3, "refersTo": 2}
-    snake = {"deliberation_id": "s", "type": "vote", "position": "support", "moved_by": 3, "refers_to": 2}
-    empty = {"participant": "", "text": "", "choice": None, "condition": "", "confidence": None, "evidence": None}
+    camel = {
+        "deliberationId": "s",
+        "type": "vote",
+        "position": "support",
+        "movedBy": 3,
+        "refersTo": 2,
+    }
+    snake = {
+        "deliberation_id": "s",
+        "type": "vote",
+        "position": "support",
+        "moved_by": 3,
+        "refers_to": 2,
+    }
+    empty = {
+        "participant": "",
+        "text": "",
+        "choice": None,
+        "condition": "",
+        "confidence": None,
+        "evidence": None,
+    }
     plain = ContributeParams.model_validate(camel)
     assert ContributeParams.model_validate(snake) == plain
     assert ContributeParams.model_validate({**camel, **empty}) == plain
     assert plain.participant is None
-    opened = OpenParams.model_validate({"topic": "x", "participants": [{"id": "a", "platform": ""}, "b"], "protocol": ""})
+    opened = OpenParams.model_validate(
+        {"topic": "x", "participants": [{"id": "a", "platform": ""}, "b"], "protocol": ""}
+    )
     assert opened.protocol == "structured_debate"
     assert opened.participants[0] == ParticipantIn(id="a")
 
@@ -103,9 +124,18 @@ def test_instructions_spell_fields_as_the_tool_does() -> None:
 @pytest.mark.parametrize(
     ("message", "told"),
     [
-        ("no session is called 'x'; `moot list` shows those that exist", "no session is called 'x'"),
-        ("session 's' has ended; `moot fork` goes on from an earlier entry", "session 's' has ended"),
-        ("seat 'a' has no platform: Moot needs a key; see `moot doctor`", "seat 'a' has no platform: Moot needs a key"),
+        (
+            "no session is called 'x'; `moot list` shows those that exist",
+            "no session is called 'x'",
+        ),
+        (
+            "session 's' has ended; `moot fork` goes on from an earlier entry",
+            "session 's' has ended",
+        ),
+        (
+            "seat 'a' has no platform: Moot needs a key; see `moot doctor`",
+            "seat 'a' has no platform: Moot needs a key",
+        ),
         ("use moot.getSession for it, or cstp.contribute", "use get_session for it, or contribute"),
         ("nothing to change", "nothing to change"),
     ],

@@ -3,7 +3,12 @@
 import math
 
 import pytest
-from bench.decisions.calibration import ReliabilityBin, build_reliability_table, compute_brier_score, compute_calibration_gap
+from bench.decisions.calibration import (
+    ReliabilityBin,
+    build_reliability_table,
+    compute_brier_score,
+    compute_calibration_gap,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,7 +52,9 @@ def test_a_long_record_outgrows_the_prior() -> None:
 def test_a_category_without_cases_has_a_little_of_the_trust_earned_elsewhere() -> None:
     overall = record([0.04] * 30)
     # What was done elsewhere counts as three cases at most, however many they were.
-    assert compute_category_trust(TrackRecord(), overall) == pytest.approx(1 - math.sqrt((3 * 0.04 + 10 * 0.25) / 13))
+    assert compute_category_trust(TrackRecord(), overall) == pytest.approx(
+        1 - math.sqrt((3 * 0.04 + 10 * 0.25) / 13)
+    )
     assert 0.5 < compute_category_trust(TrackRecord(), overall) < compute_trust(overall)
 
 
@@ -61,12 +68,21 @@ def test_a_record_counts_its_cases_and_sums_their_scores() -> None:
 
 
 @pytest.mark.parametrize(
-    ("position", "expected"), [("support", 0.8), ("oppose", 0.2), ("conditional_support", 0.8), ("abstain", None), (None, None)]
+    ("position", "expected"),
+    [
+        ("support", 0.8),
+        ("oppose", 0.2),
+        ("conditional_support", 0.8),
+        ("abstain", None),
+        (None, None),
+    ],
 )
 def test_a_vote_forecasts_its_motion(position: str | None, expected: float | None) -> None:
     match position:
         case "support" | "oppose" | "conditional_support" | "abstain" | None:
-            assert compute_forecast(position, 0.8) == (None if expected is None else pytest.approx(expected))
+            assert compute_forecast(position, 0.8) == (
+                None if expected is None else pytest.approx(expected)
+            )
         case _:
             raise AssertionError(position)
 
@@ -74,7 +90,9 @@ def test_a_vote_forecasts_its_motion(position: str | None, expected: float | Non
 @given(UNIT, st.floats(0.01, 0.99))
 def test_saying_what_one_believes_scores_best(said: float, believed: float) -> None:
     def expected(forecast: float) -> float:
-        return believed * compute_brier(forecast, 1.0) + (1 - believed) * compute_brier(forecast, 0.0)
+        return believed * compute_brier(forecast, 1.0) + (1 - believed) * compute_brier(
+            forecast, 0.0
+        )
 
     assert expected(believed) <= expected(said) + 1e-12
 
@@ -98,9 +116,9 @@ def test_the_reliability_table_leaves_out_empty_bins_and_keeps_certainty_in_the_
 
 
 def test_the_gap_is_the_mean_miss_over_the_bins() -> None:
-    assert compute_calibration_gap(build_reliability_table([(0.25, True), (0.75, False), (1.0, True)], bins=2)) == pytest.approx(
-        0.5
-    )
+    assert compute_calibration_gap(
+        build_reliability_table([(0.25, True), (0.75, False), (1.0, True)], bins=2)
+    ) == pytest.approx(0.5)
 
 
 def test_without_forecasts_there_is_no_score() -> None:

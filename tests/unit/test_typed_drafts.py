@@ -14,9 +14,17 @@ from moothall.domain.person import PersonChoice
 from moothall.participants.human import PersonQuestion
 from moothall.surfaces.cli.person import PersonScreen, TerminalPrompt
 
-CHOICES = (PersonChoice(value="support", text="support"), PersonChoice(value="oppose", text="oppose"))
+CHOICES = (
+    PersonChoice(value="support", text="support"),
+    PersonChoice(value="oppose", text="oppose"),
+)
 VOTE = PersonQuestion(
-    seat=SeatId("ada"), ask=AskId("1.vote.ada"), step="vote", language="en", text="How do you vote?", choices=CHOICES
+    seat=SeatId("ada"),
+    ask=AskId("1.vote.ada"),
+    step="vote",
+    language="en",
+    text="How do you vote?",
+    choices=CHOICES,
 )
 WHY = replace(VOTE, step="why", text="Why?", choices=(), is_words=True)
 
@@ -44,14 +52,18 @@ def test_an_answer_to_an_earlier_question_stands_in_its_prompt_when_the_ask_begi
     assert answer(WHY, "\r") == "It is too late."
 
 
-def test_another_ask_begins_empty_and_a_complaint_asks_for_other_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_ask_begins_empty_and_a_complaint_asks_for_other_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MOOT_HOME", str(tmp_path))
     assert answer(VOTE, "maybe\r") == "maybe"
     assert answer(replace(VOTE, complaint="choose one"), "\r") == ""
     assert answer(replace(VOTE, ask=AskId("2.vote.ada")), "\r") == ""
 
 
-def test_who_leaves_keeps_what_was_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_leaves_keeps_what_was_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MOOT_HOME", str(tmp_path))
     assert answer(VOTE, "1\r") == "1"
     assert answer(WHY, "/leave\r") is None

@@ -20,7 +20,11 @@ FEW = settings(
     derandomize=True,
     deadline=None,
     database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.large_base_example,
+    ],
 )
 
 
@@ -29,7 +33,12 @@ def list_snapshots(played: PlayedSession) -> list[Snapshot]:
     last = played.snapshot
     first, *rest = played.entries
     state = last.session_state
-    found = [last._replace(session_state=build_session_state(first, state.opened), state=last.rules.initial(state.opened))]
+    found = [
+        last._replace(
+            session_state=build_session_state(first, state.opened),
+            state=last.rules.initial(state.opened),
+        )
+    ]
     for entry in rest:
         found.append(found[-1].apply_entry(entry, b""))
     return found
@@ -45,7 +54,9 @@ def build_anew(snapshot: Snapshot, entries: list[Entry]) -> SessionView:
 @pytest.mark.parametrize("name", CONTRACTS)
 @FEW
 @given(data=st.data())
-def test_a_view_that_is_carried_on_is_the_view_that_is_built_anew(name: str, data: st.DataObject) -> None:
+def test_a_view_that_is_carried_on_is_the_view_that_is_built_anew(
+    name: str, data: st.DataObject
+) -> None:
     """W-9: after every entry of every protocol; and whoever adds up the changes has the same items."""
     played = play_session(CONTRACTS[name], data)
     entries, snapshots = list(played.entries), list_snapshots(played)
@@ -64,4 +75,6 @@ def test_a_view_that_is_carried_on_is_the_view_that_is_built_anew(name: str, dat
         changed = build_changes(before, stored).get("timeline", {"total": len(shown), "items": []})
         shown |= dict(changed["items"])
         shown = {place: item for place, item in shown.items() if place < changed["total"]}
-        assert dump_json([shown[place] for place in range(len(view.items))]) == dump_json([encode_item(i) for i in anew.items])
+        assert dump_json([shown[place] for place in range(len(view.items))]) == dump_json(
+            [encode_item(i) for i in anew.items]
+        )

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 from tests.support.exported_page import EVIL_HTML, SeenPage
-from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_draft, build_seat, build_stand
+from tests.support.play_persona import (
+    MeetingRun,
+    bid_silence,
+    bid_to_speak,
+    build_draft,
+    build_seat,
+    build_stand,
+)
 
 from moothall.domain.budget import Budget, Spent, Usage
 from moothall.domain.facts import Language, SessionCancelled, SessionImported
@@ -20,7 +27,13 @@ from moothall.protocols.persona.plugin import PERSONA
 from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
 from moothall.reports.plain_text import extract_question, format_cell, format_table, quote_markdown
 from moothall.reports.wording import format_money
-from moothall.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, is_outcome_uncertain
+from moothall.scoring.positions import (
+    Balance,
+    VoteSide,
+    compute_balance,
+    compute_weight,
+    is_outcome_uncertain,
+)
 from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -32,7 +45,13 @@ SOURCE: dict[str, Any] = {
     "status": "thinking",
     "participants": ["Node_A_Optimist", "Node_B_Pessimist", "Node_C_Analyst"],
     "timeline": [
-        {"id": 1, "timestamp": "2024-05-20T10:00:01Z", "speaker": "USER", "content": "我们需要讨论扩张计划。", "type": "input"},
+        {
+            "id": 1,
+            "timestamp": "2024-05-20T10:00:01Z",
+            "speaker": "USER",
+            "content": "我们需要讨论扩张计划。",
+            "type": "input",
+        },
         {
             "id": 2,
             "timestamp": "2024-05-20T10:00:05Z",
@@ -66,22 +85,34 @@ def _talked(language: Language) -> MeetingRun:
         language=language,
         settings=PersonaSettings(blind=True),
     )
-    held.position("ada", "No." if en else "不裁。", 0.9, USAGE).position("bob", "Yes." if en else "裁。", 0.6, USAGE)
+    held.position("ada", "No." if en else "不裁。", 0.9, USAGE).position(
+        "bob", "Yes." if en else "裁。", 0.6, USAGE
+    )
     held.lose("position", "dee", "error")
-    held.bid("ada", bid_to_speak(0.9, "Morale" if en else "士气"), USAGE).bids(bob=bid_to_speak(0.8), dee=None)
-    held.speaks("ada", "Talent leaves.\nFirst the best." if en else "人才会流失。\n先走的是最好的。", usage=USAGE)
+    held.bid("ada", bid_to_speak(0.9, "Morale" if en else "士气"), USAGE).bids(
+        bob=bid_to_speak(0.8), dee=None
+    )
+    held.speaks(
+        "ada",
+        "Talent leaves.\nFirst the best." if en else "人才会流失。\n先走的是最好的。",
+        usage=USAGE,
+    )
     held.bids(
         ada=bid_silence(0.2),
         bob=bid_to_speak(0.9, "Cash | flow" if en else "现金 | 流", view="contest"),
         dee=bid_silence(0.5, view="agree"),
     )
     held.give_input("And R&D?" if en else "研发部呢？")
-    return held.speaks("bob", "Three months of cash." if en else "现金只够三个月。", refers_to=2, view="contest")
+    return held.speaks(
+        "bob", "Three months of cash." if en else "现金只够三个月。", refers_to=2, view="contest"
+    )
 
 
 def _concluded(language: Language) -> MeetingRun:
     en = language == "en"
-    held = _talked(language).bids(ada=bid_silence(0.1), bob=bid_silence(0.1), dee=bid_silence(0.2, view="agree"))
+    held = _talked(language).bids(
+        ada=bid_silence(0.1), bob=bid_silence(0.1), dee=bid_silence(0.2, view="agree")
+    )
     said = Draft(
         decision=DraftClaim(text="Cut 10 %." if en else "优化 10%。", entries=(2, 4)),
         confidence=0.8,
@@ -95,7 +126,9 @@ def _concluded(language: Language) -> MeetingRun:
     held.drafts("dee", said, USAGE)
     condition = "Spare R&D." if en else "保留研发部。"
     position = "Fewer than I feared." if en else "比我担心的少。"
-    return held.stands(ada=build_stand("conditional", 0.7, position, moved_by=4, condition=condition), bob=None)
+    return held.stands(
+        ada=build_stand("conditional", 0.7, position, moved_by=4, condition=condition), bob=None
+    )
 
 
 def _opened(text: str) -> PersonaTimeline:
@@ -121,8 +154,12 @@ def _told(held: MeetingRun) -> dict[str, Any]:
 
 def test_the_context_ledger_has_the_shape_of_the_source() -> None:
     """P-3, P-4, P-6"""
-    held = MeetingRun(build_seat("A", platform="GPT-4"), build_seat("B"), topic="裁员？", language="zh").turn("A", "不。", 0.8)
-    held.bids(A=bid_silence(0.4), B=bid_to_speak(0.95, view="contest")).speaks("B", "要。", refers_to=2)
+    held = MeetingRun(
+        build_seat("A", platform="GPT-4"), build_seat("B"), topic="裁员？", language="zh"
+    ).turn("A", "不。", 0.8)
+    held.bids(A=bid_silence(0.4), B=bid_to_speak(0.95, view="contest")).speaks(
+        "B", "要。", refers_to=2
+    )
     told = _told(held)
     roles = told.pop("roles")
     assert told == {
@@ -131,7 +168,13 @@ def test_the_context_ledger_has_the_shape_of_the_source() -> None:
         "status": "thinking",
         "participants": ["A", "B"],
         "timeline": [
-            {"id": 1, "timestamp": "2024-05-20T10:00:00Z", "speaker": "USER", "content": "裁员？", "type": "input"},
+            {
+                "id": 1,
+                "timestamp": "2024-05-20T10:00:00Z",
+                "speaker": "USER",
+                "content": "裁员？",
+                "type": "input",
+            },
             {
                 "id": 2,
                 "timestamp": "2024-05-20T10:00:04Z",
@@ -152,17 +195,28 @@ def test_the_context_ledger_has_the_shape_of_the_source() -> None:
                 "refers_to": 2,
             },
         ],
-        "current_consensus": {"agreed": [], "contested": [{"entry": 2, "speaker": "A", "claim": "不。", "by": ["B"]}]},
+        "current_consensus": {
+            "agreed": [],
+            "contested": [{"entry": 2, "speaker": "A", "claim": "不。", "by": ["B"]}],
+        },
         "conclusion": None,
     }
-    assert roles[0] == {"role_id": "A", "stance": "", "platform": "GPT-4", "bias_weight": 1.0, "instructions": ""}
+    assert roles[0] == {
+        "role_id": "A",
+        "stance": "",
+        "platform": "GPT-4",
+        "bias_weight": 1.0,
+        "instructions": "",
+    }
     assert list(told)[:5] == list(SOURCE)[:5]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_context_ledger_reads_as_it_did(language: Language) -> None:
     """P-6"""
-    check_snapshot(SNAPSHOTS / f"context_{language}.json", render_context_ledger(_concluded(language).timeline))
+    check_snapshot(
+        SNAPSHOTS / f"context_{language}.json", render_context_ledger(_concluded(language).timeline)
+    )
 
 
 @pytest.mark.parametrize("end", ["thinking", "concluded", "cancelled", "undecided"])
@@ -186,20 +240,30 @@ def test_a_context_ledger_survives_the_way_there_and_back(end: str) -> None:
 def test_the_sources_own_example_can_be_read_and_gone_on_with() -> None:
     """P-6"""
     read = ContextLedger(json.dumps(SOURCE))
-    assert (read.session, read.conclusion, read.opened.language) == ("think_20240520_001", None, "zh")
+    assert (read.session, read.conclusion, read.opened.language) == (
+        "think_20240520_001",
+        None,
+        "zh",
+    )
     assert [(each.id, each.platform) for each in read.opened.seats] == [
         ("Node_A_Optimist", "mailbox"),
         ("Node_B_Pessimist", "mailbox"),
         ("Node_C_Analyst", "mailbox"),
     ]
     held = MeetingRun(opened=read.opened)
-    assert held.asked == ["1.intent.Node_A_Optimist", "1.intent.Node_B_Pessimist", "1.intent.Node_C_Analyst"]
+    assert held.asked == [
+        "1.intent.Node_A_Optimist",
+        "1.intent.Node_B_Pessimist",
+        "1.intent.Node_C_Analyst",
+    ]
     assert "（#3）" in held.brief("Node_B_Pessimist").own
     told = _told(held)
     assert told["timeline"] == SOURCE["timeline"]
-    held.bids(Node_A_Optimist=bid_silence(0.4), Node_B_Pessimist=bid_to_speak(0.5), Node_C_Analyst=bid_to_speak(1.0)).speaks(
-        "Node_B_Pessimist", "也是。"
-    )
+    held.bids(
+        Node_A_Optimist=bid_silence(0.4),
+        Node_B_Pessimist=bid_to_speak(0.5),
+        Node_C_Analyst=bid_to_speak(1.0),
+    ).speaks("Node_B_Pessimist", "也是。")
     assert held.timeline.lines[-1].id == 4
 
 
@@ -228,7 +292,10 @@ def _line(**changes: Any) -> str:
         ("{", "the file is no JSON"),
         ("[]", "the file holds no JSON object"),
         ("{}", "the file has no 'session_id'"),
-        (json.dumps({key: value for key, value in SOURCE.items() if key != "timeline"}), "the file has no 'timeline'"),
+        (
+            json.dumps({key: value for key, value in SOURCE.items() if key != "timeline"}),
+            "the file has no 'timeline'",
+        ),
         (_changed(status="paused"), "status is 'paused'; expected 'thinking' or 'concluded'"),
         (_changed(topic="  "), "'topic' must be a text that is not empty"),
         (_changed(topic=7), "'topic' must be a text that is not empty"),
@@ -245,13 +312,28 @@ def _line(**changes: Any) -> str:
         (_line(relevance_score=True), "timeline entry 3: relevance_score is True"),
         (_line(relevance_score="0.5"), "timeline entry 3: relevance_score is '0.5'"),
         (_line(relevance_score=float("nan")), "timeline entry 3: relevance_score is nan"),
-        (_line(refers_to=3), "timeline entry 3: refers_to is 3; expected the id of an earlier entry"),
+        (
+            _line(refers_to=3),
+            "timeline entry 3: refers_to is 3; expected the id of an earlier entry",
+        ),
         (_line(refers_to=0), "timeline entry 3: refers_to is 0"),
         (_line(refers_to=True), "timeline entry 3: refers_to is True"),
-        (_changed(participants="A"), "the file's participants cannot be seated: 'participants' must be a list of role ids"),
-        (_changed(participants=[1]), "the file's participants cannot be seated: 'participants' must be a list of role ids"),
-        (_changed(participants=[]), "the file's participants cannot be seated: a meeting needs 1 to 64 seats, not 0"),
-        (_changed(participants=["A", "a"]), "the file's participants cannot be seated: two seats are called 'A' and 'a'"),
+        (
+            _changed(participants="A"),
+            "the file's participants cannot be seated: 'participants' must be a list of role ids",
+        ),
+        (
+            _changed(participants=[1]),
+            "the file's participants cannot be seated: 'participants' must be a list of role ids",
+        ),
+        (
+            _changed(participants=[]),
+            "the file's participants cannot be seated: a meeting needs 1 to 64 seats, not 0",
+        ),
+        (
+            _changed(participants=["A", "a"]),
+            "the file's participants cannot be seated: two seats are called 'A' and 'a'",
+        ),
         (_changed(participants=["a b"]), "the file's participants cannot be seated: seat id 'a b'"),
         (
             _changed(roles=[{"role_id": "Node_A_Optimist", "bias_weight": 0}]),
@@ -262,8 +344,14 @@ def _line(**changes: Any) -> str:
             "the file's participants cannot be seated: role 'Node_A_Optimist': bias_weight is '1'",
         ),
         (_changed(current_consensus=[1]), "'current_consensus' must be an object"),
-        (_changed(current_consensus={"agreed": ["x"]}), "current_consensus.agreed: each point names an 'entry'"),
-        (_changed(current_consensus={"contested": [{"entry": 9, "by": []}]}), "current_consensus.contested: each point names"),
+        (
+            _changed(current_consensus={"agreed": ["x"]}),
+            "current_consensus.agreed: each point names an 'entry'",
+        ),
+        (
+            _changed(current_consensus={"contested": [{"entry": 9, "by": []}]}),
+            "current_consensus.contested: each point names",
+        ),
     ],
 )
 def test_a_file_that_is_no_context_ledger_is_refused_with_the_reason(text: str, why: str) -> None:
@@ -329,8 +417,13 @@ def test_minutes_and_page_read_as_they_did(language: Language, end: str) -> None
 
 def test_a_cancelled_meeting_says_so() -> None:
     story = _talked("en").put(SessionCancelled(reason="# no\n<b>money</b>")).timeline
-    assert "## Decision\n\n**Cancelled before a decision.**\n\n> # no\n> &lt;b>money&lt;/b>\n" in PERSONA.export(story, "minutes")
-    assert '<p class="heading">no</p>\n<p>&lt;b&gt;money&lt;/b&gt;</p>' in PERSONA.export(story, "html")
+    assert (
+        "## Decision\n\n**Cancelled before a decision.**\n\n> # no\n> &lt;b>money&lt;/b>\n"
+        in PERSONA.export(story, "minutes")
+    )
+    assert '<p class="heading">no</p>\n<p>&lt;b&gt;money&lt;/b&gt;</p>' in PERSONA.export(
+        story, "html"
+    )
 
 
 def test_a_conclusion_that_was_read_back_is_not_denied() -> None:
@@ -385,7 +478,9 @@ def _everywhere(words: str) -> MeetingRun:
         settings=PersonaSettings(blind=True),
     )
     held.position("ada", words).position("bob", words)
-    held.bids(ada=bid_to_speak(0.9, words), bob=bid_silence(0.4, words)).speaks("ada", words).give_input(words)
+    held.bids(ada=bid_to_speak(0.9, words), bob=bid_silence(0.4, words)).speaks(
+        "ada", words
+    ).give_input(words)
     held.bids(ada=bid_silence(0.1, words), bob=bid_silence(0.1, words, view="agree"))
     said = Draft(
         decision=DraftClaim(text=words, entries=(1,)),
@@ -394,7 +489,9 @@ def _everywhere(words: str) -> MeetingRun:
         dissent=(DraftClaim(text=words, entries=(1,)),),
         open_questions=(DraftClaim(text=words),),
     )
-    return held.drafts("ada", said).stands(bob=build_stand("conditional", 1.0, words, condition=words))
+    return held.drafts("ada", said).stands(
+        bob=build_stand("conditional", 1.0, words, condition=words)
+    )
 
 
 @pytest.mark.parametrize("evil", EVIL_HTML)
@@ -417,7 +514,12 @@ def test_markup_is_no_timestamp() -> None:
 
 def test_a_timestamp_has_one_line() -> None:
     """P-6"""
-    evil = {"id": 1, "timestamp": "2026-11-15T10:00:00Z\n\n# Forged", "speaker": "USER", "content": "x"}
+    evil = {
+        "id": 1,
+        "timestamp": "2026-11-15T10:00:00Z\n\n# Forged",
+        "speaker": "USER",
+        "content": "x",
+    }
     with pytest.raises(BadImport, match="timestamp"):
         ContextLedger(_changed(timeline=[evil]))
 
@@ -426,9 +528,13 @@ def test_a_timestamp_has_one_line() -> None:
 def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
     html = PERSONA.export(_concluded(language).timeline, "html")
     seen = SeenPage(html)
-    assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(
+        seen.tags
+    )
     assert not [
-        value for name, value in seen.attributes if name in {"src", "srcset", "action", "background"} or name.startswith("on")
+        value
+        for name, value in seen.attributes
+        if name in {"src", "srcset", "action", "background"} or name.startswith("on")
     ]
     assert all(value.startswith("#") for name, value in seen.attributes if name == "href")
     assert not re.search(r"url\(|@import|https?:", html)
@@ -462,7 +568,11 @@ def test_what_a_participant_says_stays_quoted_in_the_minutes(evil: str) -> None:
 
     def own(words: str) -> list[str]:
         lines = PERSONA.export(_everywhere(words).timeline, "minutes").split("\n")
-        return [line.replace(format_cell(words), "…") for line in lines if not line.startswith(("> ", "| ")) and line != ">"]
+        return [
+            line.replace(format_cell(words), "…")
+            for line in lines
+            if not line.startswith(("> ", "| ")) and line != ">"
+        ]
 
     assert own(evil) == own("harmless")
 
@@ -489,10 +599,23 @@ def test_a_price_that_nobody_knows_is_told_as_such(spent: Spent, told: str) -> N
 def test_a_decision_is_a_projection_at_any_time() -> None:
     """P-15"""
     thinking = build_decision(_talked("en").timeline)
-    assert (thinking.status, thinking.ended_by, thinking.decision, thinking.turns) == ("thinking", None, None, 2)
+    assert (thinking.status, thinking.ended_by, thinking.decision, thinking.turns) == (
+        "thinking",
+        None,
+        None,
+        2,
+    )
     found = build_decision(_concluded("en").timeline)
-    assert (found.status, found.ended_by, found.author, found.turns) == ("concluded", "quiet", SeatId("dee"), 2)
-    assert [(lost.seat, lost.times, lost.last, lost.weight_share, lost.did_not_vote) for lost in found.lost] == [
+    assert (found.status, found.ended_by, found.author, found.turns) == (
+        "concluded",
+        "quiet",
+        SeatId("dee"),
+        2,
+    )
+    assert [
+        (lost.seat, lost.times, lost.last, lost.weight_share, lost.did_not_vote)
+        for lost in found.lost
+    ] == [
         ("bob", 1, "timeout", 0.25, True),
         ("dee", 2, "timeout", 0.25, False),
     ]
@@ -502,9 +625,12 @@ def test_a_decision_is_a_projection_at_any_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bias", "confidence", "trust", "value"), [(1, 1, 0.5, 0.5), (2, 0.5, 1, 1), (3, 0, 1, 0), (1, 1, 0, 0), (0.5, 1, 1, 0.5)]
+    ("bias", "confidence", "trust", "value"),
+    [(1, 1, 0.5, 0.5), (2, 0.5, 1, 1), (3, 0, 1, 0), (1, 1, 0, 0), (0.5, 1, 1, 0.5)],
 )
-def test_a_position_weighs_bias_times_confidence_times_trust(bias: float, confidence: float, trust: float, value: float) -> None:
+def test_a_position_weighs_bias_times_confidence_times_trust(
+    bias: float, confidence: float, trust: float, value: float
+) -> None:
     """P-15"""
     assert compute_weight(bias, confidence, trust) == value
 
@@ -522,7 +648,9 @@ def test_a_position_weighs_bias_times_confidence_times_trust(bias: float, confid
         ([("support", 1.0), ("conditional", 2.0)], Balance(3, 0), 1.0),
     ],
 )
-def test_sides_are_balanced(positions: list[tuple[VoteSide, float]], found: Balance, share: float | None) -> None:
+def test_sides_are_balanced(
+    positions: list[tuple[VoteSide, float]], found: Balance, share: float | None
+) -> None:
     """P-15"""
     assert compute_balance(positions) == found
     assert found.share == share
@@ -540,7 +668,9 @@ def test_sides_are_balanced(positions: list[tuple[VoteSide, float]], found: Bala
         (Balance(1, 1), 0.001, True),
     ],
 )
-def test_the_outcome_could_differ_from_the_margin_on(found: Balance, missing: float, could: bool) -> None:
+def test_the_outcome_could_differ_from_the_margin_on(
+    found: Balance, missing: float, could: bool
+) -> None:
     """P-18"""
     assert is_outcome_uncertain(found, missing) is could
 
@@ -553,8 +683,12 @@ def test_one_missing_seat_is_enough_to_differ_in_a_small_meeting() -> None:
         .drafts("ada", build_draft(confidence=0.9))
         .stands(bob=None)
     )
-    assert "With the missing last words the outcome could have been another." in PERSONA.export(held.timeline, "minutes")
-    assert "With the missing last words the outcome could have been another." in PERSONA.export(held.timeline, "html")
+    assert "With the missing last words the outcome could have been another." in PERSONA.export(
+        held.timeline, "minutes"
+    )
+    assert "With the missing last words the outcome could have been another." in PERSONA.export(
+        held.timeline, "html"
+    )
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,10 @@ def test_every_known_agent_could_speak_from_its_prompt_alone(name: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_who_has_no_tools_is_told_so_and_not_that_it_might_write_files(language: Language) -> None:
-    told = {name: build_wake_text(build_wake_recipe(name), brief(language), WAKE).split("\n\n")[1] for name in AGENTS}
+    told = {
+        name: build_wake_text(build_wake_recipe(name), brief(language), WAKE).split("\n\n")[1]
+        for name in AGENTS
+    }
     handless = {"en": "You have no tools here", "zh": "你在这里没有任何工具"}[language]
     assert {name for name in AGENTS if told[name].startswith(handless)} == WITHOUT_TOOLS
     assert len({told[name] for name in AGENTS}) == 2
@@ -71,7 +74,11 @@ def test_who_has_no_tools_is_told_so_and_not_that_it_might_write_files(language:
 def test_the_recipes_that_leave_no_tools_are_known() -> None:
     """The list follows from the recipes' own words."""
     without = (("--tools", ""), ("--available-tools=none",), ("--core-tools", "none"))
-    found = {name for name, recipe in AGENTS.items() if any("\n".join(words) in "\n".join(recipe.argv) for words in without)}
+    found = {
+        name
+        for name, recipe in AGENTS.items()
+        if any("\n".join(words) in "\n".join(recipe.argv) for words in without)
+    }
     assert found == WITHOUT_TOOLS
     assert all(is_without_tools(find_recipe(f"{name}:some-model")) for name in WITHOUT_TOOLS)
 
@@ -105,7 +112,11 @@ def test_gemini_may_not_leave_its_plan_mode() -> None:
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_file_that_somebody_mentions_is_not_read_into_the_prompt(name: str) -> None:
     """What is said is data: gemini and qwen would put the contents of `secret.txt` in the place of its name."""
-    told = build_wake_text(build_wake_recipe(name), brief(topic="See @secret.txt and bob@secret.txt"), f"{WAKE} @secret.txt")
+    told = build_wake_text(
+        build_wake_recipe(name),
+        brief(topic="See @secret.txt and bob@secret.txt"),
+        f"{WAKE} @secret.txt",
+    )
     assert ("| See @secret.txt and bob@secret.txt" in told) == (name not in MENTIONING)
     assert (r"| See \@secret.txt and bob\@secret.txt" in told) == (name in MENTIONING)
     assert told.replace("\\@", "").count("@") == (0 if name in MENTIONING else 3)
@@ -124,9 +135,15 @@ def test_who_takes_the_prompt_as_an_argument_gets_as_much_of_the_record_as_fits(
 def test_a_record_of_which_nothing_fits_is_named_as_cut() -> None:
     asked = replace(brief(), shared="s" * 100)
     rest = len(build_wake_text(OTHER, replace(asked, shared=""), WAKE).encode())
-    longest = replace(asked, own=asked.own + "o" * (MAX_ARGUMENT_LENGTH - rest - len("\n（此处有删节，其余见文件。）".encode())))
+    longest = replace(
+        asked,
+        own=asked.own
+        + "o" * (MAX_ARGUMENT_LENGTH - rest - len("\n（此处有删节，其余见文件。）".encode())),
+    )
     assert "（此处有删节，其余见文件。）" in build_wake_text(OTHER, longest, WAKE)
-    assert "（此处有删节" not in build_wake_text(OTHER, replace(longest, own=f"{longest.own}o"), WAKE)
+    assert "（此处有删节" not in build_wake_text(
+        OTHER, replace(longest, own=f"{longest.own}o"), WAKE
+    )
 
 
 def test_a_prompt_that_would_not_fit_without_the_record_is_the_wake_alone() -> None:

@@ -146,15 +146,21 @@ def job_from_command_line(peer: str) -> Job:
     """Read the run to make from the command line of a peer's script."""
     parser = argparse.ArgumentParser(description=f"Run the benchmark's work on the peer {peer!r}.")
     parser.add_argument("--scenario", choices=("single", "crowd"), required=True)
-    parser.add_argument("--variant", help="which way to run the peer; without it, the scenario's first")
+    parser.add_argument(
+        "--variant", help="which way to run the peer; without it, the scenario's first"
+    )
     parser.add_argument("--turns", type=int, default=20, help="turns of each session")
     parser.add_argument("--sessions", type=int, default=1, help="sessions held at once")
-    parser.add_argument("--db", type=Path, required=True, help="directory for the database of this run")
+    parser.add_argument(
+        "--db", type=Path, required=True, help="directory for the database of this run"
+    )
     options = parser.parse_args()
     variants = VARIANTS[peer][options.scenario]
     variant = options.variant or variants[0]
     if variant not in variants:
-        parser.error(f"{peer} has no variant {variant!r} in the scenario {options.scenario}: one of {list(variants)}")
+        parser.error(
+            f"{peer} has no variant {variant!r} in the scenario {options.scenario}: one of {list(variants)}"
+        )
     if options.scenario == "single" and options.sessions != 1:
         parser.error("the scenario single holds one session")
     return Job(peer, variant, options.scenario, options.turns, options.sessions, options.db)

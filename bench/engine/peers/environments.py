@@ -51,7 +51,15 @@ def script(peer: str) -> Path:
 def _build(folder: Path, requirements: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
-    command = [str(_python(folder)), "-m", "pip", "install", "--quiet", "--requirement", str(requirements)]
+    command = [
+        str(_python(folder)),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--requirement",
+        str(requirements),
+    ]
     subprocess.run(command, check=True, stdout=sys.stderr)
     _ready(folder).touch()
 

@@ -51,7 +51,9 @@ class Seat(BaseChatAgent):
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
         return (TextMessage,)
 
-    async def on_messages(self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken) -> Response:
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
         self._window.extend(messages)
         if self._reply_seconds:
             await asyncio.sleep(self._reply_seconds)
@@ -86,7 +88,9 @@ async def hold_in_memory(team: RoundRobinGroupChat) -> list[str]:
     return texts_of(await team.run())
 
 
-async def hold_saved(team: RoundRobinGroupChat, connection: sqlite3.Connection, session: int, turns: int) -> None:
+async def hold_saved(
+    team: RoundRobinGroupChat, connection: sqlite3.Connection, session: int, turns: int
+) -> None:
     for _ in range(turns):
         await team.run()
         state = await team.save_state()
@@ -110,11 +114,15 @@ async def measure_in_memory(sessions: int, turns: int, reply_seconds: float) -> 
     return meter
 
 
-async def measure_saved(path: Path | str, sessions: int, turns: int, reply_seconds: float) -> common.Meter:
+async def measure_saved(
+    path: Path | str, sessions: int, turns: int, reply_seconds: float
+) -> common.Meter:
     connection = connect(path)
     teams = [new_team(1, reply_seconds) for _ in range(sessions)]
     with common.Meter() as meter:
-        await asyncio.gather(*(hold_saved(team, connection, number, turns) for number, team in enumerate(teams)))
+        await asyncio.gather(
+            *(hold_saved(team, connection, number, turns) for number, team in enumerate(teams))
+        )
     for (state,) in connection.execute("SELECT state FROM team").fetchall():
         common.check_transcript(_saved_texts(json.loads(state)), turns)
     connection.close()

@@ -116,11 +116,19 @@ def aio_node(seat: int, turns: int, reply_seconds: float) -> Any:
     return node
 
 
-def compile_graph(variant: Variant, turns: int, reply_seconds: float, saver: BaseCheckpointSaver[Any]) -> Any:
+def compile_graph(
+    variant: Variant, turns: int, reply_seconds: float, saver: BaseCheckpointSaver[Any]
+) -> Any:
     graph = StateGraph(STATES[variant.channel])
     for seat in range(common.SEATS):
-        node = aio_node(seat, turns, reply_seconds) if variant.api == "aio" else blocking_node(seat, turns)
-        graph.add_node(node_name(seat), node, destinations=(node_name((seat + 1) % common.SEATS), END))
+        node = (
+            aio_node(seat, turns, reply_seconds)
+            if variant.api == "aio"
+            else blocking_node(seat, turns)
+        )
+        graph.add_node(
+            node_name(seat), node, destinations=(node_name((seat + 1) % common.SEATS), END)
+        )
     graph.add_edge(START, node_name(0))
     return graph.compile(checkpointer=saver)
 
@@ -151,10 +159,16 @@ async def measure_aio(
     async with AsyncExitStack() as stack:
         savers = [await stack.enter_async_context(aio_saver(path)) for path in paths]
         graphs = [compile_graph(variant, turns, reply_seconds, saver) for saver in savers]
-        work = [(graphs[session % len(graphs)], config_of(session, turns)) for session in range(sessions)]
+        work = [
+            (graphs[session % len(graphs)], config_of(session, turns))
+            for session in range(sessions)
+        ]
         with common.Meter() as meter:
             await asyncio.gather(
-                *(graph.ainvoke({"messages": []}, config, durability=variant.durability) for graph, config in work)
+                *(
+                    graph.ainvoke({"messages": []}, config, durability=variant.durability)
+                    for graph, config in work
+                )
             )
         for graph, config in work:
             check((await graph.aget_state(config)).values, turns)

@@ -120,9 +120,17 @@ def one_by_one(connection: sqlite3.Connection, worker: ThreadPoolExecutor) -> Ap
     return put
 
 
-async def hold_crowd(connection: sqlite3.Connection, job: common.Job, worker: ThreadPoolExecutor) -> None:
-    put = GroupCommit(connection, worker).put if job.variant == "group" else one_by_one(connection, worker)
-    await asyncio.gather(*(hold_slow_session(session, job.turns, put) for session in range(job.sessions)))
+async def hold_crowd(
+    connection: sqlite3.Connection, job: common.Job, worker: ThreadPoolExecutor
+) -> None:
+    put = (
+        GroupCommit(connection, worker).put
+        if job.variant == "group"
+        else one_by_one(connection, worker)
+    )
+    await asyncio.gather(
+        *(hold_slow_session(session, job.turns, put) for session in range(job.sessions))
+    )
 
 
 def warm_up(job: common.Job) -> None:
@@ -143,7 +151,9 @@ def measure(connection: sqlite3.Connection, job: common.Job) -> common.Meter:
 def check(path: Path, job: common.Job) -> None:
     connection = sqlite3.connect(path)
     for session in range(job.sessions):
-        rows = connection.execute("SELECT text FROM message WHERE session = ? ORDER BY turn", (session,))
+        rows = connection.execute(
+            "SELECT text FROM message WHERE session = ? ORDER BY turn", (session,)
+        )
         common.check_transcript((text for (text,) in rows), job.turns)
     connection.close()
 

@@ -41,7 +41,9 @@ class BenchQuestion:
     @property
     def key(self) -> str:
         """Names the question among others, whatever its place in the file."""
-        return sha256(json.dumps([self.question, self.options], ensure_ascii=True).encode()).hexdigest()[:16]
+        return sha256(
+            json.dumps([self.question, self.options], ensure_ascii=True).encode()
+        ).hexdigest()[:16]
 
     @property
     def is_free(self) -> bool:
@@ -56,7 +58,11 @@ class BenchQuestion:
             return False
         wanted = None if self.options else _parse_number(self.answer, is_whole=True)
         given = _parse_number(said)
-        return wanted is not None and given is not None and math.isclose(given, wanted, rel_tol=self.tolerance, abs_tol=1e-12)
+        return (
+            wanted is not None
+            and given is not None
+            and math.isclose(given, wanted, rel_tol=self.tolerance, abs_tol=1e-12)
+        )
 
 
 def _parse_number(text: str, *, is_whole: bool = False) -> float | None:
@@ -76,18 +82,26 @@ def load_questions(path: Path) -> list[BenchQuestion]:
         raise BadSetting(f"{path}: cannot be read: {cause.strerror}") from cause
     except UnicodeDecodeError as cause:
         raise BadSetting(f"{path.name}: not UTF-8 text: {cause}") from cause
-    rows = _read_csv(text, path.name) if path.suffix.lower() == ".csv" else _read_json_lines(text, path.name)
+    rows = (
+        _read_csv(text, path.name)
+        if path.suffix.lower() == ".csv"
+        else _read_json_lines(text, path.name)
+    )
     questions: dict[str, BenchQuestion] = {}
     for line, row in rows:
         where = f"{path.name}, line {line}"
         question = _build_question(row, where)
         if question.key in questions:
-            raise BadSetting(f"{where}: the question {question.question[:60]!r} stands in the file twice")
+            raise BadSetting(
+                f"{where}: the question {question.question[:60]!r} stands in the file twice"
+            )
         questions[question.key] = question
         if len(questions) > MAX_QUESTIONS:
             raise BadSetting(f"{where}: more than {MAX_QUESTIONS:,} questions")
     if not questions:
-        raise BadSetting(f'{path.name}: no question; expected lines such as {{"question": "2 + 2?", "answer": "4"}}')
+        raise BadSetting(
+            f'{path.name}: no question; expected lines such as {{"question": "2 + 2?", "answer": "4"}}'
+        )
     return list(questions.values())
 
 
@@ -96,13 +110,21 @@ async def list_reviewed_questions(memory: "DecisionMemory") -> list[BenchQuestio
     questions: dict[str, BenchQuestion] = {}
     for each in reversed(await memory.list_decisions(limit=MAX_REVIEWED)):
         record, review = each.record, each.review
-        right = "" if review is None else review.choice or (record.choice if review.outcome == "success" else "")
+        right = (
+            ""
+            if review is None
+            else review.choice or (record.choice if review.outcome == "success" else "")
+        )
         options = record.options if len(record.options) > 1 else ()
         if right and (not options or normalize_label(right) in map(normalize_label, options)):
-            question = BenchQuestion(question=record.topic, answer=right, options=options, category=record.category)
+            question = BenchQuestion(
+                question=record.topic, answer=right, options=options, category=record.category
+            )
             questions[question.key] = question
     if not questions:
-        raise BadSetting("no decision with a known right choice: moot decisions review ID success, or failure with --choice")
+        raise BadSetting(
+            "no decision with a known right choice: moot decisions review ID success, or failure with --choice"
+        )
     return list(questions.values())
 
 
@@ -125,7 +147,9 @@ def _read_csv(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         for row in reader:
             if None in row or None in row.values():
-                raise BadSetting(f"{name}, line {reader.line_num}: {len(reader.fieldnames or ())} columns were expected")
+                raise BadSetting(
+                    f"{name}, line {reader.line_num}: {len(reader.fieldnames or ())} columns were expected"
+                )
             yield reader.line_num, {key: value for key, value in row.items() if value}
     except csv.Error as cause:
         raise BadSetting(f"{name}, line {reader.line_num}: {cause}") from cause
@@ -134,22 +158,34 @@ def _read_csv(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 def _build_question(row: Mapping[str, Any], where: str) -> BenchQuestion:
     unknown = sorted(set(row) - _KEYS)
     if unknown:
-        raise BadSetting(f"{where}: unknown field {str(unknown[0])[:60]!r}; known are: {', '.join(sorted(_KEYS))}")
-    texts = {name: _read_text(row.get(name, ""), name, where) for name in ("question", "answer", "category")}
+        raise BadSetting(
+            f"{where}: unknown field {str(unknown[0])[:60]!r}; known are: {', '.join(sorted(_KEYS))}"
+        )
+    texts = {
+        name: _read_text(row.get(name, ""), name, where)
+        for name in ("question", "answer", "category")
+    }
     for name in ("question", "answer"):
         if not texts[name]:
             raise BadSetting(f"{where}: {name} is missing")
     given = row.get("options", ())
     listed = given.split("|") if isinstance(given, str) else given
     if not isinstance(listed, list | tuple) or len(listed) == 1:
-        raise BadSetting(f"{where}: options: expected a list of two or more, or text with | between them")
+        raise BadSetting(
+            f"{where}: options: expected a list of two or more, or text with | between them"
+        )
     try:
         validate_topic(texts["question"])
-        options = build_topic(category=texts["category"], options=[_read_text(each, "options", where) for each in listed]).options
+        options = build_topic(
+            category=texts["category"],
+            options=[_read_text(each, "options", where) for each in listed],
+        ).options
     except BadSetting as cause:
         raise BadSetting(f"{where}: {str(cause).removeprefix(f'{where}: ')}") from cause
     if options and normalize_label(texts["answer"]) not in map(normalize_label, options):
-        raise BadSetting(f"{where}: the answer {texts['answer'][:60]!r} is not one of the options: {', '.join(options)}")
+        raise BadSetting(
+            f"{where}: the answer {texts['answer'][:60]!r} is not one of the options: {', '.join(options)}"
+        )
     try:
         tolerance = float(row.get("tolerance", 1e-6))
     except (TypeError, ValueError):
@@ -160,7 +196,9 @@ def _build_question(row: Mapping[str, Any], where: str) -> BenchQuestion:
 
 
 def _read_text(value: object, name: str, where: str) -> str:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    is_number = (
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    )
     if not (is_number or isinstance(value, str)):
         raise BadSetting(f"{where}: {name}: expected text or a number")
     return str(value).strip()

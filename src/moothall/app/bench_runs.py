@@ -48,7 +48,9 @@ class BenchPlan:
 
     @property
     def seats(self) -> dict[str, str]:
-        return {f"m{number + 1}": self.models[number % len(self.models)] for number in range(self.votes)}
+        return {
+            f"m{number + 1}": self.models[number % len(self.models)] for number in range(self.votes)
+        }
 
     def list_ways(self) -> tuple[str, ...]:
         return (*self.models, VOTE, *self.protocols)
@@ -98,23 +100,32 @@ class BenchRun:
         self._progress.expected += len(work)
         # The first one checks the seats: a wrong key is said once, before anything is recorded.
         await run_jobs(1, [self._decide(way, question, check=True) for way, question in work[:1]])
-        await run_jobs(self._plan.at_once, [self._decide(way, question, check=False) for way, question in work[1:]])
+        await run_jobs(
+            self._plan.at_once,
+            [self._decide(way, question, check=False) for way, question in work[1:]],
+        )
         return self._result
 
     async def _decide(self, way: str, question: BenchQuestion, *, check: bool) -> None:
         session = _name_session(self._plan, way, question)
         options = build_bench_options(self._plan, way, question)
         options["check"], options["session"] = check, session
-        decision, status = await decide_once(self._moot, self._plan, self._result, question.question, options)
+        decision, status = await decide_once(
+            self._moot, self._plan, self._result, question.question, options
+        )
         if decision is None:
             self._progress.add(way, status, is_right=None)
             return
         await self._record(way, question, session, decision)
         trial = self._result.ways[way][question.key]
         is_open = self._progress.is_judged and question.is_free and bool(trial.said)
-        self._progress.add(way, trial.said or status, is_right=trial.right or (None if is_open else False))
+        self._progress.add(
+            way, trial.said or status, is_right=trial.right or (None if is_open else False)
+        )
 
-    async def _record(self, way: str, question: BenchQuestion, session: SessionId, decision: Decision) -> None:
+    async def _record(
+        self, way: str, question: BenchQuestion, session: SessionId, decision: Decision
+    ) -> None:
         ways = self._result.ways
         if way != VOTE:
             spent = decision.spent
@@ -176,7 +187,12 @@ async def decide_once(
 
 
 def build_bench_options(plan: BenchPlan, way: str, question: BenchQuestion) -> Options:
-    options: Options = {"memory": False, "check": False, "options": question.options, "category": question.category or None}
+    options: Options = {
+        "memory": False,
+        "check": False,
+        "options": question.options,
+        "category": question.category or None,
+    }
     protocol, _, panel = (way if way != VOTE else "debate").partition(":")
     options["protocol"] = protocol
     if panel:
@@ -197,9 +213,13 @@ def list_blind_answers(entries: Iterable[Entry], question: BenchQuestion) -> dic
         match entry.fact:
             case AsksSent() if sent_at is None:
                 sent_at = entry.at
-            case Reply(ask=ask, seat=seat, usage=usage) | SeatLost(ask=ask, seat=seat, usage=usage) if ask.startswith(FIRST_ASK):
+            case (
+                Reply(ask=ask, seat=seat, usage=usage) | SeatLost(ask=ask, seat=seat, usage=usage)
+            ) if ask.startswith(FIRST_ASK):
                 said = entry.fact.said if isinstance(entry.fact, Reply) else None
-                choice, sure = (said.choice, said.confidence) if isinstance(said, Contribution) else ("", None)
+                choice, sure = (
+                    (said.choice, said.confidence) if isinstance(said, Contribution) else ("", None)
+                )
                 answers[seat] = Trial(
                     said=choice,
                     right=question.is_right(choice),
@@ -207,17 +227,23 @@ def list_blind_answers(entries: Iterable[Entry], question: BenchQuestion) -> dic
                     calls=usage.calls,
                     tokens=usage.tokens_in + usage.tokens_out,
                     cost=usage.cost if usage.calls else 0,
-                    seconds=0.0 if sent_at is None or said is None else (entry.at - sent_at).total_seconds(),
+                    seconds=0.0
+                    if sent_at is None or said is None
+                    else (entry.at - sent_at).total_seconds(),
                 )
     return answers
 
 
-def count_votes(question: BenchQuestion, answers: Mapping[SeatId, Trial], seats: Sequence[Seat], subject: Topic) -> Trial:
+def count_votes(
+    question: BenchQuestion, answers: Mapping[SeatId, Trial], seats: Sequence[Seat], subject: Topic
+) -> Trial:
     """The choice of most, else the likeliest, and how likely the blind answers make it; no answer where two are equal."""
     given = {seat: (each.said, each.confidence) for seat, each in answers.items() if each.said}
     evidence = weigh_blind_answers(seats, given, subject) if given else None
     winner = None if evidence is None else evidence.majority or evidence.leader
-    said = next((choice for choice, _ in given.values() if winner and normalize_label(choice) == winner), "")
+    said = next(
+        (choice for choice, _ in given.values() if winner and normalize_label(choice) == winner), ""
+    )
     figures = sum_up(list(answers.values()))
     return Trial(
         said=said,
@@ -243,7 +269,11 @@ def _find_first(errors: BaseException) -> BaseException:
 async def count_recorded(moot: Moot, plan: BenchPlan, questions: Sequence[BenchQuestion]) -> int:
     """Return how many of the sessions of a plan are in the ledger already."""
     known = {head.session for head in await moot.ledger.heads()}
-    return sum(_name_session(plan, way, each) in known for each in questions for way in (VOTE, *plan.protocols))
+    return sum(
+        _name_session(plan, way, each) in known
+        for each in questions
+        for way in (VOTE, *plan.protocols)
+    )
 
 
 SAME: Final = "same"
@@ -265,11 +295,15 @@ class BenchJudge:
     two seats differ. Judgements are sessions like the answers: a second run asks for none again.
     """
 
-    def __init__(self, moot: Moot, plan: BenchPlan, judge: str, language: Language, progress: BenchProgress) -> None:
+    def __init__(
+        self, moot: Moot, plan: BenchPlan, judge: str, language: Language, progress: BenchProgress
+    ) -> None:
         """Raises BadSetting for a judge of the same family as a model that is judged."""
         for model in plan.models:
             if detect_family(model, "") == detect_family(judge, "judge"):
-                raise BadSetting(f"--judge {judge}: of the same family as {model}; a model favours answers of its own family")
+                raise BadSetting(
+                    f"--judge {judge}: of the same family as {model}; a model favours answers of its own family"
+                )
         self._moot = moot
         self._plan = plan
         self._judge = judge
@@ -277,7 +311,9 @@ class BenchJudge:
         self._progress = progress
         self._verdicts: dict[_Answer, tuple[str, ...] | None] = {}
 
-    def plan_judgements(self, questions: Sequence[BenchQuestion]) -> tuple[str, Options, int] | None:
+    def plan_judgements(
+        self, questions: Sequence[BenchQuestion]
+    ) -> tuple[str, Options, int] | None:
         """Return a judgement, as it is opened, and how many there are at most; None where no question has a free answer."""
         free = [each for each in questions if each.is_free]
         if not free:
@@ -290,12 +326,23 @@ class BenchJudge:
     async def judge(self, questions: Sequence[BenchQuestion], result: BenchResult) -> JudgeFigures:
         """Correct which answers of the result are right; what could not be judged is taken out of it, and counted there."""
         by_key = {each.key: each for each in questions}
-        given = [(key, trial) for trials in result.ways.values() for key, trial in trials.items() if trial.said]
+        given = [
+            (key, trial)
+            for trials in result.ways.values()
+            for key, trial in trials.items()
+            if trial.said
+        ]
         said = {(key, normalize_label(trial.said)): trial for key, trial in given}
         free = [each for each, trial in said.items() if by_key[each[0]].is_free and not trial.right]
         ruled = sorted(each for each in said if free and not by_key[each[0]].is_free)
-        known = [each for is_right in (True, False) for each in [x for x in ruled if said[x].right is is_right][:MAX_KNOWN]]
-        jobs = [self._judge_answer(by_key[each[0]], said[each].said, result) for each in (*free, *known)]
+        known = [
+            each
+            for is_right in (True, False)
+            for each in [x for x in ruled if said[x].right is is_right][:MAX_KNOWN]
+        ]
+        jobs = [
+            self._judge_answer(by_key[each[0]], said[each].said, result) for each in (*free, *known)
+        ]
         self._progress.expected += len(jobs)
         await run_jobs(self._plan.at_once, jobs)
         for trials in result.ways.values():
@@ -306,29 +353,44 @@ class BenchJudge:
                     else:
                         trials[key] = replace(trial, right=verdict == (SAME, SAME))
         judged = {each: verdict for each in free if (verdict := self._verdicts[each]) is not None}
-        checked = {each: verdict for each in known if (verdict := self._verdicts.get(each)) is not None}
+        checked = {
+            each: verdict for each in known if (verdict := self._verdicts.get(each)) is not None
+        }
         return JudgeFigures(
             judge=self._judge,
             judged=len(judged),
             split=sum(len(set(verdict)) != 1 for verdict in judged.values()),
             known=len(checked),
-            wrong=sum((verdict == (SAME, SAME)) is not said[each].right for each, verdict in checked.items()),
+            wrong=sum(
+                (verdict == (SAME, SAME)) is not said[each].right
+                for each, verdict in checked.items()
+            ),
         )
 
     def _describe_judgement(self, question: BenchQuestion, said: str) -> tuple[str, Options]:
         words = BENCH[self._language]
-        texts = [quote_lines(shorten_text(each, MAX_SHOWN)) for each in (question.question, question.answer, said)]
+        texts = [
+            quote_lines(shorten_text(each, MAX_SHOWN))
+            for each in (question.question, question.answer, said)
+        ]
         topic = words.judge_topic.format(question=texts[0], expected=texts[1], given=texts[2])
         stances = zip(_SEATS, words.judge_stances, strict=True)
         seats = [Seat(id=seat, platform=self._judge, stance=stance) for seat, stance in stances]
-        options: Options = {"protocol": "debate", "settings": {"debate": "never"}, "seats": seats, "options": (SAME, DIFFERENT)}
+        options: Options = {
+            "protocol": "debate",
+            "settings": {"debate": "never"},
+            "seats": seats,
+            "options": (SAME, DIFFERENT),
+        }
         return topic, options | {"memory": False, "check": False, "language": self._language}
 
     async def _judge_answer(self, question: BenchQuestion, said: str, result: BenchResult) -> None:
         topic, options = self._describe_judgement(question, said)
         name = sha256("\n".join((self._judge, topic)).encode()).hexdigest()[:24]
         session = parse_session_id(f"judge-{name}")
-        decision, status = await decide_once(self._moot, self._plan, result, topic, options | {"session": session})
+        decision, status = await decide_once(
+            self._moot, self._plan, result, topic, options | {"session": session}
+        )
         verdict: tuple[str, ...] | None = None
         if decision is not None:
             answers = list_blind_answers(await self._moot.engine.entries(session), question)

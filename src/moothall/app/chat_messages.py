@@ -30,12 +30,18 @@ def check_chat_address(url: str, *, is_private: bool) -> None:
     try:
         service = _load_service(url)
     except ImportError as cause:
-        raise MissingExtra(f"{scheme}:// is chat or mail, which needs an extra package: {describe_install('notify')}") from cause
+        raise MissingExtra(
+            f"{scheme}:// is chat or mail, which needs an extra package: {describe_install('notify')}"
+        ) from cause
     if service is None:
-        raise BadSetting(f"{scheme}://… is not a whole address of a known service; see https://appriseit.com/services/")
+        raise BadSetting(
+            f"{scheme}://… is not a whole address of a known service; see https://appriseit.com/services/"
+        )
     host = str(getattr(service, "host", None) or "")
     if is_private_host(host) and not is_private:
-        raise BadSetting(f"{host} is on this machine or in a private network; add it with --private if that is meant")
+        raise BadSetting(
+            f"{host} is on this machine or in a private network; add it with --private if that is meant"
+        )
 
 
 async def send_chat_message(url: str, title: str, text: str) -> str:
@@ -50,7 +56,9 @@ async def send_chat_message(url: str, title: str, text: str) -> str:
         return f"no answer within {SEND_SECONDS:g} s"
     if done.code == 2:
         return f"the extra package is missing: {describe_install('notify')}"
-    return "the service did not take it; `apprise -vv -b test ADDRESS` says why" if done.code else ""
+    return (
+        "the service did not take it; `apprise -vv -b test ADDRESS` says why" if done.code else ""
+    )
 
 
 def disarm_mentions(text: str) -> str:
@@ -63,7 +71,9 @@ def _load_service(url: str) -> "NotifyBase | None":
 
     logging.getLogger("apprise").disabled = True
     # A redirect could lead to a place that the owner did not name.
-    service: NotifyBase | None = Apprise.instantiate(url, asset=AppriseAsset(http_redirects=False), suppress_exceptions=True)
+    service: NotifyBase | None = Apprise.instantiate(
+        url, asset=AppriseAsset(http_redirects=False), suppress_exceptions=True
+    )
     return service
 
 
@@ -77,7 +87,13 @@ def main() -> int:
     from apprise import Apprise, NotifyFormat
 
     sender = Apprise()
-    return 0 if service and sender.add(service) and sender.notify(text, title, body_format=NotifyFormat.TEXT) else 1
+    return (
+        0
+        if service
+        and sender.add(service)
+        and sender.notify(text, title, body_format=NotifyFormat.TEXT)
+        else 1
+    )
 
 
 if __name__ == "__main__":

@@ -43,11 +43,15 @@ MAX_TOPIC_LENGTH, MAX_DECIDED_LENGTH, MAX_LESSON_LENGTH = 120, 200, 100
 """The most characters of each text: together they stay under two thousand for the usual three decisions."""
 
 
-def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: bytes) -> DecisionRecorded:
+def build_decision_record(
+    plugin: AnyPlugin, timeline: SessionTimeline, head: bytes
+) -> DecisionRecorded:
     decision, opened = plugin.decision(timeline), timeline.session_state.opened
     seats = [timeline.speakers.get(seat.id, seat) for seat in timeline.session_state.seats]
     positions = {position.seat: position for position in decision.positions}
-    quoted = {} if decision.evidence is None else {each.seat: each for each in decision.evidence.seats}
+    quoted = (
+        {} if decision.evidence is None else {each.seat: each for each in decision.evidence.seats}
+    )
     return copy_fields(
         DecisionRecorded,
         opened.subject,
@@ -60,23 +64,34 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
         consensus_type=decision.consensus_type or "",
         agreement=decision.agreement or "",
         members=tuple(
-            _build_member(seat, positions.get(seat.id), quoted.get(seat.id), is_neutral=seat.id in opened.neutral)
+            _build_member(
+                seat,
+                positions.get(seat.id),
+                quoted.get(seat.id),
+                is_neutral=seat.id in opened.neutral,
+            )
             for seat in seats
         ),
         dissent=tuple(voice.text for voice in decision.dissent[:MAX_ITEMS]),
-        open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MAX_ITEMS]),
+        open_questions=tuple(
+            claim.text
+            for claim in (*decision.open_questions, *decision.open_challenges)[:MAX_ITEMS]
+        ),
         search_text="\n".join(line.content for line in timeline.lines)[:MAX_TEXT_LENGTH],
         opened_at=timeline.opened_at,
         closed_at=timeline.last_at,
         head=head.hex(),
         strength=decision.strength,
         obligations=tuple(
-            RecordedObligation(by=each.seat, text=each.text, due=each.due) for each in decision.obligations[:MAX_ITEMS]
+            RecordedObligation(by=each.seat, text=each.text, due=each.due)
+            for each in decision.obligations[:MAX_ITEMS]
         ),
     )
 
 
-def _build_member(seat: Seat, position: SeatPosition | None, quoted: SeatQuotations | None, *, is_neutral: bool) -> Member:
+def _build_member(
+    seat: Seat, position: SeatPosition | None, quoted: SeatQuotations | None, *, is_neutral: bool
+) -> Member:
     source, kind = seat.source[:MAX_SOURCE_LENGTH], find_seat_family(seat)[:MAX_SOURCE_LENGTH]
     member = Member(source=source, seat=seat.id, family=kind, is_neutral=is_neutral)
     if quoted is not None:
@@ -93,7 +108,9 @@ def _build_member(seat: Seat, position: SeatPosition | None, quoted: SeatQuotati
     return member
 
 
-async def with_recorded_trust(memory: DecisionMemory, seats: Sequence[Seat], category: str) -> tuple[Seat, ...]:
+async def with_recorded_trust(
+    memory: DecisionMemory, seats: Sequence[Seat], category: str
+) -> tuple[Seat, ...]:
     """Return the seats with the trust and accuracy of their track records; trust that was set by hand stays."""
     records = await memory.compute_standings([seat.source for seat in seats], category)
     return tuple(
@@ -104,7 +121,9 @@ async def with_recorded_trust(memory: DecisionMemory, seats: Sequence[Seat], cat
     )
 
 
-async def load_error_correlations(memory: DecisionMemory, seats: Sequence[Seat]) -> tuple[ErrorCorrelation, ...]:
+async def load_error_correlations(
+    memory: DecisionMemory, seats: Sequence[Seat]
+) -> tuple[ErrorCorrelation, ...]:
     """Return the error correlations of the pairs of seats that have a shared record (D-20)."""
     if len(seats) > MAX_CORRELATED:
         return ()
@@ -112,11 +131,19 @@ async def load_error_correlations(memory: DecisionMemory, seats: Sequence[Seat])
     pairs = await memory.pair_correlations([seat.source for seat in seats])
     for one, other in combinations(seats, 2):
         # The pair is stored in one order only.
-        shared, observed = pairs.get((one.source, other.source)) or pairs.get((other.source, one.source)) or (0, None)
+        shared, observed = (
+            pairs.get((one.source, other.source))
+            or pairs.get((other.source, one.source))
+            or (0, None)
+        )
         if observed is not None:
             before = presume_correlation(find_seat_family(one), find_seat_family(other))
             correlations.append(
-                ErrorCorrelation(one=one.id, other=other.id, correlation=round(compute_correlation(before, shared, observed), 4))
+                ErrorCorrelation(
+                    one=one.id,
+                    other=other.id,
+                    correlation=round(compute_correlation(before, shared, observed), 4),
+                )
             )
     return tuple(correlations)
 
@@ -140,15 +167,25 @@ async def collect_precedents(
     An answer to the very same question that nobody has reviewed would anchor the seats: one since `anchored_since` is left out
     (M-17).
     """
-    bases = [decision for name in about.built_on if (decision := await memory.get(name)) is not None and decision.record.text]
+    bases = [
+        decision
+        for name in about.built_on
+        if (decision := await memory.get(name)) is not None and decision.record.text
+    ]
     # A basis that failed must not be the one that is left out.
     bases.sort(key=lambda decision: decision.outcome not in {"failure", "abandoned"})
-    precedents = {decision.decision: _build_precedent(decision, is_basis=True) for decision in bases[:MAX_BASES]}
+    precedents = {
+        decision.decision: _build_precedent(decision, is_basis=True)
+        for decision in bases[:MAX_BASES]
+    }
     for hit in await memory.find_similar(question, limit=MAX_SIMILAR + len(about.built_on)):
         similar = await memory.get(hit.decision)
         if similar is None or not similar.record.text or hit.decision in about.built_on:
             continue
-        is_same = normalize_label(similar.record.topic) == normalize_label(question) and similar.outcome is None
+        is_same = (
+            normalize_label(similar.record.topic) == normalize_label(question)
+            and similar.outcome is None
+        )
         if not is_same or anchored_since is None or similar.record.closed_at < anchored_since:
             precedents[hit.decision] = _build_precedent(similar, is_basis=False)
     return tuple(precedents.values())[: min(len(bases), MAX_BASES) + MAX_SIMILAR]

@@ -20,7 +20,15 @@ from moothall.domain.ids import USER, SeatId, SessionId, parse_seat_id, parse_se
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
-from moothall.errors import BadRoster, KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
+from moothall.errors import (
+    BadRoster,
+    KeyReused,
+    OutOfTurn,
+    SessionClosed,
+    SessionExists,
+    UnknownSeat,
+    UnknownSession,
+)
 from moothall.ports.runner import MAX_WAIT_SECONDS, PROGRESS_SECONDS
 from moothall.protocols.consultation.rules import ConsultingRulebook
 from moothall.protocols.council.answer_table import FORMS
@@ -53,7 +61,11 @@ class DeliberationState:
     def list_allowed(self, name: SeatId) -> tuple[str, ...] | None:
         """Return what one seat may contribute now; None if there is no such seat."""
         seat = next((each for each in self.council.seats if each.id == name), None)
-        return None if seat is None else AllowedTypes.of(self.rules.variant, self.council).list_types(seat)
+        return (
+            None
+            if seat is None
+            else AllowedTypes.of(self.rules.variant, self.council).list_types(seat)
+        )
 
     def list_offered(self, name: SeatId) -> tuple[str, ...]:
         """Return what one seat is asked for now."""
@@ -66,7 +78,11 @@ class DeliberationState:
 
     def lines(self, seat: SeatId | None, since: int = 0) -> list[CouncilLine]:
         """Return the lines that a seat (None: anyone) may read, and that were written or revealed after a ledger entry."""
-        return [line for line in self.council.list_visible_lines(seat) if self.find_reveal_entry(line, seat) > since]
+        return [
+            line
+            for line in self.council.list_visible_lines(seat)
+            if self.find_reveal_entry(line, seat) > since
+        ]
 
     def find_reveal_entry(self, line: CouncilLine, seat: SeatId | None) -> int:
         """Return the entry from which on a seat can read a line: sealed lines of others are revealed later."""
@@ -106,7 +122,9 @@ class Deliberations:
         self._nudge = nudge or (lambda session: None)
         self.stopping = asyncio.Event()
 
-    async def open(self, topic: str, *, key: str = "", by: str = "", **options: Unpack[Options]) -> SessionId:
+    async def open(
+        self, topic: str, *, key: str = "", by: str = "", **options: Unpack[Options]
+    ) -> SessionId:
         """Open a deliberation; the same `key` of the same caller returns the existing one. Raises as `Moot.open`."""
         if key:
             options["session"] = derive_session_id(by, key)
@@ -131,11 +149,15 @@ class Deliberations:
         again["session"], again["memory"], again["check"] = None, False, False
         wanted = (await self._moot.plan_session(topic, **again)).opened
         if _normalize_opening(opened) != _normalize_opening(wanted):
-            raise KeyReused(f"the key {key!r} was used to open another deliberation ({session}); use a new key")
+            raise KeyReused(
+                f"the key {key!r} was used to open another deliberation ({session}); use a new key"
+            )
 
     async def load_state(self, session: str) -> DeliberationState:
         """Return the state of a deliberation; raises UnknownSession also for sessions of other protocols."""
-        return build_deliberation_state(await self._moot.engine.load_snapshot(parse_session_id(session)))
+        return build_deliberation_state(
+            await self._moot.engine.load_snapshot(parse_session_id(session))
+        )
 
     async def contribute(
         self, session: str, seat: str, said: dict[str, Any], key: str = "", *, via: str = ""
@@ -149,7 +171,11 @@ class Deliberations:
 
         def find_earlier(snapshot: Snapshot) -> int | None:
             place = build_deliberation_state(snapshot)
-            own = [line for line in place.council.lines if line.seat == speaker and line.round == place.council.round]
+            own = [
+                line
+                for line in place.council.lines
+                if line.seat == speaker and line.round == place.council.round
+            ]
             # A retry without a key: the same content of the same seat in this round.
             if own and own[-1].said == contribution:
                 return own[-1].seq
@@ -158,7 +184,9 @@ class Deliberations:
             if allowed is not None and not snapshot.is_closed and contribution.type not in allowed:
                 phase, waiting = place.council.phase, ", ".join(place.waiting_for) or "nobody"
                 expected = (
-                    f"expected of {speaker!r} now: {', '.join(allowed)}" if allowed else f"nothing is expected of {speaker!r} now"
+                    f"expected of {speaker!r} now: {', '.join(allowed)}"
+                    if allowed
+                    else f"nothing is expected of {speaker!r} now"
                 )
                 raise OutOfTurn(
                     f"{contribution.type!r} is not allowed in the phase {phase!r}; {expected}; waiting for: {waiting}"
@@ -166,7 +194,9 @@ class Deliberations:
             return None
 
         # What was parsed here is not parsed again: a value of the right shape is taken as it is.
-        entry = await self._moot.engine.contribute(name, speaker, contribution, key, said_before=find_earlier, via=via)
+        entry = await self._moot.engine.contribute(
+            name, speaker, contribution, key, said_before=find_earlier, via=via
+        )
         return RecordedContribution(entry, build_deliberation_state(await self._follow_up(name)))
 
     async def state_family(self, session: str, seat: str, family: str, *, via: str = "") -> None:
@@ -177,15 +207,21 @@ class Deliberations:
         name, speaker = parse_session_id(session), parse_seat_id(seat)
         place = await self.load_state(name)
         held = next((each for each in place.council.seats if each.id == speaker), None)
-        if place.snapshot.is_closed or (held is not None and held.family and is_same_family(held.family, family)):
+        if place.snapshot.is_closed or (
+            held is not None and held.family and is_same_family(held.family, family)
+        ):
             return
         given = {each.id: each.family for each in place.council.opened.seats}
 
         def check(snapshot: Snapshot, seat: Seat) -> None:
             if given[seat.id]:
-                raise BadRoster(f"{seat.id!r} was opened with the family {given[seat.id]!r}; it cannot be of {family!r}")
+                raise BadRoster(
+                    f"{seat.id!r} was opened with the family {given[seat.id]!r}; it cannot be of {family!r}"
+                )
             if has_voted(build_deliberation_state(snapshot).council, seat.id):
-                raise OutOfTurn(f"{seat.id!r} has voted already; its family is fixed from its first vote on")
+                raise OutOfTurn(
+                    f"{seat.id!r} has voted already; its family is fixed from its first vote on"
+                )
 
         try:
             await self._moot.engine.state_family(name, speaker, family, via=via, check=check)
@@ -199,7 +235,9 @@ class Deliberations:
         if place.snapshot.is_closed:
             return place
         council = place.council
-        has_votes = council.votes or find_early_votes(council, find_candidate_ids(place.rules.variant, council))
+        has_votes = council.votes or find_early_votes(
+            council, find_candidate_ids(place.rules.variant, council)
+        )
         if not force and council.phase not in {"vote", "decide"} and not has_votes:
             waiting = ", ".join(place.waiting_for) or "nobody"
             raise OutOfTurn(
@@ -242,13 +280,18 @@ class Deliberations:
             else:
                 place = build_deliberation_state(await self._moot.engine.load_after(name, seen))
             if speaker not in (known := [each.id for each in place.council.seats]):
-                raise UnknownSeat(f"{speaker!r} has no seat in {name!r}; the seats are: {', '.join(known)}")
+                raise UnknownSeat(
+                    f"{speaker!r} has no seat in {name!r}; the seats are: {', '.join(known)}"
+                )
             if not is_nudged:
                 # The process that ran the session may be gone: somebody must run it while we wait. Not for a seat that is none.
                 self._nudge(name)
                 is_nudged = True
             ask = self._moot.engine.find_turn(place.snapshot, speaker)
-            if ask is not None and (await self._moot.engine.load_recent(name)).seq > place.snapshot.seq:
+            if (
+                ask is not None
+                and (await self._moot.engine.load_recent(name)).seq > place.snapshot.seq
+            ):
                 # It went on in between: a turn may be over.
                 seen = place.snapshot.seq
                 continue
@@ -256,7 +299,9 @@ class Deliberations:
             if ask is not None or place.snapshot.is_closed or left <= 0 or self.stopping.is_set():
                 return _build_wait_result(place, speaker, reader, cursor, ask)
             # Woken at least every PROGRESS_SECONDS, so that the caller's connection sees progress.
-            is_changed = await self.wait_for_change(name, place.snapshot.seq, min(left, PROGRESS_SECONDS))
+            is_changed = await self.wait_for_change(
+                name, place.snapshot.seq, min(left, PROGRESS_SECONDS)
+            )
             seen = place.snapshot.seq if is_changed else None
             if is_changed:
                 self._nudge(name)
@@ -266,7 +311,9 @@ class Deliberations:
         changed = asyncio.create_task(self._moot.engine.wait_for_change(session, after))
         stopped = asyncio.create_task(self.stopping.wait())
         try:
-            done, _ = await asyncio.wait([changed, stopped], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(
+                [changed, stopped], timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+            )
             # The result raises what went wrong.
             return changed in done and changed.result() > after and not self.stopping.is_set()
         finally:
@@ -284,13 +331,19 @@ class Deliberations:
 
 
 def _build_wait_result(
-    place: DeliberationState, seat: SeatId, reader: SeatId | None, cursor: int | None, ask: OutstandingAsk | None
+    place: DeliberationState,
+    seat: SeatId,
+    reader: SeatId | None,
+    cursor: int | None,
+    ask: OutstandingAsk | None,
 ) -> WaitResult:
     since = place.last_visit(seat) if cursor is None else cursor
     return WaitResult(
         status="closed" if place.snapshot.is_closed else "pending" if ask is None else "your_turn",
         place=place,
-        new=tuple(line for line in place.lines(reader, since) if cursor is not None or line.seat != seat),
+        new=tuple(
+            line for line in place.lines(reader, since) if cursor is not None or line.seat != seat
+        ),
         cursor=place.snapshot.seq,
         ask=ask,
     )
@@ -303,15 +356,21 @@ def derive_session_id(by: str, key: str) -> SessionId:
 
 def _normalize_opening(opened: Opened) -> Opened:
     """Return an opening without its random values and without what memory added."""
-    seats = tuple(replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0) for seat in opened.seats)
+    seats = tuple(
+        replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0) for seat in opened.seats
+    )
     consult = None if opened.consult is None else replace(opened.consult, token="")
-    subject = replace(opened.subject, error_correlations=(), precedents=(), reviewed=(), again_of="")
+    subject = replace(
+        opened.subject, error_correlations=(), precedents=(), reviewed=(), again_of=""
+    )
     return replace(opened, seed=0, seats=seats, subject=subject, consult=consult)
 
 
 def find_council_rules(snapshot: Snapshot) -> CouncilRules | None:
     """The rules of a deliberation, be it with consultations or without; None for a session of another protocol."""
-    rules = snapshot.rules.inner if isinstance(snapshot.rules, ConsultingRulebook) else snapshot.rules
+    rules = (
+        snapshot.rules.inner if isinstance(snapshot.rules, ConsultingRulebook) else snapshot.rules
+    )
     return rules if isinstance(rules, CouncilRules) else None
 
 
@@ -321,8 +380,12 @@ def build_deliberation_state(snapshot: Snapshot) -> DeliberationState:
     if rules is None:
         name = snapshot.rules.name
         others = _OTHER_TOOLS.get(name, "get_asks and answer_ask")
-        raise UnknownSession(f"session {snapshot.session!r} is a {name}, not a deliberation; take part in it with {others}")
-    state = snapshot.state.inner if isinstance(snapshot.rules, ConsultingRulebook) else snapshot.state
+        raise UnknownSession(
+            f"session {snapshot.session!r} is a {name}, not a deliberation; take part in it with {others}"
+        )
+    state = (
+        snapshot.state.inner if isinstance(snapshot.rules, ConsultingRulebook) else snapshot.state
+    )
     return DeliberationState(snapshot, rules, state)
 
 
@@ -330,10 +393,15 @@ def _read_contribution(said: dict[str, Any]) -> Contribution:
     """Return a contribution; raises BadAnswer with what was expected."""
     ballot = said.get("ballot") or ()
     # Bare positions leave nothing to interpret, and a ballot on many candidates has very many of them.
-    is_bare = ballot and all(isinstance(vote, dict) and not vote.get("condition") and not vote.get("due") for vote in ballot)
+    is_bare = ballot and all(
+        isinstance(vote, dict) and not vote.get("condition") and not vote.get("due")
+        for vote in ballot
+    )
     if is_bare:
         with suppress(ValidationError):
-            votes = get_adapter(Contribution).validate_python({"type": "vote", "ballot": ballot}).ballot
+            votes = (
+                get_adapter(Contribution).validate_python({"type": "vote", "ballot": ballot}).ballot
+            )
             return replace(_read_contribution({**said, "ballot": ()}), ballot=votes)
     contribution = parse_answer(FORMS["free"], said)
     assert isinstance(contribution, Contribution)

@@ -63,7 +63,10 @@ def list_demos(language: Language) -> list[Demo]:
     scripts = _load_demos()
     names = {name for name, _ in scripts}
     other = {"language": language}
-    demos = [scripts.get((name, language)) or scripts[name, DEFAULT_LANGUAGE].model_copy(update=other) for name in names]
+    demos = [
+        scripts.get((name, language)) or scripts[name, DEFAULT_LANGUAGE].model_copy(update=other)
+        for name in names
+    ]
     return sorted(demos, key=lambda demo: (demo.rank, demo.name))
 
 
@@ -75,7 +78,9 @@ def load_demo(name: str, language: Language) -> Demo:
     return demos[name]
 
 
-def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "reading", hosted: bool = False) -> Options:
+def build_demo_options(
+    demo: Demo, environ: Mapping[str, str], *, pace: Pace = "reading", hosted: bool = False
+) -> Options:
     if pace not in PACES:
         raise BadSetting(f"pace = {pace!r}; expected one of: {', '.join(PACES)}")
     seats = [seat.build(Path()) for seat in demo.seat]
@@ -84,7 +89,9 @@ def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "
         "protocol": demo.protocol,
         "demo": demo.name,
         "language": demo.language,
-        "panel": Panel(seats=tuple(replace(seat, platform=seat.platform or platform) for seat in seats)),
+        "panel": Panel(
+            seats=tuple(replace(seat, platform=seat.platform or platform) for seat in seats)
+        ),
         "settings": dict(demo.settings),
         "seed": demo.seed,
         "category": demo.category,
@@ -108,5 +115,7 @@ def _load_demos() -> dict[tuple[str, str], Demo]:
     for path in list_scripts():
         name, language, _ = path.name.split(".")
         document = tomllib.loads(path.read_text(encoding="utf-8"))
-        demos[name, language] = Demo(name=name, language=language, script=f"{name}.{language}", **document)
+        demos[name, language] = Demo(
+            name=name, language=language, script=f"{name}.{language}", **document
+        )
     return demos

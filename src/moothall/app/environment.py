@@ -102,11 +102,15 @@ async def open_ledger(address: str, *, name: str = "moot") -> AsyncIterator[Ledg
         try:
             from moothall.ledgers.postgres import PostgresLedger
         except ImportError as cause:
-            raise MissingExtra(f"a PostgreSQL ledger needs an extra package: {describe_install('postgres')}") from cause
+            raise MissingExtra(
+                f"a PostgreSQL ledger needs an extra package: {describe_install('postgres')}"
+            ) from cause
         async with PostgresLedger(address, name=name) as postgres:
             yield postgres
     elif "://" in address:
-        raise BadSetting(f"MOOT_LEDGER = {address!r} is not a ledger; expected a file, `memory:` or postgresql://…")
+        raise BadSetting(
+            f"MOOT_LEDGER = {address!r} is not a ledger; expected a file, `memory:` or postgresql://…"
+        )
     else:
         async with SqliteLedger(resolve_file_path(address)) as sqlite:
             yield sqlite

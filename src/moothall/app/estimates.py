@@ -30,7 +30,11 @@ class Range:
     most: float
 
     def __str__(self) -> str:
-        return f"{self.least:,.0f}" if self.least == self.most else f"{self.least:,.0f} – {self.most:,.0f}"
+        return (
+            f"{self.least:,.0f}"
+            if self.least == self.most
+            else f"{self.least:,.0f} – {self.most:,.0f}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +55,15 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
     notes = [words.rough]
     seats = {seat.id: seat for seat in opened.seats}
     asked = {
-        name for name, seat in seats.items() if kinds.find(seat.platform).name in {MODEL, ADDRESS, "embedded", "command", "acp"}
+        name
+        for name, seat in seats.items()
+        if kinds.find(seat.platform).name in {MODEL, ADDRESS, "embedded", "command", "acp"}
     }
     if plugin.expect is None:
         notes.append(words.unknown.format(name=plugin.name))
-        expected: Sequence[ExpectedCalls] = [ExpectedCalls(seats=tuple(seats), least=1.0, most=1.0, tokens_out=500)]
+        expected: Sequence[ExpectedCalls] = [
+            ExpectedCalls(seats=tuple(seats), least=1.0, most=1.0, tokens_out=500)
+        ]
     else:
         expected = plugin.expect(opened)
     rows = [(name, each) for each in expected for name in each.seats]
@@ -68,10 +76,20 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
             continue
         # A seat that looks something up sends its prompt again with each result; at least it looks up nothing.
         has_tools = list_tool_names(opened, seats[name], opened.subject.context)
-        can_look = has_tools and each.tokens_in is None and kinds.find(seats[name].platform).name in {MODEL, ADDRESS}
+        can_look = (
+            has_tools
+            and each.tokens_in is None
+            and kinds.find(seats[name].platform).name in {MODEL, ADDRESS}
+        )
         looks = opened.tools.calls if can_look else 0
-        for at, (count, prompt) in enumerate(((each.least, SHORT_PROMPT), (each.most * (1 + looks), LONG_PROMPT))):
-            size = prompt + given + at * bool(looks) * opened.tools.tokens / 2 if each.tokens_in is None else each.tokens_in
+        for at, (count, prompt) in enumerate(
+            ((each.least, SHORT_PROMPT), (each.most * (1 + looks), LONG_PROMPT))
+        ):
+            size = (
+                prompt + given + at * bool(looks) * opened.tools.tokens / 2
+                if each.tokens_in is None
+                else each.tokens_in
+            )
             sent, written = count * size, count * each.tokens_out
             calls[at] += count
             tokens[at] += sent + written
@@ -80,13 +98,22 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
                 unpriced.add(seats[name].platform)
             else:
                 usd[at] += price
-    outside = sorted(name for name in seats if name not in asked and parse_kind(seats[name].platform) not in _FREE)
+    outside = sorted(
+        name
+        for name in seats
+        if name not in asked and parse_kind(seats[name].platform) not in _FREE
+    )
     if outside:
         notes.append(words.outside.format(seats=", ".join(outside)))
     if unpriced:
         notes.append(words.no_price.format(platforms=", ".join(sorted(unpriced))))
-    limits = (opened.budget.tokens, None if opened.budget.money is None else opened.budget.money / 1e6)
-    if (limits[0] is not None and tokens[1] > limits[0]) or (limits[1] is not None and float(usd[1]) > limits[1]):
+    limits = (
+        opened.budget.tokens,
+        None if opened.budget.money is None else opened.budget.money / 1e6,
+    )
+    if (limits[0] is not None and tokens[1] > limits[0]) or (
+        limits[1] is not None and float(usd[1]) > limits[1]
+    ):
         notes.append(words.capped)
         tokens[1] = min(tokens[1], limits[0] if limits[0] is not None else tokens[1])
         usd[1] = min(usd[1], Decimal(str(limits[1])) if limits[1] is not None else usd[1])
@@ -105,7 +132,13 @@ def _measure_path(expected: Sequence[ExpectedCalls], asked: Set[str]) -> Range:
     for each in expected:
         heads = len(asked & set[str](each.seats))
         for at, count in enumerate((each.least, each.most)):
-            chain = count * heads if each.is_in_turn else count if each.steps is None else each.steps[at]
+            chain = (
+                count * heads
+                if each.is_in_turn
+                else count
+                if each.steps is None
+                else each.steps[at]
+            )
             steps[at] += _round_up(chain) * bool(heads)
     return Range(*steps)
 
@@ -129,7 +162,9 @@ def find_price(seat: Seat, tokens_in: int, tokens_out: int) -> Decimal | None:
     used = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
     try:
         return calc_price(
-            used, platform.model, provider_id=platform.provider.removesuffix("-chat").removesuffix("-responses")
+            used,
+            platform.model,
+            provider_id=platform.provider.removesuffix("-chat").removesuffix("-responses"),
         ).total_price
     except LookupError:
         return None

@@ -39,7 +39,9 @@ class GivenFiles:
     left_out: tuple[str, ...] = ()
 
 
-def read_given_files(given: Iterable[str | Path | ContextFile], environ: Mapping[str, str]) -> GivenFiles:
+def read_given_files(
+    given: Iterable[str | Path | ContextFile], environ: Mapping[str, str]
+) -> GivenFiles:
     """Read all that is given with a question. Raises BadSetting with the name and the reason, MissingExtra for a PDF."""
     files: list[ContextFile] = []
     left_out: list[str] = []
@@ -50,11 +52,19 @@ def read_given_files(given: Iterable[str | Path | ContextFile], environ: Mapping
             if any(file.name == "stdin" for file in files):
                 raise BadSetting("files: - is standard input and can be given once")
             if sys.stdin is None or sys.stdin.isatty():
-                raise BadSetting("files: - is standard input, and nothing is piped in: program | moot … --file -")
-            files.append(build_given_file("standard input", "stdin", sys.stdin.buffer.read(MAX_PDF_BYTES)))
+                raise BadSetting(
+                    "files: - is standard input, and nothing is piped in: program | moot … --file -"
+                )
+            files.append(
+                build_given_file("standard input", "stdin", sys.stdin.buffer.read(MAX_PDF_BYTES))
+            )
         elif re.match(r"https?://", str(each)):
             raw, parts = fetch_bytes(str(each), environ, MAX_PDF_BYTES), split_address(str(each))
-            files.append(build_given_file(str(each), f"{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/"), raw))
+            files.append(
+                build_given_file(
+                    str(each), f"{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/"), raw
+                )
+            )
         elif os.path.isdir(each):  # noqa: PTH112 - no name raises
             for path, name in _walk(Path(each)):
                 try:
@@ -65,7 +75,9 @@ def read_given_files(given: Iterable[str | Path | ContextFile], environ: Mapping
                 except (BadSetting, MissingExtra) as cause:
                     left_out.append(f"{name}: {str(cause).removeprefix(f'{path} ')}")
                 if len(files) > MAX_FILES:
-                    raise BadSetting(f"{each} holds more than {MAX_FILES} files; give the part that matters")
+                    raise BadSetting(
+                        f"{each} holds more than {MAX_FILES} files; give the part that matters"
+                    )
         else:
             files.append(_read_path(Path(each), _name_path(Path(each))))
     if left_out and not files:
@@ -84,7 +96,9 @@ def _read_path(path: Path, name: str) -> ContextFile:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             # A pipe or a device might never end.
-            raise BadSetting(f"{path} is not a file; to give what a program writes, pipe it: --file -")
+            raise BadSetting(
+                f"{path} is not a file; to give what a program writes, pipe it: --file -"
+            )
         if status.st_size > MAX_PDF_BYTES:
             raise BadSetting(f"{path} is too large: {status.st_size} bytes")
         raw = path.read_bytes()
@@ -98,11 +112,15 @@ def build_given_file(label: str, name: str, raw: bytes) -> ContextFile:
     if media := detect_picture(raw):
         return ContextFile(name=name, text=b64encode(raw).decode(), media=media)
     if raw.startswith(b"%PDF-"):
-        return ContextFile(name=name, text=_extract_pdf(label, raw), original=sha256(raw).hexdigest())
+        return ContextFile(
+            name=name, text=_extract_pdf(label, raw), original=sha256(raw).hexdigest()
+        )
     if b"\0" in raw[:MAX_BYTES]:
         raise BadSetting(f"{label} is not a text file, a PDF or a picture (PNG, JPEG, GIF, WebP)")
     if len(raw) > MAX_BYTES:
-        raise BadSetting(f"{label} is too large; at most {MAX_FILE_LENGTH} characters of a file are taken")
+        raise BadSetting(
+            f"{label} is too large; at most {MAX_FILE_LENGTH} characters of a file are taken"
+        )
     try:
         text = raw.decode()
     except UnicodeDecodeError as cause:
@@ -118,11 +136,21 @@ def _extract_pdf(label: str, raw: bytes) -> str:
         from pypdf import PdfReader
         from pypdf.errors import PyPdfError
     except ImportError as cause:
-        raise MissingExtra(f"{label} is a PDF, and reading one needs an extra package: {describe_install('pdf')}") from cause
+        raise MissingExtra(
+            f"{label} is a PDF, and reading one needs an extra package: {describe_install('pdf')}"
+        ) from cause
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # a faulty file is one sentence of ours
     try:
         pages = [page.extract_text() for page in PdfReader(io.BytesIO(raw)).pages]
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as cause:
+    except (
+        PyPdfError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        RecursionError,
+    ) as cause:
         raise BadSetting(f"{label} cannot be read as a PDF: {cause}") from cause
     if not any(page.strip() for page in pages):
         raise BadSetting(f"{label} holds no text, only pictures of pages; give its text")
@@ -139,7 +167,9 @@ def fetch_bytes(address: str, environ: Mapping[str, str], most: int) -> bytes:
 
     raw = b""
     try:
-        with httpx2.stream("GET", address, timeout=FETCH_SECONDS, follow_redirects=True) as response:
+        with httpx2.stream(
+            "GET", address, timeout=FETCH_SECONDS, follow_redirects=True
+        ) as response:
             response.raise_for_status()
             for chunk in response.iter_bytes():
                 raw += chunk
@@ -161,12 +191,18 @@ def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
         folders[:] = sorted(
             each
             for each in folders
-            if not each.startswith(".") and each not in _IGNORED and not _is_ignored(f"{prefix}{each}/", rules)
+            if not each.startswith(".")
+            and each not in _IGNORED
+            and not _is_ignored(f"{prefix}{each}/", rules)
         )
         for name in sorted(names):
             path = Path(place) / name
             # A link may lead out of the folder.
-            if not name.startswith(".") and not path.is_symlink() and not _is_ignored(prefix + name, rules):
+            if (
+                not name.startswith(".")
+                and not path.is_symlink()
+                and not _is_ignored(prefix + name, rules)
+            ):
                 yield path, f"{top}/{prefix}{name}"
 
 
@@ -190,7 +226,9 @@ def _compile_rule(word: str) -> re.Pattern[str]:
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", word.strip("/"))
     globs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     body = "".join(globs.get(part) or re.escape(part) for part in parts)
-    return re.compile(f"{'' if is_anchored else '(?:.*/)?'}{body}{'/' if word.endswith('/') else '/?'}")
+    return re.compile(
+        f"{'' if is_anchored else '(?:.*/)?'}{body}{'/' if word.endswith('/') else '/?'}"
+    )
 
 
 def _is_ignored(path: str, rules: Mapping[str, list[tuple[re.Pattern[str], bool]]]) -> bool:

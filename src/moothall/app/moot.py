@@ -55,7 +55,9 @@ class Moot(Resources):
     def __init__(self, **given: "Unpack[GivenResources]") -> None:
         super().__init__(**given)
         # The files in the home belong to the ledger there, not to one that the program has opened itself.
-        self.session_list = SessionList(self, None if self.is_ledger_given else resolve_search_file(self.environ, LIST))
+        self.session_list = SessionList(
+            self, None if self.is_ledger_given else resolve_search_file(self.environ, LIST)
+        )
         """The sessions as lists show them: all, some, those that fit a query, each with its outcome."""
         self.remembering = Remembering(self, self.session_list)
         """Adds ended sessions to memory, and searches what is remembered."""
@@ -64,7 +66,12 @@ class Moot(Resources):
         await self._start()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.remembering.finish()
         self.session_list.save()
         await self._close()
@@ -82,7 +89,9 @@ class Moot(Resources):
         check_argument("topic", topic, str)
         return await plan_session(self, self.remembering, topic, options)
 
-    async def run(self, session: str, *, wait: bool | float = False, on_parked: "OnParked | None" = None) -> "Decision":
+    async def run(
+        self, session: str, *, wait: bool | float = False, on_parked: "OnParked | None" = None
+    ) -> "Decision":
         """Run or resume a session until it ends, is parked by an outage, or waits only for outside seats; the decision so far.
 
         `wait=True` waits here for outside seats. A number of seconds waits as long for them and for the end of an outage;
@@ -95,12 +104,16 @@ class Moot(Resources):
         else:
             from moothall.app.outages import run_through_outages
 
-            snapshot = await run_through_outages(self.engine, name, self.seating, seconds=wait, on_parked=on_parked)
+            snapshot = await run_through_outages(
+                self.engine, name, self.seating, seconds=wait, on_parked=on_parked
+            )
         if snapshot.is_closed:
             await self.remembering.remember(session)
         return await self.decision(session)
 
-    async def prepare_resume(self, session: str, *, swaps: Mapping[str, str] | None = None, check: bool = True) -> None:
+    async def prepare_resume(
+        self, session: str, *, swaps: Mapping[str, str] | None = None, check: bool = True
+    ) -> None:
         """Make the checks of `open` for a session that is to be resumed, then record the swaps of seats, if any.
 
         Raises CallerError or ProviderRefused before anything is recorded.
@@ -111,7 +124,12 @@ class Moot(Resources):
         await prepare_resume(self, session, swaps or {}, check=check)
 
     async def resume(
-        self, session: str, *, swaps: Mapping[str, str] | None = None, check: bool = True, wait: bool | float = False
+        self,
+        session: str,
+        *,
+        swaps: Mapping[str, str] | None = None,
+        check: bool = True,
+        wait: bool | float = False,
     ) -> "Decision":
         """Resume a session after the checks of `prepare_resume`, and run it as `run` does."""
         await self.prepare_resume(session, swaps=swaps, check=check)
@@ -141,7 +159,9 @@ class Moot(Resources):
         """Return the protocol of a session; raises UnknownSession."""
         from moothall.app.protocols import find_plugin
 
-        return find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
+        return find_plugin(
+            (await self.engine.load_snapshot(parse_session_id(session))).session_state.opened
+        )
 
     def watch(self, session: str, after: int = 0) -> "AsyncIterator[Event]":
         """Yield entries as they are written, and text while it is produced if this process runs the session."""
@@ -157,7 +177,9 @@ class Moot(Resources):
         """Return the open asks."""
         return await self.engine.list_outstanding(parse_session_id(session))
 
-    async def answer(self, session: str, ask: str, raw: object, key: str = "", *, via: str = "") -> Entry:
+    async def answer(
+        self, session: str, ask: str, raw: object, key: str = "", *, via: str = ""
+    ) -> Entry:
         """Answer for an outside seat: text, or the fields of the answer. The same `key` counts once; `via` is the door."""
         check_argument("ask", ask, str)
         check_argument("key", key, str)
@@ -208,10 +230,19 @@ class Moot(Resources):
         """Return what is wrong with a session: its hash chain, or entries that the register of heads has; None if nothing is."""
         from moothall.app.verification import LedgerVerifier
 
-        return (await LedgerVerifier(self.ledger, self.clock).verify_named(self.engine, parse_session_id(session))).fault
+        return (
+            await LedgerVerifier(self.ledger, self.clock).verify_named(
+                self.engine, parse_session_id(session)
+            )
+        ).fault
 
     async def fork(
-        self, session: str, *, at: int | None = None, swaps: Mapping[str, str] | None = None, name: str | None = None
+        self,
+        session: str,
+        *,
+        at: int | None = None,
+        swaps: Mapping[str, str] | None = None,
+        name: str | None = None,
     ) -> SessionId:
         """Create a session that continues from entry `at`, with some seats swapped.
 
@@ -232,9 +263,20 @@ class Moot(Resources):
 
     async def diff(self, left: str, right: str) -> Difference:
         """Compare two sessions."""
-        ones = [self.engine.entry(record) for record in await self.engine.records(parse_session_id(left))]
-        others = [self.engine.entry(record) for record in await self.engine.records(parse_session_id(right))]
-        shared = sum(1 for _ in takewhile(lambda pair: pair[0].fact == pair[1].fact, zip(ones, others, strict=False)))
+        ones = [
+            self.engine.entry(record)
+            for record in await self.engine.records(parse_session_id(left))
+        ]
+        others = [
+            self.engine.entry(record)
+            for record in await self.engine.records(parse_session_id(right))
+        ]
+        shared = sum(
+            1
+            for _ in takewhile(
+                lambda pair: pair[0].fact == pair[1].fact, zip(ones, others, strict=False)
+            )
+        )
         return Difference(shared=shared, left=tuple(ones[shared:]), right=tuple(others[shared:]))
 
 
@@ -269,7 +311,9 @@ def _run_in_thread(run: Callable[[], Awaitable[T]]) -> T:
             done.set_exception(error)
 
     context = contextvars.copy_context()
-    thread = threading.Thread(target=lambda: context.run(asyncio.run, main()), name="moot", daemon=True)
+    thread = threading.Thread(
+        target=lambda: context.run(asyncio.run, main()), name="moot", daemon=True
+    )
     thread.start()
     try:
         return done.result()

@@ -24,7 +24,14 @@ from moothall.participants.hosts import send_request
 
 FILE: Final = "notices.json"
 EventKind = Literal[
-    "turn", "parked", "decided", "changed", "obligation_due", "obligation_overdue", "breaker_opened", "breaker_closed"
+    "turn",
+    "parked",
+    "decided",
+    "changed",
+    "obligation_due",
+    "obligation_overdue",
+    "breaker_opened",
+    "breaker_closed",
 ]
 SEND_SECONDS: Final = 10.0
 """How long a receiver may take in all."""
@@ -90,11 +97,15 @@ def load_hooks(home: Path) -> list[Hook]:
     try:
         text = read_private(home / FILE)
         if text is None and (home / FILE).exists():
-            raise BadSetting(f"{home / FILE} holds secrets and is open to other users; close it: chmod 600 {home / FILE}")
+            raise BadSetting(
+                f"{home / FILE} holds secrets and is open to other users; close it: chmod 600 {home / FILE}"
+            )
         hooks: list[Hook] = [] if text is None else get_adapter(list[Hook]).validate_json(text)
     except ValueError as cause:
         # Without what is wrong: that would show keys.
-        raise BadSetting(f"{home / FILE} is not the list of receivers that Moot writes; move it away, add them anew") from cause
+        raise BadSetting(
+            f"{home / FILE} is not the list of receivers that Moot writes; move it away, add them anew"
+        ) from cause
     except OSError as cause:
         raise FolderUnwritable(f"{home / FILE} cannot be read ({cause.strerror})") from cause
     return hooks
@@ -104,7 +115,9 @@ def find_hook(home: Path, name: str) -> Hook:
     """The receiver of an id; raises BadSetting."""
     hooks = {hook.id: hook for hook in load_hooks(home)}
     if name not in hooks:
-        raise BadSetting(f"no receiver is called {name[:100]!r}; the receivers are: {', '.join(hooks) or 'none yet'}")
+        raise BadSetting(
+            f"no receiver is called {name[:100]!r}; the receivers are: {', '.join(hooks) or 'none yet'}"
+        )
     return hooks[name]
 
 
@@ -114,7 +127,9 @@ def change_hooks(home: Path, change: Callable[[list[Hook]], Sequence[Hook]]) -> 
     with hold_lock(home / f"{FILE}.lock", "another process changes the receivers; try again"):
         hooks = list(change(load_hooks(home)))
         try:
-            write_private(home / FILE, get_adapter(list[Hook]).dump_json(hooks, indent=1).decode(), over=True)
+            write_private(
+                home / FILE, get_adapter(list[Hook]).dump_json(hooks, indent=1).decode(), over=True
+            )
         except OSError as cause:
             raise FolderUnwritable(f"{home / FILE} cannot be written ({cause.strerror})") from cause
 
@@ -122,7 +137,9 @@ def change_hooks(home: Path, change: Callable[[list[Hook]], Sequence[Hook]]) -> 
 def parse_address(url: str) -> str:
     """An address that notices or links may have; raises BadSetting."""
     if not is_web_address(url) or len(url) > MAX_URL_LENGTH:
-        raise BadSetting(f"{url[:100]!r} is not an address; expected https://HOST/PATH, without a name or password in it")
+        raise BadSetting(
+            f"{url[:100]!r} is not an address; expected https://HOST/PATH, without a name or password in it"
+        )
     return url.rstrip("/")
 
 
@@ -149,7 +166,9 @@ def sign_notice(secret: str, name: str, timestamp: int, body: bytes) -> str:
 async def deliver(hook: Hook, notice: Notice) -> str:
     """Send a notice once; why it was not taken, "" if it was. Nothing of an answer is believed but its status."""
     if hook.is_chat:
-        return await send_chat_message(hook.url, f"Moot: {notice.topic}" if notice.topic else "Moot", notice.text)
+        return await send_chat_message(
+            hook.url, f"Moot: {notice.topic}" if notice.topic else "Moot", notice.text
+        )
     try:
         async with asyncio.timeout(SEND_SECONDS):
             status = await _post(hook, notice)
@@ -164,12 +183,17 @@ async def deliver(hook: Hook, notice: Notice) -> str:
 
 
 async def _post(hook: Hook, notice: Notice) -> int:
-    now, body = int(time.time()), json.dumps(asdict(notice), ensure_ascii=False, default=datetime.isoformat).encode()
+    now, body = (
+        int(time.time()),
+        json.dumps(asdict(notice), ensure_ascii=False, default=datetime.isoformat).encode(),
+    )
     headers = {
         "Content-Type": "application/json",
         "webhook-id": notice.id,
         "webhook-timestamp": str(now),
         "webhook-signature": sign_notice(hook.secret, notice.id, now, body),
     }
-    async with send_request("POST", hook.url, headers, content=body, is_private=hook.is_private) as response:
+    async with send_request(
+        "POST", hook.url, headers, content=body, is_private=hook.is_private
+    ) as response:
         return response.status_code

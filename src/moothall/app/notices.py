@@ -17,7 +17,14 @@ from urllib.parse import quote, unquote
 from moothall.app.environment import resolve_home
 from moothall.app.notice_hooks import EventKind, Hook, Notice, deliver, load_hooks
 from moothall.app.recurring import has_changed
-from moothall.domain.facts import AsksSent, Closed, Entry, SessionImported, SessionParked, SessionResumed
+from moothall.domain.facts import (
+    AsksSent,
+    Closed,
+    Entry,
+    SessionImported,
+    SessionParked,
+    SessionResumed,
+)
 from moothall.domain.ids import SessionId, is_register
 from moothall.domain.replace import copy_fields
 from moothall.domain.safe_text import one_line, shorten_text
@@ -52,7 +59,10 @@ async def serve_notices(moot: "Moot") -> None:
                 hooks = set(load_hooks(resolve_home(moot.environ)))
                 for hook in tasks.keys() - hooks:
                     tasks.pop(hook).cancel()
-                tasks |= {hook: group.create_task(NoticeService(moot, hook).run()) for hook in hooks - tasks.keys()}
+                tasks |= {
+                    hook: group.create_task(NoticeService(moot, hook).run())
+                    for hook in hooks - tasks.keys()
+                }
             except MootError as error:
                 moot.engine.context.outages.tell(error)
             await asyncio.sleep(LOOK_SECONDS)
@@ -112,11 +122,15 @@ class NoticeService:
         names = written.sessions
         if self._position is None or names is None:
             since = hook.since.timestamp() * 1e6
-            names = frozenset(head.session for head in await self._moot.ledger.heads() if head.last.at > since)
+            names = frozenset(
+                head.session for head in await self._moot.ledger.heads() if head.last.at > since
+            )
         self._position = written.position
         for session in sorted(names):
             if not is_register(session) and hook.session in {"", session}:
-                await self._collect_session(session, *progress.sessions.get(session, (1, frozenset())))
+                await self._collect_session(
+                    session, *progress.sessions.get(session, (1, frozenset()))
+                )
         if time.monotonic() >= self._clock_at:
             self._clock_at = time.monotonic() + CLOCK_SECONDS
             async for notice in self._list_clock_notices(progress):
@@ -130,8 +144,12 @@ class NoticeService:
     async def _collect_session(self, session: SessionId, settled: int, ids: frozenset[str]) -> None:
         try:
             opened = (await self._moot.engine.load_snapshot(session)).session_state.opened
-            is_seated = not self._hook.seat or any(seat.id == self._hook.seat for seat in opened.seats)
-            for record in await self._moot.ledger.read(session, self._seen.get(session, settled - 1)):
+            is_seated = not self._hook.seat or any(
+                seat.id == self._hook.seat for seat in opened.seats
+            )
+            for record in await self._moot.ledger.read(
+                session, self._seen.get(session, settled - 1)
+            ):
                 entry = self._moot.engine.entry(record)
                 if isinstance(entry.fact, SessionResumed | Closed):
                     self._parked.pop(session, None)
@@ -145,18 +163,42 @@ class NoticeService:
             # A damaged session, or one of a protocol that is not installed: nothing can be said of it.
             log.warning("no notices of session %s: %s", session, error)
 
-    async def _list_notices(self, session: SessionId, opened: "Opened", entry: Entry) -> list[Notice]:
-        words, topic, fact = NOTICES[opened.language], shorten_text(one_line(opened.topic), MAX_TOPIC), entry.fact
+    async def _list_notices(
+        self, session: SessionId, opened: "Opened", entry: Entry
+    ) -> list[Notice]:
+        words, topic, fact = (
+            NOTICES[opened.language],
+            shorten_text(one_line(opened.topic), MAX_TOPIC),
+            entry.fact,
+        )
         mark = words.demo if opened.demo else ""
 
-        def build(event: EventKind, text: str, *, seat: str = "", status: str = "", until: str = "", of: str = "") -> Notice:
-            link = f"{self._hook.page}/seat/{session}/{quote(seat)}" if seat else f"{self._hook.page}/s/{session}"
+        def build(
+            event: EventKind,
+            text: str,
+            *,
+            seat: str = "",
+            status: str = "",
+            until: str = "",
+            of: str = "",
+        ) -> Notice:
+            link = (
+                f"{self._hook.page}/seat/{session}/{quote(seat)}"
+                if seat
+                else f"{self._hook.page}/s/{session}"
+            )
             return Notice(
                 id=quote(f"{session}.{entry.seq}.{event}{'.' if seat else ''}{seat}"),
                 event=event,
                 at=entry.at,
                 text=mark
-                + text.format(topic=topic, seat=seat, until=until, words=shorten_text(one_line(of), MAX_WORDS), link=link),
+                + text.format(
+                    topic=topic,
+                    seat=seat,
+                    until=until,
+                    words=shorten_text(one_line(of), MAX_WORDS),
+                    link=link,
+                ),
                 link=link,
                 session=session,
                 seq=entry.seq,
@@ -169,11 +211,21 @@ class NoticeService:
 
         match fact:
             case AsksSent(outside=True, asks=asks, deadline=deadline):
-                until = "" if deadline is None else words.until.format(deadline=f"{deadline:%Y-%m-%d %H:%M} UTC")
+                until = (
+                    ""
+                    if deadline is None
+                    else words.until.format(deadline=f"{deadline:%Y-%m-%d %H:%M} UTC")
+                )
                 seats = dict.fromkeys(ask.split(".", 2)[-1] for ask in asks)
-                return [build("turn", words.turn, seat=each, until=until) for each in seats if self._hook.seat in {"", each}]
+                return [
+                    build("turn", words.turn, seat=each, until=until)
+                    for each in seats
+                    if self._hook.seat in {"", each}
+                ]
             # Whatever is written meanwhile has it parked once more after it: that is no news.
-            case SessionParked(reason=reason) if self._parked.setdefault(session, entry.seq) == entry.seq:
+            case SessionParked(reason=reason) if (
+                self._parked.setdefault(session, entry.seq) == entry.seq
+            ):
                 return [build("parked", words.parked, of=reason)]
             case Closed() if not isinstance(fact, SessionImported):
                 result = await self._moot.decision(session)
@@ -182,9 +234,15 @@ class NoticeService:
                 if opened.subject.again_of:
                     # A question that is asked on a schedule: only another answer is news.
                     former = await self._moot.decision(opened.subject.again_of)
-                    change = words.change.format(before=former.short_choice or "–", after=result.decision.text)
-                    return [build("changed", words.changed, status=result.status, of=change)] * has_changed(former, result)
-                return [build("decided", words.decided, status=result.status, of=result.decision.text)]
+                    change = words.change.format(
+                        before=former.short_choice or "–", after=result.decision.text
+                    )
+                    return [
+                        build("changed", words.changed, status=result.status, of=change)
+                    ] * has_changed(former, result)
+                return [
+                    build("decided", words.decided, status=result.status, of=result.decision.text)
+                ]
             case _:
                 return []
 
@@ -195,28 +253,61 @@ class NoticeService:
         def build(event: EventKind, name: str, text: str, session: str = "") -> Notice:
             link = f"{hook.page}/s/{session}" if session else f"{hook.page}/"
             text = f"{text} {link}"
-            return Notice(id=quote(name), event=event, at=now, text=text, link=link, session=session, language=hook.language)
+            return Notice(
+                id=quote(name),
+                event=event,
+                at=now,
+                text=text,
+                link=link,
+                session=session,
+                language=hook.language,
+            )
 
-        for each in [] if hook.seat else await self._moot.memory.list_obligations(only_open=True, limit=MAX_OBLIGATIONS):
+        for each in (
+            []
+            if hook.seat
+            else await self._moot.memory.list_obligations(only_open=True, limit=MAX_OBLIGATIONS)
+        ):
             state = judge_due(each.due, now)
             if state is not None and hook.session in {"", each.decision_id}:
                 text = words.obligation_due if state == "due" else words.obligation_overdue
-                what, topic = shorten_text(one_line(each.text), MAX_WORDS), shorten_text(one_line(each.topic), MAX_TOPIC)
+                what, topic = (
+                    shorten_text(one_line(each.text), MAX_WORDS),
+                    shorten_text(one_line(each.topic), MAX_TOPIC),
+                )
                 text = text.format(due=each.due, words=what, topic=topic)
                 name = f"obligation.{each.decision_id}.{each.number}.{each.due}.{state}"
-                yield build("obligation_due" if state == "due" else "obligation_overdue", name, text, each.decision_id)
+                yield build(
+                    "obligation_due" if state == "due" else "obligation_overdue",
+                    name,
+                    text,
+                    each.decision_id,
+                )
         if hook.seat or hook.session:
             return
-        circuits = [each for each in await self._moot.memory.breakers() if each.opened_at is not None]
-        names = {f"breaker.{each.opened_at:%Y%m%dT%H%M%S.%f}.{each.scope}": each.scope for each in circuits}
+        circuits = [
+            each for each in await self._moot.memory.breakers() if each.opened_at is not None
+        ]
+        names = {
+            f"breaker.{each.opened_at:%Y%m%dT%H%M%S.%f}.{each.scope}": each.scope
+            for each in circuits
+        }
         for name, scope in names.items():
-            yield build("breaker_opened", f"opened.{name}", words.breaker_opened.format(scope=scope))
+            yield build(
+                "breaker_opened", f"opened.{name}", words.breaker_opened.format(scope=scope)
+            )
         # What was told as open, and is not any more: the record of what was told is all that is needed to see it close.
-        opened = sorted(unquote(each).removeprefix("opened.") for each in progress.others if each.startswith("opened."))
+        opened = sorted(
+            unquote(each).removeprefix("opened.")
+            for each in progress.others
+            if each.startswith("opened.")
+        )
         # A circuit may open several times before it closes: the last time counts.
         for scope, name in {name.split(".", 3)[-1]: name for name in opened}.items():
             if scope not in names.values():
-                yield build("breaker_closed", f"closed.{name}", words.breaker_closed.format(scope=scope))
+                yield build(
+                    "breaker_closed", f"closed.{name}", words.breaker_closed.format(scope=scope)
+                )
 
     async def _deliver_queue(self, name: str) -> None:
         """Deliver what waits in a queue, until one is not taken."""
@@ -227,8 +318,16 @@ class NoticeService:
             queue.failing_since = queue.failing_since or began
             if failure and began - queue.failing_since < GIVE_UP_SECONDS:
                 if not queue.tries:
-                    log.warning("notice %s did not reach %s: %s; it is tried again", notice.id, self._hook.id, failure)
-                queue.retry_at, queue.tries = time.monotonic() + min(MAX_WAIT, 2.0**queue.tries), queue.tries + 1
+                    log.warning(
+                        "notice %s did not reach %s: %s; it is tried again",
+                        notice.id,
+                        self._hook.id,
+                        failure,
+                    )
+                queue.retry_at, queue.tries = (
+                    time.monotonic() + min(MAX_WAIT, 2.0**queue.tries),
+                    queue.tries + 1,
+                )
                 return
             await self._settle(notice, failure)
             # Only now: what could not be recorded is delivered again, under the same id.
@@ -239,7 +338,9 @@ class NoticeService:
 
     async def _settle(self, notice: Notice, failure: str) -> None:
         """Record that a notice was delivered, or given up."""
-        fact = copy_fields(NoticeSettled, notice, hook=self._hook.id, is_delivered=not failure, detail=failure)
+        fact = copy_fields(
+            NoticeSettled, notice, hook=self._hook.id, is_delivered=not failure, detail=failure
+        )
         await self._register.append(lambda _: (fact,))
 
 

@@ -20,22 +20,57 @@ from moothall.app.decision_records import (
 )
 from moothall.app.environment import resolve_home
 from moothall.app.given_files import read_given_files
-from moothall.app.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
+from moothall.app.panels import (
+    Panel,
+    assign_seats,
+    load_panel,
+    parse_seat_word,
+    resolve_platform_path,
+)
 from moothall.app.plugins import find_measure
 from moothall.app.protocols import find_plugin, get_protocol
 from moothall.app.remembering import Remembering
 from moothall.app.resources import Resources
 from moothall.app.seats import Seating, discover_platforms
-from moothall.app.session_options import SESSION_OPTIONS, Options, SeatFiller, refuse_by_protocol, validate_options
+from moothall.app.session_options import (
+    SESSION_OPTIONS,
+    Options,
+    SeatFiller,
+    refuse_by_protocol,
+    validate_options,
+)
 from moothall.codec.schemas import get_adapter
 from moothall.codec.settings import explain_validation_error
-from moothall.domain.budget import DEFAULT_TOOL_RULES, DEFAULT_TURNS, GIVEN_TOOLS, Budget, ToolRules, ToolSwitch, parse_duration
+from moothall.domain.budget import (
+    DEFAULT_TOOL_RULES,
+    DEFAULT_TURNS,
+    GIVEN_TOOLS,
+    Budget,
+    ToolRules,
+    ToolSwitch,
+    parse_duration,
+)
 from moothall.domain.consult import ConsultRules
 from moothall.domain.facts import Entry, Language, Opened, SessionImported
 from moothall.domain.given_search import select_visible
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
-from moothall.domain.roster import DEMO, WEEK_SECONDS, Seat, Swap, parse_kind, swap_seats, validate_swaps
-from moothall.domain.topic import ContextFile, Topic, build_context, build_pictures, build_topic, validate_topic
+from moothall.domain.roster import (
+    DEMO,
+    WEEK_SECONDS,
+    Seat,
+    Swap,
+    parse_kind,
+    swap_seats,
+    validate_swaps,
+)
+from moothall.domain.topic import (
+    ContextFile,
+    Topic,
+    build_context,
+    build_pictures,
+    build_topic,
+    validate_topic,
+)
 from moothall.engine.snapshot import Snapshot
 from moothall.locale.texts import detect_language
 from moothall.participants.kinds import ADDRESS, MODEL, KindTable
@@ -51,7 +86,9 @@ class PlannedSession:
     session: SessionId | None
 
 
-async def plan_session(resources: Resources, remembering: Remembering, topic: str, options: Options) -> PlannedSession:
+async def plan_session(
+    resources: Resources, remembering: Remembering, topic: str, options: Options
+) -> PlannedSession:
     """Return what `Moot.open` would record, after all of its checks.
 
     Raises CallerError when an option is wrong or cannot be honoured, ProviderRefused when a seat cannot answer.
@@ -71,7 +108,9 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
             topic=question,
             language=language,
             seed=secrets.randbits(31) if seed is None else seed,
-            seats=roster if demo else await with_recorded_trust(resources.memory, roster, given.get("category") or ""),
+            seats=roster
+            if demo
+            else await with_recorded_trust(resources.memory, roster, given.get("category") or ""),
             budget=_build_budget(plugin, given),
             outside_patience=parse_duration(given.get("patience") or WEEK_SECONDS),
             settings=_validate_settings(plugin, settings, roster),
@@ -82,8 +121,15 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
     if settings.get("depth") and not demo:
         reviewed = await load_reviewed_kinds(resources.memory, plugin.name)
         opened = replace(opened, subject=replace(opened.subject, reviewed=reviewed))
-    recorded: dict[str, Any] = {name: value for name, value in given.items() if SESSION_OPTIONS[name].is_recorded}
-    opened = replace(opened, consult=_build_consult_rules(plugin, given), tools=build_tool_rules(given), **recorded)
+    recorded: dict[str, Any] = {
+        name: value for name, value in given.items() if SESSION_OPTIONS[name].is_recorded
+    }
+    opened = replace(
+        opened,
+        consult=_build_consult_rules(plugin, given),
+        tools=build_tool_rules(given),
+        **recorded,
+    )
     _check_visible(opened)
     session = given.get("session")
     wanted = None if session is None else parse_session_id(session)
@@ -95,7 +141,11 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
     if given.get("check", True):
         await resources.seating.check(roster, language)
         await resources.seating.check_search(find_plugin(opened).rules.forms)
-    named = () if opened.tools.switch == "off" else (*opened.tools.names, *(name for seat in roster for name in seat.tools))
+    named = (
+        ()
+        if opened.tools.switch == "off"
+        else (*opened.tools.names, *(name for seat in roster for name in seat.tools))
+    )
     names = [each for each in dict.fromkeys(named) if each not in GIVEN_TOOLS]
     await resources.seating.check_tools(names, language, is_tried=given.get("check") is not False)
     return PlannedSession(opened=opened, session=wanted)
@@ -115,7 +165,9 @@ def _merge_settings(plugin: AnyPlugin, panel: Panel, given: Options) -> dict[str
     settings = {**panel.settings, **(given.get("settings") or {})}
     if depth := given.get("depth"):
         if "depth" not in {field.name for field in fields(plugin.settings)}:
-            raise errors.BadSetting(f"depth: the protocol {plugin.name} does not start with one mind; use the protocol debate")
+            raise errors.BadSetting(
+                f"depth: the protocol {plugin.name} does not start with one mind; use the protocol debate"
+            )
         settings["depth"] = depth
         if depth != "full":
             settings.setdefault("blind", True)
@@ -134,7 +186,9 @@ def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Seque
     try:
         settings: Any = get_adapter(plugin.settings).validate_python(values)
     except ValidationError as cause:
-        raise errors.BadSetting(f"setting {explain_validation_error(cause, 'the settings')}") from cause
+        raise errors.BadSetting(
+            f"setting {explain_validation_error(cause, 'the settings')}"
+        ) from cause
     if plugin.name == "swarm":
         find_measure(settings.measure)
     return settings
@@ -152,7 +206,11 @@ def _build_budget(plugin: AnyPlugin, options: Options) -> Budget:
 
 
 async def _build_subject(
-    resources: Resources, remembering: Remembering, question: str, roster: Sequence[Seat], options: Options
+    resources: Resources,
+    remembering: Remembering,
+    question: str,
+    roster: Sequence[Seat],
+    options: Options,
 ) -> Topic:
     """Return where the question belongs, with what is remembered of such questions. Raises UnknownThread, UnknownDecision."""
     # On a thread: a folder or a PDF takes its time.
@@ -171,7 +229,9 @@ async def _build_subject(
         left_out=given.left_out,
     )
     if subject.pictures:
-        subject = replace(subject, unseen_by=_list_sightless(resources.seating.kinds, subject, roster))
+        subject = replace(
+            subject, unseen_by=_list_sightless(resources.seating.kinds, subject, roster)
+        )
     # A demo neither reads nor writes what this machine has learned: it plays the same everywhere.
     if options.get("demo"):
         return subject
@@ -188,13 +248,17 @@ async def _build_subject(
     return replace(
         subject,
         error_correlations=await load_error_correlations(resources.memory, roster),
-        precedents=await collect_precedents(resources.memory, question, subject, since) if has_memory else (),
+        precedents=await collect_precedents(resources.memory, question, subject, since)
+        if has_memory
+        else (),
     )
 
 
 def _list_sightless(kinds: KindTable, subject: Topic, roster: Sequence[Seat]) -> tuple[str, ...]:
     """Return the seats that are sent no pictures; raises BadSetting where that is all of them."""
-    names = tuple(seat.id for seat in roster if kinds.find(seat.platform).name not in {MODEL, ADDRESS})
+    names = tuple(
+        seat.id for seat in roster if kinds.find(seat.platform).name not in {MODEL, ADDRESS}
+    )
     if len(names) == len(roster):
         raise errors.BadSetting(
             f"{subject.pictures[0].name} is a picture, and no seat is a model that could be sent it; describe it in words, "
@@ -209,11 +273,17 @@ def build_tool_rules(options: Options) -> ToolRules:
     switches = [each for each in get_args(ToolSwitch) if each in words]
     names = tuple(dict.fromkeys(each for each in words if each not in switches))
     if len(switches) > 1 or (names and "off" in switches):
-        raise errors.BadSetting(f"tools: {options.get('tools')!r} contradicts itself; expected auto, on, off, or names of tools")
+        raise errors.BadSetting(
+            f"tools: {options.get('tools')!r} contradicts itself; expected auto, on, off, or names of tools"
+        )
     # With a switch the tools over the files are meant as well; a list without one is all that there is.
-    switch: ToolSwitch = switches[0] if switches else "on" if set(GIVEN_TOOLS) & set(names) else "auto"
+    switch: ToolSwitch = (
+        switches[0] if switches else "on" if set(GIVEN_TOOLS) & set(names) else "auto"
+    )
     all_names = tuple(dict.fromkeys((*GIVEN_TOOLS, *names))) if switches else names
-    rules = ToolRules(switch=switch, names=all_names, calls=options.get("tool_calls") or DEFAULT_TOOL_RULES.calls)
+    rules = ToolRules(
+        switch=switch, names=all_names, calls=options.get("tool_calls") or DEFAULT_TOOL_RULES.calls
+    )
     for key, value in (options.get("tool_budget") or {}).items():
         rules = _limit_tools(rules, key, value)
     return rules
@@ -226,14 +296,26 @@ def _limit_tools(rules: ToolRules, key: str, value: Any) -> ToolRules:
         amount = float(value)
     except (TypeError, ValueError):
         amount = 0.0
-    if scope not in {"ask", "seat", "session"} or kind not in {"calls", "seconds", "tokens", "money"} or not 0 < amount <= 1e9:
+    if (
+        scope not in {"ask", "seat", "session"}
+        or kind not in {"calls", "seconds", "tokens", "money"}
+        or not 0 < amount <= 1e9
+    ):
         raise errors.BadSetting(
             f"tool_budget: {key}={value} was given; expected ask, seat or session, then .calls, .seconds, .tokens or .money, and "
             "an amount: seat.calls=20"
         )
     # The smallest amount is a limit as well, and not none at all.
-    limit: dict[str, Any] = {kind: amount if kind == "seconds" else max(1, round(amount * 1e6 if kind == "money" else amount))}
-    return replace(rules, **limit) if scope == "ask" else replace(rules, **{scope: replace(getattr(rules, scope), **limit)})
+    limit: dict[str, Any] = {
+        kind: amount
+        if kind == "seconds"
+        else max(1, round(amount * 1e6 if kind == "money" else amount))
+    }
+    return (
+        replace(rules, **limit)
+        if scope == "ask"
+        else replace(rules, **{scope: replace(getattr(rules, scope), **limit)})
+    )
 
 
 def _check_visible(opened: Opened) -> None:
@@ -241,8 +323,12 @@ def _check_visible(opened: Opened) -> None:
     context = opened.subject.given
     for seat in opened.seats:
         if context and not select_visible(context, seat.sees):
-            names = ", ".join(each.name for each in context[:10]) + (" …" if len(context) > 10 else "")
-            raise errors.BadRoster(f"seat {seat.id!r} sees {', '.join(seat.sees)}, no given file is called so: {names}")
+            names = ", ".join(each.name for each in context[:10]) + (
+                " …" if len(context) > 10 else ""
+            )
+            raise errors.BadRoster(
+                f"seat {seat.id!r} sees {', '.join(seat.sees)}, no given file is called so: {names}"
+            )
 
 
 def _build_consult_rules(plugin: AnyPlugin, options: Options) -> ConsultRules | None:
@@ -252,18 +338,34 @@ def _build_consult_rules(plugin: AnyPlugin, options: Options) -> ConsultRules | 
     """
     is_wanted = options.get("consult", plugin.consults)
     if not is_wanted and plugin.consults:
-        raise errors.BadSetting(f"consult: the seats of a {plugin.name} may always consult; limit them with consult_limit")
-    if not is_wanted and not {"consult_limit", "consult_total", "consult_patience", "gate", "project"} & options.keys():
+        raise errors.BadSetting(
+            f"consult: the seats of a {plugin.name} may always consult; limit them with consult_limit"
+        )
+    if (
+        not is_wanted
+        and not {"consult_limit", "consult_total", "consult_patience", "gate", "project"}
+        & options.keys()
+    ):
         return None
     try:
         folder = validate_project(Path(options.get("project") or Path.cwd()))
     except (OSError, ValueError) as cause:
-        reason = f"{cause.filename}: {cause.strerror}" if isinstance(cause, OSError) and cause.filename else str(cause)
+        reason = (
+            f"{cause.filename}: {cause.strerror}"
+            if isinstance(cause, OSError) and cause.filename
+            else str(cause)
+        )
         raise errors.BadSetting(
             f"consultation records cannot be written in the project: {reason}; choose another folder"
         ) from cause
-    rules = ConsultRules(folder=str(folder), token=secrets.token_hex(8), gate=options.get("gate") or False)
-    limit, total, patience = options.get("consult_limit"), options.get("consult_total"), options.get("consult_patience")
+    rules = ConsultRules(
+        folder=str(folder), token=secrets.token_hex(8), gate=options.get("gate") or False
+    )
+    limit, total, patience = (
+        options.get("consult_limit"),
+        options.get("consult_total"),
+        options.get("consult_patience"),
+    )
     return replace(
         rules,
         per_seat=rules.per_seat if limit is None else limit,
@@ -272,7 +374,9 @@ def _build_consult_rules(plugin: AnyPlugin, options: Options) -> ConsultRules | 
     )
 
 
-async def _build_roster(resources: Resources, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:
+async def _build_roster(
+    resources: Resources, language: Language, options: Options
+) -> tuple[tuple[Seat, ...], Panel]:
     seats, panel = options.get("seats", ()), options.get("panel")
     if isinstance(seats, Mapping):
         seats = [_build_seat(resources, name, filled) for name, filled in seats.items()]
@@ -282,9 +386,9 @@ async def _build_roster(resources: Resources, language: Language, options: Optio
         chosen = load_panel(panel or "default", language, resources.environ)
     known = {seat.id for seat in words if seat.platform}
     missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
-    platforms = tuple(resolve_platform_path(each, Path()) for each in options.get("models") or ()) or (
-        (await discover_platforms(resources.environ, resources.seating)).best if missing else ()
-    )
+    platforms = tuple(
+        resolve_platform_path(each, Path()) for each in options.get("models") or ()
+    ) or ((await discover_platforms(resources.environ, resources.seating)).best if missing else ())
     return assign_seats(chosen, words, platforms, resources.seating.kinds), chosen
 
 
@@ -309,7 +413,9 @@ def refuse_demo_seats(platforms: Iterable[str]) -> None:
             raise errors.BadRoster(f"{platform!r} plays its part in a demo only: moot demo")
 
 
-async def prepare_resume(resources: Resources, session: str, swaps: Mapping[str, str], *, check: bool) -> None:
+async def prepare_resume(
+    resources: Resources, session: str, swaps: Mapping[str, str], *, check: bool
+) -> None:
     """Make the checks of an opening for a session that is to be resumed, then record the swaps of seats.
 
     Raises CallerError or ProviderRefused before anything is recorded.
@@ -323,7 +429,9 @@ async def prepare_resume(resources: Resources, session: str, swaps: Mapping[str,
                 f"session {session!r} has ended; continue a copy: moot fork {session} --swap SEAT=PLATFORM"
             )
         return
-    seats = swap_seats(snapshot.session_state.seats, validate_swaps(snapshot.session_state.seats, changes))
+    seats = swap_seats(
+        snapshot.session_state.seats, validate_swaps(snapshot.session_state.seats, changes)
+    )
     opened = snapshot.session_state.opened
     forms = find_plugin(opened).rules.forms
     resources.seating.check_scripts(seats, forms)
@@ -332,7 +440,9 @@ async def prepare_resume(resources: Resources, session: str, swaps: Mapping[str,
             await resources.seating.check(seats, opened.language)
             await resources.seating.check_search(forms)
         except errors.ProviderRefused as cause:
-            raise errors.ProviderRefused(f"{cause}; or seat another participant: --swap SEAT=PLATFORM") from cause
+            raise errors.ProviderRefused(
+                f"{cause}; or seat another participant: --swap SEAT=PLATFORM"
+            ) from cause
     if changes:
         await resources.engine.swap(name, changes)
 
@@ -348,7 +458,13 @@ def build_swaps(seating: Seating, swaps: Mapping[str, str]) -> list[Swap]:
 
 
 async def read_back(
-    resources: Resources, text: str, seats: Sequence[Seat], protocol: str, session: str | None, *, is_adopted: bool = False
+    resources: Resources,
+    text: str,
+    seats: Sequence[Seat],
+    protocol: str,
+    session: str | None,
+    *,
+    is_adopted: bool = False,
 ) -> SessionId:
     """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport.
 
@@ -365,7 +481,10 @@ async def read_back(
         async def note() -> None:
             await resources.memory.note_import(head.session, source, is_adopted=is_adopted)
             await resources.engine.texts.store(
-                [ContextFile(name="", text=each, sha256=digest, size=len(each.encode())) for digest, each in texts.items()]
+                [
+                    ContextFile(name="", text=each, sha256=digest, size=len(each.encode()))
+                    for digest, each in texts.items()
+                ]
             )
 
         # Noted first: should this be cut short, nothing is taken for a record of this ledger's own.
@@ -381,10 +500,16 @@ async def read_back(
             try:
                 resources.seating(seat)
             except errors.CallerError as cause:
-                raise errors.BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
+                raise errors.BadImport(
+                    f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM"
+                ) from cause
     else:
-        then = [Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=imported.conclusion))]
-    return await resources.engine.open(imported.opened, parse_session_id(session) if session else None, then)
+        then = [
+            Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=imported.conclusion))
+        ]
+    return await resources.engine.open(
+        imported.opened, parse_session_id(session) if session else None, then
+    )
 
 
 def check_invitation(snapshot: Snapshot, seat: str | None) -> None:

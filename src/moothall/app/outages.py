@@ -43,17 +43,26 @@ def iterate_delays(seed: int) -> Iterator[float]:
         delay, number = min(2 * delay, MAX_SECONDS), number + 1
 
 
-async def explain_unready_seats(snapshot: Snapshot, seating: ParticipantFactory) -> dict[SeatId, str]:
+async def explain_unready_seats(
+    snapshot: Snapshot, seating: ParticipantFactory
+) -> dict[SeatId, str]:
     """Return why seats of a parked session still cannot be asked; empty if all that were out can, or if it is not parked."""
     state = snapshot.session_state
     out = () if state.parked is None else state.parked.seats
     return await explain_unready(
-        {seat.id: seating(seat) for seat in state.seats if seat.id in out}, CHECK_SECONDS, is_outage=True
+        {seat.id: seating(seat) for seat in state.seats if seat.id in out},
+        CHECK_SECONDS,
+        is_outage=True,
     )
 
 
 async def run_through_outages(
-    engine: Engine, session: SessionId, seating: ParticipantFactory, *, seconds: float, on_parked: OnParked | None = None
+    engine: Engine,
+    session: SessionId,
+    seating: ParticipantFactory,
+    *,
+    seconds: float,
+    on_parked: OnParked | None = None,
 ) -> Snapshot:
     """Run a session, and again whenever an outage that parked it is over; outside seats are waited for, too.
 

@@ -38,8 +38,12 @@ class SeatForm(BaseModel):
     weight: float = 1.0
     instructions: str = Field(default="", max_length=8_000)
     patience: float | None = None
-    sees: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(default=(), max_length=100)
-    tools: tuple[Annotated[str, Field(min_length=1, max_length=40)], ...] = Field(default=(), max_length=20)
+    sees: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
+        default=(), max_length=100
+    )
+    tools: tuple[Annotated[str, Field(min_length=1, max_length=40)], ...] = Field(
+        default=(), max_length=20
+    )
 
     def build(self, folder: Path, *more: str) -> Seat:
         """Return the seat, with more instructions behind its own. A script is resolved against the folder."""
@@ -48,9 +52,13 @@ class SeatForm(BaseModel):
         if self.platform.startswith(KIND):
             seat = build_agent_seat(self.id, self.platform, folder)
             more_words = "\n\n".join(part for part in (seat.instructions, instructions) if part)
-            return replace(seat, **{**given, "stance": self.stance or seat.stance}, instructions=more_words)
+            return replace(
+                seat, **{**given, "stance": self.stance or seat.stance}, instructions=more_words
+            )
         platform = resolve_platform_path(self.platform, folder)
-        return Seat(id=parse_seat_id(self.id), platform=platform, instructions=instructions, **given)
+        return Seat(
+            id=parse_seat_id(self.id), platform=platform, instructions=instructions, **given
+        )
 
 
 class PanelForm(BaseModel):
@@ -81,13 +89,17 @@ class Panel:
 
 def list_presets() -> list[str]:
     """Return the names of the panels that ship with Moot."""
-    return sorted({path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".toml")})
+    return sorted(
+        {path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".toml")}
+    )
 
 
 def load_preset(name: str, language: Language) -> Panel:
     """Load a panel that ships with Moot; raises BadPanel."""
     if name not in list_presets():
-        raise BadPanel(f"no panel is called {name!r}; known: {', '.join(list_presets())}, or give a .toml file")
+        raise BadPanel(
+            f"no panel is called {name!r}; known: {', '.join(list_presets())}, or give a .toml file"
+        )
     path = find_translation(Path(str(_folder())), name, language, "toml")
     return parse_panel(path.read_text(encoding="utf-8"), f"the preset {name!r}", Path())
 
@@ -108,7 +120,9 @@ def parse_panel(text: str, what: str, folder: Path) -> Panel:
 def load_panel(name: str, language: Language, environ: Mapping[str, str]) -> Panel:
     """Load a panel by its preset name, its file or its address; raises BadPanel with the place of the fault."""
     if name.startswith(("http://", "https://")):
-        panel = parse_panel(fetch_panel(name, environ), f"the panel at {name.partition('#')[0]}", Path())
+        panel = parse_panel(
+            fetch_panel(name, environ), f"the panel at {name.partition('#')[0]}", Path()
+        )
         for seat in panel.seats:
             if load_kinds().find(seat.platform).file:
                 raise BadPanel(
@@ -124,10 +138,14 @@ def load_panel(name: str, language: Language, environ: Mapping[str, str]) -> Pan
 def parse_seat_word(text: str) -> Seat:
     """Parse a seat from `name=platform`; raises BadRoster or BadName."""
     if not isinstance(text, str):
-        raise BadRoster(f"seat {text!r}: expected a Seat or name=platform, such as ada=openai:gpt-5-mini")
+        raise BadRoster(
+            f"seat {text!r}: expected a Seat or name=platform, such as ada=openai:gpt-5-mini"
+        )
     name, equals, platform = text.partition("=")
     if not equals or not platform.strip():
-        raise BadRoster(f"--seat {text!r}: expected name=platform, such as ada=openai:gpt-5-mini or bob=embedded")
+        raise BadRoster(
+            f"--seat {text!r}: expected name=platform, such as ada=openai:gpt-5-mini or bob=embedded"
+        )
     if platform.strip().startswith(KIND):
         return build_agent_seat(name, platform.strip(), Path())
     return Seat(id=parse_seat_id(name), platform=resolve_platform_path(platform.strip(), Path()))
@@ -143,7 +161,9 @@ def resolve_platform_path(platform: str, folder: Path) -> str:
     return platform
 
 
-def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str], kinds: KindTable) -> tuple[Seat, ...]:
+def assign_seats(
+    panel: Panel, words: Sequence[Seat], platforms: Sequence[str], kinds: KindTable
+) -> tuple[Seat, ...]:
     """The panel's seats with those of `words` put over or beside them; seats still without a platform share `platforms` in turn.
 
     Raises BadRoster for seats that cannot sit together, and if there is no platform to share.
@@ -157,7 +177,11 @@ def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str], 
         word = given.get(seat.id, seat)
         # With the words of an agent's file, if the platform comes from one.
         source = word if word.instructions else seat
-        seats.append(replace(seat, platform=word.platform, stance=source.stance, instructions=source.instructions))
+        seats.append(
+            replace(
+                seat, platform=word.platform, stance=source.stance, instructions=source.instructions
+            )
+        )
     seats += [seat for seat in words if seat.id not in {known.id for known in panel.seats}]
     filled, shared = [], cycle(platforms)
     # Before a key is asked for. The protocol has the last word on how many sit there; some seat helpers beside a full table.
@@ -170,7 +194,11 @@ def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str], 
                 "`moot demo` plays a meeting"
             )
         usual = kinds.find(platform).patience
-        filled.append(replace(seat, platform=platform, patience=usual if seat.patience is None else seat.patience))
+        filled.append(
+            replace(
+                seat, platform=platform, patience=usual if seat.patience is None else seat.patience
+            )
+        )
     return tuple(filled)
 
 
@@ -183,7 +211,9 @@ MAX_FILE_LENGTH: Final = 200_000
 MAX_PANEL_BYTES: Final = 1_000_000
 MAX_INSTRUCTIONS_LENGTH: Final = 8_000
 MAX_STANCE_LENGTH: Final = 200
-_HEAD: Final = compile_late(r"\A---[ \t]*\n(?P<head>.*?)^---[ \t]*\n(?P<text>.*)\Z", re.DOTALL | re.MULTILINE)
+_HEAD: Final = compile_late(
+    r"\A---[ \t]*\n(?P<head>.*?)^---[ \t]*\n(?P<text>.*)\Z", re.DOTALL | re.MULTILINE
+)
 _ROW: Final = compile_late(r"(?P<key>[A-Za-z][\w-]{0,60}):[ \t]*(?P<value>.*)")
 _PINNED: Final = compile_late(r"(?P<address>https?://[^#\s]+)#sha256=(?P<hash>[0-9a-fA-F]{64})")
 
@@ -207,12 +237,16 @@ def build_agent_seat(name: str, platform: str, folder: Path) -> Seat:
     text = read_text_file(path, what, BadRoster).removeprefix("\ufeff")
     match = _HEAD.match(text)
     if match is None:
-        raise BadRoster(f"{what}: expected a head between two lines of ---, then the agent's instructions")
+        raise BadRoster(
+            f"{what}: expected a head between two lines of ---, then the agent's instructions"
+        )
     head, instructions = parse_head(match["head"]), match["text"].strip()
     if not instructions:
         raise BadRoster(f"{what} has no instructions behind its head")
     if len(text) > MAX_FILE_LENGTH or len(instructions) > MAX_INSTRUCTIONS_LENGTH:
-        raise BadRoster(f"{what} is too long; a seat's instructions have at most {MAX_INSTRUCTIONS_LENGTH} characters")
+        raise BadRoster(
+            f"{what} is too long; a seat's instructions have at most {MAX_INSTRUCTIONS_LENGTH} characters"
+        )
     model = head.get("model", "")
     return Seat(
         id=parse_seat_id(name),
@@ -240,10 +274,14 @@ def fetch_panel(name: str, environ: Mapping[str, str]) -> str:
     """The text of a panel at an address, if it has the hash that is pinned; raises BadPanel or BadSetting."""
     pinned = _PINNED.fullmatch(name)
     if pinned is None:
-        raise BadPanel(f"the panel {name[:200]}: expected ADDRESS#sha256=HASH, so that nobody can change it unseen")
+        raise BadPanel(
+            f"the panel {name[:200]}: expected ADDRESS#sha256=HASH, so that nobody can change it unseen"
+        )
     raw = fetch_bytes(pinned["address"], environ, MAX_PANEL_BYTES)
     if (actual := sha256(raw).hexdigest()) != pinned["hash"].lower():
-        raise BadPanel(f"the panel at {pinned['address']} is another than the one that is pinned: its sha256 is {actual}")
+        raise BadPanel(
+            f"the panel at {pinned['address']} is another than the one that is pinned: its sha256 is {actual}"
+        )
     try:
         return raw.decode()
     except UnicodeDecodeError as cause:

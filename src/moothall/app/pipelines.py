@@ -112,13 +112,21 @@ class PipelineFile:
 
 def list_shipped() -> list[str]:
     """Return the names of the pipelines that ship with Moot."""
-    return sorted({path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".pipeline.toml")})
+    return sorted(
+        {
+            path.name.split(".")[0]
+            for path in _folder().iterdir()
+            if path.name.endswith(".pipeline.toml")
+        }
+    )
 
 
 def get_shipped_path(name: str, language: Language = "en") -> Path:
     """Return the file of a pipeline that ships with Moot; raises BadSetting."""
     if name not in list_shipped():
-        raise BadSetting(f"no pipeline is called {name!r}; known: {', '.join(list_shipped())}, or give a .toml file")
+        raise BadSetting(
+            f"no pipeline is called {name!r}; known: {', '.join(list_shipped())}, or give a .toml file"
+        )
     return find_translation(_folder(), name, language, "pipeline.toml")
 
 
@@ -126,7 +134,9 @@ def load_pipeline(name: str, language: Language = "en") -> PipelineFile:
     """Load a pipeline by its file, or by the name of one that ships with Moot; raises BadSetting."""
     path = Path(name) if name.endswith(".toml") or "/" in name else get_shipped_path(name, language)
     what = f"the pipeline file {path}"
-    return parse_pipeline(read_text_file(path.expanduser(), what), what, path.expanduser().absolute().parent)
+    return parse_pipeline(
+        read_text_file(path.expanduser(), what), what, path.expanduser().absolute().parent
+    )
 
 
 def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
@@ -142,17 +152,24 @@ def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
         raise BadSetting(f"{what}: {cause}") from cause
     # A copy of a pipeline that ships with Moot runs anywhere, with the script that ships beside the original.
     script = form.pipeline.platform.removeprefix("script:")
-    place = _folder() if (_folder() / script).is_file() and not (folder / script).is_file() else folder
+    place = (
+        _folder() if (_folder() / script).is_file() and not (folder / script).is_file() else folder
+    )
     known = [agent.id for agent in agents]
     for pair in form.pair:
         if not {pair.asker, pair.to} <= set(known):
-            raise BadSetting(f"{what}: the pair {pair.asker} → {pair.to} names an unknown agent; agents: {', '.join(known)}")
+            raise BadSetting(
+                f"{what}: the pair {pair.asker} → {pair.to} names an unknown agent; agents: {', '.join(known)}"
+            )
     return PipelineFile(
         task=form.pipeline.task.strip(),
         language=form.pipeline.language,
         agents=agents,
         platform=resolve_platform_path(form.pipeline.platform, place),
-        settings={"steps": [asdict(step) for step in form.step], "patience": form.pipeline.patience},
+        settings={
+            "steps": [asdict(step) for step in form.step],
+            "patience": form.pipeline.patience,
+        },
         consult_limit=form.pipeline.consult_limit,
         consult_total=form.pipeline.consult_total,
     )
@@ -167,10 +184,15 @@ def build_pipeline_options(pipeline: PipelineFile, options: Options) -> Options:
     named = {seat.id: seat.platform for seat in parse_seats(options)}
     unknown = sorted(set(named) - {agent.id for agent in pipeline.agents})
     if unknown:
-        raise BadSetting(f"no agent is called {unknown[0]!r}; the agents are: {', '.join(a.id for a in pipeline.agents)}")
+        raise BadSetting(
+            f"no agent is called {unknown[0]!r}; the agents are: {', '.join(a.id for a in pipeline.agents)}"
+        )
     models = [resolve_platform_path(model, Path()) for model in options.get("models") or ()]
     fill = cycle(models or [pipeline.platform])
-    agents = [replace(each, platform=named.get(each.id) or each.platform or next(fill)) for each in pipeline.agents]
+    agents = [
+        replace(each, platform=named.get(each.id) or each.platform or next(fill))
+        for each in pipeline.agents
+    ]
     own: Options = {
         "language": pipeline.language,
         "consult_limit": pipeline.consult_limit,
@@ -195,7 +217,12 @@ async def write_artefacts(moot: "Moot", session: str) -> Path | None:
 
     timeline = await moot.load_timeline(session)
     opened = timeline.session_state.opened
-    if not isinstance(timeline, PipelineTimeline) or opened.consult is None or opened.demo or not timeline.state.made:
+    if (
+        not isinstance(timeline, PipelineTimeline)
+        or opened.consult is None
+        or opened.demo
+        or not timeline.state.made
+    ):
         return None
     project, made = Path(opened.consult.folder), timeline.state.made.values()
 
@@ -209,13 +236,23 @@ async def write_artefacts(moot: "Moot", session: str) -> Path | None:
     try:
         return await asyncio.to_thread(write)
     except OSError as cause:
-        raise FolderUnwritable(f"the artefacts cannot be written to {project / ARTEFACTS}: {cause.strerror}") from cause
+        raise FolderUnwritable(
+            f"the artefacts cannot be written to {project / ARTEFACTS}: {cause.strerror}"
+        ) from cause
 
 
 def _build_agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
     pairs = [pair for pair in form.pair if pair.asker == agent.id]
-    partners = ", ".join(f"@{pair.to} ({pair.about})" if pair.about else f"@{pair.to}" for pair in pairs)
-    usual = PIPELINE_PROMPT[form.pipeline.language or DEFAULT_LANGUAGE].usual_partners.format(pairs=partners) if pairs else ""
+    partners = ", ".join(
+        f"@{pair.to} ({pair.about})" if pair.about else f"@{pair.to}" for pair in pairs
+    )
+    usual = (
+        PIPELINE_PROMPT[form.pipeline.language or DEFAULT_LANGUAGE].usual_partners.format(
+            pairs=partners
+        )
+        if pairs
+        else ""
+    )
     return agent.build(folder, usual)
 
 

@@ -56,10 +56,22 @@ def load_plugins() -> LoadedPlugins:
     known = KindTable()
     for kind in kinds:
         if known.is_known(kind.name):
-            faults.append(PluginFault(PARTICIPANTS, kind.name, "", "this name is one of Moot's own kinds or a provider"))
+            faults.append(
+                PluginFault(
+                    PARTICIPANTS,
+                    kind.name,
+                    "",
+                    "this name is one of Moot's own kinds or a provider",
+                )
+            )
     for fault in faults:
         log.warning("%s", fault)
-    return LoadedPlugins(protocols, tuple(kind for kind in kinds if not known.is_known(kind.name)), measures, tuple(faults))
+    return LoadedPlugins(
+        protocols,
+        tuple(kind for kind in kinds if not known.is_known(kind.name)),
+        measures,
+        tuple(faults),
+    )
 
 
 @cache
@@ -73,11 +85,15 @@ def find_measure(name: str) -> Similarity | None:
         return None
     measures = load_plugins().measures
     if name not in measures:
-        raise BadSetting(f"unknown measure {name[:80]!r}; known: {', '.join((*OWN_MEASURES, *measures))}")
+        raise BadSetting(
+            f"unknown measure {name[:80]!r}; known: {', '.join((*OWN_MEASURES, *measures))}"
+        )
     return measures[name]
 
 
-def _load_group(group: str, expected: type[P], faults: list[PluginFault]) -> Iterator[tuple[str, P]]:
+def _load_group(
+    group: str, expected: type[P], faults: list[PluginFault]
+) -> Iterator[tuple[str, P]]:
     for point in entry_points(group=group):
         if point.value.startswith("moothall."):
             continue  # Moot's own, which are imported by name

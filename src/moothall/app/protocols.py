@@ -24,7 +24,10 @@ _PLACES: Final[Mapping[str, str]] = {
 """Where each of Moot's own protocols lies."""
 OWN_PROTOCOLS: Final = frozenset(_PLACES)
 
-_WIRE_NAMES: Final[Mapping[str, str]] = {"structured_debate": "debate", "advisory_panel": "advisory"}
+_WIRE_NAMES: Final[Mapping[str, str]] = {
+    "structured_debate": "debate",
+    "advisory_panel": "advisory",
+}
 """Those of Moot's own protocols that have another name on the wire."""
 
 _OWNERS: Final[Mapping[str, str]] = {"council": "debate"}
@@ -51,10 +54,14 @@ def get_protocol(name: str) -> AnyPlugin:
     from moothall.app.plugins import load_plugins
 
     others = _load_others()
-    plugin = others.get(name) or next((plugin for plugin in others.values() if plugin.wire_name == name), None)
+    plugin = others.get(name) or next(
+        (plugin for plugin in others.values() if plugin.wire_name == name), None
+    )
     if plugin is None:
         fault = next((f"; {fault}" for fault in load_plugins().faults if fault.name == name), "")
-        raise UnknownProtocol(f"unknown protocol {name!r}; known: {', '.join(sorted({*_PLACES, *others}))}{fault}")
+        raise UnknownProtocol(
+            f"unknown protocol {name!r}; known: {', '.join(sorted({*_PLACES, *others}))}{fault}"
+        )
     return plugin
 
 
@@ -69,7 +76,9 @@ def _load_others() -> dict[str, AnyPlugin]:
     # Imported here: only few have protocols of other distributions, and everybody would pay for the look.
     from moothall.app.plugins import load_plugins
 
-    return {plugin.name: plugin for plugin in load_plugins().protocols if plugin.name not in _PLACES}
+    return {
+        plugin.name: plugin for plugin in load_plugins().protocols if plugin.name not in _PLACES
+    }
 
 
 def find_kinds(wanted: str | type[Fact]) -> Mapping[str, type[Fact]]:
@@ -91,7 +100,11 @@ def find_kinds(wanted: str | type[Fact]) -> Mapping[str, type[Fact]]:
 
 
 def collect_kinds() -> dict[str, type[Fact]]:
-    return {kind: fact for plugin in load_protocols().values() for kind, fact in plugin.rules.kinds.items()}
+    return {
+        kind: fact
+        for plugin in load_protocols().values()
+        for kind, fact in plugin.rules.kinds.items()
+    }
 
 
 @cache
@@ -112,7 +125,9 @@ def find_plugin(opened: Opened) -> AnyPlugin:
 
 
 def _find_opened(plugins: Mapping[str, AnyPlugin], opened: Opened) -> AnyPlugin | None:
-    return next((plugin for plugin in plugins.values() if type(opened) in plugin.rules.kinds.values()), None)
+    return next(
+        (plugin for plugin in plugins.values() if type(opened) in plugin.rules.kinds.values()), None
+    )
 
 
 def find_rules(opened: Opened) -> Rulebook[Any]:

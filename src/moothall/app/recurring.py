@@ -40,22 +40,36 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
     Raises BadSetting for a session that cannot be repeated, SessionBusy where another process repeats it at the same moment.
     """
     name = parse_session_id(session)
-    match, given = _REPEATED.fullmatch(name), (await moot.engine.load_snapshot(name)).session_state.opened
+    match, given = (
+        _REPEATED.fullmatch(name),
+        (await moot.engine.load_snapshot(name)).session_state.opened,
+    )
     first = SessionId(match["first"]) if match and given.subject.again_of else name
-    repeats = [head.session for head in await moot.ledger.heads(f"{first}{AGAIN}") if _REPEATED.fullmatch(head.session)]
+    repeats = [
+        head.session
+        for head in await moot.ledger.heads(f"{first}{AGAIN}")
+        if _REPEATED.fullmatch(head.session)
+    ]
     depth = first.count(AGAIN) + 1
-    chain = [first, *sorted((each for each in repeats if each.count(AGAIN) == depth), key=_find_number)]
+    chain = [
+        first,
+        *sorted((each for each in repeats if each.count(AGAIN) == depth), key=_find_number),
+    ]
     last = await moot.engine.load_snapshot(chain[-1])
     opened = last.session_state.opened
     if not last.is_closed:
         if not opened.subject.again_of:
-            raise BadSetting(f"session {first!r} has not ended; what is asked again has an answer: moot resume {first}")
+            raise BadSetting(
+                f"session {first!r} has not ended; what is asked again has an answer: moot resume {first}"
+            )
         return RecurringSession(session=chain[-1], former=SessionId(opened.subject.again_of))
     _check_repeatable(first, opened)
     former = await _find_last_answer(moot, chain)
     # Trust by record is looked up again; what was set by hand stays.
     seats = tuple(
-        seat if seat.accuracy is None else replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0)
+        seat
+        if seat.accuracy is None
+        else replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0)
         for seat in last.session_state.seats
     )
     planned = replace(
@@ -64,15 +78,22 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
         seats=await with_recorded_trust(moot.memory, seats, opened.subject.category),
         # What was answered before would be repeated: nobody is told of it.
         subject=replace(opened.subject, precedents=(), again_of=former),
-        consult=None if opened.consult is None else replace(opened.consult, token=secrets.token_hex(8)),
+        consult=None
+        if opened.consult is None
+        else replace(opened.consult, token=secrets.token_hex(8)),
     )
     moot.seating.check_scripts(planned.seats, find_plugin(planned).rules.forms)
     await moot.seating.check(planned.seats, planned.language)
     name = parse_session_id(f"{first}{AGAIN}{_find_number(chain[-1]) + 1}")
     try:
-        return RecurringSession(session=await open_planned(moot, PlannedSession(opened=planned, session=name)), former=former)
+        return RecurringSession(
+            session=await open_planned(moot, PlannedSession(opened=planned, session=name)),
+            former=former,
+        )
     except SessionExists as cause:
-        raise SessionBusy(f"another process asks {first!r} again, or {name} is archived: moot list --archived") from cause
+        raise SessionBusy(
+            f"another process asks {first!r} again, or {name} is archived: moot list --archived"
+        ) from cause
 
 
 def _find_number(session: SessionId) -> int:
@@ -84,10 +105,14 @@ def _check_repeatable(session: SessionId, opened: Opened) -> None:
     if opened.demo:
         raise BadSetting(f"session {session!r} is a demo, which plays the same every time")
     if getattr(getattr(opened, "settings", None), "conference", ""):
-        raise BadSetting(f"session {session!r} is a conference in files; open a new one: moot roundtable new")
+        raise BadSetting(
+            f"session {session!r} is a conference in files; open a new one: moot roundtable new"
+        )
     missing = [each.name for each in opened.subject.given if not each.text]
     if missing:
-        raise BadSetting(f"this ledger does not have what was given with the question: {', '.join(missing)}")
+        raise BadSetting(
+            f"this ledger does not have what was given with the question: {', '.join(missing)}"
+        )
 
 
 async def _find_last_answer(moot: "Moot", chain: list[SessionId]) -> SessionId:

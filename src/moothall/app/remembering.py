@@ -43,7 +43,9 @@ class Remembering:
         snapshot = await engine.load_recent(name)
         if not snapshot.is_closed:
             snapshot = await engine.load_snapshot(name)
-        if snapshot.session_state.opened.demo or isinstance(snapshot.session_state.closed, SessionCancelled | SessionImported):
+        if snapshot.session_state.opened.demo or isinstance(
+            snapshot.session_state.closed, SessionCancelled | SessionImported
+        ):
             return
         note = await self._resources.memory.get_import(name)
         if note is not None and not note.is_adopted:
@@ -53,7 +55,9 @@ class Remembering:
 
         plugin, timeline = await read_session(self._resources, name)
         record = build_decision_record(plugin, timeline, snapshot.hash)
-        await self._resources.memory.keep(record if note is None else replace(record, tags=(*record.tags, IMPORTED)))
+        await self._resources.memory.keep(
+            record if note is None else replace(record, tags=(*record.tags, IMPORTED))
+        )
 
     async def remember_if_possible(self, session: str) -> None:
         """Like `remember`, but a failure is only logged, and the next `recall` tries again: the session itself is unaffected."""
@@ -98,7 +102,11 @@ class Remembering:
         memory = self._resources.memory
         if not self._is_recalled:
             for line in await self._sessions.load():
-                if line.status == "concluded" and not line.is_demo and await memory.get(line.session) is None:
+                if (
+                    line.status == "concluded"
+                    and not line.is_demo
+                    and await memory.get(line.session) is None
+                ):
                     try:
                         await self.remember(line.session)
                     except LedgerReadOnly:
@@ -115,7 +123,11 @@ class Remembering:
 
         memory = self._resources.memory
         hits = await memory.find_similar(validate_topic(topic))
-        return [hit for hit in hits if (decision := await memory.get(hit.decision)) is not None and decision.record.text]
+        return [
+            hit
+            for hit in hits
+            if (decision := await memory.get(hit.decision)) is not None and decision.record.text
+        ]
 
     async def search_threads(self, query: str) -> "list[ThreadView]":
         """Return the threads whose title or questions fit a query, the best first."""
@@ -123,7 +135,10 @@ class Remembering:
 
         views = {view.thread: view for view in await (await self.recall()).threads()}
         texts = {
-            name: (view.title, "\n".join(each.text for each in (*view.open_questions, *view.settled_questions)))
+            name: (
+                view.title,
+                "\n".join(each.text for each in (*view.open_questions, *view.settled_questions)),
+            )
             for name, view in views.items()
         }
         return [views[name] for name in await search_topics(self._resources.environ, query, texts)]

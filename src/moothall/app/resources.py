@@ -58,7 +58,9 @@ class Resources:
 
     def __init__(self, **given: Unpack[GivenResources]) -> None:
         for name, value in given.items():
-            attribute, expected = _EXPECTED.get(name, ("", f"an argument of Moot; known: {', '.join(_EXPECTED)}"))
+            attribute, expected = _EXPECTED.get(
+                name, ("", f"an argument of Moot; known: {', '.join(_EXPECTED)}")
+            )
             if value is not None and not (attribute and hasattr(value, attribute)):
                 raise BadSetting(f"{name} = {repr(value)[:60]} is not {expected}")
         self._given = given
@@ -120,8 +122,14 @@ class Resources:
         from moothall.app.seats import Seating
 
         given = self._given
-        asked, participants, limits = given.get("ask_person"), given.get("participants"), given.get("limits")
-        seating = Seating(environment.resolve_home(self.environ), self.environ, asked, participants, limits)
+        asked, participants, limits = (
+            given.get("ask_person"),
+            given.get("participants"),
+            given.get("limits"),
+        )
+        seating = Seating(
+            environment.resolve_home(self.environ), self.environ, asked, participants, limits
+        )
         self._stack.push_async_callback(seating.aclose)
         return seating
 
@@ -131,8 +139,15 @@ class Resources:
         from moothall.memory.decision_memory import DecisionMemory
         from moothall.participants.semantic_similarity import build_meaning_index
 
-        meaning = build_meaning_index(environment.resolve_search_file(self.environ, environment.VECTORS))
-        return DecisionMemory(self.ledger, self.clock, meaning, environment.resolve_search_file(self.environ, environment.INDEX))
+        meaning = build_meaning_index(
+            environment.resolve_search_file(self.environ, environment.VECTORS)
+        )
+        return DecisionMemory(
+            self.ledger,
+            self.clock,
+            meaning,
+            environment.resolve_search_file(self.environ, environment.INDEX),
+        )
 
     @cached_property
     def access(self) -> "TokenStore":
@@ -145,14 +160,20 @@ class Resources:
         """Whether any process runs the session now."""
         name = parse_session_id(session)
         # A process without an engine runs nothing itself, and need not build one to find out about others.
-        return await (self.engine.is_running(name) if "engine" in vars(self) else is_claimed(self.ledger, name))
+        return await (
+            self.engine.is_running(name)
+            if "engine" in vars(self)
+            else is_claimed(self.ledger, name)
+        )
 
     async def _explain_absence(self, session: SessionId) -> str:
         """Where a session is that was archived; empty if it was not."""
         from moothall.memory.register import explain_archived, open_head_register
 
         try:
-            archived = (await open_head_register(self.ledger, self.clock).state()).archived.get(session)
+            archived = (await open_head_register(self.ledger, self.clock).state()).archived.get(
+                session
+            )
         except LedgerDamaged:
             return ""
         return "" if archived is None else explain_archived(session, archived)

@@ -53,7 +53,12 @@ class AdvancingRunner(ABC):
             return Settled(status="busy", due=LOOK_AGAIN_SECONDS)
         except errors.UnknownSession:
             return Settled(status="foreign")
-        except (errors.LedgerNewer, errors.UnknownProtocol, errors.UnknownPlatform, errors.MissingExtra) as error:
+        except (
+            errors.LedgerNewer,
+            errors.UnknownProtocol,
+            errors.UnknownPlatform,
+            errors.MissingExtra,
+        ) as error:
             log.warning("session %s is left to a process that can run it: %s", session, error)
             return Settled(status="left")
         except errors.LedgerDamaged as error:
@@ -89,7 +94,9 @@ class AdvancingRunner(ABC):
         if snapshot.session_state.parked is not None:
             return self._settle_parked(snapshot, tries)
         asks = len(snapshot.session_state.pending)
-        return Settled(status="waiting", seen=snapshot.seq, due=self.engine.compute_wait(snapshot), asks=asks)
+        return Settled(
+            status="waiting", seen=snapshot.seq, due=self.engine.compute_wait(snapshot), asks=asks
+        )
 
     @abstractmethod
     async def _find_parked(self, session: SessionId) -> Settled:
@@ -106,9 +113,15 @@ class AdvancingRunner(ABC):
         return await self.engine.run(snapshot.session, self.seating)
 
     def _settle_parked(self, snapshot: Snapshot, tries: int) -> Settled:
-        session, state, parked = snapshot.session, snapshot.session_state, snapshot.session_state.parked
+        session, state, parked = (
+            snapshot.session,
+            snapshot.session_state,
+            snapshot.session_state.parked,
+        )
         if not tries:
-            log.warning("session %s is parked: %s", session, parked.reason if parked is not None else "")
+            log.warning(
+                "session %s is parked: %s", session, parked.reason if parked is not None else ""
+            )
         is_over = (self.engine.context.clock.now() - state.at).total_seconds() > MAX_OUTAGE
         delay = None if is_over else next(islice(self.delays(state.opened.seed), tries, None))
         if delay is None:
@@ -136,7 +149,12 @@ class LocalRunner(AdvancingRunner):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         for alarm in self._alarms.values():
             alarm.cancel()
         workers = list(self._workers.values())
@@ -167,7 +185,11 @@ class LocalRunner(AdvancingRunner):
             await asyncio.wait([worker])
 
     async def stats(self) -> RunnerStats:
-        left = ((session, each.settled) for session, each in self._left.items() if session not in self._workers)
+        left = (
+            (session, each.settled)
+            for session, each in self._left.items()
+            if session not in self._workers
+        )
         waiting = [settled.asks for _, settled in left if settled.status == "waiting"]
         return RunnerStats(
             running=self.running,

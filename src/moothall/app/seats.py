@@ -23,7 +23,13 @@ from moothall.participants.command import CommandParticipant
 from moothall.participants.director import DirectorParticipant
 from moothall.participants.function import AnswerFunction, FunctionParticipant
 from moothall.participants.human import AskPerson
-from moothall.participants.kinds import KindTable, ParticipantKind, SeatRequest, build_acp, build_command
+from moothall.participants.kinds import (
+    KindTable,
+    ParticipantKind,
+    SeatRequest,
+    build_acp,
+    build_command,
+)
 from moothall.participants.lookup import Lookup, LookupParticipant
 from moothall.participants.named_tools import ToolBox, ToolFailure
 from moothall.participants.platforms import find_address, find_platforms, parse_platform
@@ -89,39 +95,60 @@ class Seating:
 
     def limit_programs(self, programs: Iterable[str] | None) -> None:
         """Start only these programs for seats: agents by their names, or recipe files; None: any."""
-        self._programs = None if programs is None else frozenset(_name_program(each) for each in programs)
+        self._programs = (
+            None if programs is None else frozenset(_name_program(each) for each in programs)
+        )
 
     def list_servers(self, servers: Sequence[str], *, is_local: bool) -> None:
         """Let callers from the network seat models of these local servers, and look for no others unless it `is_local`."""
-        self._servers, self.probed_servers = frozenset(servers), LOCAL_SERVERS if is_local else servers
+        self._servers, self.probed_servers = (
+            frozenset(servers),
+            LOCAL_SERVERS if is_local else servers,
+        )
 
     def is_listed(self, platform: str) -> bool:
         """Whether a platform is a program or local server listed by name: then callers from the network may seat it, too."""
         if platform.strip().partition("?")[0].partition(":")[0] in self._servers:
             return True
-        return self._programs is not None and parse_kind(platform) in {COMMAND, ACP} and self.refuse_program(platform) is None
+        return (
+            self._programs is not None
+            and parse_kind(platform) in {COMMAND, ACP}
+            and self.refuse_program(platform) is None
+        )
 
     def refuse_program(self, platform: str) -> str | None:
         """Why the program of a seat may not be started here; None if it may, or if the seat has none."""
         kind, _, name = platform.partition(":")
         name = f"{ACP}:{name}" if kind.strip().lower() == ACP else name
-        if kind.strip().lower() not in {COMMAND, ACP} or self._programs is None or _name_program(name) in self._programs:
+        if (
+            kind.strip().lower() not in {COMMAND, ACP}
+            or self._programs is None
+            or _name_program(name) in self._programs
+        ):
             return None
         return f"this server may not start the program {name!r}; list it under `programs` in {self._home / 'server.toml'}"
 
     def add(self, name: str, given: GivenParticipant) -> None:
         """Put a participant of the program's own under a name, which seats then have as their platform; raises BadSetting."""
         if not parse_kind(name).replace("_", "a").replace("-", "a").isalnum():
-            raise BadSetting(f"participants: {name!r} is not a name; use letters, digits, '_' and '-'")
+            raise BadSetting(
+                f"participants: {name!r} is not a name; use letters, digits, '_' and '-'"
+            )
         if name == parse_kind(name) and load_kinds().is_known(name):
-            raise BadSetting(f"participants: {name!r} is one of Moot's own platforms; choose another name")
+            raise BadSetting(
+                f"participants: {name!r} is one of Moot's own platforms; choose another name"
+            )
         self.kinds.add(_build_kind(name, given))
 
     def add_function(self, seat: str, function: AnswerFunction) -> str:
         """The platform of a seat that a function fills: the function's name, and the seat's where another has that name."""
         name = getattr(function, "__name__", type(function).__name__)
         name = name if name.isidentifier() else "function"  # a lambda has no name of its own
-        for platform in (f"{FUNCTION}:{name}", f"{FUNCTION}:{seat}.{name}", f"{FUNCTION}:{seat}.{name}.{id(function)}"):
+        for platform in (
+            f"{FUNCTION}:{name}",
+            f"{FUNCTION}:{seat}.{name}",
+            f"{FUNCTION}:{seat}.{name}.{id(function)}",
+        ):
             if self._functions.setdefault(platform, function) is function:
                 self.kinds.add(_build_kind(platform, function))
                 return platform
@@ -162,13 +189,17 @@ class Seating:
             tools=self.tools,
         )
 
-    async def check_tools(self, names: Iterable[str], language: Language, *, is_tried: bool) -> None:
+    async def check_tools(
+        self, names: Iterable[str], language: Language, *, is_tried: bool
+    ) -> None:
         """Reject tools that are not set up, and those that fail where they are tried; raises BadSetting or ProviderRefused."""
         for name in names:
             if self.tools.find(name) is None:
                 known = ", ".join((*GIVEN_TOOLS, *load_tool_sources(self._environ)))
                 file = resolve_settings_file(self._environ)
-                raise BadSetting(f"tools: {name!r} is not set up: add [tools.{name}] to {file}, or choose of: {known}")
+                raise BadSetting(
+                    f"tools: {name!r} is not set up: add [tools.{name}] to {file}, or choose of: {known}"
+                )
             try:
                 if is_tried:
                     await self.tools.list_tools(name, language)
@@ -211,7 +242,11 @@ class Seating:
         participants = {seat.id: self(seat) for seat in seats}
         for seat in seats:
             kind = self.kinds.find(seat.platform)
-            if kind.languages is not None and language not in kind.languages and ":" not in seat.platform:
+            if (
+                kind.languages is not None
+                and language not in kind.languages
+                and ":" not in seat.platform
+            ):
                 raise BadRoster(
                     f"seat {seat.id!r}: the embedded model speaks English only; for a Chinese meeting set a provider's key, "
                     "start a local model server, or give a GGUF file that speaks Chinese as embedded:FILE"
@@ -227,16 +262,25 @@ class Seating:
 
     async def agents(self) -> dict[str, str | None]:
         """Return the known coding agents with their versions, None for those that are not installed."""
-        versions = await asyncio.gather(*(self._build_command(name, "doctor").version() for name in load_agents()))
+        versions = await asyncio.gather(
+            *(self._build_command(name, "doctor").version() for name in load_agents())
+        )
         return dict(zip(load_agents(), versions, strict=True))
 
     async def introduce_agents(self) -> dict[str, tuple[bool, str]]:
         """Return whether each agent that can speak ACP does here, and what it says of itself; only those that are installed."""
         if not acp_seat.is_installed():
             return {}
-        seats = {name: build_acp(self._request(Seat(id=SeatId("doctor"), platform=f"{ACP}:{name}"))) for name in load_agents()}
+        seats = {
+            name: build_acp(self._request(Seat(id=SeatId("doctor"), platform=f"{ACP}:{name}")))
+            for name in load_agents()
+        }
         here = [name for name, seat in seats.items() if await seat.ready() is None]
-        return dict(zip(here, await asyncio.gather(*(_introduce(seats[name]) for name in here)), strict=True))
+        return dict(
+            zip(
+                here, await asyncio.gather(*(_introduce(seats[name]) for name in here)), strict=True
+            )
+        )
 
     def _build_command(self, name: str, seat: str) -> CommandParticipant:
         return build_command(self._request(Seat(id=SeatId(seat), platform=f"{COMMAND}:{name}")))
@@ -275,7 +319,9 @@ def _name_program(name: str) -> str:
     if name.startswith(f"{ACP}:"):
         # Its whole command, with what it is permitted: another one is another program.
         return name
-    return str(Path(name).expanduser().resolve()) if name.endswith(".toml") else name.partition(":")[0]
+    return (
+        str(Path(name).expanduser().resolve()) if name.endswith(".toml") else name.partition(":")[0]
+    )
 
 
 def _build_kind(name: str, given: GivenParticipant) -> ParticipantKind:
@@ -307,11 +353,17 @@ class DiscoveredPlatforms:
 
 async def discover_platforms(environ: Mapping[str, str], seating: Seating) -> DiscoveredPlatforms:
     """Discover platforms, without spending anything."""
-    knocked = await asyncio.gather(*(_is_listening(name, environ) for name in seating.probed_servers))
-    servers = tuple(name for name, listens in zip(seating.probed_servers, knocked, strict=True) if listens)
+    knocked = await asyncio.gather(
+        *(_is_listening(name, environ) for name in seating.probed_servers)
+    )
+    servers = tuple(
+        name for name, listens in zip(seating.probed_servers, knocked, strict=True) if listens
+    )
     is_installed = local_model.is_installed() and semantic_similarity.is_installed()
     has_embedded = is_installed and local_model.find_weights(seating.models) is not None
-    return DiscoveredPlatforms(models=tuple(find_platforms(environ)), servers=servers, embedded=has_embedded)
+    return DiscoveredPlatforms(
+        models=tuple(find_platforms(environ)), servers=servers, embedded=has_embedded
+    )
 
 
 async def _is_listening(name: str, environ: Mapping[str, str]) -> bool:
@@ -322,7 +374,9 @@ async def _is_listening(name: str, environ: Mapping[str, str]) -> bool:
             reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
             try:
                 path = f"{parts.path.rstrip('/')}/models"
-                writer.write(f"GET {path} HTTP/1.0\r\nHost: {parts.hostname}\r\nAccept: application/json\r\n\r\n".encode())
+                writer.write(
+                    f"GET {path} HTTP/1.0\r\nHost: {parts.hostname}\r\nAccept: application/json\r\n\r\n".encode()
+                )
                 await writer.drain()
                 answer = await reader.read(4_096)
             finally:

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from moothall.memory.register import ArchivedSession, LabelBook, Register
 
 
-async def search_topics(environ: Mapping[str, str], query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
+async def search_topics(
+    environ: Mapping[str, str], query: str, texts: Mapping[str, tuple[str, str]]
+) -> list[str]:
     """Return the names whose topic and text fit a query, the best first."""
     # Imported here: a list that nobody searches starts without it.
     from moothall.memory.decision_search import MAX_ENCODED
@@ -46,12 +48,18 @@ async def search_topics(environ: Mapping[str, str], query: str, texts: Mapping[s
     if meaning is not None and texts:
         meaning.add_texts([strip_question(topic) for topic, _ in texts.values()])
         likeness = await asyncio.to_thread(meaning.measure, strip_question(query), MAX_ENCODED)
-    names, ranking = list(texts), index.rank_by_query(validate_topic(query), len(texts), lambda _: True, likeness)
+    names, ranking = (
+        list(texts),
+        index.rank_by_query(validate_topic(query), len(texts), lambda _: True, likeness),
+    )
     return [names[number] for number, _ in ranking.ranked]
 
 
 Unreadable = Literal["damaged", "newer", "not_installed"]
-Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled"] | Unreadable
+Standing = (
+    Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled"]
+    | Unreadable
+)
 
 FORM: Final = [3, VERSION]
 """What lines are written by; those of another form are built again. The number changes with what a line says."""
@@ -132,25 +140,38 @@ class SessionList:
         try:
             stored = {} if self._path is None else json.loads(self._path.read_bytes())
             lines = stored["lines"] if stored and stored["form"] == FORM else {}
-            return {name: fields for name, fields in lines.items() if len(fields) == 2 + len(_STORED_FIELDS)}
+            return {
+                name: fields
+                for name, fields in lines.items()
+                if len(fields) == 2 + len(_STORED_FIELDS)
+            }
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {}
 
     async def load(self) -> list[SessionLine]:
         """Return every session, the most recently active one last."""
-        heads = [head for head in await self._resources.ledger.heads() if not is_register(head.session)]
+        heads = [
+            head for head in await self._resources.ledger.heads() if not is_register(head.session)
+        ]
         return sorted(map(self._build_line, heads), key=lambda line: (line.last_at, line.session))
 
     async def load_some(self, sessions: Collection[SessionId]) -> list[SessionLine]:
         """Return these sessions; those that do not exist are left out."""
         ledger = self._resources.ledger
-        heads = [head for name in sorted(sessions) for head in await ledger.heads(name) if head.session == name]
+        heads = [
+            head
+            for name in sorted(sessions)
+            for head in await ledger.heads(name)
+            if head.session == name
+        ]
         return [self._build_line(head) for head in heads if not is_register(head.session)]
 
     async def search(self, query: str) -> list[SessionLine]:
         """Return the sessions whose topic fits a query by words or by meaning, the best first."""
         lines = {line.session: line for line in await self.load() if line.topic}
-        names = await search_topics(self._resources.environ, query, {name: (line.topic, "") for name, line in lines.items()})
+        names = await search_topics(
+            self._resources.environ, query, {name: (line.topic, "") for name, line in lines.items()}
+        )
         return [lines[SessionId(name)] for name in names]
 
     async def load_archived(self) -> "dict[SessionId, ArchivedSession]":
@@ -158,18 +179,24 @@ class SessionList:
         from moothall.ports.ledger import LedgerUpkeep
 
         ledger = self._resources.ledger
-        if not isinstance(ledger, LedgerUpkeep) or not (removed := set(await ledger.list_removed())):
+        if not isinstance(ledger, LedgerUpkeep) or not (
+            removed := set(await ledger.list_removed())
+        ):
             return {}
         from moothall.memory.register import open_head_register
 
         book = await open_head_register(ledger, self._resources.clock).state()
-        return {session: each for session, each in sorted(book.archived.items()) if session in removed}
+        return {
+            session: each for session, each in sorted(book.archived.items()) if session in removed
+        }
 
     def _build_line(self, head: Head) -> SessionLine:
         """Return the line of a session without its outcome."""
         cached = self._cached.get(head.session) or self._take_stored(head)
         if cached is None or (cached.first, cached.last) != (head.first.hash, head.last.hash):
-            cached = self._cache(_CachedLine(head.first.hash, head.last.hash, self._read_line(head)))
+            cached = self._cache(
+                _CachedLine(head.first.hash, head.last.hash, self._read_line(head))
+            )
         return cached.line
 
     async def add_outcomes(self, lines: Sequence[SessionLine]) -> list[SessionLine]:
@@ -181,11 +208,17 @@ class SessionList:
         book = await self._load_labels()
         labelled = ((line, book.get(line.session)) for line in lines)
         return [
-            line if label is None else replace(line, tags=line.tags if label.tags is None else label.tags, is_away=label.is_away)
+            line
+            if label is None
+            else replace(
+                line, tags=line.tags if label.tags is None else label.tags, is_away=label.is_away
+            )
             for line, label in labelled
         ]
 
-    async def label(self, session: str, tags: Iterable[str] | None = None, *, is_away: bool | None = None) -> SessionLine:
+    async def label(
+        self, session: str, tags: Iterable[str] | None = None, *, is_away: bool | None = None
+    ) -> SessionLine:
         """Give a session these tags in place of those that it has, put it away or bring it back; returns its line.
 
         Raises BadSetting or UnknownSession.
@@ -205,7 +238,11 @@ class SessionList:
     async def list_relabelled(self) -> set[SessionId]:
         """Return the sessions whose labels were changed since the last such call, by whichever process."""
         before, self._known_labels = self._known_labels, dict(await self._load_labels())
-        return {SessionId(name) for name, label in self._known_labels.items() if before.get(name) != label}
+        return {
+            SessionId(name)
+            for name, label in self._known_labels.items()
+            if before.get(name) != label
+        }
 
     @cached_property
     def _label_register(self) -> "Register[LabelBook]":
@@ -228,7 +265,11 @@ class SessionList:
         from moothall.app.protocols import OWN_PROTOCOLS
 
         lines: dict[str, list[Any]] = {
-            str(name): [cached.first.hex(), cached.last.hex(), *(getattr(cached.outcome, field) for field in _STORED_FIELDS)]
+            str(name): [
+                cached.first.hex(),
+                cached.last.hex(),
+                *(getattr(cached.outcome, field) for field in _STORED_FIELDS),
+            ]
             for name, cached in self._cached.items()
             # Another distribution's protocol may be gone by then, which the list has to say.
             if cached.outcome is not None
@@ -249,7 +290,9 @@ class SessionList:
         values: list[Any] = [tuple(each) if isinstance(each, list) else each for each in fields[2:]]
         outcome = replace(_start_line(head), **dict(zip(_STORED_FIELDS, values, strict=True)))
         line = replace(outcome, standing="stopped", choice="", strength="", is_imported=False)
-        return self._cache(_CachedLine(head.first.hash, head.last.hash, line, outcome), is_new=False)
+        return self._cache(
+            _CachedLine(head.first.hash, head.last.hash, line, outcome), is_new=False
+        )
 
     def _cache(self, cached: _CachedLine, *, is_new: bool = True) -> _CachedLine:
         self._cached[cached.line.session] = cached
@@ -264,7 +307,12 @@ class SessionList:
         try:
             opened, last = engine.entry(head.first).fact, engine.entry(head.last).fact
         except ProtocolMissing as error:
-            return replace(line, protocol=error.protocol, topic=read_topic(head.first.body), status="not_installed")
+            return replace(
+                line,
+                protocol=error.protocol,
+                topic=read_topic(head.first.body),
+                status="not_installed",
+            )
         except LedgerNewer:
             return replace(line, status="newer")
         except LedgerDamaged:
@@ -299,15 +347,25 @@ class SessionList:
     async def _read_outcome(self, line: SessionLine) -> SessionLine:
         outcome = await self._read_standing(line)
         with suppress(LedgerDamaged, LedgerNewer):
-            return replace(outcome, is_imported=await self._resources.memory.get_import(line.session) is not None)
+            return replace(
+                outcome,
+                is_imported=await self._resources.memory.get_import(line.session) is not None,
+            )
         return outcome
 
     async def _read_standing(self, line: SessionLine) -> SessionLine:
         try:
             if line.status == "thinking":
-                is_waiting = (await self._resources.engine.load_snapshot(line.session)).session_state.is_waiting_outside
+                is_waiting = (
+                    await self._resources.engine.load_snapshot(line.session)
+                ).session_state.is_waiting_outside
                 is_running = not is_waiting and await self._resources.is_running(line.session)
-                return replace(line, standing=describe_status(line.status, is_waiting=is_waiting, is_running=is_running))
+                return replace(
+                    line,
+                    standing=describe_status(
+                        line.status, is_waiting=is_waiting, is_running=is_running
+                    ),
+                )
             if line.status == "concluded":
                 return await self._read_decided(line)
         except (LedgerDamaged, LedgerNewer) as error:
@@ -317,8 +375,14 @@ class SessionList:
 
     async def _read_decided(self, line: SessionLine) -> SessionLine:
         remembered = await self._resources.memory.get(line.session)
-        if remembered is not None and (remembered.record.strength or remembered.record.text is None):
-            choice, decided, strength = remembered.record.choice, remembered.record.text, remembered.record.strength or "none"
+        if remembered is not None and (
+            remembered.record.strength or remembered.record.text is None
+        ):
+            choice, decided, strength = (
+                remembered.record.choice,
+                remembered.record.text,
+                remembered.record.strength or "none",
+            )
         else:
             # Not remembered: imported, or ended by a process that died before it could.
             from moothall.app.session_reader import read_session
@@ -335,7 +399,11 @@ class SessionList:
 
 
 def describe_status(
-    status: SessionStatus | Unreadable, *, is_decided: bool = False, is_waiting: bool = False, is_running: bool = False
+    status: SessionStatus | Unreadable,
+    *,
+    is_decided: bool = False,
+    is_waiting: bool = False,
+    is_running: bool = False,
 ) -> Standing:
     """Where a session stands, in one word for lists. `waiting`: for answers from outside; `stopped`: no process runs it."""
     if status == "concluded":

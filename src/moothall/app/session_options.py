@@ -64,7 +64,11 @@ class CountKind:
     most: int
 
     def check(self, value: object) -> str:
-        is_right = isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
+        is_right = (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and self.least <= value <= self.most
+        )
         return "" if is_right else f"a whole number from {self.least} to {self.most}"
 
 
@@ -75,7 +79,11 @@ class AmountKind:
     most: float
 
     def check(self, value: object) -> str:
-        is_right = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= self.most
+        is_right = (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and 0 < value <= self.most
+        )
         return "" if is_right else f"a number greater than 0, at most {self.most:g}"
 
 
@@ -130,9 +138,18 @@ class TextsKind:
     example: str = ""
 
     def check(self, value: object) -> str:
-        is_list = isinstance(value, Sequence) and not isinstance(value, str) and len(value) <= self.most
-        is_right = is_list and all(isinstance(each, str) and len(each) <= self.longest for each in value)  # type: ignore[attr-defined]  # a sequence
-        return "" if is_right else f"a list of at most {self.most} texts of at most {self.longest} characters{self.example}"
+        is_list = (
+            isinstance(value, Sequence) and not isinstance(value, str) and len(value) <= self.most
+        )
+        is_right = is_list and all(
+            isinstance(each, str) and len(each) <= self.longest
+            for each in value  # type: ignore[attr-defined]
+        )  # a sequence
+        return (
+            ""
+            if is_right
+            else f"a list of at most {self.most} texts of at most {self.longest} characters{self.example}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +195,9 @@ class FilesKind:
     most: int
 
     def check(self, value: object) -> str:
-        is_list = isinstance(value, Sequence) and not isinstance(value, str) and len(value) <= self.most
+        is_list = (
+            isinstance(value, Sequence) and not isinstance(value, str) and len(value) <= self.most
+        )
         is_right = is_list and all(isinstance(each, str | Path | ContextFile) for each in value)  # type: ignore[attr-defined]  # a sequence
         return "" if is_right else f"a list of at most {self.most} files: paths or ContextFiles"
 
@@ -227,7 +246,9 @@ class SessionOption:
     """Whether the opening records the value as it was given, in its field of the same name (`domain/facts.py`, `Opened`)."""
 
 
-_ROLES: Final = {"roundtable": "the seats of a conference are its roles, with their platforms; give it roles"}
+_ROLES: Final = {
+    "roundtable": "the seats of a conference are its roles, with their platforms; give it roles"
+}
 _FIXED: Final = {
     "swarm": "a swarm is held by the protocol swarm; to choose a protocol, use run",
     "consult": "a consultation is held by the protocol consultation; to choose a protocol, use run",
@@ -238,7 +259,9 @@ _FIXED: Final = {
 _UNMETERED: Final = {
     "roundtable": "a conference in files is limited by its rounds; a meeting with a budget is `run --protocol roundtable`"
 }
-_IN_AGENDA: Final = {"roundtable": "what every role of a conference reads is its agenda; write it there"}
+_IN_AGENDA: Final = {
+    "roundtable": "what every role of a conference reads is its agenda; write it there"
+}
 _AS_ARGUMENTS: Final = {"review": "what is reviewed is named without an option: moot review FILE…"}
 _NOT_CONSULTING: Final = {
     "consult": "a consultation is one question to one seat; the seat that is asked consults nobody",
@@ -259,7 +282,10 @@ class Options(TypedDict, total=False):
         SessionOption(
             PanelKind(),
             metavar="NAME|FILE",
-            refused={**_ROLES, "pipeline": "the pipeline's file names its agents; fill them with seats or models"},
+            refused={
+                **_ROLES,
+                "pipeline": "the pipeline's file names its agents; fill them with seats or models",
+            },
         ),
     ]
     models: Annotated[
@@ -276,17 +302,30 @@ class Options(TypedDict, total=False):
     turns: Annotated[int | None, SessionOption(CountKind(1, MAX_TURNS))]
     tokens: Annotated[int | None, SessionOption(CountKind(1, MAX_TOKENS), refused=_UNMETERED)]
     money: Annotated[float | None, SessionOption(AmountKind(MAX_DOLLARS), refused=_UNMETERED)]
-    time: Annotated[float | str | None, SessionOption(DurationKind(MAX_SECONDS), refused=_UNMETERED)]
+    time: Annotated[
+        float | str | None, SessionOption(DurationKind(MAX_SECONDS), refused=_UNMETERED)
+    ]
     category: Annotated[str | None, SessionOption(TextKind(MAX_LABEL_LENGTH))]
     stakes: Annotated[Stakes | None, SessionOption(ChoiceKind(get_args(Stakes)))]
-    tags: Annotated[Sequence[str] | None, SessionOption(TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), flag="--tag", metavar="TAG")]
+    tags: Annotated[
+        Sequence[str] | None,
+        SessionOption(TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), flag="--tag", metavar="TAG"),
+    ]
     options: Annotated[
         Sequence[str] | None,
-        SessionOption(TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), flag="--option", metavar="ANSWER", refused=_IN_AGENDA),
+        SessionOption(
+            TextsKind(MAX_LABELS, MAX_LABEL_LENGTH),
+            flag="--option",
+            metavar="ANSWER",
+            refused=_IN_AGENDA,
+        ),
     ]
-    thread: Annotated[str | None, SessionOption(TextKind(MAX_LABEL_LENGTH), metavar="THREAD", is_rare=True)]
+    thread: Annotated[
+        str | None, SessionOption(TextKind(MAX_LABEL_LENGTH), metavar="THREAD", is_rare=True)
+    ]
     built_on: Annotated[
-        Sequence[str] | None, SessionOption(TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), metavar="DECISION", is_rare=True)
+        Sequence[str] | None,
+        SessionOption(TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), metavar="DECISION", is_rare=True),
     ]
     files: Annotated[
         Sequence[str | Path | ContextFile] | None,
@@ -294,13 +333,19 @@ class Options(TypedDict, total=False):
     ]
     tools: Annotated[str | None, SessionOption(ToolsKind(400), metavar="NAMES", is_rare=True)]
     tool_calls: Annotated[int | None, SessionOption(CountKind(1, MAX_TOOL_CALLS), is_rare=True)]
-    tool_budget: Annotated[Mapping[str, Any] | None, SessionOption(SettingsKind(), metavar="KEY=VALUE", is_rare=True)]
-    settings: Annotated[Mapping[str, Any] | None, SessionOption(SettingsKind(), flag="--set", metavar="KEY=VALUE")]
+    tool_budget: Annotated[
+        Mapping[str, Any] | None, SessionOption(SettingsKind(), metavar="KEY=VALUE", is_rare=True)
+    ]
+    settings: Annotated[
+        Mapping[str, Any] | None, SessionOption(SettingsKind(), flag="--set", metavar="KEY=VALUE")
+    ]
     depth: Annotated[
         Depth | None,
         SessionOption(
             ChoiceKind(get_args(Depth)),
-            refused=dict.fromkeys(_FIXED, "only a debate starts with one mind; use `run --protocol debate`"),
+            refused=dict.fromkeys(
+                _FIXED, "only a debate starts with one mind; use `run --protocol debate`"
+            ),
             is_rare=True,
         ),
     ]
@@ -318,10 +363,16 @@ class Options(TypedDict, total=False):
     ]
     patience: Annotated[float | str | None, SessionOption(DurationKind(MAX_PATIENCE), is_rare=True)]
     consult: Annotated[bool | None, SessionOption(SwitchKind(), refused=_NOT_CONSULTING)]
-    consult_limit: Annotated[int | None, SessionOption(CountKind(0, MAX_PER_SEAT), refused=_NOT_CONSULTING, is_rare=True)]
-    consult_total: Annotated[int | None, SessionOption(CountKind(0, MAX_PER_SESSION), refused=_NOT_CONSULTING, is_rare=True)]
+    consult_limit: Annotated[
+        int | None, SessionOption(CountKind(0, MAX_PER_SEAT), refused=_NOT_CONSULTING, is_rare=True)
+    ]
+    consult_total: Annotated[
+        int | None,
+        SessionOption(CountKind(0, MAX_PER_SESSION), refused=_NOT_CONSULTING, is_rare=True),
+    ]
     consult_patience: Annotated[
-        float | str | None, SessionOption(DurationKind(31_536_000.0), refused=_NO_CONSULTATION, is_rare=True)
+        float | str | None,
+        SessionOption(DurationKind(31_536_000.0), refused=_NO_CONSULTATION, is_rare=True),
     ]
     gate: Annotated[bool | None, SessionOption(SwitchKind(), refused=_NOT_CONSULTING, is_rare=True)]
     project: Annotated[
@@ -335,7 +386,10 @@ class Options(TypedDict, total=False):
             },
         ),
     ]
-    reading: Annotated[ReadingRule | None, SessionOption(ChoiceKind(get_args(ReadingRule)), is_rare=True, is_recorded=True)]
+    reading: Annotated[
+        ReadingRule | None,
+        SessionOption(ChoiceKind(get_args(ReadingRule)), is_rare=True, is_recorded=True),
+    ]
     memory: Annotated[bool | None, SessionOption(SwitchKind(default=True))]
     check: Annotated[bool | None, SessionOption(SwitchKind(default=True), is_rare=True)]
     hosted: Annotated[bool, SessionOption(SwitchKind(), is_internal=True)]
@@ -371,7 +425,9 @@ def describe_option(name: str, language: Language = DEFAULT_LANGUAGE) -> str:
 def find_refusal(name: str, opener: Opener, *, is_server: bool = False) -> str:
     """Return why an opener (on a server) cannot honour an option; empty where it can."""
     if opener == "demo" and name not in _OF_A_DEMO:
-        return "a demo was written in advance and plays as it is; hold a meeting of your own with run"
+        return (
+            "a demo was written in advance and plays as it is; hold a meeting of your own with run"
+        )
     refused = SESSION_OPTIONS[name].refused
     reason = refused.get(opener, "") or (refused.get("server", "") if is_server else "")
     if not reason and opener in _PROTOCOLS:
@@ -382,7 +438,9 @@ def find_refusal(name: str, opener: Opener, *, is_server: bool = False) -> str:
     return reason
 
 
-def refuse_options(options: Options, opener: Opener, *, spell: Callable[[str], str] = str, is_server: bool = False) -> None:
+def refuse_options(
+    options: Options, opener: Opener, *, spell: Callable[[str], str] = str, is_server: bool = False
+) -> None:
     """Raise BadSetting for the first option that the opener cannot honour. `spell` writes its name as the caller wrote it."""
     for name in options:
         reason = find_refusal(name, opener, is_server=is_server)
@@ -409,7 +467,9 @@ def validate_options(options: Mapping[str, Any]) -> Options:
             near = get_close_matches(name, SESSION_OPTIONS, 1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise BadSetting(f"unknown option {name!r}{hint}; known: {', '.join(SESSION_OPTIONS)}")
-        if value is None or (isinstance(value, Sized) and not isinstance(value, str) and not len(value)):
+        if value is None or (
+            isinstance(value, Sized) and not isinstance(value, str) and not len(value)
+        ):
             continue
         expected = option.kind.check(value)
         if expected:
@@ -420,7 +480,13 @@ def validate_options(options: Mapping[str, Any]) -> Options:
 
 def _explain_fault(name: str, kind: OptionKind, value: Any, expected: str) -> str:
     """Say what is wrong with a value; of a text that is too long, its length and not its beginning."""
-    limit = kind.most if isinstance(kind, TextKind) else kind.longest if isinstance(kind, TextsKind) else MAX_TOKENS
+    limit = (
+        kind.most
+        if isinstance(kind, TextKind)
+        else kind.longest
+        if isinstance(kind, TextsKind)
+        else MAX_TOKENS
+    )
     for text in value if isinstance(value, list | tuple) else [value]:
         if isinstance(text, str) and len(text) > limit:
             return f"{name}: {text[:40]!r}… has {len(text)} characters; at most {limit} are taken"

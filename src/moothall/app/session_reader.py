@@ -40,14 +40,22 @@ class ReadSession(NamedTuple):
     def decide(self) -> Decision:
         """Return the decision so far, with why each seat was lost; not while seats write blind: it may quote them."""
         decision, timeline = self.plugin.decision(self.timeline), self.timeline
-        why = {} if timeline.shared_state.is_sealed else {loss.seat: loss.detail for loss in timeline.losses}
+        why = (
+            {}
+            if timeline.shared_state.is_sealed
+            else {loss.seat: loss.detail for loss in timeline.losses}
+        )
         pending = timeline.session_state.pending if timeline.closed is None else ()
         return replace(
             decision,
             lost=tuple(replace(lost, why=why.get(lost.seat, "")) for lost in decision.lost),
             cursor=timeline.seq,
             waiting_for=tuple(sorted({find_asked_seat(ask) for ask in pending})),
-            summary=tuple(line.text for line in render_decision_lines(self.plugin.report(timeline)) if line.text),
+            summary=tuple(
+                line.text
+                for line in render_decision_lines(self.plugin.report(timeline))
+                if line.text
+            ),
         )
 
 
@@ -77,14 +85,18 @@ async def add_memory(memory: DecisionMemory, plugin: AnyPlugin, timeline: Any) -
     from moothall.memory.remembered_decision import list_obligations
 
     # Once for all who load it: when a meeting of many ends, each of them asks for its result.
-    decide = partial(timeline.build_once, "decided", (timeline.seq,), partial(plugin.decision, timeline))
+    decide = partial(
+        timeline.build_once, "decided", (timeline.seq,), partial(plugin.decision, timeline)
+    )
     if timeline.closed is None or (decided := decide()).decision is None:
         return
     if decided.confidence is not None and not timeline.session_state.opened.demo:
         agreement = name_agreement(decided.agreement, decided.consensus_type)
         timeline.track_record = (await memory.reliability()).count_alike(plugin.name, agreement)
     decision = await memory.get(timeline.session) if decided.obligations else None
-    timeline.settled = {} if decision is None else {each.number: each.state for each in list_obligations(decision)}
+    timeline.settled = (
+        {} if decision is None else {each.number: each.state for each in list_obligations(decision)}
+    )
 
 
 async def find_fork_entry(resources: Resources, session: SessionId) -> int:
@@ -93,7 +105,14 @@ async def find_fork_entry(resources: Resources, session: SessionId) -> int:
     if timeline.closed is None:
         return int(timeline.seq)
     is_lost = timeline.lost_since and plugin.decision(timeline).decision is None
-    return int(timeline.lost_since if is_lost and not isinstance(timeline.closed, SessionCancelled) else timeline.seq) - 1
+    return (
+        int(
+            timeline.lost_since
+            if is_lost and not isinstance(timeline.closed, SessionCancelled)
+            else timeline.seq
+        )
+        - 1
+    )
 
 
 async def stream_export(resources: Resources, session: str, form: str) -> AsyncIterator[str]:
@@ -106,7 +125,9 @@ async def stream_export(resources: Resources, session: str, form: str) -> AsyncI
         from moothall.app.verification import sign_export
         from moothall.codec.chain import dump_export_head, dump_export_lines, dump_export_text
 
-        end = next((head.last for head in await resources.ledger.heads(name) if head.session == name), None)
+        end = next(
+            (head.last for head in await resources.ledger.heads(name) if head.session == name), None
+        )
         if end is None:
             raise await resources.engine.build_unknown(name)
         yield dump_export_head(sign_export(resolve_home(resources.environ), name, end))
@@ -172,7 +193,9 @@ class FoldedSessions:
             if live is None or live.seq <= at:
                 live = await self._load(session)
             if not 1 <= at <= live.seq:
-                raise BadSetting(f"entry {at} does not exist in {session!r}; it has 1 to {live.seq}")
+                raise BadSetting(
+                    f"entry {at} does not exist in {session!r}; it has 1 to {live.seq}"
+                )
             if at == live.seq:
                 return live
             past = self._past.pop(session, None)
@@ -188,11 +211,15 @@ class FoldedSessions:
             await add_memory(self._resources.memory, folded.plugin, folded.timeline)
         return folded
 
-    async def _read_on(self, session: SessionId, known: FoldedSession | None, until: int | None) -> FoldedSession:
+    async def _read_on(
+        self, session: SessionId, known: FoldedSession | None, until: int | None
+    ) -> FoldedSession:
         """Read and fold page by page, so that a long session does not hold up the others; what is new is mostly one page."""
         while True:
             limit = PAGE if until is None else min(PAGE, until - (known.seq if known else 0))
-            snapshot, entries = await self._resources.engine.read_on(session, known.snapshot if known else None, limit)
+            snapshot, entries = await self._resources.engine.read_on(
+                session, known.snapshot if known else None, limit
+            )
             if known is None:
                 plugin = find_plugin(snapshot.session_state.opened)
                 known = FoldedSession(plugin, snapshot, plugin.timeline(snapshot.session))

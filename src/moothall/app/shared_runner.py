@@ -55,7 +55,12 @@ class SharedRunner(AdvancingRunner):
         self._sender = asyncio.create_task(self._send_wakes())
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         assert self._sender is not None
         self._sender.cancel()
         await asyncio.gather(self._sender, return_exceptions=True)
@@ -68,7 +73,9 @@ class SharedRunner(AdvancingRunner):
         self._has_woken.set()
 
     async def run(self) -> None:
-        await self.queue.work(self.advance, self.over, concurrency=self.concurrency, lease=self.lease)
+        await self.queue.work(
+            self.advance, self.over, concurrency=self.concurrency, lease=self.lease
+        )
 
     async def cancel(self, session: SessionId) -> None:
         self._woken.pop(session, None)
@@ -114,7 +121,11 @@ class SharedRunner(AdvancingRunner):
 
 def describe_build(participants: Iterable[str] = ()) -> str:
     """What this Moot can run: workers of the same version with the same plugins and participants have the same build."""
-    names = [*list_protocol_names(), "/", *sorted([*(kind.name for kind in load_plugins().kinds), *participants])]
+    names = [
+        *list_protocol_names(),
+        "/",
+        *sorted([*(kind.name for kind in load_plugins().kinds), *participants]),
+    ]
     return f"{VERSION}-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:8]}"
 
 
@@ -130,7 +141,9 @@ def resolve_shared_ledger(environ: Mapping[str, str]) -> str:
         import moothall.ledgers.postgres_queue  # noqa: F401
     except ImportError as cause:
         extra = "temporal" if read_temporal_settings(environ) else "workers"
-        raise errors.MissingExtra(f"workers need extra packages: {errors.describe_install(extra)}") from cause
+        raise errors.MissingExtra(
+            f"workers need extra packages: {errors.describe_install(extra)}"
+        ) from cause
     return address
 
 
@@ -145,7 +158,9 @@ def build_queue(environ: Mapping[str, str], *, name: str, build: str) -> "Postgr
     try:
         from moothall.ledgers.temporal_queue import TemporalQueue
     except ImportError as cause:
-        raise errors.MissingExtra(f"Temporal needs an extra package: {errors.describe_install('temporal')}") from cause
+        raise errors.MissingExtra(
+            f"Temporal needs an extra package: {errors.describe_install('temporal')}"
+        ) from cause
     return TemporalQueue(address, settings, name=name, build=build)
 
 
@@ -157,7 +172,9 @@ async def open_shared_runner(moot: "Moot") -> AsyncIterator[SharedRunner]:
 
     async with (
         PostgresQueue(address, build=describe_build()) as queue,
-        SharedRunner(moot.engine, moot.seating, moot.remembering.remember_if_possible, queue=queue) as runner,
+        SharedRunner(
+            moot.engine, moot.seating, moot.remembering.remember_if_possible, queue=queue
+        ) as runner,
     ):
         yield runner
 
@@ -172,14 +189,22 @@ class WorkerStatus:
     _probe: ReadinessProbe | None = None
 
     def begin(self, moot: "Moot", runner: SharedRunner) -> None:
-        self.moot, self.runner, self._probe = moot, runner, ReadinessProbe(moot.ledger, moot.engine, runner)
+        self.moot, self.runner, self._probe = (
+            moot,
+            runner,
+            ReadinessProbe(moot.ledger, moot.engine, runner),
+        )
 
     def end(self) -> None:
         self.moot, self.runner, self._probe = None, None, None
 
     async def explain_unready(self) -> str:
         """Return why no sessions are run now, in one sentence; empty if they are."""
-        return "the worker has lost its database, and starts again" if self._probe is None else await self._probe.explain()
+        return (
+            "the worker has lost its database, and starts again"
+            if self._probe is None
+            else await self._probe.explain()
+        )
 
 
 async def run_worker(
@@ -228,7 +253,9 @@ async def run_worker(
         has_worked = has_worked or life.has_worked
         ended = living.exception() if living.done() else None
         error = ended or errors.LedgerUnavailable("the PostgreSQL ledger does not answer")
-        if not (has_worked and isinstance(error, errors.LedgerUnavailable | errors.SchedulerUnavailable)):
+        if not (
+            has_worked and isinstance(error, errors.LedgerUnavailable | errors.SchedulerUnavailable)
+        ):
             raise error
         outages.tell(error, f"starting again every {RECONNECT_SECONDS:g} s")
         living.cancel()
@@ -258,7 +285,9 @@ class _WorkerLife:
         name = build_worker_name()
         async with (
             open_ledger(self.address, name=name) as ledger,
-            build_queue(self.environ, name=name, build=describe_build(self.participants or ())) as queue,
+            build_queue(
+                self.environ, name=name, build=describe_build(self.participants or ())
+            ) as queue,
             Moot(
                 environ=self.environ,
                 ledger=ledger,

@@ -61,7 +61,11 @@ class SoloDecisions:
         """Whether the agent may decide this alone now; nothing is recorded."""
         memory = await self._moot.recall()
         return await memory.may_decide_alone(
-            wanted.agent, wanted.confidence, category=wanted.category, stakes=wanted.stakes, tags=wanted.tags
+            wanted.agent,
+            wanted.confidence,
+            category=wanted.category,
+            stakes=wanted.stakes,
+            tags=wanted.tags,
         )
 
     async def decide(self, wanted: SoloDecision, *, via: str = "") -> SoloAnswer:
@@ -70,28 +74,53 @@ class SoloDecisions:
         Raises BadSetting, BadName, BadRoster for reviewers who failed themselves or look alike, UnknownDecision, KeyReused.
         """
         if len(wanted.decision) > MAX_PROPOSAL_LENGTH:
-            raise BadSetting(f"the decision has {len(wanted.decision)} characters; at most {MAX_PROPOSAL_LENGTH} are taken")
-        agent, named = _parse_seat(wanted.agent) or SeatId(PROPOSER), [parse_seat_id(name) for name in wanted.reviewers]
+            raise BadSetting(
+                f"the decision has {len(wanted.decision)} characters; at most {MAX_PROPOSAL_LENGTH} are taken"
+            )
+        agent, named = (
+            _parse_seat(wanted.agent) or SeatId(PROPOSER),
+            [parse_seat_id(name) for name in wanted.reviewers],
+        )
         # Before anything is recorded: these may have to sit at one table.
         validate_seats(Seat(id=seat, platform=MAILBOX) for seat in dict.fromkeys((agent, *named)))
-        about = {name: getattr(wanted, name) for name in ("category", "stakes", "tags", "built_on", "key", "reviewers")}
+        about = {
+            name: getattr(wanted, name)
+            for name in ("category", "stakes", "tags", "built_on", "key", "reviewers")
+        }
         # The same id for the same key, so that a retry opens no second deliberation.
         seed = "\x1f".join((wanted.agent, wanted.key)) if wanted.key else token_hex(16)
         instead = f"required_{sha256(seed.encode('utf-8', 'replace')).hexdigest()[:20]}"
         memory = await self._moot.recall()
         outcome = await memory.decide_alone(
-            wanted.agent, wanted.topic, wanted.decision, wanted.confidence, **about, deliberation=instead, via=via
+            wanted.agent,
+            wanted.topic,
+            wanted.decision,
+            wanted.confidence,
+            **about,
+            deliberation=instead,
+            via=via,
         )
         if outcome.is_allowed:
             return SoloAnswer(result=outcome)
-        others = [seat for seat in dict.fromkeys(named or list_reviewers(await self.ask(wanted))) if seat != agent]
-        await self._open(wanted, outcome.deliberation, [agent, *(others or [_name_free_seat(agent)])], via)
-        seats = [seat.id for seat in (await self._deliberations.load_state(outcome.deliberation)).council.seats]
+        others = [
+            seat
+            for seat in dict.fromkeys(named or list_reviewers(await self.ask(wanted)))
+            if seat != agent
+        ]
+        await self._open(
+            wanted, outcome.deliberation, [agent, *(others or [_name_free_seat(agent)])], via
+        )
+        seats = [
+            seat.id
+            for seat in (await self._deliberations.load_state(outcome.deliberation)).council.seats
+        ]
         free = _name_free_seat(agent)
         known = tuple(seat for seat in seats if seat != agent and (seat != free or seat in named))
         return SoloAnswer(result=outcome, participants=tuple(seats), reviewers=known)
 
-    async def _open(self, wanted: SoloDecision, session: str, seats: list[SeatId], via: str) -> None:
+    async def _open(
+        self, wanted: SoloDecision, session: str, seats: list[SeatId], via: str
+    ) -> None:
         """Open the deliberation and say there what the agent wanted; a repeated call finds both done."""
         with suppress(SessionExists):
             await self._deliberations.open(
@@ -108,7 +137,12 @@ class SoloDecisions:
         # A decision of a few words is its own label: positions can be compared by it.
         line = one_line(wanted.decision)
         choice = line if len(line.split()) <= MAX_CHOICE_WORDS and len(line) <= 100 else ""
-        said = {"type": "propose", "text": wanted.decision, "confidence": wanted.confidence, "choice": choice}
+        said = {
+            "type": "propose",
+            "text": wanted.decision,
+            "confidence": wanted.confidence,
+            "choice": choice,
+        }
         # A deliberation of an older Moot holds no such proposal, and may have gone on without it.
         with suppress(OutOfTurn, SessionClosed):
             await self._deliberations.contribute(session, seats[0], said, _PROPOSAL_KEY, via=via)

@@ -29,10 +29,15 @@ DEFAULT_TIME: Final = "60m"
 
 def parse_seats(options: Options) -> list[Seat]:
     """Return the seats that a list of `Seat`s and `name=platform` words names; raises BadRoster, BadName."""
-    return [seat if isinstance(seat, Seat) else parse_seat_word(seat) for seat in options.get("seats") or ()]
+    return [
+        seat if isinstance(seat, Seat) else parse_seat_word(seat)
+        for seat in options.get("seats") or ()
+    ]
 
 
-def build_swarm_seats(given: Sequence[Seat], count: int | None, *, has_panel: bool, judge: str = "") -> list[Seat]:
+def build_swarm_seats(
+    given: Sequence[Seat], count: int | None, *, has_panel: bool, judge: str = ""
+) -> list[Seat]:
     """Return the seats of a swarm: those given, then explorers by their own names up to `count`.
 
     Raises BadRoster when a panel or the seats themselves contradict the count.
@@ -44,7 +49,9 @@ def build_swarm_seats(given: Sequence[Seat], count: int | None, *, has_panel: bo
         return list(given)
     wanted = count or (len(explorers) if len(explorers) >= MIN_AGENTS else DEFAULT_AGENTS)
     if len(explorers) > wanted:
-        raise BadRoster(f"{len(explorers)} explorers are seated, but the number of agents is {wanted}")
+        raise BadRoster(
+            f"{len(explorers)} explorers are seated, but the number of agents is {wanted}"
+        )
     names = [SeatId(agent_name(number)) for number in range(1, MAX_AGENTS * 2)]
     free = [name for name in names if name not in explorers][: wanted - len(explorers)]
     filled = [Seat(id=name, platform="") for name in free]
@@ -53,18 +60,34 @@ def build_swarm_seats(given: Sequence[Seat], count: int | None, *, has_panel: bo
     return sorted([*given, *filled], key=lambda seat: rank.get(seat.id, len(names)))
 
 
-def build_swarm_options(options: Options, count: int | None, settings: Mapping[str, Any]) -> Options:
+def build_swarm_options(
+    options: Options, count: int | None, settings: Mapping[str, Any]
+) -> Options:
     """Return the options of a swarm: its explorers seated, and those of its settings that were given. Raises BadRoster."""
     given = {name: value for name, value in settings.items() if value is not None and value != ()}
     if given.get("directions"):
         given.setdefault("mode", "hybrid")
     given.update(options.get("settings") or {})
-    seats = build_swarm_seats(parse_seats(options), count, has_panel="panel" in options, judge=str(given.get("judge", "")))
-    return {**options, "protocol": "swarm", "seats": seats, "settings": given, "time": options.get("time") or DEFAULT_TIME}
+    seats = build_swarm_seats(
+        parse_seats(options), count, has_panel="panel" in options, judge=str(given.get("judge", ""))
+    )
+    return {
+        **options,
+        "protocol": "swarm",
+        "seats": seats,
+        "settings": given,
+        "time": options.get("time") or DEFAULT_TIME,
+    }
 
 
 def build_consultation_options(
-    asker: str, to: str, question: str, options: Options, settings: Mapping[str, str], *, environ: Mapping[str, str]
+    asker: str,
+    to: str,
+    question: str,
+    options: Options,
+    settings: Mapping[str, str],
+    *,
+    environ: Mapping[str, str],
 ) -> Options:
     """Return the options of a consultation: both sides are seated, and the asker needs no participant behind it.
 
@@ -90,24 +113,32 @@ GIT_SECONDS: Final = 60.0
 DIFF_NAME: Final = "change.diff"
 
 
-def read_reviewed(sources: Sequence[str], diff: str | None, span: str | None, environ: Mapping[str, str]) -> list[ContextFile]:
+def read_reviewed(
+    sources: Sequence[str], diff: str | None, span: str | None, environ: Mapping[str, str]
+) -> list[ContextFile]:
     """Read what is to be reviewed: files, or one diff. Raises BadSetting when it is nothing, two things, or no diff."""
     given = [bool(sources), diff is not None, span is not None]
     if sum(given) != 1:
-        raise BadSetting("give one thing to review: files, - for a diff on standard input, --diff FILE, or --range A..B")
+        raise BadSetting(
+            "give one thing to review: files, - for a diff on standard input, --diff FILE, or --range A..B"
+        )
     if span is not None:
         return [_check_diff(ContextFile(name=DIFF_NAME, text=_read_range(span)), f"--range {span}")]
     if diff is not None or STDIN in sources:
         if len(sources) > 1:
             raise BadSetting("- is a diff on standard input; files are reviewed without it")
         [file] = read_given_files([STDIN if diff is None else diff], environ).files
-        return [_check_diff(replace(file, name=DIFF_NAME), "standard input" if diff is None else diff)]
+        return [
+            _check_diff(replace(file, name=DIFF_NAME), "standard input" if diff is None else diff)
+        ]
     return read_given_files(sources, environ).files
 
 
 def _check_diff(file: ContextFile, label: str) -> ContextFile:
     if not is_diff(file.text):
-        raise BadSetting(f"{label} is not a diff with changed lines; expected what `git diff` writes")
+        raise BadSetting(
+            f"{label} is not a diff with changed lines; expected what `git diff` writes"
+        )
     return file
 
 
@@ -115,13 +146,27 @@ def _read_range(span: str) -> str:
     """Return the diff of a range of commits here. Raises BadSetting with what git says."""
     if span.startswith("-") or not span.strip():
         raise BadSetting(f"--range {span!r}: expected commits such as main..HEAD")
-    command = ["git", "-c", "core.quotepath=off", "diff", "--no-color", "--no-ext-diff", "--end-of-options", span, "--"]
+    command = [
+        "git",
+        "-c",
+        "core.quotepath=off",
+        "diff",
+        "--no-color",
+        "--no-ext-diff",
+        "--end-of-options",
+        span,
+        "--",
+    ]
     try:
         done = subprocess.run(command, capture_output=True, timeout=GIT_SECONDS, check=False)  # noqa: S603 - git, and no shell
     except FileNotFoundError as cause:
-        raise BadSetting("--range needs git, which is not installed here; give the diff with --diff FILE") from cause
+        raise BadSetting(
+            "--range needs git, which is not installed here; give the diff with --diff FILE"
+        ) from cause
     except subprocess.TimeoutExpired as cause:
-        raise BadSetting(f"--range {span}: git did not answer within {GIT_SECONDS:.0f} s") from cause
+        raise BadSetting(
+            f"--range {span}: git did not answer within {GIT_SECONDS:.0f} s"
+        ) from cause
     if done.returncode:
         raise BadSetting(f"--range {span}: {one_line(done.stderr.decode(errors='replace'))}")
     text = done.stdout.decode(errors="replace")
@@ -130,21 +175,31 @@ def _read_range(span: str) -> str:
     return text
 
 
-def build_review_options(files: Sequence[ContextFile], about: str | None, options: Options) -> tuple[str, Options]:
+def build_review_options(
+    files: Sequence[ContextFile], about: str | None, options: Options
+) -> tuple[str, Options]:
     """Return the question and the options of a review of these files, before the shipped panel where none is named."""
     language = options.get("language") or "en"
     own: Options = {} if options.get("panel") or options.get("seats") else {"panel": PANEL}
     # Earlier decisions are on other changes: a reviewer who reads them looks less at this one.
-    fixed: Options = {"protocol": "review", "files": list(files), "memory": options.get("memory", False)}
+    fixed: Options = {
+        "protocol": "review",
+        "files": list(files),
+        "memory": options.get("memory", False),
+    }
     return about or describe_change(files, language), {**own, **options, **fixed}
 
 
 def describe_change(files: Iterable[ContextFile], language: Language) -> str:
     """The question of a review for which none was written: the files, and how many lines were added and removed."""
     change = read_change(tuple(each for each in files if not each.media))
-    added, removed = (sum(line.mark == mark for file in change for line in file.lines) for mark in "+-")
+    added, removed = (
+        sum(line.mark == mark for file in change for line in file.lines) for mark in "+-"
+    )
     names = shorten_text(", ".join(one_line(file.name) for file in change), 300)
-    return REVIEW_PROMPT[language].topic.format(files=f"{names} (+{added} −{removed})" if added or removed else names)
+    return REVIEW_PROMPT[language].topic.format(
+        files=f"{names} (+{added} −{removed})" if added or removed else names
+    )
 
 
 def describe_parts(opened: Opened) -> list[str]:
@@ -154,4 +209,6 @@ def describe_parts(opened: Opened) -> list[str]:
     names = {file.name for part in parts for file in part}
     lines = sum(len(file.lines) for part in parts for file in part)
     size = opened.settings.part_size
-    return [f"files: {len(names)}, lines: {lines}, parts: {len(parts)} (at most {size} characters of the change each)"]
+    return [
+        f"files: {len(names)}, lines: {lines}, parts: {len(parts)} (at most {size} characters of the change each)"
+    ]

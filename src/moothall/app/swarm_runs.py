@@ -56,7 +56,9 @@ def _explain_unwritable(base: Path) -> Iterator[None]:
         yield
     except OSError as cause:
         where = f"{cause.filename or base}: {cause.strerror}"
-        raise FolderUnwritable(f"the run's folder cannot be written ({where}); choose another with --runs") from cause
+        raise FolderUnwritable(
+            f"the run's folder cannot be written ({where}); choose another with --runs"
+        ) from cause
 
 
 class RunFolder:
@@ -93,7 +95,10 @@ class RunFolder:
 def _find_own_folder(base: Path, timeline: SwarmTimeline) -> Path:
     """Return the session's folder: its existing one, else a new one under the first free name."""
     base.mkdir(parents=True, exist_ok=True)
-    name, config = folder_name(timeline.opened_at, timeline.state.opened.topic), render_run_config(timeline)
+    name, config = (
+        folder_name(timeline.opened_at, timeline.state.opened.topic),
+        render_run_config(timeline),
+    )
     for number in range(1, MAX_SUFFIXES):
         path = base / (name if number == 1 else f"{name}-{number}")
         if _is_own(path, config) or (not path.exists() and _make_folder(path, config)):
@@ -144,13 +149,21 @@ async def write_run_folder(moot: Moot, session: str, base: str | None) -> Path |
     return folder.path
 
 
-async def stream_apart(moot: Moot, session: str, form: str, apart: Collection[str]) -> AsyncIterator[str]:
+async def stream_apart(
+    moot: Moot, session: str, form: str, apart: Collection[str]
+) -> AsyncIterator[str]:
     """Yield a form of a swarm with joins undone and every figure recomputed; raises BadSetting."""
     if form not in {"minutes", "html", "convergence", "standing"}:
-        raise BadSetting(f"--apart applies only to the forms minutes, html, convergence and standing, not to {form!r}")
+        raise BadSetting(
+            f"--apart applies only to the forms minutes, html, convergence and standing, not to {form!r}"
+        )
     timeline = await _load_swarm(moot, session)
     if form in {"convergence", "standing"}:
-        yield render_standing(timeline, apart) if form == "standing" else render_convergence_report(timeline, apart)
+        yield (
+            render_standing(timeline, apart)
+            if form == "standing"
+            else render_convergence_report(timeline, apart)
+        )
         return
     report = build_swarm_report(timeline, apart)
     yield render_page(report) if form == "html" else render_markdown(report)
@@ -161,7 +174,10 @@ async def keep_run_folder(
     moot: Moot, plugin: AnyPlugin, session: str, base: Path | None = None
 ) -> AsyncIterator[RunFolder | None]:
     """Maintain the folder of a session while it runs here; None for a protocol without one, and for a demo."""
-    if plugin.name != "swarm" or (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.demo:
+    if (
+        plugin.name != "swarm"
+        or (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.demo
+    ):
         yield None
         return
     folder = RunFolder(base or Path(RUNS))

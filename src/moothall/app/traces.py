@@ -47,7 +47,9 @@ class OtelTracer:
     @contextmanager
     def span(self, name: str, *, caller: str = "", **attributes: Value) -> Iterator[Span]:
         context = self._propagator.extract({"traceparent": caller}) if caller else None
-        with self._tracer.start_as_current_span(name, context, record_exception=False, set_status_on_exception=False) as span:
+        with self._tracer.start_as_current_span(
+            name, context, record_exception=False, set_status_on_exception=False
+        ) as span:
             noted = _NotedSpan(span)
             noted.note(**attributes)
             try:
@@ -66,7 +68,9 @@ class _NotedSpan:
 
     def note(self, **attributes: Value) -> None:
         for name, value in attributes.items():
-            self._span.set_attribute(f"moot.{name}", value[:MAX_VALUE_LENGTH] if isinstance(value, str) else value)
+            self._span.set_attribute(
+                f"moot.{name}", value[:MAX_VALUE_LENGTH] if isinstance(value, str) else value
+            )
 
 
 @contextmanager
@@ -78,7 +82,9 @@ def open_tracer(environ: Mapping[str, str], endpoint: str = "") -> Iterator[Trac
     """
     is_off = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     is_elsewhere = environ.get("OTEL_TRACES_EXPORTER", "otlp").strip().lower() not in {"", "otlp"}
-    if not endpoint and (is_off or is_elsewhere or not any(environ.get(name) for name in ENDPOINTS)):
+    if not endpoint and (
+        is_off or is_elsewhere or not any(environ.get(name) for name in ENDPOINTS)
+    ):
         yield NoTracer()
         return
     try:
@@ -86,7 +92,11 @@ def open_tracer(environ: Mapping[str, str], endpoint: str = "") -> Iterator[Trac
     except ImportError as cause:
         if endpoint:
             raise MissingExtra(EXTRA) from cause
-        log.warning("%s; without them %s is ignored", EXTRA, next(name for name in ENDPOINTS if environ.get(name)))
+        log.warning(
+            "%s; without them %s is ignored",
+            EXTRA,
+            next(name for name in ENDPOINTS if environ.get(name)),
+        )
         yield NoTracer()
         return
     try:
@@ -106,9 +116,13 @@ def _build_provider(environ: Mapping[str, str], endpoint: str) -> "TracerProvide
 
     protocol = next((environ[name] for name in PROTOCOLS if environ.get(name)), "http/protobuf")
     if not endpoint and protocol != "http/protobuf":
-        raise BadSetting(f"OTEL_EXPORTER_OTLP_PROTOCOL = {protocol!r}: Moot sends traces by http/protobuf alone (port 4318)")
+        raise BadSetting(
+            f"OTEL_EXPORTER_OTLP_PROTOCOL = {protocol!r}: Moot sends traces by http/protobuf alone (port 4318)"
+        )
     attributes: dict[str, Any] = {"service.version": VERSION}
-    if not environ.get("OTEL_SERVICE_NAME") and "service.name=" not in environ.get("OTEL_RESOURCE_ATTRIBUTES", ""):
+    if not environ.get("OTEL_SERVICE_NAME") and "service.name=" not in environ.get(
+        "OTEL_RESOURCE_ATTRIBUTES", ""
+    ):
         attributes["service.name"] = "moot"
     # The sentences of its own about each try would fill the log of a server; `LoggedExporter` says it once.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
@@ -131,7 +145,11 @@ def _build_logged_exporter(exporter: "SpanExporter") -> "SpanExporter":
             is_failing = result is not SpanExportResult.SUCCESS
             if is_failing != self.is_failing:
                 self.is_failing = is_failing
-                what = "no traces; they are dropped, and sessions go on" if is_failing else "traces again"
+                what = (
+                    "no traces; they are dropped, and sessions go on"
+                    if is_failing
+                    else "traces again"
+                )
                 log.warning("the collector of OpenTelemetry takes %s", what)
             return result
 

@@ -10,15 +10,33 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from moothall.app.environment import open_ledger, resolve_file_path, resolve_home, resolve_ledger_address
+from moothall.app.environment import (
+    open_ledger,
+    resolve_file_path,
+    resolve_home,
+    resolve_ledger_address,
+)
 from moothall.app.moot import Moot
 from moothall.app.resources import SystemClock
 from moothall.app.verification import LedgerVerifier, load_trusted, parse_heads, sign_heads
 from moothall.codec.chain import HEADS, validate_chain
 from moothall.disk.private import make_private_folder, sync_folder
 from moothall.domain.ids import AGAIN, SessionId, is_register, parse_session_id
-from moothall.domain.records import Head, HeadsSigned, RegisteredHead, SessionsArchived, SessionsReturned
-from moothall.errors import BadSetting, LedgerDamaged, LedgerFull, LedgerReadOnly, LedgerUnavailable, UnknownSession
+from moothall.domain.records import (
+    Head,
+    HeadsSigned,
+    RegisteredHead,
+    SessionsArchived,
+    SessionsReturned,
+)
+from moothall.errors import (
+    BadSetting,
+    LedgerDamaged,
+    LedgerFull,
+    LedgerReadOnly,
+    LedgerUnavailable,
+    UnknownSession,
+)
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import detach_log
 from moothall.memory.register import open_head_register, register_heads
@@ -34,7 +52,12 @@ MIN_AGE: Final = timedelta(days=1)
 async def copy_sessions(source: Ledger, target: Ledger, sessions: Sequence[SessionId]) -> None:
     """Append whole sessions to a ledger that has none of them."""
     for start in range(0, len(sessions), COPIED_AT_ONCE):
-        await asyncio.gather(*(_copy_session(source, target, name) for name in sessions[start : start + COPIED_AT_ONCE]))
+        await asyncio.gather(
+            *(
+                _copy_session(source, target, name)
+                for name in sessions[start : start + COPIED_AT_ONCE]
+            )
+        )
 
 
 async def _copy_session(source: Ledger, target: Ledger, session: SessionId) -> None:
@@ -48,7 +71,12 @@ async def reserve_archived(ledger: Ledger) -> None:
     """Take the ids of archived sessions in a copy of a ledger: of these, it has only what the register of heads says."""
     archived = (await open_head_register(ledger, SystemClock()).state()).archived
     if archived and isinstance(ledger, LedgerUpkeep):
-        await ledger.reserve({name: (each.head.seq, bytes.fromhex(each.head.hash)) for name, each in archived.items()})
+        await ledger.reserve(
+            {
+                name: (each.head.seq, bytes.fromhex(each.head.hash))
+                for name, each in archived.items()
+            }
+        )
 
 
 async def check_ledger(ledger: Ledger, what: str, trusted: frozenset[str] = frozenset()) -> None:
@@ -68,17 +96,27 @@ async def collect_heads(ledger: Ledger, clock: Clock) -> tuple[RegisteredHead, .
         book = await register_heads(ledger, clock)
     except LedgerReadOnly:
         book = await open_head_register(ledger, clock).state()
-    heads = {head.session: RegisteredHead(head.session, head.last.seq, head.last.hash.hex()) for head in await ledger.heads()}
+    heads = {
+        head.session: RegisteredHead(head.session, head.last.seq, head.last.hash.hex())
+        for head in await ledger.heads()
+    }
     for session, known in book.heads.items():
         held = heads.get(session)
-        if (held is None and session not in book.archived) or (held is not None and held.seq < known.seq):
+        if (held is None and session not in book.archived) or (
+            held is not None and held.seq < known.seq
+        ):
             raise _build_mismatch(session)
     register = await ledger.read(HEADS, book.entries - 1, 1) if book.entries else []
-    return (*heads.values(), *(RegisteredHead(HEADS, record.seq, record.hash.hex()) for record in register))
+    return (
+        *heads.values(),
+        *(RegisteredHead(HEADS, record.seq, record.hash.hex()) for record in register),
+    )
 
 
 def _build_mismatch(session: SessionId) -> LedgerDamaged:
-    return LedgerDamaged(f"session {session!r} is not what the register of heads has; see `moot verify`")
+    return LedgerDamaged(
+        f"session {session!r} is not what the register of heads has; see `moot verify`"
+    )
 
 
 def require_upkeep(ledger: Ledger) -> LedgerUpkeep:
@@ -109,11 +147,16 @@ async def draft_ledger_file(path: Path) -> AsyncIterator[Path]:
         _name_file(draft, path)
         sync_folder(path.parent)
     except LedgerFull as cause:
-        raise LedgerFull(f"{path} has no room to be written; free disk space there, then repeat the command") from cause
+        raise LedgerFull(
+            f"{path} has no room to be written; free disk space there, then repeat the command"
+        ) from cause
     except OSError as cause:
         raise LedgerUnavailable(f"{path} cannot be written ({cause.strerror})") from cause
     finally:
-        for name in (draft, *(Path(f"{draft}{end}") for end in ("-wal", "-shm", "-journal", ".locks/.writers"))):
+        for name in (
+            draft,
+            *(Path(f"{draft}{end}") for end in ("-wal", "-shm", "-journal", ".locks/.writers")),
+        ):
             with suppress(OSError):
                 name.unlink()
         with suppress(OSError):
@@ -145,7 +188,13 @@ class BackupReport:
     def describe(cls, path: Path, heads: Iterable[Head], key: str = "") -> "BackupReport":
         """Return the report on the file of a ledger with these heads."""
         entries = [head.last.seq for head in heads if not is_register(head.session)]
-        return cls(file=str(path), sessions=len(entries), entries=sum(entries), bytes=path.stat().st_size, key=key)
+        return cls(
+            file=str(path),
+            sessions=len(entries),
+            entries=sum(entries),
+            bytes=path.stat().st_size,
+            key=key,
+        )
 
 
 async def back_up(ledger: Ledger, home: Path, word: str) -> BackupReport:
@@ -157,7 +206,9 @@ async def back_up(ledger: Ledger, home: Path, word: str) -> BackupReport:
             await reserve_archived(copy)
             signed = sign_heads(home, datetime.now(UTC), await collect_heads(copy, clock))
             if signed.signature:
-                await open_head_register(copy, clock).append(lambda book: [HeadsSigned(document=signed.dump())])
+                await open_head_register(copy, clock).append(
+                    lambda book: [HeadsSigned(document=signed.dump())]
+                )
             await check_ledger(copy, "the ledger", frozenset(load_trusted(home)))
             heads = await copy.heads()
     return BackupReport.describe(path, heads, signed.key)
@@ -213,31 +264,52 @@ class ArchiveReport:
     entries: int
 
 
-async def archive_sessions(moot: Moot, age: timedelta, word: str = "", *, is_tried: bool = False) -> ArchiveReport:
+async def archive_sessions(
+    moot: Moot, age: timedelta, word: str = "", *, is_tried: bool = False
+) -> ArchiveReport:
     """Move sessions that closed longer ago than `age` into a new file; with `is_tried` only say which. Raises BadSetting."""
     if age < MIN_AGE:
-        raise BadSetting("only sessions that ended at least a day ago are archived: --older-than 1d or longer")
+        raise BadSetting(
+            "only sessions that ended at least a day ago are archived: --older-than 1d or longer"
+        )
     if not is_tried:
         # What was decided stays in memory.
         await moot.recall()
-    upkeep, register, now = require_upkeep(moot.ledger), open_head_register(moot.ledger, moot.clock), moot.clock.now()
+    upkeep, register, now = (
+        require_upkeep(moot.ledger),
+        open_head_register(moot.ledger, moot.clock),
+        moot.clock.now(),
+    )
     lines = await moot.sessions()
-    young = [line for line in lines if line.status not in {"concluded", "cancelled"} or line.last_at >= now - age]
+    young = [
+        line
+        for line in lines
+        if line.status not in {"concluded", "cancelled"} or line.last_at >= now - age
+    ]
     # What is asked again and again goes together: the next answer is compared with the former one.
     going_on = {line.session.partition(AGAIN)[0] for line in young}
     old = [line for line in lines if line.session.partition(AGAIN)[0] not in going_on]
     names = tuple(line.session for line in old)
     if not names:
         return ArchiveReport(file="", sessions=(), entries=0)
-    path = resolve_new_file(word) if word else resolve_home(moot.environ) / "archive" / f"moot-{now:%Y%m%d-%H%M%S}.db"
-    report = ArchiveReport(file=str(path), sessions=names, entries=sum(line.entries for line in old))
+    path = (
+        resolve_new_file(word)
+        if word
+        else resolve_home(moot.environ) / "archive" / f"moot-{now:%Y%m%d-%H%M%S}.db"
+    )
+    report = ArchiveReport(
+        file=str(path), sessions=names, entries=sum(line.entries for line in old)
+    )
     if is_tried:
         return report
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with draft_ledger_file(path) as draft, SqliteLedger(draft) as file:
         await copy_sessions(moot.ledger, file, names)
         await check_ledger(file, "the archive")
-        heads = tuple(RegisteredHead(each.session, each.last.seq, each.last.hash.hex()) for each in await file.heads())
+        heads = tuple(
+            RegisteredHead(each.session, each.last.seq, each.last.hash.hex())
+            for each in await file.heads()
+        )
         # What the register knows better is not archived: removing it would hide that something is missing.
         registered = (await register.state()).heads
         for head in heads:
@@ -258,10 +330,14 @@ async def return_sessions(moot: Moot, word: str, wanted: Sequence[str] = ()) -> 
     async with SqliteLedger(path, read_only=True) as file:
         await check_ledger(file, f"the archive {path}")
         held = [head.session for head in await file.heads() if not is_register(head.session)]
-        names = [parse_session_id(name) for name in wanted] or [name for name in held if name in archived]
+        names = [parse_session_id(name) for name in wanted] or [
+            name for name in held if name in archived
+        ]
         for name in names:
             if name not in held or name not in archived:
-                raise UnknownSession(f"no archived session {name!r} is in {path}; it has: {', '.join(held[:20]) or 'none'}")
+                raise UnknownSession(
+                    f"no archived session {name!r} is in {path}; it has: {', '.join(held[:20]) or 'none'}"
+                )
         # For a ledger that an older Moot restored: it has the ids in its register alone.
         await reserve_archived(moot.ledger)
         entries = 0

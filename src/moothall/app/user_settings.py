@@ -28,7 +28,9 @@ MAX_TOOL_SECONDS: Final = 120.0
 def resolve_settings_file(environ: Mapping[str, str]) -> Path:
     """Return the file of the settings, which need not exist."""
     folder = Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return Path(environ.get("MOOT_CONFIG") or folder / "moot" / "config.toml").expanduser().absolute()
+    return (
+        Path(environ.get("MOOT_CONFIG") or folder / "moot" / "config.toml").expanduser().absolute()
+    )
 
 
 def read_settings(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -51,7 +53,9 @@ def validate_setting(name: str, value: object) -> None:
         raise BadSetting(f"unknown setting {name!r}; known: {', '.join((*SETTINGS, TOOLS))}")
     if name == TOOLS:
         # Read in full where a session has tools: other processes need not know what they are.
-        if not isinstance(value, dict) or not all(isinstance(each, dict) for each in value.values()):
+        if not isinstance(value, dict) or not all(
+            isinstance(each, dict) for each in value.values()
+        ):
             raise BadSetting("tools: expected tables such as [tools.docs]")
         return
     if name == HOME and not (isinstance(value, str) and value):
@@ -68,7 +72,9 @@ def write_settings(environ: Mapping[str, str], settings: Mapping[str, Any]) -> N
 
     path = resolve_settings_file(environ)
     if path.exists() and not path.is_file():
-        raise FolderUnwritable(f"{path} is not a file, and stores no settings; name another in MOOT_CONFIG")
+        raise FolderUnwritable(
+            f"{path} is not a file, and stores no settings; name another in MOOT_CONFIG"
+        )
     lines = _format_lines({name: value for name, value in settings.items() if name != TOOLS})
     for name, table in settings.get(TOOLS, {}).items():
         lines += [f"\n[{TOOLS}.{json.dumps(name)}]\n", *_format_lines(table)]
@@ -81,12 +87,17 @@ def write_settings(environ: Mapping[str, str], settings: Mapping[str, Any]) -> N
 
 def _format_lines(settings: Mapping[str, Any]) -> list[str]:
     # Texts, numbers and lists are the same in JSON and in TOML.
-    return [f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in settings.items()]
+    return [
+        f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in settings.items()
+    ]
 
 
 def load_tool_sources(environ: Mapping[str, str]) -> dict[str, "ToolSource"]:
     """Return what `[tools.NAME]` sets up, by name; raises BadSetting with the name and what was expected."""
-    return {name: _parse_tool(name, table) for name, table in read_settings(environ).get(TOOLS, {}).items()}
+    return {
+        name: _parse_tool(name, table)
+        for name, table in read_settings(environ).get(TOOLS, {}).items()
+    }
 
 
 def _parse_tool(name: str, table: Mapping[str, Any]) -> "ToolSource":
@@ -99,21 +110,43 @@ def _parse_tool(name: str, table: Mapping[str, Any]) -> "ToolSource":
     from moothall.participants.named_tools import ToolSource
 
     known = [each.name for each in fields(ToolSource) if each.name != "name"]
-    fault = next((f"{key} is not a known key; known: {', '.join(known)}" for key in table if key not in known), "")
+    fault = next(
+        (
+            f"{key} is not a known key; known: {', '.join(known)}"
+            for key in table
+            if key not in known
+        ),
+        "",
+    )
     try:
-        source = ToolSource(name=name) if fault else get_adapter(ToolSource).validate_python({**table, "name": name})
+        source = (
+            ToolSource(name=name)
+            if fault
+            else get_adapter(ToolSource).validate_python({**table, "name": name})
+        )
     except ValidationError as cause:
         raise BadSetting(f"[tools.{name}] {explain_validation_error(cause)}") from cause
     is_server = bool(source.command or source.url)
-    if not re.fullmatch(r"[a-z][a-z0-9-]{0,30}", name) or name in {*GIVEN_TOOLS, *get_args(ToolSwitch)}:
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,30}", name) or name in {
+        *GIVEN_TOOLS,
+        *get_args(ToolSwitch),
+    }:
         fault = "the name is one of Moot's own, or not of small letters, digits and '-'"
-    elif not fault and sum(map(bool, (source.command, source.url, source.hosts, source.engine, source.builtin))) != 1:
+    elif (
+        not fault
+        and sum(
+            map(bool, (source.command, source.url, source.hosts, source.engine, source.builtin))
+        )
+        != 1
+    ):
         fault = "expected one of: command = [...], url, hosts = [...], engine, builtin = true"
     elif not fault and is_server != bool(source.allow):
         fault = 'expected allow = ["TOOL", ...] for a server, and for nothing else'
     elif source.url and not is_web_address(source.url):
         fault = "url: expected https://HOST/PATH"
-    elif source.engine and not (is_web_address(source.engine.replace("{words}", "")) and "{words}" in source.engine):
+    elif source.engine and not (
+        is_web_address(source.engine.replace("{words}", "")) and "{words}" in source.engine
+    ):
         fault = "engine: expected an address with {words} in it"
     elif not 0 < source.seconds <= MAX_TOOL_SECONDS or source.price < 0:
         fault = f"seconds: expected at most {MAX_TOOL_SECONDS:g}; price: expected US dollars a call"
@@ -135,7 +168,9 @@ def add_settings(given: "Options", opener: "Opener", environ: Mapping[str, str])
     if "seats" in given:
         # Who is seated by name sits there alone.
         settings.pop("panel", None)
-    usable: Any = {name: value for name, value in settings.items() if not find_refusal(name, opener)}
+    usable: Any = {
+        name: value for name, value in settings.items() if not find_refusal(name, opener)
+    }
     protocol = {**usable, **given}.get("protocol")
     refused = get_protocol(protocol).refuses if isinstance(protocol, str) else {}
     return {**{name: value for name, value in usable.items() if name not in refused}, **given}

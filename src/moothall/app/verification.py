@@ -19,7 +19,14 @@ from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Entry
 from moothall.domain.ids import SessionId
 from moothall.domain.records import RegisteredHead, StoredRecord
-from moothall.errors import BadImport, BadSetting, LedgerDamaged, LedgerNewer, LedgerUnavailable, MootError
+from moothall.errors import (
+    BadImport,
+    BadSetting,
+    LedgerDamaged,
+    LedgerNewer,
+    LedgerUnavailable,
+    MootError,
+)
 from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded
 from moothall.memory.register import HeadBook, Register, open_head_register
 from moothall.ports.ledger import Clock, Ledger, LedgerUpkeep
@@ -31,7 +38,14 @@ if TYPE_CHECKING:
 
 PAGE: Final = 1_000
 MEMORY: Final = SessionId("_memory")
-_DAMAGE: Final = (LedgerDamaged, LedgerUnavailable, TypeError, ValueError, OverflowError, AttributeError)
+_DAMAGE: Final = (
+    LedgerDamaged,
+    LedgerUnavailable,
+    TypeError,
+    ValueError,
+    OverflowError,
+    AttributeError,
+)
 """How damaged pages of a file show: SQLite fails, or hands out fields of a wrong type."""
 KEY_BYTES: Final = 32
 _KEY_FILE: Final = "heads.key"
@@ -73,7 +87,10 @@ class LedgerVerification:
 
     def list_faults(self) -> list[str]:
         """Return what is wrong with the storage, and with which session."""
-        return [*self.faults, *(f"{each.session_id}: {each.fault}" for each in self.sessions if each.fault)]
+        return [
+            *self.faults,
+            *(f"{each.session_id}: {each.fault}" for each in self.sessions if each.fault),
+        ]
 
 
 class LedgerVerifier:
@@ -116,7 +133,11 @@ class LedgerVerifier:
         register = await self._verify_stream(HEADS)
         if register is not None and register.fault is not None:
             self._result.sessions.append(register)
-        unknown = [session for session in held if session not in self._book.heads] if self._book.entries else []
+        unknown = (
+            [session for session in held if session not in self._book.heads]
+            if self._book.entries
+            else []
+        )
         if unknown:
             names = f"{', '.join(unknown[:5])}{' …' if len(unknown) > 5 else ''}"
             self._result.notes.append(f"not registered yet: {names}; see `moot ledger heads`")
@@ -127,7 +148,11 @@ class LedgerVerifier:
         """Verify one session, or a register; None if there is none of that name, or it is archived."""
         await self._collect_known(session)
         verified = await self._verify_stream(session)
-        return None if verified is not None and not verified.entries and verified.fault is None else verified
+        return (
+            None
+            if verified is not None and not verified.entries and verified.fault is None
+            else verified
+        )
 
     async def verify_named(self, engine: "Engine", session: SessionId) -> VerifiedSession:
         """Verify one session, or a register; raises UnknownSession, which says where an archived one is."""
@@ -142,7 +167,9 @@ class LedgerVerifier:
                 report = await self._ledger.inspect(session)
                 self._result.faults += report.faults
                 for name, (seq, digest) in report.heads.items():
-                    self._know(SessionId(_check_text(name)), "the list of sessions", int(seq), digest.hex())
+                    self._know(
+                        SessionId(_check_text(name)), "the list of sessions", int(seq), digest.hex()
+                    )
             except _DAMAGE as error:
                 self._result.faults.append(_describe(error))
         await self._fold(HEADS, self._register)
@@ -158,7 +185,9 @@ class LedgerVerifier:
                 heads.setdefault(entry.fact.session, entry.fact.head)
             return heads
 
-        register = Register(self._ledger, self._clock, MEMORY, kinds=MEMORY_KINDS, initial=recorded, evolve=collect)
+        register = Register(
+            self._ledger, self._clock, MEMORY, kinds=MEMORY_KINDS, initial=recorded, evolve=collect
+        )
         await self._fold(MEMORY, register)
         for decision, head in recorded.items():
             if head:
@@ -178,7 +207,9 @@ class LedgerVerifier:
             self._know(head.session, "the list of signed heads", head.seq, head.hash)
         if document.key not in self._trusted:
             key = _shorten(document.key)
-            self._result.notes.append(f"the signed heads of {document.at} have the key {key}, which is not trusted here")
+            self._result.notes.append(
+                f"the signed heads of {document.at} have the key {key}, which is not trusted here"
+            )
 
     async def _fold(self, name: SessionId, register: Register[Any]) -> None:
         """Fold a register as far as it can be read: what it says before its damage is still good."""
@@ -200,7 +231,9 @@ class LedgerVerifier:
             while fault is None and (records := await self._ledger.read(session, entries, PAGE)):
                 fault = find_chain_fault(session, records, entries, before)
                 for record in records if fault is None else ():
-                    fault = fault or _compare(record.seq, record.hash.hex(), wanted.pop(record.seq, ()))
+                    fault = fault or _compare(
+                        record.seq, record.hash.hex(), wanted.pop(record.seq, ())
+                    )
                 entries, before = records[-1].seq, records[-1].hash
         except _DAMAGE as error:
             fault = _describe(error)
@@ -217,7 +250,9 @@ class LedgerVerifier:
         head = None if fault is not None or before is None else before.hex()
         return VerifiedSession(session_id=session, fault=fault, head=head, entries=entries)
 
-    async def _explain_absence(self, session: SessionId, wanted: dict[int, list[KnownHead]]) -> VerifiedSession | None:
+    async def _explain_absence(
+        self, session: SessionId, wanted: dict[int, list[KnownHead]]
+    ) -> VerifiedSession | None:
         if session not in self._book.archived:
             # It may have been archived while the others were read.
             await self._fold(HEADS, self._register)
@@ -225,35 +260,50 @@ class LedgerVerifier:
         if archived is not None:
             own = KnownHead("the archive", archived.head.seq, archived.head.hash)
             others = [known for each in wanted.values() for known in each]
-            if all((known.seq or own.seq, known.hash) == (own.seq, own.hash) or 0 < known.seq < own.seq for known in others):
+            if all(
+                (known.seq or own.seq, known.hash) == (own.seq, own.hash) or 0 < known.seq < own.seq
+                for known in others
+            ):
                 return None
         if not wanted:
             return None
         seq = max(wanted)
-        fault = f"it is missing: {wanted[seq][0].source} has it" + (f" with {seq} entries" if seq else "")
+        fault = f"it is missing: {wanted[seq][0].source} has it" + (
+            f" with {seq} entries" if seq else ""
+        )
         return VerifiedSession(session_id=session, fault=fault, head=None, entries=0)
 
     async def _verify_archives(self, held: Collection[SessionId]) -> None:
         """Look whether each archive is there and holds its sessions as they were registered."""
-        archived = [each for session, each in sorted(self._book.archived.items()) if session not in held]
+        archived = [
+            each for session, each in sorted(self._book.archived.items()) if session not in held
+        ]
         for file, heads in group_pairs((each.file, each.head) for each in archived).items():
             if not self._has_archives:
-                self._result.notes.append(f"archived sessions are in {file}, which was not looked at")
+                self._result.notes.append(
+                    f"archived sessions are in {file}, which was not looked at"
+                )
                 continue
             faults = await _find_archive_faults(Path(file), heads, self._clock)
             self._result.faults += [f"the archive {file}: {fault}" for fault in faults]
             if not faults:
-                self._result.notes.append(f"the archive {file} is intact; sessions in it: {len(heads)}")
+                self._result.notes.append(
+                    f"the archive {file} is intact; sessions in it: {len(heads)}"
+                )
 
 
-async def _find_archive_faults(path: Path, heads: Sequence[RegisteredHead], clock: Clock) -> list[str]:
+async def _find_archive_faults(
+    path: Path, heads: Sequence[RegisteredHead], clock: Clock
+) -> list[str]:
     from moothall.ledgers.sqlite import SqliteLedger
 
     try:
         async with SqliteLedger(path, read_only=True) as ledger:
             return (await LedgerVerifier(ledger, clock, heads).verify_all()).list_faults()
     except MootError as error:
-        return [f"its sessions ({len(heads)}) cannot be read: {error}; if it is rightly elsewhere: moot verify --no-archives"]
+        return [
+            f"its sessions ({len(heads)}) cannot be read: {error}; if it is rightly elsewhere: moot verify --no-archives"
+        ]
 
 
 def _describe(error: Exception) -> str:
@@ -283,7 +333,13 @@ class SignedHeads:
         )
 
     def build_signed_bytes(self) -> bytes:
-        fields = {"moot": "heads", "version": 1, "at": self.at, "heads": [list(head) for head in self.heads], "key": self.key}
+        fields = {
+            "moot": "heads",
+            "version": 1,
+            "at": self.at,
+            "heads": [list(head) for head in self.heads],
+            "key": self.key,
+        }
         return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -300,7 +356,9 @@ def parse_heads(text: str) -> SignedHeads:
             signature=_check_text(fields["signature"]),
         )
     except (ValueError, KeyError, TypeError, RecursionError) as cause:
-        raise BadImport(f"the file holds no heads ({cause}); expected what `moot ledger heads` prints") from cause
+        raise BadImport(
+            f"the file holds no heads ({cause}); expected what `moot ledger heads` prints"
+        ) from cause
 
 
 def _check_text(value: Any) -> str:
@@ -338,7 +396,9 @@ def describe_export_signer(folder: Path, head: ExportHead) -> str:
     """Who signed an export, in a few words; raises LedgerDamaged when its first line was changed afterwards."""
     if not head.signature:
         return "unsigned"
-    document = SignedHeads(at=head.at, heads=(RegisteredHead(*head[:3]),), key=head.key, signature=head.signature)
+    document = SignedHeads(
+        at=head.at, heads=(RegisteredHead(*head[:3]),), key=head.key, signature=head.signature
+    )
     check_signature(document, {head.key})
     return f"{_shorten(head.key)} ({'trusted' if head.key in load_trusted(folder) else 'not trusted'} here)"
 
@@ -360,7 +420,9 @@ def check_signature(document: SignedHeads, trusted: Collection[str]) -> None:
             bytes.fromhex(document.signature), document.build_signed_bytes()
         )
     except (InvalidSignature, ValueError) as cause:
-        raise LedgerDamaged("what was signed was changed afterwards: the signature does not fit") from cause
+        raise LedgerDamaged(
+            "what was signed was changed afterwards: the signature does not fit"
+        ) from cause
 
 
 def _shorten(key: str) -> str:
@@ -401,16 +463,24 @@ def load_stored_heads(environ: Mapping[str, str], trusted: Collection[str]) -> S
         heads |= dict.fromkeys(document.heads)
         used.append(document.at)
     if not used:
-        why = "; ".join(unused) or "there are no such files; to make one: moot ledger heads > heads-1.json in that folder"
+        why = (
+            "; ".join(unused)
+            or "there are no such files; to make one: moot ledger heads > heads-1.json in that folder"
+        )
         raise BadSetting(f"{STORED_HEADS}={word} has no heads to compare with: {why}")
-    return StoredHeads(tuple(heads), (f"compared with heads of {max(used)} and {len(used) - 1} earlier ones in {path}", *unused))
+    return StoredHeads(
+        tuple(heads),
+        (f"compared with heads of {max(used)} and {len(used) - 1} earlier ones in {path}", *unused),
+    )
 
 
 def parse_key(text: str) -> str:
     """Read a public key: 64 hexadecimal digits, or a file that holds them; raises BadSetting."""
     word = text.strip()
     with suppress(OSError, ValueError):
-        word = Path(word).read_text(encoding="utf-8").strip() if len(word) != 2 * KEY_BYTES else word
+        word = (
+            Path(word).read_text(encoding="utf-8").strip() if len(word) != 2 * KEY_BYTES else word
+        )
     try:
         if len(bytes.fromhex(word)) == KEY_BYTES:
             return word.lower()
@@ -438,7 +508,9 @@ def pin_key(folder: Path, key: str, *, is_own: bool = False) -> None:
     """Trust a public key from now on; also this folder's own, if it is about to have another."""
     if is_own or key not in load_trusted(folder):
         make_private_folder(folder)
-        with os.fdopen(os.open(folder / _TRUSTED_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w") as file:
+        with os.fdopen(
+            os.open(folder / _TRUSTED_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w"
+        ) as file:
             file.write(f"{key}\n")
 
 
@@ -462,5 +534,7 @@ def _load_key(path: Path) -> "Ed25519PrivateKey":
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
-        raise BadSetting(f"{path} holds no key; expected 64 hexadecimal digits. Move it away, and a new one is made")
+        raise BadSetting(
+            f"{path} holds no key; expected 64 hexadecimal digits. Move it away, and a new one is made"
+        )
     return Ed25519PrivateKey.from_private_bytes(key)

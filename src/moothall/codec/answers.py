@@ -21,9 +21,13 @@ from moothall.domain.safe_text import compile_late, fix_surrogates, one_line
 from moothall.errors import BadAnswer
 
 # Reasoning models print their reasoning in tags. An unclosed one runs to the end of the text: the model was cut off in it.
-_TAG = r"[\w:]*(?:think|thought|reasoning|analysis|reflection|scratchpad|draft|monologue)\w*\s*[>|▷]+"
+_TAG = (
+    r"[\w:]*(?:think|thought|reasoning|analysis|reflection|scratchpad|draft|monologue)\w*\s*[>|▷]+"
+)
 _TAG_END = rf"(?:<[/|]+|◁/)(?:end_of_)?{_TAG}|\[/think\]"
-_THOUGHT = compile_late(rf"(?:[<◁]\|?{_TAG}|\[think\]).*?(?:{_TAG_END}|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = compile_late(
+    rf"(?:[<◁]\|?{_TAG}|\[think\]).*?(?:{_TAG_END}|\Z)", re.DOTALL | re.IGNORECASE
+)
 _THOUGHT_END = compile_late(_TAG_END, re.IGNORECASE)
 # A chat template that was not applied leaves its channels in the text; the last one is the answer.
 _CHANNEL = compile_late(r"<\|channel\|>\s*\w+\s*<\|message\|>")
@@ -77,18 +81,26 @@ def read_answer(rules: AnswerRules, raw: object, *, is_strict: bool = False) -> 
     With `is_strict` nothing is left out: the sender learns what is wrong, by the brief's own check of the state, and can
     send it again. For that no prompt is needed.
     """
-    schema = build_schema(rules.form.shape) if is_strict or not isinstance(rules, Brief) else get_own_schema(rules)
+    schema = (
+        build_schema(rules.form.shape)
+        if is_strict or not isinstance(rules, Brief)
+        else get_own_schema(rules)
+    )
     said, notes = raw, list[str]()
     is_confirmed = isinstance(raw, WordedAnswer) and raw.is_confirmed
     if not isinstance(raw, rules.form.shape):
         said, notes = _parse(rules, raw, schema, is_strict=is_strict)
     if rules.reading == "strict" and not is_confirmed and (worded := list_worded_choices(notes)):
-        raise BadAnswer(f"a choice must be named here, not taken from a sentence ({worded[0].partition(' ')[2]})")
+        raise BadAnswer(
+            f"a choice must be named here, not taken from a sentence ({worded[0].partition(' ')[2]})"
+        )
     check_refusal(said)
     if not (isinstance(raw, WordedAnswer) and raw.is_one_text):
         check_sides(said, filled=rules.fills, options=rules.options)
     if isinstance(rules, Brief) and isinstance(said, rules.form.shape):
-        check_echo(rules, raw, said, schema, is_repaired=any(note.startswith("repaired") for note in notes))
+        check_echo(
+            rules, raw, said, schema, is_repaired=any(note.startswith("repaired") for note in notes)
+        )
     value, more = rules.normalize(said) if isinstance(said, rules.form.shape) else (said, ())
     if fault := rules.fault(value):
         raise BadAnswer(fault)
@@ -100,19 +112,37 @@ def parse_answer(form: AnswerForm, raw: object) -> object:
     return _parse(AnswerRules(form=form), raw, build_schema(form.shape), is_strict=True)[0]
 
 
-def _parse(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) -> tuple[object, list[str]]:
+def _parse(
+    rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool
+) -> tuple[object, list[str]]:
     form, fills, options = rules.form, rules.fills, rules.options
     if isinstance(raw, WordedAnswer):
         is_read = isinstance(raw.fields, form.shape)
-        said, notes = (raw.fields, []) if is_read else _parse(rules, raw.fields, schema, is_strict=is_strict)
-        return said, [*notes, *(f"words the answer {one_line(each)[:MAX_WORDS_LENGTH]!r}" for each in raw.words)]
+        said, notes = (
+            (raw.fields, []) if is_read else _parse(rules, raw.fields, schema, is_strict=is_strict)
+        )
+        return said, [
+            *notes,
+            *(f"words the answer {one_line(each)[:MAX_WORDS_LENGTH]!r}" for each in raw.words),
+        ]
     if isinstance(raw, str) and len(raw) > MAX_ANSWER_LENGTH:
-        raise BadAnswer(f"the answer has {len(raw)} characters; at most {MAX_ANSWER_LENGTH} are taken")
-    if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
+        raise BadAnswer(
+            f"the answer has {len(raw)} characters; at most {MAX_ANSWER_LENGTH} are taken"
+        )
+    if (
+        form.instead is not None
+        and (instead := parse_alternative(form, form.instead, raw)) is not None
+    ):
         return instead, []
     seat = rules.seat.id if isinstance(rules, Brief) else ""
     parser = LenientParser(
-        schema, fills, infer=form.infer, seat=seat, is_strict=is_strict, is_whole=form.is_whole, options=options
+        schema,
+        fills,
+        infer=form.infer,
+        seat=seat,
+        is_strict=is_strict,
+        is_whole=form.is_whole,
+        options=options,
     )
     notes = parser.notes
     text = strip_thoughts(fix_surrogates(raw)) if isinstance(raw, str) else None
@@ -120,9 +150,15 @@ def _parse(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) 
         if not is_strict and form.silence and _says_pass(schema, raw):
             raise BadAnswer("a pass")
         if text is not None:
-            value = _read_text(form, text, parser) if issubclass(form.shape, FromText) else parser.parse_text(text)
+            value = (
+                _read_text(form, text, parser)
+                if issubclass(form.shape, FromText)
+                else parser.parse_text(text)
+            )
             if form.form == "json" and isinstance(value, dict) and "}" in text:
-                check_beside(value, "the end", "\n".join(split_clauses(text.rpartition("}")[2])), options)
+                check_beside(
+                    value, "the end", "\n".join(split_clauses(text.rpartition("}")[2])), options
+                )
         else:
             value = parser.normalize(raw)
     except BadAnswer:
@@ -147,14 +183,23 @@ def _parse(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) 
 def _says_pass(schema: Schema, raw: object) -> bool:
     """Whether a few words pass, where a pass is offered: they are no contribution of that text."""
     offered = schema.get("properties", {}).get("type", {}).get("enum", ())
-    return "pass" in offered and isinstance(raw, str) and len(raw) <= MAX_PASS_LENGTH and is_pass(raw.strip())
+    return (
+        "pass" in offered
+        and isinstance(raw, str)
+        and len(raw) <= MAX_PASS_LENGTH
+        and is_pass(raw.strip())
+    )
 
 
 def is_pass(raw: object) -> bool:
     """Whether an answer says that it is none: the word for it, or an object with that word alone."""
     fields = extract_object(raw) if isinstance(raw, str) else raw
     words = [*fields.values()] if isinstance(fields, dict) else [raw]
-    return len(words) == 1 and isinstance(words[0], str) and find_allowed(words[0], ("pass",)) is not None
+    return (
+        len(words) == 1
+        and isinstance(words[0], str)
+        and find_allowed(words[0], ("pass",)) is not None
+    )
 
 
 def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> object | None:
@@ -179,7 +224,9 @@ def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> ob
             value = raw[instead.field]
         return None if value is None else get_adapter(instead.shape).validate_python(value)
     except ValidationError as cause:
-        raise BadAnswer(f"{instead.field}: {explain_validation_error(cause, 'the answer')}") from cause
+        raise BadAnswer(
+            f"{instead.field}: {explain_validation_error(cause, 'the answer')}"
+        ) from cause
     except ValueError as cause:
         raise BadAnswer(str(cause)) from cause
 
@@ -190,13 +237,22 @@ def strip_thoughts(text: str) -> str:
     return _THOUGHT_END.split(_THOUGHT.sub("", text))[-1].strip()
 
 
-def build_reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object, **details: Unpack[ReplyDetails]) -> Reply:
+def build_reply(
+    form: AnswerForm,
+    ask: str,
+    seat: str,
+    said: object,
+    usage: object,
+    **details: Unpack[ReplyDetails],
+) -> Reply:
     """Build the fact that stores an answer; raises BadAnswer if the value has another type than was asked for."""
     if form.instead is not None and type(said) is form.instead.shape:
         instead: Reply = form.instead.reply(ask=ask, seat=seat, said=said, usage=usage, **details)  # type: ignore[arg-type]
         return instead
     if type(said) is not form.shape:
-        raise BadAnswer(f"{form.kind}: a {form.shape.__name__} was expected, not a {type(said).__name__}")
+        raise BadAnswer(
+            f"{form.kind}: a {form.shape.__name__} was expected, not a {type(said).__name__}"
+        )
     return form.reply(ask=ask, seat=seat, said=said, usage=usage, **details)  # type: ignore[arg-type]  # `parse_answer` validates it
 
 

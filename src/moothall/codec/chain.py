@@ -34,7 +34,9 @@ def compute_root_hash(session: SessionId) -> bytes:
 def compute_record_hash(before: bytes, seq: int, at: int, body: bytes) -> bytes:
     """Return the hash of a record: SHA-256 over the previous hash, the number, the time and the body."""
     # Fixed widths keep the fields apart without separators. The time is signed: it may lie before 1970.
-    return sha256(before + seq.to_bytes(8, "big") + at.to_bytes(8, "big", signed=True) + body).digest()
+    return sha256(
+        before + seq.to_bytes(8, "big") + at.to_bytes(8, "big", signed=True) + body
+    ).digest()
 
 
 def to_microseconds(at: datetime) -> int:
@@ -63,7 +65,9 @@ def check_follows(stream: str, seq: int, before: bytes, record: StoredRecord) ->
     if record.seq != seq + 1:
         raise LedgerDamaged(f"{stream}: entry {seq + 1} is missing")
     if compute_record_hash(before, record.seq, record.at, record.body) != record.hash:
-        raise LedgerDamaged(f"{stream}: entry {record.seq} was changed after it was written: its hash does not fit")
+        raise LedgerDamaged(
+            f"{stream}: entry {record.seq} was changed after it was written: its hash does not fit"
+        )
 
 
 def find_chain_fault(
@@ -179,9 +183,13 @@ def parse_export_texts(text: str) -> dict[str, str]:
                 fields = json.loads(line)
                 digest, given = str(fields["file"]), str(fields["text"])
             except (ValueError, KeyError, TypeError, RecursionError) as cause:
-                raise BadImport(f"a given file in the export cannot be read ({cause}); export it again") from cause
+                raise BadImport(
+                    f"a given file in the export cannot be read ({cause}); export it again"
+                ) from cause
             if sha256(given.encode()).hexdigest() != digest:
-                raise BadImport(f"the text of the given file {digest[:12]}… in the export is not what its hash says")
+                raise BadImport(
+                    f"the text of the given file {digest[:12]}… in the export is not what its hash says"
+                )
             texts[digest] = given
     return texts
 
@@ -190,22 +198,45 @@ def parse_export(text: str) -> tuple[ExportHead, list[StoredRecord]]:
     """Parse an export into its first line and its records, and check that it is whole; raises BadImport."""
     try:
         # Not `splitlines`: it also splits at characters such as U+2028, which JSON allows unescaped inside strings.
-        head, *lines = [json.loads(line) for line in text.split("\n") if line.strip() and not line.startswith(_FILE_LINE)]
+        head, *lines = [
+            json.loads(line)
+            for line in text.split("\n")
+            if line.strip() and not line.startswith(_FILE_LINE)
+        ]
         records = [
-            StoredRecord(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines
+            StoredRecord(
+                int(line["seq"]),
+                int(line["at"]),
+                line["body"].encode(),
+                bytes.fromhex(line["hash"]),
+            )
+            for line in lines
         ]
         version, session = head.pop("moot"), parse_session_id(head["session"])
         given = ExportHead(**head) if version == EXPORT_VERSION else ExportHead(session, 0, "")
         for record in records:
-            to_datetime(record.at)  # a time beyond the calendar is refused here, before anything is imported
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as cause:
-        raise BadImport(f"the file is not a Moot export ({cause}); expected what `moot export SESSION jsonl` writes") from cause
+            to_datetime(
+                record.at
+            )  # a time beyond the calendar is refused here, before anything is imported
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+    ) as cause:
+        raise BadImport(
+            f"the file is not a Moot export ({cause}); expected what `moot export SESSION jsonl` writes"
+        ) from cause
     if version in range(1, EXPORT_VERSION):
         raise BadImport(
             "the file was exported by a Moot from before its first release, which this one does not read; hold the session anew"
         )
     if version != EXPORT_VERSION or not records:
-        raise BadImport("the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`")
+        raise BadImport(
+            "the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`"
+        )
     if (given.entries, given.hash) != (records[-1].seq, records[-1].hash.hex()):
         raise BadImport(
             f"the export is not whole: its first line says that it ends with entry {given.entries}, and it ends with "

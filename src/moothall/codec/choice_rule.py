@@ -19,7 +19,15 @@ from typing import Final
 from moothall.domain.person import PersonChoice
 from moothall.domain.safe_text import compile_late
 from moothall.domain.topic import normalize_label
-from moothall.domain.vocabulary import BARE_WORDS, CHOICE_WORDS, CLAUSE_WORDS, DEGREES, EMPTY_WORDS, LONE_WORDS, PATTERNS
+from moothall.domain.vocabulary import (
+    BARE_WORDS,
+    CHOICE_WORDS,
+    CLAUSE_WORDS,
+    DEGREES,
+    EMPTY_WORDS,
+    LONE_WORDS,
+    PATTERNS,
+)
 
 MAX_READ: Final = 2_000
 """A longer text is an essay: nothing is read from it."""
@@ -31,7 +39,18 @@ _DOUBT: Final = PATTERNS["doubt"]
 _IF: Final = PATTERNS["if"]
 # What is hardly said for a thing: a text that is for it and says so is asked about.
 _BLAME: Final = PATTERNS["blame"]
-_FOR: Final = frozenset({"support", "conditional_support", "conditional", "APPROVED", "confirmed", "adopted", "agree", "yes"})
+_FOR: Final = frozenset(
+    {
+        "support",
+        "conditional_support",
+        "conditional",
+        "APPROVED",
+        "confirmed",
+        "adopted",
+        "agree",
+        "yes",
+    }
+)
 _AGAINST: Final = frozenset({"oppose", "challenge", "REJECTED", "refuted", "declined", "no"})
 # Thumbs and ticks, for and against; the colour of a hand and the form of a sign say nothing.
 _THUMBS: Final = compile_late(r"([👍✅✔])|[👎❌✖✗✘]|[\U0001f3fb-\U0001f3ff\ufe0f]")
@@ -47,7 +66,9 @@ _REFERENCE: Final = compile_late(r"#?[1-9]\d{0,5}")
 _MEASURE: Final = compile_late(r"[%=≠/+]|\b\d+ of\b")
 _PHRASES: Final = compile_late(r"\bgo (?:with|for)\b|\bi think\b|\bwould like\b|\bi'd like\b")
 # "Support: zero" and "support: 2/10" say how much, not why.
-_AMOUNT: Final = compile_late(r"\W*(?:\d|(?:zero|one|two|three|later|soon|tomorrow)\b|(?:[a-z]|[\u3400-\u9fff])\W*$)")
+_AMOUNT: Final = compile_late(
+    r"\W*(?:\d|(?:zero|one|two|three|later|soon|tomorrow)\b|(?:[a-z]|[\u3400-\u9fff])\W*$)"
+)
 _VALUES: Final = frozenset({*DEGREES, *EMPTY_WORDS, *BARE_WORDS, *LONE_WORDS})
 # How a clause begins that states something of the matter. Any other one hangs on the choice: "support, as a joke".
 _STATES: Final = PATTERNS["states"]
@@ -61,10 +82,23 @@ _FOREIGN: Final = compile_late(r"[^\W\d_a-z\u3400-\u9fff]")
 _QUOTED: Final = compile_late(r"[\"“”„«»「」『』]")
 _MARKUP: Final = compile_late(r"```\w*|[*_`|\[\]<>]+|^#+\s|^[ \t]{0,8}[-•]\s", re.MULTILINE)
 _SIMPLIFIED: Final = str.maketrans(*CLAUSE_WORDS["simplified"])
-_LABEL: Final = compile_late(r"(?P<label>[^.:;!\n—–，。：；！]{1,40})[.:;!\n—–。：；！](?P<rest>.+)", re.DOTALL)
+_LABEL: Final = compile_late(
+    r"(?P<label>[^.:;!\n—–，。：；！]{1,40})[.:;!\n—–。：；！](?P<rest>.+)", re.DOTALL
+)
 _SELF_REFERENCE: Final = compile_late(r"\b(?:as|like) i said\b|如前所述|正如我所说")
-_OPENERS: Final = frozenset({"ok", "okay", "well", "alright", "hm", "hmm", "so", "then", "好", "好的", "嗯"})
-_STANCES: Final = ("support", "conditional", "oppose", "abstain", "challenge", "declined", "REJECTED", "APPROVED")
+_OPENERS: Final = frozenset(
+    {"ok", "okay", "well", "alright", "hm", "hmm", "so", "then", "好", "好的", "嗯"}
+)
+_STANCES: Final = (
+    "support",
+    "conditional",
+    "oppose",
+    "abstain",
+    "challenge",
+    "declined",
+    "REJECTED",
+    "APPROVED",
+)
 """Whose words keep a text from being read as something else, whatever it may choose from."""
 _WHOLE_ANSWERS: Final = frozenset({"是的", "好的", "不行", "不可以", "sure"})
 """Words that make a choice as a whole answer only, beside those of the vocabulary."""
@@ -111,12 +145,18 @@ def apply_rule(text: str, choices: Sequence[PersonChoice]) -> PositionRead | Non
     if (value := lexicon.weak.get(whole) or lexicon.strong.get(whole)) is not None:
         return PositionRead(value)
     chosen = _strip_marks(PATTERNS["chosen"].sub("", plain))
-    if (named := next((each.value for each in choices if fold_text(each.value) == chosen), None)) is not None:
+    if (
+        named := next((each.value for each in choices if fold_text(each.value) == chosen), None)
+    ) is not None:
         return PositionRead(named)
     if "?" in plain or _QUOTED.search(plain) or _PICTURE.search(plain):
         return None
     plain = _SELF_REFERENCE.sub(" ", plain)
-    return _read_label(plain, lexicon) or _read_condition(plain, text, lexicon, choices) or _read_clauses(plain, lexicon)
+    return (
+        _read_label(plain, lexicon)
+        or _read_condition(plain, text, lexicon, choices)
+        or _read_clauses(plain, lexicon)
+    )
 
 
 def _read_thumbs(text: str, choices: Sequence[PersonChoice]) -> PositionRead | None:
@@ -131,14 +171,24 @@ def _read_thumbs(text: str, choices: Sequence[PersonChoice]) -> PositionRead | N
 
 def _read_label(plain: str, lexicon: Lexicon) -> PositionRead | None:
     """Read a contribution that begins with the name of its kind; its text may deny whatever it likes, but not at once."""
-    match = _LABEL.match(plain) if lexicon.is_of_types or "challenge" in lexicon.strong.values() else None
+    match = (
+        _LABEL.match(plain)
+        if lexicon.is_of_types or "challenge" in lexicon.strong.values()
+        else None
+    )
     if match is None:
         return None
     label, rest = _strip_marks(PATTERNS["of_line"].sub(" ", match["label"])), match["rest"].strip()
     value = lexicon.strong.get(label) or lexicon.weak.get(label)
     first = rest.split(maxsplit=1)[0] if rest and not _AMOUNT.match(rest) else "no"
-    others = {lexicon.strong.get(" ".join(hit[0].split())) for hit in lexicon.pattern.finditer(rest)}
-    return PositionRead(value) if value is not None and others <= {value} and not _DENIAL.search(first) else None
+    others = {
+        lexicon.strong.get(" ".join(hit[0].split())) for hit in lexicon.pattern.finditer(rest)
+    }
+    return (
+        PositionRead(value)
+        if value is not None and others <= {value} and not _DENIAL.search(first)
+        else None
+    )
 
 
 def is_silent(text: str, choices: Sequence[PersonChoice]) -> bool:
@@ -150,13 +200,19 @@ def names_choice(text: str, choices: Sequence[PersonChoice]) -> bool:
     """Whether a text holds a word that means a choice wherever it stands, as "yes" does not."""
     lexicon, plain = build_lexicon(tuple(choices)), fold_text(text)
     # Looking for all of them at once is slow, and most texts have none.
-    is_likely = not lexicon.marks.isdisjoint(_LATIN.findall(plain)) or any(word in plain for word in lexicon.han)
-    return (is_likely and lexicon.pattern.search(plain) is not None) or PATTERNS["chosen"].match(plain) is not None
+    is_likely = not lexicon.marks.isdisjoint(_LATIN.findall(plain)) or any(
+        word in plain for word in lexicon.han
+    )
+    return (is_likely and lexicon.pattern.search(plain) is not None) or PATTERNS["chosen"].match(
+        plain
+    ) is not None
 
 
 def is_plain_name(name: str) -> bool:
     """Whether a field is called as a choice is: "my_vote", "finalAnswer", "立场", and not "previous_vote" or "bob"."""
-    return _is_plain(fold_text(re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name)), build_lexicon(POSITIONS))
+    return _is_plain(
+        fold_text(re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name)), build_lexicon(POSITIONS)
+    )
 
 
 def split_clauses(text: str) -> list[str]:
@@ -198,8 +254,17 @@ def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
             elif _SIGN in clause:
                 is_apart = is_fronted and not _OWN.search(clause)
                 # What a choice is of, where other things were spoken of before it.
-                is_unclear = is_led and not lexicon.is_of_names and not PATTERNS["named_matter"].search(clause)
-                if clause.count(_SIGN) > 1 or not _is_plain(clause, lexicon) or is_apart or is_unclear:
+                is_unclear = (
+                    is_led
+                    and not lexicon.is_of_names
+                    and not PATTERNS["named_matter"].search(clause)
+                )
+                if (
+                    clause.count(_SIGN) > 1
+                    or not _is_plain(clause, lexicon)
+                    or is_apart
+                    or is_unclear
+                ):
                     return None
                 is_amount = not states
                 states = states or _STATED.search(sentence) is not None
@@ -208,14 +273,25 @@ def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
             elif (
                 not _is_beside(clause, value or opener, lexicon)
                 or (is_amount and (word in _VALUES or _AMOUNT.match(clause)))
-                or not (states or _is_statement(clause, is_sentence=_SIGN not in sentence) or _FRONT.match(sentence))
+                or not (
+                    states
+                    or _is_statement(clause, is_sentence=_SIGN not in sentence)
+                    or _FRONT.match(sentence)
+                )
             ):
                 return None
             else:
                 is_fronted, states, is_amount = not _REASON.match(sentence), True, False
                 # "Leave it as it is. I support that": what is supported is not the motion.
-                is_led = is_led or (is_fronted and not (PATTERNS["of_matter"].match(clause) or _FRONT.match(sentence)))
-    if value is None and opener is not None and (_REASON.search(plain) or PATTERNS["headed"].match(plain) or lexicon.is_of_types):
+                is_led = is_led or (
+                    is_fronted
+                    and not (PATTERNS["of_matter"].match(clause) or _FRONT.match(sentence))
+                )
+    if (
+        value is None
+        and opener is not None
+        and (_REASON.search(plain) or PATTERNS["headed"].match(plain) or lexicon.is_of_types)
+    ):
         value = opener
     return None if value is None or opener not in {None, value} else PositionRead(value)
 
@@ -228,16 +304,25 @@ def _is_plain(clause: str, lexicon: Lexicon) -> bool:
     """Whether every word beside the one for the choice is known."""
     known = _PLAIN | _PICK if lexicon.is_of_names else _PLAIN
     words = _LATIN.findall(_PHRASES.sub(" ", clause))
-    if _MEASURE.search(clause) or any(word not in known and not _REFERENCE.fullmatch(word) for word in words):
+    if _MEASURE.search(clause) or any(
+        word not in known and not _REFERENCE.fullmatch(word) for word in words
+    ):
         return False
-    return _HAN.search((_HAN_OF_NAMES if lexicon.is_of_names else _HAN_WORDS).sub(" ", clause)) is None
+    return (
+        _HAN.search((_HAN_OF_NAMES if lexicon.is_of_names else _HAN_WORDS).sub(" ", clause)) is None
+    )
 
 
 def _is_beside(clause: str, value: str | None, lexicon: Lexicon) -> bool:
     """Whether a clause says nothing of the choice: no other one, no denial or doubt, no blame of what is supported."""
     words = (word for word in _LATIN.findall(clause) if len(word) > 1 and word not in LONE_WORDS)
     is_other = any(lexicon.weak.get(word, value) != value for word in words)
-    return not (is_other or _is_loud(clause, lexicon) or (value in _FOR and _BLAME.search(clause)) or _GOES_ON.match(clause))
+    return not (
+        is_other
+        or _is_loud(clause, lexicon)
+        or (value in _FOR and _BLAME.search(clause))
+        or _GOES_ON.match(clause)
+    )
 
 
 def _is_statement(clause: str, *, is_sentence: bool) -> bool:
@@ -246,7 +331,11 @@ def _is_statement(clause: str, *, is_sentence: bool) -> bool:
         return True
     if _HAN.search(clause):
         return len(_LATIN.findall(clause)) + len(_HAN.findall(clause)) >= 3
-    return is_sentence and _SENTENCE.match(clause) is not None and PATTERNS["function"].search(clause) is not None
+    return (
+        is_sentence
+        and _SENTENCE.match(clause) is not None
+        and PATTERNS["function"].search(clause) is not None
+    )
 
 
 def _compile_words(words: Sequence[str]) -> re.Pattern[str]:
@@ -257,9 +346,14 @@ _HAN_WORDS: Final = _compile_words(CLAUSE_WORDS["plain_han"])
 _HAN_OF_NAMES: Final = _compile_words((*CLAUSE_WORDS["plain_han"], *CLAUSE_WORDS["pick_han"]))
 
 
-def _read_condition(plain: str, text: str, lexicon: Lexicon, choices: Sequence[PersonChoice]) -> PositionRead | None:
+def _read_condition(
+    plain: str, text: str, lexicon: Lexicon, choices: Sequence[PersonChoice]
+) -> PositionRead | None:
     """Read "I support it if it ships by May", "If it is cheap, I support it", or "conditional support: with tests"."""
-    conditional = next((each.value for each in choices if each.value in {"conditional", "conditional_support"}), None)
+    conditional = next(
+        (each.value for each in choices if each.value in {"conditional", "conditional_support"}),
+        None,
+    )
     if conditional is None:
         return None
     # As it was written, where folding has kept every character in its place.
@@ -269,18 +363,25 @@ def _read_condition(plain: str, text: str, lexicon: Lexicon, choices: Sequence[P
     if mark is None:
         colon = re.search(r"[:：—–]|\s-\s", plain)
         head = "" if colon is None else _strip_marks(plain[: colon.start()])
-        if colon is None or lexicon.strong.get(head) != conditional or lexicon.pattern.search(plain, colon.end()):
+        if (
+            colon is None
+            or lexicon.strong.get(head) != conditional
+            or lexicon.pattern.search(plain, colon.end())
+        ):
             return None
         return PositionRead(conditional, written[colon.end() :].strip(_EDGES))
     head, tail = plain[: mark.start()].strip(_EDGES), plain[mark.end() :]
     end = (_SENTENCE_END if head else _COMMA).search(tail)
     stop = len(tail) if end is None else end.start()
     after = "" if end is None else tail[end.end() :]
-    condition = written[mark.start() if head and mark[0].endswith(("unless", "除非")) else mark.end() : mark.end() + stop].strip(
-        _EDGES
-    )
+    condition = written[
+        mark.start() if head and mark[0].endswith(("unless", "除非")) else mark.end() : mark.end()
+        + stop
+    ].strip(_EDGES)
     # A condition may deny ("if it does not cost more"), but it takes no side and holds no second one.
-    if not condition or any(each.search(tail, 0, stop) for each in (lexicon.pattern, _IF, PATTERNS["second_thought"])):
+    if not condition or any(
+        each.search(tail, 0, stop) for each in (lexicon.pattern, _IF, PATTERNS["second_thought"])
+    ):
         return None
     # What comes after it is silent, or the position itself: "If it is cheap, I support it."
     read = _read_clauses(f"{head}\n{after}", lexicon)
@@ -310,15 +411,29 @@ def build_lexicon(choices: tuple[PersonChoice, ...]) -> Lexicon:
     weak: dict[str, str] = {}
     for choice in choices:
         names = (choice.value, choice.text, *choice.words)
-        for word in (*names, *(each for name in names for each in _list_unmarked(name)), *list_synonyms(choice)):
+        for word in (
+            *names,
+            *(each for name in names for each in _list_unmarked(name)),
+            *list_synonyms(choice),
+        ):
             folded = fold_text(word)
-            is_weak = folded in BARE_WORDS or folded in LONE_WORDS or folded in _WHOLE_ANSWERS or len(folded) == 1
+            is_weak = (
+                folded in BARE_WORDS
+                or folded in LONE_WORDS
+                or folded in _WHOLE_ANSWERS
+                or len(folded) == 1
+            )
             # The name of a kind of contribution is a word like any other: "I pass".
             is_weak = is_weak and not (is_of_types and folded == choice.value)
             if folded:
                 (weak if is_weak else strong).setdefault(folded, choice.value)
     others = (word for value in _STANCES if value not in offered for word in CHOICE_WORDS[value])
-    blocking = {fold_text(word) for word in (*others, *CLAUSE_WORDS["more_stances"])} - weak.keys() - BARE_WORDS - LONE_WORDS
+    blocking = (
+        {fold_text(word) for word in (*others, *CLAUSE_WORDS["more_stances"])}
+        - weak.keys()
+        - BARE_WORDS
+        - LONE_WORDS
+    )
     listed = sorted({*strong, *(() if is_of_names else blocking)}, key=len, reverse=True)
     pattern = re.compile("|".join(_build_word_pattern(word) for word in listed) or r"(?!)")
     return Lexicon(
@@ -343,7 +458,11 @@ def _list_unmarked(name: str) -> tuple[str, ...]:
     marked = re.fullmatch(r"(?:[a-z]|\d{1,2})\s*[.):、]\s*(\S.*)", folded)
     if marked is not None:
         return (marked[1],)
-    return (f"option {folded}", f"answer {folded}", f"选项{folded}", f"选项 {folded}") if len(folded) == 1 else ()
+    return (
+        (f"option {folded}", f"answer {folded}", f"选项{folded}", f"选项 {folded}")
+        if len(folded) == 1
+        else ()
+    )
 
 
 def _build_word_pattern(word: str) -> str:
@@ -357,7 +476,9 @@ def fold_text(text: str) -> str:
     """Return a text in the form in which it is compared: one width, lower case, simplified, without markup."""
     folded = text.casefold()
     if not text.isascii():
-        folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").translate(_SIMPLIFIED)
+        folded = (
+            unicodedata.normalize("NFKC", text).casefold().replace("’", "'").translate(_SIMPLIFIED)
+        )
     return _MARKUP.sub(" ", folded).strip()
 
 
@@ -365,9 +486,14 @@ def _strip_marks(text: str) -> str:
     return " ".join(text.strip("\"'.,;:!(){}。，；：！（）【】“”‘’- ").split())
 
 
-_LETTER = compile_late(r"(?:option\s+|answer\s+|选项\s*)?(?P<mark>[a-z]|\d{1,2})\s*(?:[.):、）：]|$)\s*(?P<rest>.*)", re.DOTALL)
+_LETTER = compile_late(
+    r"(?:option\s+|answer\s+|选项\s*)?(?P<mark>[a-z]|\d{1,2})\s*(?:[.):、）：]|$)\s*(?P<rest>.*)",
+    re.DOTALL,
+)
 _LINE_NUMBER: Final = compile_late(r"#(\d{1,6})")
-_NUMBERED_CLAUSE: Final = compile_late(r"[.;；。\n]|\s(?:and|but|while)\s|[,，、](?=[^#]{0,40}#\d)|而|但")
+_NUMBERED_CLAUSE: Final = compile_late(
+    r"[.;；。\n]|\s(?:and|but|while)\s|[,，、](?=[^#]{0,40}#\d)|而|但"
+)
 _JOINED: Final = compile_late(r"(?<=\d)\s*(?:[,，、&和与]|and\b)\s*(?=#\d)")
 MIN_PREFIX: Final = 4
 """How many letters of a word for a choice must be typed: "con" may be the beginning of a condition, or against it."""
@@ -382,7 +508,9 @@ def split_by_line_number(text: str) -> list[tuple[int | None, str]]:
     clauses: list[tuple[int | None, str]] = []
     for clause in filter(str.strip, _NUMBERED_CLAUSE.split(_JOINED.sub(" ", text))):
         words = " ".join(_LINE_NUMBER.sub(" it ", clause).split())
-        clauses += [(int(number), words) for number in _LINE_NUMBER.findall(clause)] or [(None, words)]
+        clauses += [(int(number), words) for number in _LINE_NUMBER.findall(clause)] or [
+            (None, words)
+        ]
     return clauses
 
 
@@ -412,7 +540,9 @@ def find_choice(text: str, choices: Sequence[PersonChoice]) -> PositionRead | No
 
 def is_sentence(text: str, choices: Sequence[PersonChoice]) -> bool:
     """Whether neither a text nor its first line just names a choice: what it says of one is taken from its words."""
-    return all(read_choice(each, choices) is None for each in (text, text.strip().partition("\n")[0]))
+    return all(
+        read_choice(each, choices) is None for each in (text, text.strip().partition("\n")[0])
+    )
 
 
 def read_option(text: str, choices: Sequence[PersonChoice]) -> str | None:
@@ -424,7 +554,11 @@ def read_option(text: str, choices: Sequence[PersonChoice]) -> str | None:
 @lru_cache(maxsize=256)
 def _index_words(choices: tuple[PersonChoice, ...]) -> dict[str, str]:
     """Return the value of each word. A choice by its own name comes before a word for another one."""
-    values = {name: each.value for each in reversed(choices) for name in (_fold(each.value), _fold(each.text))}
+    values = {
+        name: each.value
+        for each in reversed(choices)
+        for name in (_fold(each.value), _fold(each.text))
+    }
     for choice in choices:
         for word in list_words(choice):
             values.setdefault(_fold(word), choice.value)
@@ -435,7 +569,9 @@ def _index_words(choices: tuple[PersonChoice, ...]) -> dict[str, str]:
 def read_choice(text: str, choices: Sequence[PersonChoice]) -> str | None:
     """Return the choice that a whole text is: by number, by letter, by word or by a part of its name; None if not certain."""
     typed = _fold(text)
-    if _STRUCK.search(text) or (re.search(r"[?？]\W*$", text) and not any("?" in fold_text(each.text) for each in choices)):
+    if _STRUCK.search(text) or (
+        re.search(r"[?？]\W*$", text) and not any("?" in fold_text(each.text) for each in choices)
+    ):
         return None
     if (value := _index_words(tuple(choices)).get(typed)) is not None:
         return value
@@ -443,13 +579,23 @@ def read_choice(text: str, choices: Sequence[PersonChoice]) -> str | None:
     if mark is not None:
         return _read_marked_choice(mark["mark"], _fold(mark["rest"]), choices)
     shortest = MIN_PREFIX if typed.isascii() and has_meaning(choices) else 2
-    begun = [choice for choice in choices if len(typed) >= shortest and _fold(choice.text).startswith(typed)]
+    begun = [
+        choice
+        for choice in choices
+        if len(typed) >= shortest and _fold(choice.text).startswith(typed)
+    ]
     before = r"(?<![a-z0-9_])" if typed[:1].isascii() else ""
-    name = re.compile(before + re.escape(typed) + (r"(?![a-z0-9_])" if typed[-1:].isascii() else ""))
+    name = re.compile(
+        before + re.escape(typed) + (r"(?![a-z0-9_])" if typed[-1:].isascii() else "")
+    )
     holding = [choice for choice in choices if len(typed) >= 3 and name.search(_fold(choice.text))]
     meant = begun if len(begun) == 1 else holding
     # "Cache" is no part of "No cache", and "no" says nothing of it.
-    return meant[0].value if len(meant) == 1 and not _DENIAL.search(fold_text(f"{typed} {meant[0].text}")) else None
+    return (
+        meant[0].value
+        if len(meant) == 1 and not _DENIAL.search(fold_text(f"{typed} {meant[0].text}"))
+        else None
+    )
 
 
 def is_line_mark(text: str, choices: Sequence[PersonChoice]) -> bool:
@@ -458,18 +604,26 @@ def is_line_mark(text: str, choices: Sequence[PersonChoice]) -> bool:
     if mark is None or mark["rest"]:
         return False
     label = re.compile(rf"{re.escape(mark['mark'])}(?:\W|$)")
-    return not any(label.match(word.casefold()) for choice in choices for word in list_words(choice))
+    return not any(
+        label.match(word.casefold()) for choice in choices for word in list_words(choice)
+    )
 
 
 def _read_marked_choice(mark: str, rest: str, choices: Sequence[PersonChoice]) -> str | None:
     """Read "2", "B. Postgres" and, of names, "b" ("a" may be abstain); an option's own mark must be the one of its name."""
     if rest:
         bare = [choice.value for choice in choices if _fold(choice.text) == mark]
-        named = [choice.value for choice in choices if rest in {_fold(choice.text), _fold(choice.value)}]
+        named = [
+            choice.value for choice in choices if rest in {_fold(choice.text), _fold(choice.value)}
+        ]
         own = [choice.value for choice in choices if _fold(choice.text).startswith(f"{mark}.")]
         return bare[0] if bare else named[0] if named and (not own or own == named) else None
     # An option that is called "B. Postgres" itself comes before the second of the list.
-    lettered = [choice.value for choice in choices if re.match(rf"{re.escape(mark)}\W", choice.text.casefold())]
+    lettered = [
+        choice.value
+        for choice in choices
+        if re.match(rf"{re.escape(mark)}\W", choice.text.casefold())
+    ]
     if lettered:
         return lettered[0] if len(lettered) == 1 else None
     at = int(mark) - 1 if mark.isdigit() else -1 if has_meaning(choices) else ord(mark) - ord("a")
@@ -477,4 +631,6 @@ def _read_marked_choice(mark: str, rest: str, choices: Sequence[PersonChoice]) -
 
 
 def _fold(text: str) -> str:
-    return normalize_label(text.replace("_", " ")).strip("\"'`*.,;:!?()[]{}。，；：！？（）【】“”‘’ ")
+    return normalize_label(text.replace("_", " ")).strip(
+        "\"'`*.,;:!?()[]{}。，；：！？（）【】“”‘’ "
+    )

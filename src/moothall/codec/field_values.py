@@ -13,12 +13,27 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from moothall.codec.choice_rule import PositionRead, build_choices, find_choice, has_meaning, is_line_mark, is_sentence
+from moothall.codec.choice_rule import (
+    PositionRead,
+    build_choices,
+    find_choice,
+    has_meaning,
+    is_line_mark,
+    is_sentence,
+)
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Schema
 from moothall.domain.safe_text import compile_late, one_line
 from moothall.domain.topic import normalize_label
-from moothall.domain.vocabulary import CHINESE_DIGITS, CHOICE_WORDS, DEGREES, EMPTY_WORDS, ONES, PATTERNS, TENS
+from moothall.domain.vocabulary import (
+    CHINESE_DIGITS,
+    CHOICE_WORDS,
+    DEGREES,
+    EMPTY_WORDS,
+    ONES,
+    PATTERNS,
+    TENS,
+)
 from moothall.errors import BadAnswer
 
 MAX_CACHED_NAME_LENGTH: Final = 64
@@ -28,7 +43,11 @@ _NO_LETTERS: Final = compile_late(r"[\W_]+")
 def fold_name(name: str) -> str:
     """Return the form in which names of fields are compared: `movedBy` is `moved_by`."""
     # Only short ones are kept: names of fields are, and what else stands in their place need not stay in memory.
-    return _fold_short_name(name) if len(name) <= MAX_CACHED_NAME_LENGTH else _NO_LETTERS.sub("", name).casefold()
+    return (
+        _fold_short_name(name)
+        if len(name) <= MAX_CACHED_NAME_LENGTH
+        else _NO_LETTERS.sub("", name).casefold()
+    )
 
 
 @lru_cache(maxsize=1_024)
@@ -58,7 +77,9 @@ class ReadingNotes:
 
     lines: list[str] = field(default_factory=list)
 
-    def add(self, code: str, path: str, given: object = NOT_GIVEN, result: object = NOT_GIVEN) -> None:
+    def add(
+        self, code: str, path: str, given: object = NOT_GIVEN, result: object = NOT_GIVEN
+    ) -> None:
         if len(self.lines) < MAX_NOTES:
             parts = [code, path or "the answer"]
             parts += [show_value(given)] if given is not NOT_GIVEN else []
@@ -119,7 +140,9 @@ def read_choice(allowed: Sequence[object], value: object, path: str, notes: Read
     elif isinstance(value, str | int | float):
         read = find_allowed(str(value), allowed)
         chosen = None if read is None else read.value
-        code = "words" if is_sentence(str(value), build_choices(tuple(map(str, allowed)))) else "read"
+        code = (
+            "words" if is_sentence(str(value), build_choices(tuple(map(str, allowed)))) else "read"
+        )
     if chosen is None:
         shown = ", ".join(str(each) for each in allowed[:12]) or "none"
         raise BadAnswer(f"{path}: expected one of: {shown} (given: {show_value(value)})")
@@ -130,7 +153,11 @@ def read_choice(allowed: Sequence[object], value: object, path: str, notes: Read
 def read_text(schema: Schema, value: object, path: str, notes: ReadingNotes) -> str:
     """Read a text: also from a list of lines, an object that holds one, or a number; one that is too long is cut."""
     text = value
-    if isinstance(value, list) and value and all(isinstance(each, str | int | float) for each in value):
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(each, str | int | float) for each in value)
+    ):
         text = "\n".join(str(each) for each in value)
     elif isinstance(value, dict):
         inner = [each for each in value.values() if isinstance(each, str) and each.strip()]
@@ -147,7 +174,9 @@ def read_text(schema: Schema, value: object, path: str, notes: ReadingNotes) -> 
     if longest is None or len(text) <= longest:
         return text
     if notes.is_strict:
-        raise BadAnswer(f"{path}: a text of at most {longest} characters was expected, and it has {len(text)}")
+        raise BadAnswer(
+            f"{path}: a text of at most {longest} characters was expected, and it has {len(text)}"
+        )
     notes.add("cut", path, f"{len(text)} > {longest}")
     return cut_text(text, longest)
 
@@ -159,7 +188,9 @@ def read_number(schema: Schema, value: object, path: str, notes: ReadingNotes) -
     high = schema.get("exclusiveMaximum") if high is None else high
     plain = _unwrap_one(value)
     least, most = (-float("inf") if low is None else low), (float("inf") if high is None else high)
-    number: float | int | None = read_integer(plain) if schema.get("type") == "integer" else read_share(plain, least, most)
+    number: float | int | None = (
+        read_integer(plain) if schema.get("type") == "integer" else read_share(plain, least, most)
+    )
     # NaN is within no limits, and infinity is not JSON.
     if number is None or not least <= number <= most or number in {float("inf"), -float("inf")}:
         limits = f" from {low:g} to {high:g}" if low is not None and high is not None else ""
@@ -173,7 +204,9 @@ def read_number(schema: Schema, value: object, path: str, notes: ReadingNotes) -
 def find_allowed(text: str, allowed: Sequence[object]) -> PositionRead | None:
     """Return the allowed choice that a text makes. A line number counts where names without numbers are listed."""
     choices = build_choices(tuple(str(each) for each in allowed))
-    is_numbered = not has_meaning(choices) and not any(re.search(r"\d", choice.text) for choice in choices)
+    is_numbered = not has_meaning(choices) and not any(
+        re.search(r"\d", choice.text) for choice in choices
+    )
     return find_choice(text, choices) if is_numbered or not is_line_mark(text, choices) else None
 
 
@@ -240,13 +273,19 @@ def read_integer(value: object) -> int | None:
 
 def split_numbers(text: str) -> list[str]:
     """Return the parts of a list of numbers: "#3, #5", "3 and 5", or one such as "line 3"."""
-    return [text] if read_integer(text) is not None else [each for each in _BETWEEN_NUMBERS.split(text) if each]
+    return (
+        [text]
+        if read_integer(text) is not None
+        else [each for each in _BETWEEN_NUMBERS.split(text) if each]
+    )
 
 
 def split_list(item: Schema, value: object) -> list[object]:
     """Return the items that one value stands for: "3, 5" are two lines, a text is one item."""
     kinds = item.get("enum", ())
-    is_number = item.get("type") in {"integer", "number"} or (kinds and all(isinstance(each, int) for each in kinds))
+    is_number = item.get("type") in {"integer", "number"} or (
+        kinds and all(isinstance(each, int) for each in kinds)
+    )
     if isinstance(value, str) and is_number:
         return list(split_numbers(value))
     return [value]
@@ -271,7 +310,11 @@ def read_share(value: object, low: float, high: float) -> float | None:
     if low <= number <= high:
         return number
     # More than ten can only be a percentage; between one and ten it could as well be a mark out of ten.
-    if (low, high) == (0, 1) and 10 < number <= 100 and not (isinstance(value, str) and _is_percent(value)):
+    if (
+        (low, high) == (0, 1)
+        and 10 < number <= 100
+        and not (isinstance(value, str) and _is_percent(value))
+    ):
         return number / 100
     return None
 
@@ -292,7 +335,11 @@ def _read_number(value: object) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value)
-    if not isinstance(value, str) or len(value) > MAX_VALUE_LENGTH or value.rstrip().endswith(("?", "？")):
+    if (
+        not isinstance(value, str)
+        or len(value) > MAX_VALUE_LENGTH
+        or value.rstrip().endswith(("?", "？"))
+    ):
         return None
     text = " ".join(unicodedata.normalize("NFKC", value).casefold().split())
     numbers = [float(each.replace(",", ".")) for each in _NUMBER.findall(text)]
@@ -314,7 +361,11 @@ def _read_number(value: object) -> float | None:
 
 def _read_spelled(text: str) -> float | None:
     """Return a number in words: "three", "eighty-five percent", "zero point eight", "三"."""
-    words = [each for each in re.split(r"[\s-]+", normalize_label(text).strip(" .。#第条号")) if each not in {"percent", "line"}]
+    words = [
+        each
+        for each in re.split(r"[\s-]+", normalize_label(text).strip(" .。#第条号"))
+        if each not in {"percent", "line"}
+    ]
     if len(words) == 1 and words[0] in CHINESE_DIGITS and len(words[0]) == 1:
         return float(CHINESE_DIGITS.index(words[0]))
     if "point" in words:

@@ -24,7 +24,18 @@ _BARE_LINE: Final = re.compile(r'([:\[,]\s*)#(\d{1,6})(?=\s*(?:[,\]}]\s*["\]}]|[
 _TAG: Final = re.compile(r"<([A-Za-z_]\w{0,63})>([^<]*)</\1>")
 _COLON: Final = re.compile(r"[:：=]")
 _OWNERS: Final = frozenset(
-    {"nodeid", "seat", "seatid", "agent", "agentid", "speaker", "voter", "author", "participant", "member"}
+    {
+        "nodeid",
+        "seat",
+        "seatid",
+        "agent",
+        "agentid",
+        "speaker",
+        "voter",
+        "author",
+        "participant",
+        "member",
+    }
 )
 """Folded names under which an item says whose answer it is."""
 # What is said to be an example, a thought or another's words is not the answer.
@@ -52,9 +63,17 @@ def find_object(text: str, names: Container[str] = (), seat: str = "") -> Parsed
     text = _NO_ANSWER.sub(lambda hit: f"{hit[0][:-1]}(", text)
     start = text.find("{")
     if start < 0:
-        fields: dict[str, object] = {name: value for name, value in _list_marked_fields(text) if fold_name(name) in names}
-        lines = [[part.strip(" *-") for part in _COLON.split(line, 1)] for line in text.splitlines() if line.strip()]
-        named: dict[str, object] = {name: value[0] for name, *value in lines if value and fold_name(name) in names}
+        fields: dict[str, object] = {
+            name: value for name, value in _list_marked_fields(text) if fold_name(name) in names
+        }
+        lines = [
+            [part.strip(" *-") for part in _COLON.split(line, 1)]
+            for line in text.splitlines()
+            if line.strip()
+        ]
+        named: dict[str, object] = {
+            name: value[0] for name, *value in lines if value and fold_name(name) in names
+        }
         fields = fields or (named if len(named) == len(lines) > 1 else {})
         return ParsedObject(fields=fields, broken=text) if fields else None
     objects, doubled = _list_objects(text, start)
@@ -75,20 +94,36 @@ def find_list(text: str) -> list[object] | None:
 def find_list_of(schema: Schema, objects: Sequence[dict[str, object]]) -> str:
     """Return the needed list that these objects are items of, where an answer is that list alone; empty if there is none."""
     fields: Mapping[str, Schema] = schema.get("properties", {})
-    items = {name: fields[name].get("items", {}).get("properties", {}) for name in schema.get("required", ())}
+    items = {
+        name: fields[name].get("items", {}).get("properties", {})
+        for name in schema.get("required", ())
+    }
     names, root = [fold_names(each) for each in objects], fold_names(fields)
     is_apart = not any(root & given for given in names) and not any(list_owners(objects))
-    return next((name for name, of in items.items() if is_apart and all(fold_names(of) & given for given in names)), "")
+    return next(
+        (
+            name
+            for name, of in items.items()
+            if is_apart and all(fold_names(of) & given for given in names)
+        ),
+        "",
+    )
 
 
-def choose_object(objects: Sequence[dict[str, object]], names: Container[str], seat: str) -> dict[str, object]:
+def choose_object(
+    objects: Sequence[dict[str, object]], names: Container[str], seat: str
+) -> dict[str, object]:
     """Return the object that answers: the one for this seat, then the one with the most of the folded names, then the last.
 
     What comes before the last one was a draft. Raises BadAnswer when several are for other seats and none for this one.
     """
     owners = list_owners(objects)
     if seat and len({*owners} - {""}) > 1:
-        own = [each for each, owner in zip(objects, owners, strict=True) if owner.casefold() == seat.casefold()]
+        own = [
+            each
+            for each, owner in zip(objects, owners, strict=True)
+            if owner.casefold() == seat.casefold()
+        ]
         if not own:
             raise BadAnswer(f"it answers for several seats, and {seat} is not one of them")
         objects = own
@@ -97,14 +132,20 @@ def choose_object(objects: Sequence[dict[str, object]], names: Container[str], s
 
 def list_owners(objects: Iterable[Mapping[str, object]]) -> list[str]:
     """Return the seat that each object names as its own; empty where it names none."""
-    return [next((str(each[key]) for key in each if fold_name(key) in _OWNERS), "") for each in objects]
+    return [
+        next((str(each[key]) for key in each if fold_name(key) in _OWNERS), "") for each in objects
+    ]
 
 
 def _list_marked_fields(text: str) -> list[tuple[str, str]]:
     """Return the fields of a text that is XML, a table of names and values, or a table with a row of names and one of values."""
     if tags := _TAG.findall(text):
         return [(name, value.strip()) for name, value in tags]
-    rows = [[cell.strip(" *`") for cell in line.strip().strip("|").split("|")] for line in text.splitlines() if "|" in line]
+    rows = [
+        [cell.strip(" *`") for cell in line.strip().strip("|").split("|")]
+        for line in text.splitlines()
+        if "|" in line
+    ]
     rows = [cells for cells in rows if any(cell.strip("-: ") for cell in cells)]
     if len(rows) == 2 and len(rows[0]) == len(rows[1]) > 2:
         return list(zip(*rows, strict=True))
@@ -153,7 +194,9 @@ def _repair(source: str) -> ParsedObject | None:
     from json_repair import repair_json
 
     try:
-        value = repair_json(_BARE_LINE.sub(r"\1\2", source[:MAX_REPAIRED_LENGTH]), return_objects=True)
+        value = repair_json(
+            _BARE_LINE.sub(r"\1\2", source[:MAX_REPAIRED_LENGTH]), return_objects=True
+        )
     except (RecursionError, ValueError):
         return None
     if isinstance(value, list):
@@ -186,7 +229,9 @@ def _join_pairs(pairs: Sequence[tuple[str, Any]], doubled: list[str]) -> dict[st
     return joined
 
 
-def find_wrapped(fields: Mapping[str, Schema], value: object, seat: str, depth: int = 0) -> Mapping[str, object] | None:
+def find_wrapped(
+    fields: Mapping[str, Schema], value: object, seat: str, depth: int = 0
+) -> Mapping[str, object] | None:
     """Return the one object around which others were put, as tool calls and lists of seats have them; None if there is none."""
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
     value = _decode(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
@@ -196,5 +241,9 @@ def find_wrapped(fields: Mapping[str, Schema], value: object, seat: str, depth: 
     if fold_names(value) & (fold_names(fields) - {"type"}):
         return value if depth else None
     wrapped = [find_wrapped(fields, value[seat], seat, depth + 1)] if seat in value else []
-    wrapped = wrapped or [inner for each in value.values() if (inner := find_wrapped(fields, each, seat, depth + 1)) is not None]
+    wrapped = wrapped or [
+        inner
+        for each in value.values()
+        if (inner := find_wrapped(fields, each, seat, depth + 1)) is not None
+    ]
     return wrapped[0] if len(wrapped) == 1 else None

@@ -14,8 +14,21 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from moothall.codec import field_values as values
-from moothall.codec.choice_rule import PositionRead, build_choices, fold_text, is_plain_name, is_sentence
-from moothall.codec.json_text import choose_object, find_list, find_list_of, find_object, find_wrapped, list_owners
+from moothall.codec.choice_rule import (
+    PositionRead,
+    build_choices,
+    fold_text,
+    is_plain_name,
+    is_sentence,
+)
+from moothall.codec.json_text import (
+    choose_object,
+    find_list,
+    find_list_of,
+    find_object,
+    find_wrapped,
+    list_owners,
+)
 from moothall.codec.non_answers import check_beside
 from moothall.domain.effects import InferField, Schema
 from moothall.domain.safe_text import compile_late
@@ -25,7 +38,9 @@ from moothall.errors import BadAnswer
 MAX_DEPTH: Final = 8
 _CONDITION: Final = "condition"
 _NO_OBJECT: Final = "a JSON object was expected, and none was found in the answer"
-_REASONS: Final = frozenset({"text", "reason", "reasons", "rationale", "why", "explanation", "comment"})
+_REASONS: Final = frozenset(
+    {"text", "reason", "reasons", "rationale", "why", "explanation", "comment"}
+)
 """Names of a text beside a choice."""
 _WORDS: Final = ("text", "position")
 """The fields that hold such a text."""
@@ -74,11 +89,17 @@ class LenientParser:
 
     def normalize(self, value: object) -> object:
         """Bring decoded JSON into the schema; raises BadAnswer with what was expected."""
-        objects = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+        objects = (
+            [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+        )
         if objects and (name := find_list_of(_choose_branch(self.schema, None), objects)):
             self._notes.add("read", name, "[…]")
             value = {name: value}
-        elif objects and self.schema.get("type") != "array" and (len(objects) == 1 or any(list_owners(objects))):
+        elif (
+            objects
+            and self.schema.get("type") != "array"
+            and (len(objects) == 1 or any(list_owners(objects)))
+        ):
             value = choose_object(objects, _list_field_names(self.schema), self.seat)
             self._notes.add("read", "the answer", "[…]")
         return self._read(_choose_branch(self.schema, value), value, "", 0)
@@ -86,7 +107,9 @@ class LenientParser:
     def find_fields(self, text: str) -> dict[str, object] | None:
         """Return the fields of an answer in words that came as JSON; None if it holds none of them."""
         given = self._find_object(text)
-        if given is None or not values.fold_names(given) & values.fold_names(self.schema.get("properties", {})):
+        if given is None or not values.fold_names(given) & values.fold_names(
+            self.schema.get("properties", {})
+        ):
             return None
         self._notes.add("read", "", "JSON")
         return self._read_object(self.schema, given, "", 0)
@@ -114,23 +137,38 @@ class LenientParser:
         if rest and sureness is not None and "confidence" in fields:
             self._notes.add("read", "confidence", text.removeprefix(rest))
             said["confidence"], text = sureness, rest
-        words = next((name for name in (*required, *fields) if values.is_free_text(fields[name])), None)
+        words = next(
+            (name for name in (*required, *fields) if values.is_free_text(fields[name])), None
+        )
         for name in required:
             field = fields[name]
             if name == words:
                 said[name] = text.strip()
             elif _is_choice_of_words(field):
-                option = PositionRead(field["enum"][0]) if len(field["enum"]) == 1 else values.find_allowed(text, field["enum"])
+                option = (
+                    PositionRead(field["enum"][0])
+                    if len(field["enum"]) == 1
+                    else values.find_allowed(text, field["enum"])
+                )
                 if option is None:
-                    raise BadAnswer(f"a JSON object was expected, or words that begin with one of: {', '.join(field['enum'])}")
+                    raise BadAnswer(
+                        f"a JSON object was expected, or words that begin with one of: {', '.join(field['enum'])}"
+                    )
                 said[name] = option.value
-                if len(field["enum"]) > 1 and is_sentence(text, build_choices(tuple(map(str, field["enum"])))):
+                if len(field["enum"]) > 1 and is_sentence(
+                    text, build_choices(tuple(map(str, field["enum"])))
+                ):
                     self._notes.add("words", name, text, option.value)
                 if option.condition and _CONDITION in fields:
                     said[_CONDITION] = option.condition
-            elif field.get("type") == "array" and (inner := _find_one_text(field.get("items", {}))) is not None:
+            elif (
+                field.get("type") == "array"
+                and (inner := _find_one_text(field.get("items", {}))) is not None
+            ):
                 said[name] = [{inner: each} for each in values.split_bullets(text)]
-            elif (inner := _find_one_text(field)) is not None and values.says_something(text.strip()):
+            elif (inner := _find_one_text(field)) is not None and values.says_something(
+                text.strip()
+            ):
                 said[name] = {inner: text.strip()}
             elif (inferred := self._infer_field(name, name, {"": text})) is not values.NOT_GIVEN:
                 said[name] = inferred
@@ -195,32 +233,49 @@ class LenientParser:
                     raise
                 self._notes.add("left_out", f"{path}.{number}", each)
         if len(items) < schema.get("minItems", 0):
-            raise BadAnswer(f"{path}: a list with at least one item was expected (given: {values.show_value(value)})")
+            raise BadAnswer(
+                f"{path}: a list with at least one item was expected (given: {values.show_value(value)})"
+            )
         most = schema.get("maxItems")
         if most is not None and len(items) > most:
             if self.is_strict:
-                raise BadAnswer(f"{path}: at most {most} items were expected, and there are {len(items)}")
+                raise BadAnswer(
+                    f"{path}: at most {most} items were expected, and there are {len(items)}"
+                )
             self._notes.add("cut", path, f"{len(items)} > {most}")
         return items[:most]
 
-    def _read_object(self, schema: Schema, value: object, path: str, depth: int) -> dict[str, object]:
+    def _read_object(
+        self, schema: Schema, value: object, path: str, depth: int
+    ) -> dict[str, object]:
         """Read an object in four steps: its fields by name, each value, what is needed and missing, what is left over."""
         fields: Mapping[str, Schema] = schema["properties"]
         required: Sequence[str] = schema.get("required", ())
-        given, extra = self._match_names(fields, self._open_object(fields, required, value, path), path)
+        given, extra = self._match_names(
+            fields, self._open_object(fields, required, value, path), path
+        )
         self._take_sureness(fields, given, path)
         read, faults = self._read_fields(schema, given, path, depth)
         for name in required:
             if name not in read:
                 where = values.join_path(path, name)
-                needed_value = self._find_elsewhere(where, fields[name], extra, given.get(name), depth)
+                needed_value = self._find_elsewhere(
+                    where, fields[name], extra, given.get(name), depth
+                )
                 if needed_value is values.NOT_GIVEN:
                     needed_value = self._find_in_words(where, fields[name], given)
-                if needed_value is values.NOT_GIVEN and (values.is_empty(given.get(name)) or fields[name].get("type") == "array"):
+                if needed_value is values.NOT_GIVEN and (
+                    values.is_empty(given.get(name)) or fields[name].get("type") == "array"
+                ):
                     needed_value = self._infer_field(where, name, {**extra, **given, **read})
                 if needed_value is values.NOT_GIVEN and not path and name in self.known:
                     continue
-                if needed_value is values.NOT_GIVEN and name in _WORDS and self.options and not self.is_strict:
+                if (
+                    needed_value is values.NOT_GIVEN
+                    and name in _WORDS
+                    and self.options
+                    and not self.is_strict
+                ):
                     # An option that is named is the substance (M-2), as where it is the whole answer.
                     needed_value = read.get("choice") or needed_value
                     self._notes.add("missing", where)
@@ -228,21 +283,38 @@ class LenientParser:
                     raise faults.get(name) or BadAnswer(f"{where}: it is needed, and missing")
                 read[name] = needed_value
         self._add_condition(fields, given, read, path)
-        words = next((name for name in _WORDS if name not in read and values.is_free_text(fields.get(name, {}))), None)
+        words = next(
+            (
+                name
+                for name in _WORDS
+                if name not in read and values.is_free_text(fields.get(name, {}))
+            ),
+            None,
+        )
         for name, left in extra.items():
             if (flag := values.read_flag(left)) is not None:
                 # {"support": false} is a label, too.
-                check_beside(read, name, name.replace("_", " ") if flag else f"not {name}", self.options)
+                check_beside(
+                    read, name, name.replace("_", " ") if flag else f"not {name}", self.options
+                )
             if isinstance(left, str) and (is_plain_name(name) or name in _REASONS):
                 check_beside(read, name, left, self.options)
-            if words is not None and words not in read and name in _REASONS and isinstance(left, str) and left.strip():
+            if (
+                words is not None
+                and words not in read
+                and name in _REASONS
+                and isinstance(left, str)
+                and left.strip()
+            ):
                 self._notes.add("read", values.join_path(path, words), f"{name}: {left}")
                 read[words] = values.read_text(fields[words], left, words, self._notes)
             elif name not in _OF_SCHEMA:
                 self._notes.add("left_out", values.join_path(path, name), left)
         return {name: read[name] for name in fields if name in read}
 
-    def _open_object(self, fields: Mapping[str, Schema], required: Sequence[str], value: object, path: str) -> dict[str, object]:
+    def _open_object(
+        self, fields: Mapping[str, Schema], required: Sequence[str], value: object, path: str
+    ) -> dict[str, object]:
         """Return the object that holds the fields: unwrapped from a list, from text, or from one object around it."""
         value = value[0] if isinstance(value, list) and len(value) == 1 else value
         if isinstance(value, str):
@@ -253,7 +325,9 @@ class LenientParser:
                 return {required[0]: value}
             value = inner
         if not isinstance(value, dict):
-            raise BadAnswer(f"{path or 'the answer'}: an object was expected (given: {values.show_value(value)})")
+            raise BadAnswer(
+                f"{path or 'the answer'}: an object was expected (given: {values.show_value(value)})"
+            )
         wrapped = find_wrapped(fields, value, self.seat)
         if wrapped is not None:
             self._notes.add("read", path, dict.fromkeys(value, "…"))
@@ -268,7 +342,11 @@ class LenientParser:
         extra: dict[str, object] = {}
         for key, each in value.items():
             folded = values.fold_name(key)
-            name = key if key in fields else spellings.get(folded) or spellings.get(folded.removesuffix("s"))
+            name = (
+                key
+                if key in fields
+                else spellings.get(folded) or spellings.get(folded.removesuffix("s"))
+            )
             if name is None or (name in given and name != key):
                 extra[key] = each
                 continue
@@ -277,10 +355,14 @@ class LenientParser:
             given[name] = each
         return given, extra
 
-    def _take_sureness(self, fields: Mapping[str, Schema], given: dict[str, object], path: str) -> None:
+    def _take_sureness(
+        self, fields: Mapping[str, Schema], given: dict[str, object], path: str
+    ) -> None:
         """Take the words behind a choice that say how sure its writer is for the confidence: "redis, 90% sure"."""
         for name, value in [*given.items()]:
-            is_choice = isinstance(value, str) and (name == "choice" or _is_choice_of_words(fields[name]))
+            is_choice = isinstance(value, str) and (
+                name == "choice" or _is_choice_of_words(fields[name])
+            )
             rest, share = values.split_sureness(str(value)) if is_choice else ("", None)
             if rest and share is not None:
                 self._notes.add("read", values.join_path(path, name), value, rest)
@@ -299,9 +381,15 @@ class LenientParser:
             if name not in given:
                 continue
             where = values.join_path(path, name)
-            says_none = name == _CONDITION and PATTERNS["no_condition"].fullmatch(fold_text(str(given[name])))
+            says_none = name == _CONDITION and PATTERNS["no_condition"].fullmatch(
+                fold_text(str(given[name]))
+            )
             is_none = values.is_empty(given[name]) or bool(says_none)
-            if is_none and name not in required and (name == _CONDITION or not _takes_empty(of_field, given[name])):
+            if (
+                is_none
+                and name not in required
+                and (name == _CONDITION or not _takes_empty(of_field, given[name]))
+            ):
                 if given[name] not in ("", None):
                     self._notes.add("left_out", where, given[name])
                 continue
@@ -317,12 +405,18 @@ class LenientParser:
                     self._notes.add("left_out", where, given[name])
         return read, faults
 
-    def _find_elsewhere(self, where: str, field: Schema, extra: dict[str, object], given: object, depth: int) -> object:
+    def _find_elsewhere(
+        self, where: str, field: Schema, extra: dict[str, object], given: object, depth: int
+    ) -> object:
         """Find a needed value under another name; takes it out of `extra`."""
         for key, each in sorted(extra.items(), key=lambda pair: -len(str(pair[1]))):
             # {"previous_position": "support"} and {"bob": "oppose"} say nothing of what is chosen.
             is_apart = _is_choice_of_words(field) and not is_plain_name(key)
-            if is_apart or values.is_empty(each) or (values.is_free_text(field) and not values.says_something(each)):
+            if (
+                is_apart
+                or values.is_empty(each)
+                or (values.is_free_text(field) and not values.says_something(each))
+            ):
                 continue
             before = len(self.notes)
             try:
@@ -334,8 +428,16 @@ class LenientParser:
             del extra[key]
             self._notes.add("read", where, f"{key}: {each}")
             return value
-        item = field.get("items", {}).get("properties", {}) if field.get("type") == "array" and given is None else {}
-        inner = {key: each for key, each in extra.items() if values.fold_name(key) in values.fold_names(item)}
+        item = (
+            field.get("items", {}).get("properties", {})
+            if field.get("type") == "array" and given is None
+            else {}
+        )
+        inner = {
+            key: each
+            for key, each in extra.items()
+            if values.fold_name(key) in values.fold_names(item)
+        }
         if not inner:
             return values.NOT_GIVEN
         before = len(self.notes)
@@ -355,7 +457,11 @@ class LenientParser:
         if not allowed or not _is_choice_of_words(field):
             return values.NOT_GIVEN
         for key, each in others.items():
-            choice = values.find_allowed(each, allowed) if key != name and isinstance(each, str) else None
+            choice = (
+                values.find_allowed(each, allowed)
+                if key != name and isinstance(each, str)
+                else None
+            )
             if choice is not None:
                 # What was left out of its own field is read here.
                 left_out = f"left_out {values.join_path(inside, key)} "
@@ -374,32 +480,54 @@ class LenientParser:
         if inferred is None:
             return values.NOT_GIVEN
         self._notes.add(
-            "words", where, next((each for each in others.values() if isinstance(each, str)), values.NOT_GIVEN), inferred
+            "words",
+            where,
+            next((each for each in others.values() if isinstance(each, str)), values.NOT_GIVEN),
+            inferred,
         )
         return inferred
 
     def _add_condition(
-        self, fields: Mapping[str, Schema], given: Mapping[str, object], read: dict[str, object], path: str
+        self,
+        fields: Mapping[str, Schema],
+        given: Mapping[str, object],
+        read: dict[str, object],
+        path: str,
     ) -> None:
         """Add the condition of "support, if the tests pass"; a support beside a condition is the conditional one (M-2)."""
         if _CONDITION not in fields:
             return
         forms = {name: fields[name].get("anyOf", (fields[name],)) for name in read}
-        allowed = {name: [value for form in each for value in form.get("enum", ())] for name, each in forms.items()}
+        allowed = {
+            name: [value for form in each for value in form.get("enum", ())]
+            for name, each in forms.items()
+        }
         if read.get(_CONDITION):
             for name in [name for name, value in read.items() if value == "support"]:
-                conditional = next((value for value in allowed[name] if str(value).startswith(_CONDITION)), "support")
+                conditional = next(
+                    (value for value in allowed[name] if str(value).startswith(_CONDITION)),
+                    "support",
+                )
                 if conditional != "support":
-                    self._notes.add("read", values.join_path(path, name), f"support, {_CONDITION}", conditional)
+                    self._notes.add(
+                        "read", values.join_path(path, name), f"support, {_CONDITION}", conditional
+                    )
                 read[name] = conditional
             return
         for name, value in read.items():
             word = given.get(name)
-            if isinstance(word, str) and isinstance(value, str) and value.startswith(_CONDITION) and allowed[name]:
+            if (
+                isinstance(word, str)
+                and isinstance(value, str)
+                and value.startswith(_CONDITION)
+                and allowed[name]
+            ):
                 choice = values.find_allowed(word, allowed[name])
                 if choice is not None and choice.condition:
                     where = values.join_path(path, _CONDITION)
-                    read[_CONDITION] = values.read_text(fields[_CONDITION], choice.condition, where, self._notes)
+                    read[_CONDITION] = values.read_text(
+                        fields[_CONDITION], choice.condition, where, self._notes
+                    )
                     return
 
 
@@ -410,7 +538,11 @@ def _is_choice_of_words(schema: Schema) -> bool:
 def _names_nothing(schema: Schema, value: object) -> bool:
     """Whether an object refers by number to something that is not there."""
     rows: Mapping[str, Schema] = schema.get("properties", {})
-    listed = {name: row["enum"] for name, row in rows.items() if "enum" in row and not _is_choice_of_words(row)}
+    listed = {
+        name: row["enum"]
+        for name, row in rows.items()
+        if "enum" in row and not _is_choice_of_words(row)
+    }
     return isinstance(value, dict) and any(
         values.read_integer(value.get(name)) not in numbers for name, numbers in listed.items()
     )
@@ -419,24 +551,41 @@ def _names_nothing(schema: Schema, value: object) -> bool:
 def _find_one_text(schema: Schema) -> str | None:
     """Return the one text that an object needs; None if it needs more."""
     needed = schema.get("required", ())
-    return needed[0] if len(needed) == 1 and values.is_free_text(schema["properties"][needed[0]]) else None
+    return (
+        needed[0]
+        if len(needed) == 1 and values.is_free_text(schema["properties"][needed[0]])
+        else None
+    )
 
 
 def _name_items(item: Schema, value: object) -> list[object] | None:
     """Return items that were given by their number, as keys or on a line each; None if they were not."""
     fields, required = item.get("properties", {}), item.get("required", ())
-    key = next((name for name in required if all(isinstance(each, int) for each in fields[name].get("enum", [""]))), None)
+    key = next(
+        (
+            name
+            for name in required
+            if all(isinstance(each, int) for each in fields[name].get("enum", [""]))
+        ),
+        None,
+    )
     choices = [name for name, schema in fields.items() if _is_choice_of_words(schema)]
     rest = [name for name in required if name != key] or choices
     if key is None or len(rest) != 1:
         return None
     if isinstance(value, Mapping) and not values.fold_names(value) & values.fold_names(fields):
-        return [{key: name, **each} if isinstance(each, Mapping) else {key: name, rest[0]: each} for name, each in value.items()]
+        return [
+            {key: name, **each} if isinstance(each, Mapping) else {key: name, rest[0]: each}
+            for name, each in value.items()
+        ]
     value = re.split(r"\s*[;；\n]\s*", value.strip()) if isinstance(value, str) else value
     if not isinstance(value, list | tuple) or not any(isinstance(each, str) for each in value):
         return None
     marks = [_NUMBERED.match(each) if isinstance(each, str) else None for each in value]
-    return [each if mark is None else {key: mark[1], rest[0]: mark[2]} for each, mark in zip(value, marks, strict=True)]
+    return [
+        each if mark is None else {key: mark[1], rest[0]: mark[2]}
+        for each, mark in zip(value, marks, strict=True)
+    ]
 
 
 def _takes_empty(schema: Schema, value: object) -> bool:
@@ -460,7 +609,11 @@ def _choose_branch(schema: Schema, value: object) -> Schema:
     given: dict[str, object] = value if isinstance(value, dict) else {}
 
     def count_matches(branch: Schema) -> int:
-        choices = {name: each["enum"] for name, each in branch.get("properties", {}).items() if "enum" in each and name in given}
+        choices = {
+            name: each["enum"]
+            for name, each in branch.get("properties", {}).items()
+            if "enum" in each and name in given
+        }
         return sum(1 if given[name] in allowed else -1 for name, allowed in choices.items())
 
     branch: Schema = max(branches, key=count_matches)
@@ -469,4 +622,8 @@ def _choose_branch(schema: Schema, value: object) -> Schema:
 
 def _list_field_names(schema: Schema) -> set[str]:
     """Return the folded names of all fields, in any form of the answer."""
-    return {values.fold_name(name) for branch in schema.get("anyOf", [schema]) for name in branch.get("properties", {})}
+    return {
+        values.fold_name(name)
+        for branch in schema.get("anyOf", [schema])
+        for name in branch.get("properties", {})
+    }

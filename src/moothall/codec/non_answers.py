@@ -10,7 +10,15 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Final
 
-from moothall.codec.choice_rule import POSITIONS, apply_rule, build_choices, fold_text, is_silent, names_choice, split_sentences
+from moothall.codec.choice_rule import (
+    POSITIONS,
+    apply_rule,
+    build_choices,
+    fold_text,
+    is_silent,
+    names_choice,
+    split_sentences,
+)
 from moothall.codec.field_values import fold_name, fold_names, is_free_text, show_value
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.person import PersonChoice
@@ -26,10 +34,24 @@ MAX_BARE_LENGTH: Final = 160
 
 _APOLOGY: Final = PATTERNS["apology"]
 _BARE: Final = PATTERNS["bare"]
-_FORM: Final = compile_late(r'"\s*\|\s*"|:\s*\[?(?:string|字符串)\s*[(（,}\]]|:\s*\d+ … \d|: true \| false')
+_FORM: Final = compile_late(
+    r'"\s*\|\s*"|:\s*\[?(?:string|字符串)\s*[(（,}\]]|:\s*\d+ … \d|: true \| false'
+)
 """What only the description of an answer's form has."""
 _BLANKS: Final = frozenset(
-    {"", "string", "字符串", "your answer", "your text", "placeholder", "{...}", "[...]", "{}", "[]", "null"}
+    {
+        "",
+        "string",
+        "字符串",
+        "your answer",
+        "your text",
+        "placeholder",
+        "{...}",
+        "[...]",
+        "{}",
+        "[]",
+        "null",
+    }
 )
 MAX_VOTE_LENGTH: Final = 120
 """A longer sentence holds more words than a vote has."""
@@ -38,26 +60,46 @@ MIN_ECHO_LENGTH: Final = 12
 _PART_END: Final = compile_late(r"(?<=[.!?:。！？：])\s*|\n")
 
 
-def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_repaired: bool) -> None:
+def check_echo(
+    brief: Brief, raw: object, said: object, schema: Schema, *, is_repaired: bool
+) -> None:
     """Raises BadAnswer when an answer repeats its form, or one of its texts a hint, a field's name or lines of the prompt."""
     if is_repaired and isinstance(raw, str) and _FORM.search(raw):
-        raise BadAnswer("the form of the answer was repeated; fill it in with an answer of your own")
+        raise BadAnswer(
+            "the form of the answer was repeated; fill it in with an answer of your own"
+        )
     properties: Mapping[str, Schema] = schema.get("properties", {})
     lines = "\n".join((brief.system, brief.shared, brief.own)).splitlines()
     prompt = "\n".join(line for line in lines if not line.startswith(FENCE)).casefold()
     # A field that was not asked for has what code put there, and a choice is one of its words.
-    chosen = {each.name for each in fields(brief.form.shape) if "enum" in properties.get(each.name, {"enum": ()})}
-    for name, text in ((name, text) for name, text in iterate_named_texts(said) if name not in chosen):
+    chosen = {
+        each.name
+        for each in fields(brief.form.shape)
+        if "enum" in properties.get(each.name, {"enum": ()})
+    }
+    for name, text in (
+        (name, text) for name, text in iterate_named_texts(said) if name not in chosen
+    ):
         plain = _fold_line(text)
         hint = _fold_line(brief.hints.get(name, ""))
-        is_hint = bool(text.strip()) and (plain in _BLANKS or plain in {hint, f"string ({hint})", f"字符串 ({hint})"})
-        names = fold_names(properties) if is_free_text(properties.get(name, {})) else {fold_name(name)}
+        is_hint = bool(text.strip()) and (
+            plain in _BLANKS or plain in {hint, f"string ({hint})", f"字符串 ({hint})"}
+        )
+        names = (
+            fold_names(properties) if is_free_text(properties.get(name, {})) else {fold_name(name)}
+        )
         # Where words are asked for, no name of a field is shown.
         is_name = brief.form.form == "json" and fold_name(text) in names
         # A direction is a name, and the task itself is one.
-        if is_hint or is_name or (name != "direction" and _repeats_prompt(brief, lines, prompt, text)):
+        if (
+            is_hint
+            or is_name
+            or (name != "direction" and _repeats_prompt(brief, lines, prompt, text))
+        ):
             shown = show_value(text)
-            raise BadAnswer(f"{name}: words of the prompt were repeated; an answer of your own was expected (given: {shown})")
+            raise BadAnswer(
+                f"{name}: words of the prompt were repeated; an answer of your own was expected (given: {shown})"
+            )
 
 
 def _repeats_prompt(brief: Brief, lines: Sequence[str], prompt: str, text: str) -> bool:
@@ -79,14 +121,23 @@ def _repeats_prompt(brief: Brief, lines: Sequence[str], prompt: str, text: str) 
     spoken = _fold_lines([line for line in lines if not line.startswith(FENCE)])
     quoted = _fold_lines([line.removeprefix(FENCE) for line in lines if line.startswith(FENCE)])
     # A heading that the prompt names, over words that a seat said before, is a speech.
-    headings = _fold_lines([line for line in text.splitlines() if line.removeprefix(FENCE).lstrip().startswith("#")])
-    repeated = [each for each in sentences if len(each) >= MIN_ECHO_LENGTH and each in spoken - own - headings]
+    headings = _fold_lines(
+        [line for line in text.splitlines() if line.removeprefix(FENCE).lstrip().startswith("#")]
+    )
+    repeated = [
+        each
+        for each in sentences
+        if len(each) >= MIN_ECHO_LENGTH and each in spoken - own - headings
+    ]
     return bool(repeated) and all(each in spoken | quoted | {topic} for each in sentences)
 
 
 def _fold_lines(lines: Sequence[str]) -> set[str]:
     """Return what lines and their sentences say, in the form in which they are compared."""
-    return {*map(_fold_line, lines), *(each for line in lines for each in _list_sentences(line))} - {""}
+    return {
+        *map(_fold_line, lines),
+        *(each for line in lines for each in _list_sentences(line)),
+    } - {""}
 
 
 def _list_sentences(text: str) -> list[str]:
@@ -114,7 +165,9 @@ def is_refusal(text: str) -> bool:
     if len(text) > MAX_APOLOGY_LENGTH:
         return False
     plain = " ".join(fold_text(text).split())
-    return _APOLOGY.match(plain) is not None or (len(plain) <= MAX_BARE_LENGTH and _BARE.match(plain) is not None)
+    return _APOLOGY.match(plain) is not None or (
+        len(plain) <= MAX_BARE_LENGTH and _BARE.match(plain) is not None
+    )
 
 
 def iterate_named_texts(value: object, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -134,14 +187,21 @@ def iterate_named_texts(value: object, name: str = "", depth: int = 0) -> Iterat
 
 _LABELS: Final = {
     **{each.value: each.value for each in POSITIONS},
-    **{"conditional": "conditional_support", "challenge": "oppose", "APPROVED": "support", "REJECTED": "oppose"},
+    **{
+        "conditional": "conditional_support",
+        "challenge": "oppose",
+        "APPROVED": "support",
+        "REJECTED": "oppose",
+    },
 }
 """The side that each label takes."""
 _NOT_SAID: Final = frozenset({"condition", "choice", "due"})
 """Texts beside a label that take no side themselves."""
 
 
-def check_sides(said: object, depth: int = 0, *, filled: Container[str] = (), options: tuple[str, ...] = ()) -> None:
+def check_sides(
+    said: object, depth: int = 0, *, filled: Container[str] = (), options: tuple[str, ...] = ()
+) -> None:
     """Raises BadAnswer when a text makes another choice than the label that stands beside it: which of the two is meant?
 
     What code has `filled` in is nobody's label. A `choice` is one of the `options`.
@@ -152,7 +212,11 @@ def check_sides(said: object, depth: int = 0, *, filled: Container[str] = (), op
     if not is_dataclass(said) or depth > 3:
         return
     values = {each.name: getattr(said, each.name) for each in fields(said)}
-    labels = {name: value for name, value in values.items() if str(value) in _LABELS and name not in filled}
+    labels = {
+        name: value
+        for name, value in values.items()
+        if str(value) in _LABELS and name not in filled
+    }
     labels["choice"] = values.get("choice")
     for name, value in values.items():
         if not isinstance(value, str):
@@ -162,14 +226,20 @@ def check_sides(said: object, depth: int = 0, *, filled: Container[str] = (), op
     check_beside(labels, "decision", getattr(values.get("decision"), "text", ""), options)
 
 
-def check_beside(fields: Mapping[str, object], name: str, text: str, options: tuple[str, ...] = ()) -> None:
+def check_beside(
+    fields: Mapping[str, object], name: str, text: str, options: tuple[str, ...] = ()
+) -> None:
     """Raises BadAnswer when a text makes another choice than a label among the fields beside it."""
     for label, value in fields.items():
         if str(value) in _LABELS:
             _check_side(name, text, label=f"{label} = {value}", side=_LABELS[str(value)])
     if options and isinstance(chosen := fields.get("choice"), str) and chosen:
-        side = next((each for each in options if normalize_label(each) == normalize_label(chosen)), chosen)
-        _check_side(name, text, label=f"choice = {chosen}", side=side, choices=build_choices(options))
+        side = next(
+            (each for each in options if normalize_label(each) == normalize_label(chosen)), chosen
+        )
+        _check_side(
+            name, text, label=f"choice = {chosen}", side=side, choices=build_choices(options)
+        )
 
 
 _DENIED: Final = PATTERNS["denied"]
@@ -189,21 +259,33 @@ def _find_tail(sentence: str, choices: tuple[PersonChoice, ...]) -> str:
     return tail[0].strip() if is_led else ""
 
 
-def _check_side(name: str, text: str, *, label: str, side: str, choices: tuple[PersonChoice, ...] = POSITIONS) -> None:
+def _check_side(
+    name: str, text: str, *, label: str, side: str, choices: tuple[PersonChoice, ...] = POSITIONS
+) -> None:
     # "Yes" in a text may answer something else than the motion, and no long sentence is a vote.
     short = [each for each in split_sentences(text) if len(each) <= MAX_VOTE_LENGTH]
     plain = [_fold_line(each) for each in short]
     if any(PATTERNS["taken_back"].fullmatch(each) for each in plain):
-        raise BadAnswer(f"{label}, but {name} takes it back (given: {show_value(text)}): which of the two is meant?")
+        raise BadAnswer(
+            f"{label}, but {name} takes it back (given: {show_value(text)}): which of the two is meant?"
+        )
     if side == "support" and any(PATTERNS["only_if"].fullmatch(each) for each in plain):
-        raise BadAnswer(f"{label}, but {name} is a condition (given: {show_value(text)}): which of the two is meant?")
+        raise BadAnswer(
+            f"{label}, but {name} is a condition (given: {show_value(text)}): which of the two is meant?"
+        )
     sentences = {each for each in short if len(short) == 1 or names_choice(each, choices)}
     # "On reflection: oppose" is read behind its first clause.
     sentences |= {tail for each in sentences if (tail := _find_tail(each, choices))}
     sides = {read.value for each in sentences if (read := apply_rule(each, choices)) is not None}
     # "I support it" beside a condition is half of what was said, not its opposite; so is "Postgres" of "Postgres, later".
     own = {side, *(each.value for each in choices if each.value.casefold() in side.casefold())}
-    denied = {read.value for each in sentences if (read := apply_rule(_DENIED.sub(" ", each, 1), choices)) is not None}
+    denied = {
+        read.value
+        for each in sentences
+        if (read := apply_rule(_DENIED.sub(" ", each, 1), choices)) is not None
+    }
     if (sides or denied & own) and not sides & own:
         other = " / ".join(sorted(sides)) or f"not {side}"
-        raise BadAnswer(f"{label}, but {name} says {other} (given: {show_value(text)}): which of the two is meant?")
+        raise BadAnswer(
+            f"{label}, but {name} says {other} (given: {show_value(text)}): which of the two is meant?"
+        )

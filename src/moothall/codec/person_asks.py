@@ -12,12 +12,27 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from moothall.codec.answers import FromText, WordedAnswer, parse_alternative, parse_answer
-from moothall.codec.choice_rule import find_choice, is_sentence, list_words, read_choice, read_option, split_by_line_number
+from moothall.codec.choice_rule import (
+    find_choice,
+    is_sentence,
+    list_words,
+    read_choice,
+    read_option,
+    split_by_line_number,
+)
 from moothall.codec.field_values import read_integer, read_share, split_numbers, split_sureness
 from moothall.codec.json_text import extract_object
 from moothall.codec.schemas import get_own_schema
 from moothall.domain.effects import AnswerRules, Brief
-from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
+from moothall.domain.person import (
+    CONDITION,
+    WHY,
+    Answers,
+    PersonAsk,
+    PersonChoice,
+    PersonStep,
+    build_key,
+)
 from moothall.domain.topic import normalize_label
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import DERIVED_PERSON, DerivedPersonText
@@ -52,7 +67,11 @@ def read_step(step: PersonStep, text: str) -> str | None:
                 return choice
             position = find_choice(text, step.choices)
             # "Yes, if …" typed at the list: the condition would be lost, so that the list is shown again.
-            return position.value if position is not None and not position.condition and len(text) < 40 else None
+            return (
+                position.value
+                if position is not None and not position.condition and len(text) < 40
+                else None
+            )
         case "option":
             return read_option(text, step.choices) if step.choices else text.strip()
         case "confidence":
@@ -65,12 +84,19 @@ def read_step(step: PersonStep, text: str) -> str | None:
 
 def is_read_from_words(step: PersonStep, text: str) -> bool:
     """Whether a choice was taken from a sentence rather than named: the person is shown what was understood."""
-    return step.kind in {"position", "option"} and bool(step.choices) and bool(text) and is_sentence(text, step.choices)
+    return (
+        step.kind in {"position", "option"}
+        and bool(step.choices)
+        and bool(text)
+        and is_sentence(text, step.choices)
+    )
 
 
 def suggest_choice(text: str, choices: Sequence[PersonChoice]) -> str:
     """Return the choice that a mistyped word is nearest to; empty if none is near."""
-    known = {normalize_label(word): choice.text for choice in choices for word in list_words(choice)}
+    known = {
+        normalize_label(word): choice.text for choice in choices for word in list_words(choice)
+    }
     near = difflib.get_close_matches(normalize_label(text)[:60], known, n=1, cutoff=0.7)
     return known[near[0]] if near else ""
 
@@ -98,7 +124,9 @@ def _read_as_asked(person: PersonAsk, text: str) -> object:
         return person.build({})
     sure = next((step.key for step in person.steps if step.kind == "confidence"), "")
     rest, share = split_sureness(said)
-    said, answers = (rest, {sure: f"{share:g}"}) if sure and share is not None else (said, dict[str, str]())
+    said, answers = (
+        (rest, {sure: f"{share:g}"}) if sure and share is not None else (said, dict[str, str]())
+    )
     groups = list(dict.fromkeys(step.group for step in person.steps))
     items = [group for group in groups if group]
     parts = _split_items(said, items)
@@ -127,10 +155,16 @@ def _split_items(text: str, groups: list[str]) -> dict[str, str]:
     """Split a text that answers several questions, one on each line that begins with the number of its item."""
     if len(groups) == 1:
         item = _ITEM.match(text)
-        return {groups[0]: text[item.end() :] if item is not None and item[1] == groups[0] else text}
+        return {
+            groups[0]: text[item.end() :] if item is not None and item[1] == groups[0] else text
+        }
     parts: dict[str, str] = {}
     current = ""
-    text = re.sub(rf"[,;，；]\s*(?=#?(?:{'|'.join(map(re.escape, groups))})\b)", "\n", text) if groups else text
+    text = (
+        re.sub(rf"[,;，；]\s*(?=#?(?:{'|'.join(map(re.escape, groups))})\b)", "\n", text)
+        if groups
+        else text
+    )
     for line in map(str.strip, text.splitlines()):
         item = _ITEM.match(line)
         number = item[1] if item else ""
@@ -139,10 +173,14 @@ def _split_items(text: str, groups: list[str]) -> dict[str, str]:
         words = line[item.end() :] if item is not None and is_next else line
         if current:
             parts[current] = f"{parts[current]}\n{words}" if current in parts else words
-    return parts or {str(number): words for number, words in split_by_line_number(text) if str(number) in groups}
+    return parts or {
+        str(number): words for number, words in split_by_line_number(text) if str(number) in groups
+    }
 
 
-def _read_group(person: PersonAsk, steps: list[PersonStep], text: str, answers: dict[str, str]) -> None:
+def _read_group(
+    person: PersonAsk, steps: list[PersonStep], text: str, answers: dict[str, str]
+) -> None:
     is_read = False
     for step in steps:
         value = ""
@@ -186,12 +224,18 @@ def _explain_missing(person: PersonAsk, step: PersonStep) -> str:
 def describe_plain_answer(person: PersonAsk) -> str:
     """Return what can be said in answer, in one line."""
     said = []
-    first = next((step for step in person.steps if step.choices and (step.is_needed or step.group)), None)
+    first = next(
+        (step for step in person.steps if step.choices and (step.is_needed or step.group)), None
+    )
     if first is not None:
         listed = " | ".join(choice.text for choice in first.choices)
         several = len({step.group for step in person.steps if step.group}) > 1
         reason = f"(a reason may follow: “{first.choices[0].text}: …”)"
-        said.append(f"on a line for each number, one of: {listed}" if several else f"one of: {listed} {reason}")
+        said.append(
+            f"on a line for each number, one of: {listed}"
+            if several
+            else f"one of: {listed} {reason}"
+        )
     elif person.steps:
         said.append("words of yours")
     said += [f"{command.word} ({command.text})" for command in person.commands]
@@ -230,11 +274,19 @@ def derive_person_ask(brief: Brief) -> PersonAsk:
     shape = get_own_schema(brief)
     required = shape.get("required", [])
     names = [*required, *(name for name in shape["properties"] if name not in required)]
-    kinds = {name: kind for name in names if (kind := _find_plain_type(shape["properties"][name])) is not None}
-    steps = tuple(_build_step(words, name, kind, is_needed=name in required) for name, kind in kinds.items())
+    kinds = {
+        name: kind
+        for name in names
+        if (kind := _find_plain_type(shape["properties"][name])) is not None
+    }
+    steps = tuple(
+        _build_step(words, name, kind, is_needed=name in required) for name, kind in kinds.items()
+    )
 
     def build(answers: Answers) -> Mapping[str, object]:
-        return {name: _convert(kind, answers[name]) for name, kind in kinds.items() if answers.get(name)}
+        return {
+            name: _convert(kind, answers[name]) for name, kind in kinds.items() if answers.get(name)
+        }
 
     return PersonAsk(steps=steps, news=news, build=build)
 
@@ -249,7 +301,9 @@ def _find_plain_type(kind: dict[str, Any]) -> dict[str, Any] | None:
     return None if kind.get("type") == "object" else kind
 
 
-def _build_step(words: DerivedPersonText, name: str, kind: dict[str, Any], *, is_needed: bool) -> PersonStep:
+def _build_step(
+    words: DerivedPersonText, name: str, kind: dict[str, Any], *, is_needed: bool
+) -> PersonStep:
     shown = name.replace("_", " ")
     text = (words.field if is_needed else words.optional).format(name=shown)
     if "enum" in kind:
@@ -257,16 +311,34 @@ def _build_step(words: DerivedPersonText, name: str, kind: dict[str, Any], *, is
         return PersonStep(name=name, text=text, choices=choices, kind="option", is_needed=is_needed)
     match kind.get("type"):
         case "boolean":
-            choices = (PersonChoice(value="yes", text=words.yes), PersonChoice(value="no", text=words.no))
-            return PersonStep(name=name, text=text, choices=choices, kind="option", is_needed=is_needed)
+            choices = (
+                PersonChoice(value="yes", text=words.yes),
+                PersonChoice(value="no", text=words.no),
+            )
+            return PersonStep(
+                name=name, text=text, choices=choices, kind="option", is_needed=is_needed
+            )
         case "array":
-            return PersonStep(name=name, text=words.lines.format(name=shown), is_needed=is_needed, is_long=True)
+            return PersonStep(
+                name=name, text=words.lines.format(name=shown), is_needed=is_needed, is_long=True
+            )
         case "number" | "integer":
             low, high = kind.get("minimum"), kind.get("maximum")
-            bounds = words.between.format(low=low, high=high) if low is not None and high is not None else ""
-            return PersonStep(name=name, text=words.number.format(name=shown, bounds=bounds), is_needed=is_needed)
+            bounds = (
+                words.between.format(low=low, high=high)
+                if low is not None and high is not None
+                else ""
+            )
+            return PersonStep(
+                name=name, text=words.number.format(name=shown, bounds=bounds), is_needed=is_needed
+            )
         case _:
-            return PersonStep(name=name, text=text, is_needed=is_needed, is_long=kind.get("maxLength", 10_000) > 200)
+            return PersonStep(
+                name=name,
+                text=text,
+                is_needed=is_needed,
+                is_long=kind.get("maxLength", 10_000) > 200,
+            )
 
 
 def _convert(kind: dict[str, Any], typed: str) -> object:
@@ -308,7 +380,11 @@ def interpret_plain_text(rules: AnswerRules, raw: object) -> object:
         return alternative
     if not issubclass(rules.form.shape, FromText):
         person = build_person_ask(rules)
-        return raw if extract_object(raw) is not None else _keep_words(person, raw, read_plain_answer(person, raw))
+        return (
+            raw
+            if extract_object(raw) is not None
+            else _keep_words(person, raw, read_plain_answer(person, raw))
+        )
     if rules.person is None:
         return raw
     # A text is its own answer, unless a choice is asked for: then it is read in the form of agents, or in words.
@@ -326,8 +402,16 @@ def find_unsaid_words(brief: Brief, raw: object) -> UnsaidWords | None:
     person = build_person_ask(brief)
     if not person.keeps_for or not person.steps:
         return None
-    if isinstance(raw, str) and not raw.lstrip().startswith(_JSON_STARTS) and extract_object(raw) is None:
-        is_said = raw.strip() and find_command(person, raw) is None and find_alternative(brief, raw) is None
+    if (
+        isinstance(raw, str)
+        and not raw.lstrip().startswith(_JSON_STARTS)
+        and extract_object(raw) is None
+    ):
+        is_said = (
+            raw.strip()
+            and find_command(person, raw) is None
+            and find_alternative(brief, raw) is None
+        )
         return UnsaidWords(person.keeps_for, brief.ask.turn, raw.strip()) if is_said else None
     return None
 
@@ -335,5 +419,7 @@ def find_unsaid_words(brief: Brief, raw: object) -> UnsaidWords | None:
 def _keep_words(person: PersonAsk, text: str, fields: object) -> object:
     """Return an answer with its words, where a choice was taken from them."""
     said = text.strip()
-    is_from_words = find_command(person, said) is None and any(is_read_from_words(step, said) for step in person.steps[:1])
+    is_from_words = find_command(person, said) is None and any(
+        is_read_from_words(step, said) for step in person.steps[:1]
+    )
     return WordedAnswer(fields=fields, words=(said,) if is_from_words else (), is_one_text=True)

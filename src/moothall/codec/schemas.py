@@ -58,27 +58,44 @@ def _inline_references(node: Any, definitions: dict[str, Any], *, is_names: bool
     }
 
 
-def narrow_schema(shape: type, required: Iterable[str], optional: Iterable[str] = (), **changes: "Schema") -> dict[str, Any]:
+def narrow_schema(
+    shape: type, required: Iterable[str], optional: Iterable[str] = (), **changes: "Schema"
+) -> dict[str, Any]:
     """Return the schema of a shape with these fields alone, in this order; `changes` replaces the schemas of single fields.
 
     A field that may be null is described by what it is otherwise: an answer without it leaves it out.
     """
-    return _narrow(shape, required, optional, changes) if changes else _narrow_plain(shape, tuple(required), tuple(optional))
+    return (
+        _narrow(shape, required, optional, changes)
+        if changes
+        else _narrow_plain(shape, tuple(required), tuple(optional))
+    )
 
 
-def _narrow(shape: type, required: Iterable[str], optional: Iterable[str], changes: "Mapping[str, Schema]") -> dict[str, Any]:
+def _narrow(
+    shape: type, required: Iterable[str], optional: Iterable[str], changes: "Mapping[str, Schema]"
+) -> dict[str, Any]:
     known, needed = _build_properties(shape), [*required]
     properties = {name: changes.get(name) or known[name] for name in (*needed, *optional)}
-    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": needed,
+        "additionalProperties": False,
+    }
 
 
 @lru_cache(maxsize=256)
-def _narrow_plain(shape: type, required: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
+def _narrow_plain(
+    shape: type, required: tuple[str, ...], optional: tuple[str, ...]
+) -> dict[str, Any]:
     # Few for each shape, and asked for again and again. Nobody changes a schema.
     return _narrow(shape, required, optional, {})
 
 
-def build_table_schema(shape: type, rows: "Sequence[AnswerField[Asked]]", asked: "Asked") -> dict[str, Any]:
+def build_table_schema(
+    shape: type, rows: "Sequence[AnswerField[Asked]]", asked: "Asked"
+) -> dict[str, Any]:
     """Return the schema of a shape with the fields that a table has in this ask, each with what it may hold there."""
     required: list[str] = []
     optional: list[str] = []
@@ -97,7 +114,10 @@ def build_table_schema(shape: type, rows: "Sequence[AnswerField[Asked]]", asked:
 def allow_values(values: Iterable[str | int]) -> dict[str, Any]:
     """Return the schema of a field with these values."""
     allowed = [*values]
-    return {"type": "integer" if all(isinstance(each, int) for each in allowed) else "string", "enum": allowed}
+    return {
+        "type": "integer" if all(isinstance(each, int) for each in allowed) else "string",
+        "enum": allowed,
+    }
 
 
 def allow_list(item: "Schema", most: int) -> dict[str, Any]:
@@ -135,7 +155,11 @@ def build_brief_schema(brief: "Brief") -> dict[str, Any]:
     own, instead = get_own_schema(brief), brief.form.instead
     if instead is None:
         return own
-    other = {"type": "object", "properties": {instead.field: build_schema(instead.shape)}, "required": [instead.field]}
+    other = {
+        "type": "object",
+        "properties": {instead.field: build_schema(instead.shape)},
+        "required": [instead.field],
+    }
     return {"anyOf": [*own.get("anyOf", [own]), other]}
 
 
@@ -144,7 +168,12 @@ def build_request_schema(brief: "Brief") -> Any:
     schema = build_wire_schema(build_brief_schema(brief))
     if "anyOf" not in schema:
         return schema
-    return {"type": "object", "properties": {WRAPPER: schema}, "required": [WRAPPER], "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": {WRAPPER: schema},
+        "required": [WRAPPER],
+        "additionalProperties": False,
+    }
 
 
 def get_own_schema(brief: "Brief") -> dict[str, Any]:
@@ -159,7 +188,9 @@ def build_wire_schema(schema: Any) -> Any:
     if not isinstance(schema, Mapping):
         return schema
     return {
-        key: {name: build_wire_schema(each) for name, each in value.items()} if key == "properties" else build_wire_schema(value)
+        key: {name: build_wire_schema(each) for name, each in value.items()}
+        if key == "properties"
+        else build_wire_schema(value)
         for key, value in schema.items()
         if key not in _LIMITS
     }
@@ -177,11 +208,16 @@ def describe_schema(schema: "Schema", hints: Mapping[str, str], language: Langua
 
 
 def _describe_object(schema: "Schema", hints: Mapping[str, str], language: Language) -> str:
-    fields = (f'"{name}": {_describe_value(each, hints, name, language)}' for name, each in schema["properties"].items())
+    fields = (
+        f'"{name}": {_describe_value(each, hints, name, language)}'
+        for name, each in schema["properties"].items()
+    )
     return "{" + ", ".join(fields) + "}"
 
 
-def _describe_value(schema: "Schema", hints: Mapping[str, str], name: str, language: Language) -> str:
+def _describe_value(
+    schema: "Schema", hints: Mapping[str, str], name: str, language: Language
+) -> str:
     schema = _drop_null(schema)
     # Where the prompt explains the values itself, its hint stands in their place.
     if name in hints and (schema.get("type") == "object" or "enum" in schema):
@@ -189,7 +225,9 @@ def _describe_value(schema: "Schema", hints: Mapping[str, str], name: str, langu
     if "enum" in schema or "const" in schema:
         values = schema.get("enum") or [schema["const"]]
         shown = [json.dumps(each, ensure_ascii=False) for each in values[:MAX_SHOWN]]
-        return " | ".join([*shown, *([ANSWER_FORM[language].more_values] if len(values) > MAX_SHOWN else [])])
+        return " | ".join(
+            [*shown, *([ANSWER_FORM[language].more_values] if len(values) > MAX_SHOWN else [])]
+        )
     match schema.get("type"):
         case "array":
             return f"[{_describe_value(schema.get('items', {}), hints, name, language)}, …]"
@@ -199,12 +237,20 @@ def _describe_value(schema: "Schema", hints: Mapping[str, str], name: str, langu
             return "{…}"
         case "number" | "integer":
             low, high = schema.get("minimum"), schema.get("maximum")
-            return hints.get(name) or (ANSWER_FORM[language].number if low is None or high is None else f"{low:g} … {high:g}")
+            return hints.get(name) or (
+                ANSWER_FORM[language].number
+                if low is None or high is None
+                else f"{low:g} … {high:g}"
+            )
         case "boolean":
             return "true | false"
         case _:
             hint = hints.get(name, "…")
-            return ANSWER_FORM[language].text if hint == "…" else f"{ANSWER_FORM[language].text} ({hint})"
+            return (
+                ANSWER_FORM[language].text
+                if hint == "…"
+                else f"{ANSWER_FORM[language].text} ({hint})"
+            )
 
 
 def build_user_prompt(brief: "Brief", complaint: str | None = None) -> str:
@@ -212,7 +258,9 @@ def build_user_prompt(brief: "Brief", complaint: str | None = None) -> str:
     parts = [brief.shared, brief.own]
     if brief.form.form == "json":
         turn = model_seed(brief.seed, brief.ask.id)
-        parts.append(describe_schema(_turn_choices(get_own_schema(brief), turn), brief.hints, brief.language))
+        parts.append(
+            describe_schema(_turn_choices(get_own_schema(brief), turn), brief.hints, brief.language)
+        )
     if complaint is not None:
         parts.append(build_correction(brief.language, complaint))
     return "\n\n".join(parts)
@@ -227,7 +275,11 @@ def _turn_choices(schema: Any, turn: int) -> Any:
     turned = {key: _turn_choices(value, turn) for key, value in schema.items() if key != "enum"}
     if "enum" in schema:
         words = schema["enum"]
-        at = turn % len(words) if 1 < len(words) <= MAX_SHOWN and all(isinstance(each, str) for each in words) else 0
+        at = (
+            turn % len(words)
+            if 1 < len(words) <= MAX_SHOWN and all(isinstance(each, str) for each in words)
+            else 0
+        )
         turned["enum"] = [*words[at:], *words[:at]]
     return turned
 

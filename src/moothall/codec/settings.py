@@ -24,7 +24,9 @@ def explain_validation_error(
         case "extra_forbidden" | "unexpected_keyword_argument" if tables is None:
             return f"{where} does not belong to {whole}"
         case "extra_forbidden" | "unexpected_keyword_argument" if tables is not None:
-            form: TypeAdapter[object] = TypeAdapter(tables[str(first["loc"][0]) if len(first["loc"]) > 1 else ""])
+            form: TypeAdapter[object] = TypeAdapter(
+                tables[str(first["loc"][0]) if len(first["loc"]) > 1 else ""]
+            )
             known = ", ".join(form.json_schema()["properties"])
             return f"{where} is not a known key; known: {known}"
         case "value_error" if not first["loc"]:
@@ -41,15 +43,23 @@ def explain_validation_error(
 def find_fault(cause: ValidationError, start: int = 0) -> str:
     """Return the path of the first fault, items counted from `start`, without the branches of unions that it names too."""
     parts = cause.errors(include_url=False)[0]["loc"]
-    return ".".join(str(part + start) if isinstance(part, int) else part for part in parts if "[" not in str(part))
+    return ".".join(
+        str(part + start) if isinstance(part, int) else part
+        for part in parts
+        if "[" not in str(part)
+    )
 
 
 def _validate_language(language: Language) -> Language:
     if language not in list_languages():
-        raise ValueError(f"language = {language[:40]!r}; expected one of: {', '.join(list_languages())}")
+        raise ValueError(
+            f"language = {language[:40]!r}; expected one of: {', '.join(list_languages())}"
+        )
     return language
 
 
 KnownLanguage: TypeAlias = Annotated[
-    Language, AfterValidator(_validate_language), WithJsonSchema({"type": "string", "enum": list(list_languages())})
+    Language,
+    AfterValidator(_validate_language),
+    WithJsonSchema({"type": "string", "enum": list(list_languages())}),
 ]

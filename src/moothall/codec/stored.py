@@ -35,7 +35,9 @@ def _dump_fields(fact: Fact) -> bytes:
 
 
 def _refuse(fact: Fact, cause: Exception) -> BadAnswer:
-    return BadAnswer(f"a {type(fact).__name__} cannot be written down: {' '.join(str(cause).split())[:200]}")
+    return BadAnswer(
+        f"a {type(fact).__name__} cannot be written down: {' '.join(str(cause).split())[:200]}"
+    )
 
 
 def read_topic(body: bytes) -> str:
@@ -54,7 +56,9 @@ def read_texts(body: bytes) -> dict[str, tuple[str, ...]]:
     except (ValueError, AttributeError, RecursionError) as cause:
         raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}") from cause
     listed = ((name, value if isinstance(value, list) else [value]) for name, value in fields)
-    return {name: tuple(each for each in values if isinstance(each, str)) for name, values in listed}
+    return {
+        name: tuple(each for each in values if isinstance(each, str)) for name, values in listed
+    }
 
 
 class FactCodec:
@@ -135,14 +139,18 @@ class FactCodec:
         if shape is None and (protocol := self._find_missing_protocol(kind)):
             raise ProtocolMissing(protocol)
         if shape is None or version > self._versions[kind]:
-            raise LedgerNewer(f"the ledger holds a {kind!r} fact of version {version} that this Moot does not know; upgrade Moot")
+            raise LedgerNewer(
+                f"the ledger holds a {kind!r} fact of version {version} that this Moot does not know; upgrade Moot"
+            )
         while version < self._versions[kind]:
             fields = self._upcasts[kind, version](fields)
             version += 1
         try:
             return _get_adapter(shape).validate_python(fields)
         except ValidationError as cause:
-            raise LedgerDamaged(f"a stored {kind!r} fact does not hold what it should: {cause.errors()[0]['msg']}") from cause
+            raise LedgerDamaged(
+                f"a stored {kind!r} fact does not hold what it should: {cause.errors()[0]['msg']}"
+            ) from cause
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -151,4 +159,8 @@ class FactCodec:
     def _find_missing_protocol(self, kind: str) -> str:
         """The protocol that a stored kind belongs to, if none that is installed has kinds of its name; empty if one has."""
         protocol, dot, _ = kind.partition(".")
-        return protocol if dot and not any(known.startswith(f"{protocol}.") for known in self._facts) else ""
+        return (
+            protocol
+            if dot and not any(known.startswith(f"{protocol}.") for known in self._facts)
+            else ""
+        )

@@ -25,7 +25,9 @@ LOCK_SECONDS: Final = 30.0
 _LOOK_AGAIN: Final = 0.02
 HAS_DESCRIPTORS: Final = os.open in os.supports_dir_fd
 # O_NONBLOCK: opening a named pipe would otherwise wait for its writer.
-_NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_LINKS: Final = (
+    getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+)
 _READ: Final = os.O_RDONLY | _NO_LINKS
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
 
@@ -60,11 +62,17 @@ class Folder:
     def open_folder(cls, path: Path, *, inside: "Folder | None" = None) -> Iterator["Folder"]:
         """Open a folder, or by its name one that lies `inside` another; raises BadName for a link, else FileNotFoundError."""
         if not HAS_DESCRIPTORS:
-            raise WorldError("this system has no descriptors of folders, which conferences in files need; use Linux or macOS")
+            raise WorldError(
+                "this system has no descriptors of folders, which conferences in files need; use Linux or macOS"
+            )
         try:
-            descriptor = os.open(path.name if inside else path, _FOLDER, dir_fd=inside._at if inside else None)
+            descriptor = os.open(
+                path.name if inside else path, _FOLDER, dir_fd=inside._at if inside else None
+            )
         except NotADirectoryError as cause:
-            raise BadName(f"{path} is a link or no folder; links are not followed, put a folder there") from cause
+            raise BadName(
+                f"{path} is a link or no folder; links are not followed, put a folder there"
+            ) from cause
         try:
             yield cls(path, descriptor)
         finally:
@@ -86,7 +94,9 @@ class Folder:
                 # The file can be removed between the listing and the call to stat.
                 with suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
-                    listed.append(FolderEntry(entry.name, _describe_kind(status.st_mode), status.st_mtime))
+                    listed.append(
+                        FolderEntry(entry.name, _describe_kind(status.st_mode), status.st_mtime)
+                    )
         return sorted(listed, key=lambda each: each.name)
 
     def has(self, name: str) -> bool:
@@ -105,7 +115,9 @@ class Folder:
             # Editors of Windows put a mark in front of what they save.
             return raw.decode("utf-8-sig")
         except UnicodeDecodeError as cause:
-            raise UnreadableFile(f"not UTF-8 (byte {cause.start})", raw.count(b"\n", 0, cause.start) + 1) from cause
+            raise UnreadableFile(
+                f"not UTF-8 (byte {cause.start})", raw.count(b"\n", 0, cause.start) + 1
+            ) from cause
 
     def read_bytes(self, name: str) -> bytes | None:
         try:
@@ -115,7 +127,9 @@ class Folder:
         except OSError as cause:
             # What O_NOFOLLOW makes of a link.
             is_link = cause.errno == errno.ELOOP
-            raise UnreadableFile("a link, which is not followed" if is_link else f"unreadable: {cause.strerror}") from cause
+            raise UnreadableFile(
+                "a link, which is not followed" if is_link else f"unreadable: {cause.strerror}"
+            ) from cause
         # Checked on the open descriptor: a check by name could see another file than the one that was opened.
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -137,7 +151,9 @@ class Folder:
     def put(self, name: str, text: str, *, fresh: bool = False, fixed: bool = False) -> None:
         """Write a file atomically. `fresh`: raises FileExistsError if it exists; `fixed`: the file becomes read-only."""
         draft = f".draft-{secrets.token_hex(8)}"
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o644, dir_fd=self._at)
+        descriptor = os.open(
+            draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o644, dir_fd=self._at
+        )
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(text.encode())
@@ -213,14 +229,18 @@ class Folder:
         try:
             descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o644, dir_fd=self._at)
         except OSError as cause:
-            raise BadName(f"{self.path / name} is a link or no file ({cause.strerror}); remove it") from cause
+            raise BadName(
+                f"{self.path / name} is a link or no file ({cause.strerror}); remove it"
+            ) from cause
         try:
             try:
                 async with asyncio.timeout(LOCK_SECONDS):
                     while not _try_lock(descriptor):  # noqa: ASYNC110 - the system wakes nobody
                         await asyncio.sleep(_LOOK_AGAIN)
             except TimeoutError:
-                raise SessionBusy(f"another process has been changing {self.path} for {LOCK_SECONDS:.0f} s; try again") from None
+                raise SessionBusy(
+                    f"another process has been changing {self.path} for {LOCK_SECONDS:.0f} s; try again"
+                ) from None
             yield
         finally:
             # Closing releases the lock; the system does the same when the process dies.
@@ -248,4 +268,6 @@ def _describe_kind(mode: int) -> str:
 def escape_name(name: str) -> str:
     """Return a file name in printable form on one line, also if it is not valid UTF-8."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )

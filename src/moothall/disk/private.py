@@ -28,7 +28,9 @@ def make_private_folder(folder: Path) -> None:
 def create_private_file(path: Path) -> None:
     """Create an empty file that only its owner can read, unless it exists; raises OSError."""
     with suppress(FileExistsError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
+        os.close(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+        )
 
 
 def is_open_to_others(path: Path) -> bool:
@@ -111,7 +113,9 @@ def open_output(path: Path) -> AbstractContextManager[TextIO]:
     A rename would put a file in the place of /dev/null, for every program of the machine.
     """
     is_special = str(path.parent) in {"/dev", "/dev/fd"} or (path.exists() and not path.is_file())
-    return path.open("w", encoding="utf-8", newline="\n") if is_special else replace_atomically(path)
+    return (
+        path.open("w", encoding="utf-8", newline="\n") if is_special else replace_atomically(path)
+    )
 
 
 @contextmanager
@@ -127,7 +131,9 @@ def replace_atomically(path: Path, *, sole: bool = False, mode: int = 0o666) -> 
     if sole:
         draft.unlink(missing_ok=True)
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode)
+        descriptor = os.open(
+            draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode
+        )
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             yield file
             file.flush()

@@ -11,7 +11,9 @@ MAX_KEY_PARTS: Final = 32
 """Of one dotted key: the time that the parser takes grows with their square."""
 
 _PART: Final = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
-_LONG_KEY: Final = compile_late(rf"(?<![A-Za-z0-9_-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MAX_KEY_PARTS},}}")
+_LONG_KEY: Final = compile_late(
+    rf"(?<![A-Za-z0-9_-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MAX_KEY_PARTS},}}"
+)
 
 
 def read_text_file(path: Path, what: str, error: type[MootError] = BadSetting) -> str:
@@ -30,7 +32,9 @@ def parse_toml(text: str, what: str = "it", error: type[MootError] = BadSetting)
     Raises the error when it is not TOML, when it is nested too deeply, and when a key in it has too many parts.
     """
     if _LONG_KEY.search(text):
-        raise error(f"{what} has a dotted key of more than {MAX_KEY_PARTS} parts; write tables instead")
+        raise error(
+            f"{what} has a dotted key of more than {MAX_KEY_PARTS} parts; write tables instead"
+        )
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as cause:

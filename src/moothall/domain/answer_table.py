@@ -47,13 +47,27 @@ class StateAsk(Generic[S]):
         return self.state.opened.subject.options
 
 
-def fill_brief(state: ProtocolState, ask: Ask, rules: AnswerRules, *, perception: Perception | None = None, **own: Any) -> Brief:
+def fill_brief(
+    state: ProtocolState,
+    ask: Ask,
+    rules: AnswerRules,
+    *,
+    perception: Perception | None = None,
+    **own: Any,
+) -> Brief:
     """Return the brief of a seat: how its answer is read, the question, and what the protocol says itself (`own`)."""
     opened = state.opened
     seen = perception or Perception(goal=opened.topic, memory=ContextWindow(window=1))
     # Not `copy_fields`, which looks for the fields of any two classes: a brief is built for every ask.
     same: dict[str, Any] = {"nth": 1, **{name: getattr(rules, name) for name in _OF_RULES}, **own}
-    return Brief(ask=ask, seat=state.seat(ask.seat), language=opened.language, seed=opened.seed, perception=seen, **same)
+    return Brief(
+        ask=ask,
+        seat=state.seat(ask.seat),
+        language=opened.language,
+        seed=opened.seed,
+        perception=seen,
+        **same,
+    )
 
 
 def read_two_sides(
@@ -67,11 +81,19 @@ def read_two_sides(
     read, notes = list[Any](items), list[str]()
     groups = group_pairs((getattr(each, number), each) for each in items)
     for at, each in enumerate(read):
-        sides = {getattr(other, side): other for other in groups[getattr(each, number)] if getattr(other, side) is not None}
+        sides = {
+            getattr(other, side): other
+            for other in groups[getattr(each, number)]
+            if getattr(other, side) is not None
+        }
         given, changes = getattr(each, side), dict[str, object]()
         if sides.keys() == {"support", CONDITIONAL} and given == "support":
             changes = {side: CONDITIONAL, "condition": getattr(sides[CONDITIONAL], "condition", "")}
-        elif len(sides) > 1 and sides.keys() != {"support", CONDITIONAL} and given not in {neither, None}:
+        elif (
+            len(sides) > 1
+            and sides.keys() != {"support", CONDITIONAL}
+            and given not in {neither, None}
+        ):
             changes = {side: neither}
         if changes:
             read[at] = replace(each, **changes)
@@ -130,7 +152,10 @@ class AnswerTable(AnswerForm, Generic[Asked]):
 
     def put_first(self, *names: str) -> list[AnswerField[Asked]]:
         """Return all fields, these first and in this order."""
-        return [*self.pick_fields(*names), *(field for field in self.fields if field.name not in names)]
+        return [
+            *self.pick_fields(*names),
+            *(field for field in self.fields if field.name not in names),
+        ]
 
     def find_fills(self, asked: Asked) -> Mapping[str, object]:
         """Return what code puts into fields that an answer leaves out."""
@@ -140,7 +165,11 @@ class AnswerTable(AnswerForm, Generic[Asked]):
 def define_answer(form: AnswerForm, *rows: AnswerField[Asked]) -> AnswerTable[Asked]:
     """Build the table of an answer. It can be silent if each field that its shape needs has a value for that."""
     silence = tuple((row.name, row.silence) for row in rows if row.silence is not NOT_GIVEN)
-    needed = {field.name for field in fields(form.shape) if field.default is MISSING and field.default_factory is MISSING}
+    needed = {
+        field.name
+        for field in fields(form.shape)
+        if field.default is MISSING and field.default_factory is MISSING
+    }
     can_be_silent = needed <= {name for name, _ in silence}
     return copy_fields(AnswerTable, form, silence=silence if can_be_silent else None, fields=rows)
 
@@ -163,7 +192,24 @@ def ask_person(
     """Build what a person is asked for these fields, in this order, and how its answers become the answer of the seat."""
 
     def build(answers: Answers) -> Mapping[str, object]:
-        return {row.name: row.read(asked, answers) for row in rows if row.read is not None and row.is_part(asked)}
+        return {
+            row.name: row.read(asked, answers)
+            for row in rows
+            if row.read is not None and row.is_part(asked)
+        }
 
-    steps = tuple(step for row in rows if row.ask is not None and row.is_part(asked) for step in row.ask(asked))
-    return PersonAsk(build=build, steps=steps, intro=intro, about=about, news=news, commands=commands, keeps_for=keeps_for)
+    steps = tuple(
+        step
+        for row in rows
+        if row.ask is not None and row.is_part(asked)
+        for step in row.ask(asked)
+    )
+    return PersonAsk(
+        build=build,
+        steps=steps,
+        intro=intro,
+        about=about,
+        news=news,
+        commands=commands,
+        keeps_for=keeps_for,
+    )

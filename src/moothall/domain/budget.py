@@ -23,7 +23,11 @@ MAX_STATED_DOLLARS: Final = 10**6
 
 def read_tokens(count: object) -> int:
     """Return a count of tokens that another program states; 0 for what is none or cannot be true: it is added to a budget."""
-    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MAX_STATED_TOKENS else 0
+    return (
+        count
+        if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MAX_STATED_TOKENS
+        else 0
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +184,9 @@ def parse_duration(value: float | str) -> float:
     try:
         seconds = float(text[:-1]) * unit if unit else float(text)
     except ValueError as cause:
-        raise BadSetting(f"{str(value)[:60]!r} is not a duration; write seconds, or 90s, 10m, 2h, 3d") from cause
+        raise BadSetting(
+            f"{str(value)[:60]!r} is not a duration; write seconds, or 90s, 10m, 2h, 3d"
+        ) from cause
     if not 0 < seconds < math.inf:
         raise BadSetting(f"{str(value)[:60]!r} is not a duration; it must be greater than 0")
     return seconds

@@ -84,7 +84,9 @@ def extract_claim(text: str, longest: int = MAX_CLAIM_LENGTH) -> str:
     # Sentences, and the clauses of those that are too long.
     for sentence in _split_after(line, _SENTENCE):
         parts += [sentence] if len(sentence) <= longest // 2 else _split_after(sentence, _CLAUSE)
-    marks = [_count_marks(part, is_edge=place in (0, len(parts) - 1)) for place, part in enumerate(parts)]
+    marks = [
+        _count_marks(part, is_edge=place in (0, len(parts) - 1)) for place, part in enumerate(parts)
+    ]
     claiming = [place for place in range(len(parts)) if marks[place] >= _LEAST] or range(len(parts))
     chosen: list[int] = []
     for place in sorted(claiming, key=lambda place: (-marks[place], place)):
@@ -117,12 +119,21 @@ def _count_marks(part: str, *, is_edge: bool) -> float:
     part = _ITEM.sub("", part).lower()
     words = set(_WORD.findall(part))
     has_figure = _DIGIT.search(part) is not None or _FIGURE.are_in(part, words)
-    return 3.0 * _STAND.are_in(part, words) + 2.0 * has_figure + 2.0 * _REASON.are_in(part, words) + 0.5 * is_edge
+    return (
+        3.0 * _STAND.are_in(part, words)
+        + 2.0 * has_figure
+        + 2.0 * _REASON.are_in(part, words)
+        + 0.5 * is_edge
+    )
 
 
 def _join_parts(parts: list[str], places: list[int]) -> str:
     joined, last = "", -1
     for place in sorted(places):
-        joined += parts[place] if place == last + 1 else f"{'' if not joined else ' '}… {parts[place].lstrip()}"
+        joined += (
+            parts[place]
+            if place == last + 1
+            else f"{'' if not joined else ' '}… {parts[place].lstrip()}"
+        )
         last = place
     return f"{joined.rstrip()}{'' if last == len(parts) - 1 else ' …'}".strip()

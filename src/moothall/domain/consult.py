@@ -65,18 +65,30 @@ class ConsultRequest:
         Raises ValueError for one without a question, or to nobody in particular.
         """
         match = _REQUEST.search(text)
-        if match is None or match.start() > MAX_PREFACE_LENGTH or not _is_preface(text[: match.start()]):
+        if (
+            match is None
+            or match.start() > MAX_PREFACE_LENGTH
+            or not _is_preface(text[: match.start()])
+        ):
             return None
         if match["to"] is None:
-            raise ValueError("a request names one seat, then a colon and the question: Director, I need to consult @bob: …")
+            raise ValueError(
+                "a request names one seat, then a colon and the question: Director, I need to consult @bob: …"
+            )
         # Imported here: only few sessions read such a text, and every command would pay for the words.
         from moothall.domain.vocabulary import LABELS
 
-        fields = parse_labelled_text(text[match.end() :].removesuffix("```"), LABELS["request"], "question")
+        fields = parse_labelled_text(
+            text[match.end() :].removesuffix("```"), LABELS["request"], "question"
+        )
         if not fields.get("question"):
-            raise ValueError(f"the request to consult @{match['to']} holds no question; write it behind the colon")
+            raise ValueError(
+                f"the request to consult @{match['to']} holds no question; write it behind the colon"
+            )
         # An unknown kind falls back to a knowledge question: a typing error in one label must not lose the request.
-        kind: ConsultKind = LABELS["consult_kind"].get(fields.get("kind", "").strip(" *。.").casefold(), "knowledge")
+        kind: ConsultKind = LABELS["consult_kind"].get(
+            fields.get("kind", "").strip(" *。.").casefold(), "knowledge"
+        )
         return cls(
             to=match["to"],
             question=fields["question"],
@@ -108,7 +120,9 @@ def parse_labelled_text(text: str, labels: dict[str, str], first: str) -> dict[s
     """
     # Longest label first: alternation takes the first match, so a label that is a prefix of another must come later.
     names = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    label = re.compile(rf"^[ \t>-]*\*{{0,2}}({names})\*{{0,2}}[ \t]*[:：]\*{{0,2}}", re.IGNORECASE | re.MULTILINE)
+    label = re.compile(
+        rf"^[ \t>-]*\*{{0,2}}({names})\*{{0,2}}[ \t]*[:：]\*{{0,2}}", re.IGNORECASE | re.MULTILINE
+    )
     parts: dict[str, str] = {}
     name, start = first, 0
     for match in label.finditer(text):

@@ -13,7 +13,9 @@ MAX_UTTERANCE_LENGTH = 2_000
 
 MAX_DIGEST_LENGTH = 160
 # Full stops end a sentence only before a space and not after common abbreviations or a single letter ("e.g.", initials).
-_END = compile_late(r"[。！？]|[.!?](?<!\b[A-Za-z].)(?<!\bvs.)(?<!\bDr.)(?<!\bMr.)(?<!\bMs.)(?<!\betc.)(?<!\bMrs.) ")
+_END = compile_late(
+    r"[。！？]|[.!?](?<!\b[A-Za-z].)(?<!\bvs.)(?<!\bDr.)(?<!\bMr.)(?<!\bMs.)(?<!\betc.)(?<!\bMrs.) "
+)
 # The marker of a list item is skipped first, so that the full stop in "1." does not end the sentence.
 _ITEM = compile_late(r"(?:\(?\d{1,3}[.)、]|[-*•])\s*")
 MAX_DIGESTS = 12
@@ -68,9 +70,14 @@ class ContextWindow:
         """Return the window with one more entry; an entry that leaves the window becomes a line of the digest."""
         recent = (*self.recent, clip_utterance(utterance, self.longest))
         weights, older, left_out = (*self.weights, weight), self.older, self.left_out
-        while len(recent) > self.window or (self.room and len(recent) > 1 and sum(len(each.text) for each in recent) > self.room):
+        while len(recent) > self.window or (
+            self.room and len(recent) > 1 and sum(len(each.text) for each in recent) > self.room
+        ):
             passed, recent = recent[0], recent[1:]
-            older = (*older, Digest(id=passed.id, speaker=passed.speaker, whole=passed.text, weight=weights[0]))
+            older = (
+                *older,
+                Digest(id=passed.id, speaker=passed.speaker, whole=passed.text, weight=weights[0]),
+            )
             weights = weights[1:]
             if len(older) > self.digests:
                 # Entry 1 is the question and always stays. Of the rest the line of the lowest weight goes; of equals the oldest.
@@ -102,7 +109,9 @@ def clip_utterance(utterance: Utterance, longest: int = MAX_UTTERANCE_LENGTH) ->
     """Return the entry with its text cut to this many characters."""
     if len(utterance.text) <= longest:
         return utterance
-    return replace(utterance, text=f"{utterance.text[:longest]}… [+{len(utterance.text) - longest}]")
+    return replace(
+        utterance, text=f"{utterance.text[:longest]}… [+{len(utterance.text) - longest}]"
+    )
 
 
 def extract_first_sentence(text: str) -> str:

@@ -7,11 +7,28 @@ facts that its rulebook computes, and one `Closed`; its `kinds` name all of them
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
+from typing import (
+    Annotated,
+    ClassVar,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+)
 
 from annotated_types import MaxLen, MinLen
 
-from moothall.domain.budget import DEFAULT_TOOL_RULES, FREE, Budget, BudgetKind, ToolOutcome, ToolRules, Usage
+from moothall.domain.budget import (
+    DEFAULT_TOOL_RULES,
+    FREE,
+    Budget,
+    BudgetKind,
+    ToolOutcome,
+    ToolRules,
+    Usage,
+)
 from moothall.domain.consult import ConsultRules
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import Seat, Swap
@@ -24,7 +41,16 @@ RELAY_ORIGIN: Final = "relay"
 OWNER_ORIGIN: Final = "owner:"
 """How `Reply.origin` begins where the owner spoke for a seat that is another's; the owner's own door follows."""
 
-Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over", "unreachable"]
+Loss = Literal[
+    "timeout",
+    "error",
+    "malformed",
+    "refused",
+    "rejected_key",
+    "gave_up",
+    "passed_over",
+    "unreachable",
+]
 OUTAGES: Final[frozenset[Loss]] = frozenset(("rejected_key", "unreachable"))
 """Losses whose cause lies outside of the meeting: the seat could not be asked at all, and asking later may succeed."""
 
@@ -124,7 +150,9 @@ class Reply(Fact):
 
 def list_worded_choices(corrections: Iterable[str]) -> list[str]:
     """Return the notes on choices that were taken from a sentence, each with its words."""
-    return [note for note in corrections if note.startswith("words ") and note != "words the answer"]
+    return [
+        note for note in corrections if note.startswith("words ") and note != "words the answer"
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

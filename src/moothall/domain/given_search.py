@@ -31,17 +31,26 @@ class Passage:
     @property
     def place(self) -> str:
         last = self.first + len(self.lines) - 1
-        return f"{self.file}:{self.first}" if last == self.first else f"{self.file}:{self.first}-{last}"
+        return (
+            f"{self.file}:{self.first}"
+            if last == self.first
+            else f"{self.file}:{self.first}-{last}"
+        )
 
 
 @lru_cache(maxsize=1_024)
 def split_lines(text: str) -> tuple[str, ...]:
     """The lines of a file as an editor numbers them, without control codes."""
-    return tuple(strip_control(line.rstrip("\r")).replace("\n", " ") for line in text.rstrip("\n").split("\n"))
+    return tuple(
+        strip_control(line.rstrip("\r")).replace("\n", " ")
+        for line in text.rstrip("\n").split("\n")
+    )
 
 
 def number_lines(passage: Passage) -> str:
-    return "\n".join(f"{number}: {line}" for number, line in enumerate(passage.lines, passage.first))
+    return "\n".join(
+        f"{number}: {line}" for number, line in enumerate(passage.lines, passage.first)
+    )
 
 
 def read_lines(file: ContextFile, first: int, last: int, room: int) -> Passage:
@@ -55,9 +64,15 @@ def read_lines(file: ContextFile, first: int, last: int, room: int) -> Passage:
     return Passage(file.name, max(1, first), tuple(lines))
 
 
-def select_visible(files: tuple[ContextFile, ...], patterns: tuple[str, ...]) -> tuple[ContextFile, ...]:
+def select_visible(
+    files: tuple[ContextFile, ...], patterns: tuple[str, ...]
+) -> tuple[ContextFile, ...]:
     """Return the files whose names fit one of the patterns; all where there is no pattern."""
-    return tuple(each for each in files if any(fnmatchcase(each.name, one) for one in patterns)) if patterns else files
+    return (
+        tuple(each for each in files if any(fnmatchcase(each.name, one) for one in patterns))
+        if patterns
+        else files
+    )
 
 
 def search_files(files: tuple[ContextFile, ...], query: str, room: int) -> list[Passage]:

@@ -21,7 +21,8 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _ALIKE_SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "COPTIC", "CHEROKEE"})
 """Scripts with letters that look like those of another; a name is written in one of them."""
 _ALIKE: Final = str.maketrans(
-    "аАВсСԁеЕһНіІјЈӏкКмМоОрРԛѕЅтТуУԝхХαΑΒΕΖΗιΙκΚΜΝνοΟρΡΤυΥχΧհոօս", "aABcCdeEhHiIjJlkKmMoOpPqsStTyYwxXaABEZHiIkKMNvoOpPTuYxXhnou"
+    "аАВсСԁеЕһНіІјЈӏкКмМоОрРԛѕЅтТуУԝхХαΑΒΕΖΗιΙκΚΜΝνοΟρΡΤυΥχΧհոօս",
+    "aABcCdeEhHiIjJlkKmMoOpPqsStTyYwxXaABEZHiIkKMNvoOpPTuYxXhnou",
 )
 """Letters of other scripts, and the Latin ones that they look like."""
 _ALIKE_SHAPES: Final = str.maketrans("I10", "llO")
@@ -34,12 +35,19 @@ def parse_seat_id(text: str) -> SeatId:
     if not name or len(name) > MAX_SEAT_LENGTH:
         raise BadName(f"seat id {text[:80]!r} must have 1 to {MAX_SEAT_LENGTH} characters")
     # Mn and Mc are combining marks: many scripts (Devanagari, Thai) cannot write a word without them.
-    if not all(char.isalnum() or char in "_-" or unicodedata.category(char) in {"Mn", "Mc"} for char in name):
-        raise BadName(f"seat id {text!r} may hold letters and digits of any script, '_' and '-', nothing else")
+    if not all(
+        char.isalnum() or char in "_-" or unicodedata.category(char) in {"Mn", "Mc"}
+        for char in name
+    ):
+        raise BadName(
+            f"seat id {text!r} may hold letters and digits of any script, '_' and '-', nothing else"
+        )
     scripts = {unicodedata.name(char, "").partition(" ")[0] for char in name} & _ALIKE_SCRIPTS
     if len(scripts) > 1:
         mixed = " and ".join(sorted(script.title() for script in scripts))
-        raise BadName(f"seat id {text!r} mixes {mixed} letters, which look alike; write it in one of them")
+        raise BadName(
+            f"seat id {text!r} mixes {mixed} letters, which look alike; write it in one of them"
+        )
     if "user" in list_name_shapes(name):
         raise BadName(f"seat id {text!r} is reserved for the person who asks; choose another")
     return SeatId(name)

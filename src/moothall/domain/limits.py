@@ -40,7 +40,9 @@ def validate_value(what: str, value: object, kind: Any) -> None:
         raise BadSetting(violation)
 
 
-def explain_violation(what: str, value: object, kind: Any, limits: tuple[object, ...] = ()) -> str | None:
+def explain_violation(
+    what: str, value: object, kind: Any, limits: tuple[object, ...] = ()
+) -> str | None:
     """Say why a value is not of a type with limits, and what is expected; None if it is."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
@@ -48,10 +50,18 @@ def explain_violation(what: str, value: object, kind: Any, limits: tuple[object,
     if origin in {Union, UnionType}:
         if value is None and NoneType in arguments:
             return None
-        violations = [explain_violation(what, value, each, limits) for each in arguments if each is not NoneType]
+        violations = [
+            explain_violation(what, value, each, limits)
+            for each in arguments
+            if each is not NoneType
+        ]
         return None if None in violations else violations[0]
     if origin is Literal:
-        return None if value in arguments else f"unknown {what} {value!r}; known: {', '.join(map(str, arguments))}"
+        return (
+            None
+            if value in arguments
+            else f"unknown {what} {value!r}; known: {', '.join(map(str, arguments))}"
+        )
     if origin is tuple:
         return _explain_items(what, value, arguments[0], _find_number(limits, MaxLen, "max_length"))
     if kind is str:
@@ -83,13 +93,23 @@ def _read_fields(kind: Any) -> dict[str, Any]:
 def _explain_items(what: str, value: object, kind: Any, most: float | None) -> str | None:
     if not isinstance(value, tuple | list) or (most is not None and len(value) > most):
         return f"{what} must be a list" + ("" if most is None else f" of at most {most}")
-    return next((each for each in (explain_violation(what, item, kind) for item in value) if each is not None), None)
+    return next(
+        (
+            each
+            for each in (explain_violation(what, item, kind) for item in value)
+            if each is not None
+        ),
+        None,
+    )
 
 
 def _explain_text(what: str, value: object, limits: Iterable[object]) -> str | None:
     if not isinstance(value, str):
         return f"{what} must be a text, not {type(value).__name__}"
-    least, most = _find_number(limits, MinLen, "min_length"), _find_number(limits, MaxLen, "max_length")
+    least, most = (
+        _find_number(limits, MinLen, "min_length"),
+        _find_number(limits, MaxLen, "max_length"),
+    )
     if most is not None and len(value) > most:
         return f"{what} has {len(value)} characters; at most {most} are kept"
     if least and not value.strip():
@@ -101,14 +121,37 @@ def _explain_text(what: str, value: object, limits: Iterable[object]) -> str | N
     return None
 
 
-def _explain_number(what: str, value: object, limits: Iterable[object], *, is_whole: bool) -> str | None:
-    over, least, most = _find_number(limits, Gt, "gt"), _find_number(limits, Ge, "ge"), _find_number(limits, Le, "le")
-    is_number = type(value) is int or (not is_whole and isinstance(value, float) and math.isfinite(value))
-    if is_number and (over is None or value > over) and (least is None or value >= least) and (most is None or value <= most):
+def _explain_number(
+    what: str, value: object, limits: Iterable[object], *, is_whole: bool
+) -> str | None:
+    over, least, most = (
+        _find_number(limits, Gt, "gt"),
+        _find_number(limits, Ge, "ge"),
+        _find_number(limits, Le, "le"),
+    )
+    is_number = type(value) is int or (
+        not is_whole and isinstance(value, float) and math.isfinite(value)
+    )
+    if (
+        is_number
+        and (over is None or value > over)
+        and (least is None or value >= least)
+        and (most is None or value <= most)
+    ):
         return None
-    lower = "" if over is None and least is None else f" more than {over:g}" if over is not None else f" from {least:g}"
-    upper = "" if most is None else f" and at most {most:.0f}" if over is not None else f" to {most:g}"
-    return f"{what} is {value!r:.40}; it must be a {'whole ' if is_whole else ''}number{lower}{upper}"
+    lower = (
+        ""
+        if over is None and least is None
+        else f" more than {over:g}"
+        if over is not None
+        else f" from {least:g}"
+    )
+    upper = (
+        "" if most is None else f" and at most {most:.0f}" if over is not None else f" to {most:g}"
+    )
+    return (
+        f"{what} is {value!r:.40}; it must be a {'whole ' if is_whole else ''}number{lower}{upper}"
+    )
 
 
 def _find_number(limits: Iterable[object], kind: type, name: str) -> Any:

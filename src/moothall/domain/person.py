@@ -38,7 +38,9 @@ class PersonStep:
     name: str
     text: str
     choices: tuple[PersonChoice, ...] = ()
-    kind: Literal["text", "option", "position", "number", "numbers", "reference", "confidence"] = "text"
+    kind: Literal["text", "option", "position", "number", "numbers", "reference", "confidence"] = (
+        "text"
+    )
     is_needed: bool = False
     is_long: bool = False
     only_after: tuple[str, tuple[str, ...]] | None = None

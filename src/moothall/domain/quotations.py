@@ -38,7 +38,9 @@ _QUOTED: Final = compile_late(
     re.MULTILINE,
 )
 _SOURCE: Final = "(?:in|from|of|see|见|出自|在)"
-_BEHIND: Final = compile_late(rf"\s{{0,3}}(?:[(（\[—–-]\s{{0,2}}(?:{_SOURCE}\s{{0,2}})?|[,，]?\s{{0,2}}{_SOURCE}\s{{0,2}})")
+_BEHIND: Final = compile_late(
+    rf"\s{{0,3}}(?:[(（\[—–-]\s{{0,2}}(?:{_SOURCE}\s{{0,2}})?|[,，]?\s{{0,2}}{_SOURCE}\s{{0,2}})"
+)
 """What stands between a quotation and its place right behind it."""
 _LETTER: Final = compile_late(r"\[(\w)\](?=\w)")
 """A letter that was made large or small."""
@@ -93,7 +95,11 @@ class _Citation:
     def label(self) -> str:
         if self.file is None:
             return f"#{self.entry}"
-        lines = f":{self.first}" + (f"-{self.last}" if self.last != self.first else "") if self.first else ""
+        lines = (
+            f":{self.first}" + (f"-{self.last}" if self.last != self.first else "")
+            if self.first
+            else ""
+        )
         return f"{self.file.name}{lines}"
 
 
@@ -111,7 +117,9 @@ def check_quotations(
     checked = [
         Quotation("", each.label, "no_place")
         for each in citations
-        if each.file is not None and each.file.text and max(each.first, each.last) > len(split_lines(each.file.text))
+        if each.file is not None
+        and each.file.text
+        and max(each.first, each.last) > len(split_lines(each.file.text))
     ]
     for match in list(_QUOTED.finditer(text))[:MAX_QUOTATIONS]:
         words = next(part for part in match.groups() if part is not None)
@@ -120,12 +128,20 @@ def check_quotations(
         if not _is_long_enough(words, is_cited=cited is not None):
             continue
         place = _find_place(words, files, said, cited)
-        verdict: Verdict = "not_found" if not place else "found" if cited is None or _fits(cited, place) else "elsewhere"
+        verdict: Verdict = (
+            "not_found"
+            if not place
+            else "found"
+            if cited is None or _fits(cited, place)
+            else "elsewhere"
+        )
         is_attributed = cited is not None or (
             is_all_said and _ATTRIBUTION.search(text[max(0, match.start() - 80) : match.start()])
         )
         if verdict != "not_found" or is_attributed:
-            checked.append(Quotation(" ".join(words.split()), cited.label if cited else "", verdict, place))
+            checked.append(
+                Quotation(" ".join(words.split()), cited.label if cited else "", verdict, place)
+            )
     return checked
 
 
@@ -137,7 +153,9 @@ def locate_quotation(words: str, file: ContextFile, line: int) -> int:
     place = _find_place(words, (file,), {}, _Citation(0, 0, file, 0, line, line))
     at = int(place.rpartition(":")[2] or 0)
     lines = split_lines(file.text)
-    is_enough = _is_long_enough(words, is_cited=True) or any(fold_quotation(words) == fold_quotation(each) for each in lines)
+    is_enough = _is_long_enough(words, is_cited=True) or any(
+        fold_quotation(words) == fold_quotation(each) for each in lines
+    )
     return at if is_enough else 0
 
 
@@ -148,7 +166,11 @@ def list_cited_lines(text: str, files: tuple[ContextFile, ...]) -> list[tuple[st
         (
             each.file.name,
             each.first,
-            min(max(each.first, each.last), each.first + MAX_CITED_LINES, len(split_lines(each.file.text))),
+            min(
+                max(each.first, each.last),
+                each.first + MAX_CITED_LINES,
+                len(split_lines(each.file.text)),
+            ),
         )
         for each in citations
         if each.file is not None and _has_lines(each)
@@ -158,7 +180,9 @@ def list_cited_lines(text: str, files: tuple[ContextFile, ...]) -> list[tuple[st
 @lru_cache(maxsize=4_096)
 def fold_quotation(text: str) -> str:
     """Return the form in which quotations are compared."""
-    folded = _DROPPED.sub("", unicodedata.normalize("NFKC", text.translate(_FOLDED)).casefold().translate(_FOLDED))
+    folded = _DROPPED.sub(
+        "", unicodedata.normalize("NFKC", text.translate(_FOLDED)).casefold().translate(_FOLDED)
+    )
     return _NEAR_CJK.sub("", " ".join(folded.split()))
 
 
@@ -173,7 +197,11 @@ def _fold_file(text: str) -> _FoldedFile:
     parts, starts, size = list[str](), list[int](), 0
     for line in split_lines(text):
         folded = fold_quotation.__wrapped__(line)
-        joint = "" if not size or not folded or _NEAR_CJK.search(f"{parts[-1][-1:]} {folded[:1]}") else " "
+        joint = (
+            ""
+            if not size or not folded or _NEAR_CJK.search(f"{parts[-1][-1:]} {folded[:1]}")
+            else " "
+        )
         starts.append(size + len(joint))
         if folded:
             parts.append(joint + folded)
@@ -181,19 +209,27 @@ def _fold_file(text: str) -> _FoldedFile:
     return _FoldedFile("".join(parts), starts)
 
 
-def _find_place(words: str, files: Sequence[ContextFile], said: Mapping[int, str], cited: _Citation | None) -> str:
+def _find_place(
+    words: str, files: Sequence[ContextFile], said: Mapping[int, str], cited: _Citation | None
+) -> str:
     """Where the words stand: first in what was cited, then in the other files, then in what was said."""
     order = sorted(files, key=lambda file: cited is None or file is not cited.file)
     for file in order:
         folded = _fold_file(file.text)
         # Of several places the cited one counts.
         is_cited = cited is not None and cited.file is file and _has_lines(cited)
-        for begin in (folded.starts[max(0, cited.first - 1 - LINE_TOLERANCE)], 0) if cited and is_cited else (0,):
+        for begin in (
+            (folded.starts[max(0, cited.first - 1 - LINE_TOLERANCE)], 0)
+            if cited and is_cited
+            else (0,)
+        ):
             at = _find_words(words, folded.text, begin)
             if at >= 0:
                 return f"{file.name}:{bisect_right(folded.starts, at)}"
     entries = sorted(said, key=lambda entry: cited is None or entry != cited.entry)
-    place = next((entry for entry in entries if _find_words(words, fold_quotation(said[entry]), 0) >= 0), 0)
+    place = next(
+        (entry for entry in entries if _find_words(words, fold_quotation(said[entry]), 0) >= 0), 0
+    )
     return f"#{place}" if place > 0 else f"[{-place}]" if place else ""
 
 
@@ -234,7 +270,12 @@ def _find_part(part: str, source: str, begin: int) -> int:
 def _is_inside(source: str, at: int) -> bool:
     """Whether a cut before this character would cut a word or a number."""
     before, after = source[max(0, at - 2) : at], source[at : at + 2]
-    if not before or not after or re.match(f"[{_CJK}]", before[-1]) or re.match(f"[{_CJK}]", after[0]):
+    if (
+        not before
+        or not after
+        or re.match(f"[{_CJK}]", before[-1])
+        or re.match(f"[{_CJK}]", after[0])
+    ):
         return False
     is_number = (before[-1] in ",." and before[0].isdigit() and after[0].isdigit()) or (
         before[-1].isdigit() and after[0] in ",." and after[1:].isdigit()
@@ -250,31 +291,48 @@ def _is_long_enough(words: str, *, is_cited: bool) -> bool:
 
 def _find_citations(text: str, files: Sequence[ContextFile]) -> list[_Citation]:
     """The places that a text names: files by their name or its last part, with lines or without, and entries."""
-    places = [_Citation(match.start(), match.end(), entry=int(match[1])) for match in _ENTRY.finditer(text)]
+    places = [
+        _Citation(match.start(), match.end(), entry=int(match[1]))
+        for match in _ENTRY.finditer(text)
+    ]
     lowered = text.casefold()
     for file in files:
         names = {file.name, file.name.rpartition("/")[2]}
         for name in sorted(names, key=len, reverse=True):
             if name.casefold() not in lowered:
                 continue
-            for match in re.finditer(rf"(?<![\w/]){re.escape(name)}{_LINES}(?![\w/])", text, re.IGNORECASE):
+            for match in re.finditer(
+                rf"(?<![\w/]){re.escape(name)}{_LINES}(?![\w/])", text, re.IGNORECASE
+            ):
                 first = int(match["first"] or 0)
-                place = _Citation(match.start(), match.end(), file, 0, first, int(match["last"] or first))
+                place = _Citation(
+                    match.start(), match.end(), file, 0, first, int(match["last"] or first)
+                )
                 # `a/notes.md` and `b/notes.md`: the whole name was looked for first, and a part of it names no other file.
                 if not any(one.start <= place.start < one.end for one in places):
                     places.append(place)
     return sorted(places, key=lambda each: each.start)
 
 
-def _find_nearest(citations: Sequence[_Citation], text: str, start: int, end: int) -> _Citation | None:
+def _find_nearest(
+    citations: Sequence[_Citation], text: str, start: int, end: int
+) -> _Citation | None:
     """The place that stands nearest to a quotation, within its paragraph: right behind it, else before it."""
     outside = [each for each in citations if each.end <= start or each.start >= end]
-    after = [each for each in outside if each.start >= end and _BEHIND.fullmatch(text, end, each.start)]
-    before = [each for each in outside if each.end <= start and start - each.end < 160 and "\n\n" not in text[each.end : start]]
+    after = [
+        each for each in outside if each.start >= end and _BEHIND.fullmatch(text, end, each.start)
+    ]
+    before = [
+        each
+        for each in outside
+        if each.end <= start and start - each.end < 160 and "\n\n" not in text[each.end : start]
+    ]
     later = [
         each
         for each in outside
-        if each.start >= end and each.start - end < 80 and not re.search(r"[.!?。！？\n]", text[end : each.start])
+        if each.start >= end
+        and each.start - end < 80
+        and not re.search(r"[.!?。！？\n]", text[end : each.start])
     ]
     return next(iter((*after[:1], *before[-1:], *later[:1])), None)
 
@@ -285,4 +343,6 @@ def _fits(cited: _Citation, place: str) -> bool:
     name, _, line = place.rpartition(":")
     if name != cited.file.name or not cited.first:
         return name == cited.file.name
-    return cited.first - LINE_TOLERANCE <= int(line) <= max(cited.first, cited.last) + LINE_TOLERANCE
+    return (
+        cited.first - LINE_TOLERANCE <= int(line) <= max(cited.first, cited.last) + LINE_TOLERANCE
+    )

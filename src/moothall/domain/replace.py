@@ -25,14 +25,18 @@ T = TypeVar("T")
 def copy_fields(target: type[T], *sources: Any, **values: Any) -> T:
     """Build a value of a dataclass from what others hold under the same names: the later first, and `values` before all."""
     kinds: tuple[Any, ...] = (target, *map(type, sources))
-    return target(**{**{name: getattr(sources[at], name) for name, at in _match_fields(*kinds)}, **values})
+    return target(
+        **{**{name: getattr(sources[at], name) for name, at in _match_fields(*kinds)}, **values}
+    )
 
 
 @cache
 def _match_fields(target: Any, *kinds: Any) -> list[tuple[str, int]]:
     """Return the fields of a class that others have, each with the place of its source: the same for every value of them."""
     known = {each.name: at for at, kind in enumerate(kinds) for each in fields(kind)}
-    return [(each.name, known[each.name]) for each in fields(target) if each.init and each.name in known]
+    return [
+        (each.name, known[each.name]) for each in fields(target) if each.init and each.name in known
+    ]
 
 
 __all__ = ["copy_fields", "fast_replace"]

@@ -77,7 +77,11 @@ class Seat:
         """Return the lines that tell the seat who it is, in these words; without those for what it does not have."""
         lines = [name.format(seat=self.id)]
         lines += [stance.format(stance=one_line(self.stance))] if self.stance else []
-        lines += [instructions.format(instructions=self.instructions.strip())] if self.instructions else []
+        lines += (
+            [instructions.format(instructions=self.instructions.strip())]
+            if self.instructions
+            else []
+        )
         return lines
 
     @property
@@ -104,10 +108,15 @@ class Swap:
     platform: str
 
 
-def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MAX_SEATS) -> tuple[Seat, ...]:
+def validate_seats(
+    seats: Iterable[Seat], *, fewest: int = 1, most: int = MAX_SEATS
+) -> tuple[Seat, ...]:
     """Validate a roster and return it; raises BadRoster with the first reason why it is not valid."""
     roster = tuple(
-        replace(seat, stance=fix_surrogates(seat.stance), instructions=fix_surrogates(seat.instructions)) for seat in seats
+        replace(
+            seat, stance=fix_surrogates(seat.stance), instructions=fix_surrogates(seat.instructions)
+        )
+        for seat in seats
     )
     if not fewest <= len(roster) <= most:
         change = "add --seat name=platform" if len(roster) < fewest else "leave some out"
@@ -117,12 +126,16 @@ def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MAX_SE
         if parse_seat_id(seat.id) != seat.id:
             raise BadRoster(f"seat id {seat.id!r} must be written {parse_seat_id(seat.id)!r}")
         if len(seat.stance) + len(seat.instructions) > MAX_ROLE_LENGTH:
-            raise BadRoster(f"seat {seat.id!r}: stance and instructions have more than {MAX_ROLE_LENGTH} characters")
+            raise BadRoster(
+                f"seat {seat.id!r}: stance and instructions have more than {MAX_ROLE_LENGTH} characters"
+            )
         # By their looks: prompts and files name seats, and "Ada" beside "ada" would be ambiguous for a reader.
         shapes = list_name_shapes(seat.id)
         if twin := next((seen[shape] for shape in shapes if shape in seen), None):
             alike = "" if twin == seat.id else ", which look alike"
-            raise BadRoster(f"two seats are called {twin!r} and {seat.id!r}{alike}; each needs an id of its own")
+            raise BadRoster(
+                f"two seats are called {twin!r} and {seat.id!r}{alike}; each needs an id of its own"
+            )
         seen |= dict.fromkeys(shapes, seat.id)
         if not 0 < seat.weight <= MAX_WEIGHT:
             raise BadRoster(
@@ -133,10 +146,16 @@ def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MAX_SE
                 f"seat {seat.id!r} has the patience {seat.patience}; it must be more than 0 seconds and at most ten years"
             )
         if not 0 <= seat.trust <= 1:
-            raise BadRoster(f"seat {seat.id!r} has the trust {seat.trust}; it must lie between 0 and 1")
+            raise BadRoster(
+                f"seat {seat.id!r} has the trust {seat.trust}; it must lie between 0 and 1"
+            )
         if seat.accuracy is not None and not 0 <= seat.accuracy <= 1:
-            raise BadRoster(f"seat {seat.id!r} has the accuracy {seat.accuracy}; it must lie between 0 and 1")
-        if len(seat.family) > MAX_FAMILY_LENGTH or not (seat.family.isprintable() and seat.family == seat.family.strip()):
+            raise BadRoster(
+                f"seat {seat.id!r} has the accuracy {seat.accuracy}; it must lie between 0 and 1"
+            )
+        if len(seat.family) > MAX_FAMILY_LENGTH or not (
+            seat.family.isprintable() and seat.family == seat.family.strip()
+        ):
             raise BadRoster(
                 f"seat {seat.id!r} has the family {seat.family!r}; expected a name of at most {MAX_FAMILY_LENGTH} characters"
             )
@@ -148,7 +167,14 @@ def swap_seats(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ..
     platforms = {swap.seat: swap.platform for swap in swaps}
     # The track record belongs to the participant, not to the seat: a new participant starts with neutral trust.
     return tuple(
-        replace(seat, platform=platforms[seat.id], trust=NEUTRAL_TRUST, accuracy=None, cases=0.0, family="")
+        replace(
+            seat,
+            platform=platforms[seat.id],
+            trust=NEUTRAL_TRUST,
+            accuracy=None,
+            cases=0.0,
+            family="",
+        )
         if platforms.get(seat.id, seat.platform) != seat.platform
         else seat
         for seat in seats
@@ -157,7 +183,10 @@ def swap_seats(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ..
 
 def state_family(seats: tuple[Seat, ...], name: SeatId, family: str) -> tuple[Seat, ...]:
     """Return the roster after an agent from outside stated its model family; for any other seat nothing changes."""
-    return tuple(replace(seat, family=family) if seat.id == name and seat.is_outside else seat for seat in seats)
+    return tuple(
+        replace(seat, family=family) if seat.id == name and seat.is_outside else seat
+        for seat in seats
+    )
 
 
 def validate_swaps(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Swap, ...]:

@@ -28,13 +28,19 @@ def strip_control(text: str) -> str:
     if text.isprintable():
         return text
     # Nearly every line is printable as it is, and most texts have several lines.
-    return "\n".join(line if line.isprintable() else _strip_line(line) for line in text.splitlines())
+    return "\n".join(
+        line if line.isprintable() else _strip_line(line) for line in text.splitlines()
+    )
 
 
 def _strip_line(line: str) -> str:
     # Cc control, Cf format (bidi marks), Cs surrogates, Co private use, Zl and Zp line and paragraph separators.
     harmful = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-    return "".join(char for char in line if char == "\t" or char in _JOINING or unicodedata.category(char) not in harmful)
+    return "".join(
+        char
+        for char in line
+        if char == "\t" or char in _JOINING or unicodedata.category(char) not in harmful
+    )
 
 
 def one_line(text: str) -> str:
@@ -65,7 +71,12 @@ def split_address(url: str) -> SplitResult:
 def is_web_address(url: str) -> bool:
     """Whether a text is an address of the web that holds neither a name nor a password, and nothing that cannot be seen."""
     parts = split_address(url)
-    is_right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+    is_right = (
+        parts.scheme in {"http", "https"}
+        and bool(parts.hostname)
+        and parts.port != 0
+        and "@" not in parts.netloc
+    )
     return is_right and url.isascii() and url.isprintable() and " " not in url
 
 
@@ -78,7 +89,9 @@ class LatePattern:
     def __getattr__(self, name: str) -> Any:
         compiled = re.compile(self._source, self._flags)
         # From now on without this detour.
-        self.__dict__.update({each: getattr(compiled, each) for each in dir(compiled) if not each.startswith("_")})
+        self.__dict__.update(
+            {each: getattr(compiled, each) for each in dir(compiled) if not each.startswith("_")}
+        )
         return getattr(compiled, name)
 
 
@@ -87,10 +100,14 @@ def compile_late(source: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
     return cast("re.Pattern[AnyStr]", LatePattern(source, flags))
 
 
-_UNSAFE = compile_late("[\x7f-\x9f\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = compile_late(
+    "[\x7f-\x9f\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
-def dump_json(value: Any, *, indent: int | None = None, default: Callable[[Any], Any] | None = None) -> str:
+def dump_json(
+    value: Any, *, indent: int | None = None, default: Callable[[Any], Any] | None = None
+) -> str:
     """A value as JSON, in its own script."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=default)
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

@@ -105,7 +105,9 @@ def evolve_shared(state: P, entry: Entry) -> P:
     match fact:
         case facts.SeatLost():
             times = state.losses[fact.seat].times + 1 if fact.seat in state.losses else 1
-            return fast_replace(state, losses={**state.losses, fact.seat: Losses(times, fact.reason)})
+            return fast_replace(
+                state, losses={**state.losses, fact.seat: Losses(times, fact.reason)}
+            )
         case facts.SessionForked(swaps=swaps) | facts.SeatsSwapped(swaps=swaps):
             return fast_replace(state, seats=swap_seats(state.seats, swaps))
         case facts.FamilyStated(seat=seat, family=family):
@@ -179,7 +181,9 @@ def is_waiting_outside(pending: Mapping[AskId, PendingAsk]) -> bool:
     return bool(pending)
 
 
-def compute_running_time(ran_at: datetime, pending: Mapping[AskId, PendingAsk], entry: Entry) -> RunningTime:
+def compute_running_time(
+    ran_at: datetime, pending: Mapping[AskId, PendingAsk], entry: Entry
+) -> RunningTime:
     """Return what an entry says about the time before it, given the asks that were pending then."""
     gap = (entry.at - ran_at).total_seconds()
     if is_waiting_outside(pending):
@@ -190,10 +194,14 @@ def compute_running_time(ran_at: datetime, pending: Mapping[AskId, PendingAsk], 
     if put.outside if put is not None else isinstance(entry.fact, _FROM_OUTSIDE):
         return RunningTime(ran_at)
     # SessionResumed is the first entry after a pause: the gap before it is time without a process.
-    return RunningTime(entry.at, seconds=0.0 if isinstance(entry.fact, facts.SessionResumed) else gap)
+    return RunningTime(
+        entry.at, seconds=0.0 if isinstance(entry.fact, facts.SessionResumed) else gap
+    )
 
 
-def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact, at: datetime | None = None) -> Mapping[AskId, PendingAsk]:
+def update_pending(
+    pending: Mapping[AskId, PendingAsk], fact: Fact, at: datetime | None = None
+) -> Mapping[AskId, PendingAsk]:
     """Return the pending asks after a fact that was recorded `at` a time."""
     # The facts of every turn come first, and without a pattern.
     if isinstance(fact, facts.Reply):
@@ -201,7 +209,10 @@ def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact, at: datetime
         left.pop(fact.ask, None)
         return left
     if isinstance(fact, facts.AsksSent):
-        return {**pending, **dict.fromkeys(fact.asks, PendingAsk(fact.deadline, fact.outside, put_at=at))}
+        return {
+            **pending,
+            **dict.fromkeys(fact.asks, PendingAsk(fact.deadline, fact.outside, put_at=at)),
+        }
     match fact:
         case facts.SeatLost(ask=ask):
             return remove_asks(pending, (ask,))
@@ -212,7 +223,9 @@ def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact, at: datetime
             return {key: value for key, value in pending.items() if value.outside}
         case facts.SeatsSwapped(swaps=swaps):
             swapped = {swap.seat for swap in swaps}
-            return {key: value for key, value in pending.items() if key.split(".", 2)[-1] not in swapped}
+            return {
+                key: value for key, value in pending.items() if key.split(".", 2)[-1] not in swapped
+            }
         # A fork does not inherit its source's asks: its own process sends them again, with deadlines of its own.
         case facts.SessionForked() | facts.Closed():
             return {}
@@ -220,7 +233,9 @@ def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact, at: datetime
             return pending
 
 
-def remove_asks(pending: Mapping[AskId, PendingAsk], asks: tuple[AskId, ...]) -> dict[AskId, PendingAsk]:
+def remove_asks(
+    pending: Mapping[AskId, PendingAsk], asks: tuple[AskId, ...]
+) -> dict[AskId, PendingAsk]:
     return {key: value for key, value in pending.items() if key not in asks}
 
 
@@ -269,7 +284,9 @@ class SessionState(ProtocolState):
 
 
 def build_session_state(entry: Entry, opened: facts.Opened) -> SessionState:
-    return SessionState(opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at, ran_at=entry.at)
+    return SessionState(
+        opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at, ran_at=entry.at
+    )
 
 
 def apply(session_state: SessionState, entry: Entry) -> SessionState:
@@ -281,19 +298,32 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
     if isinstance(fact, _CHARGED):
         # A failed answer costs money, too: the provider charges for tokens that could not be parsed.
         spent = spent.plus(fact.usage)
-    after = fast_replace(session_state, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
+    after = fast_replace(
+        session_state, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent
+    )
     # Most entries are asks and plain answers: nothing else follows from them.
     if isinstance(fact, facts.AsksSent) or (
-        isinstance(fact, facts.Reply) and not fact.key and fact.seat not in after.unavailable and not after.tool_uses
+        isinstance(fact, facts.Reply)
+        and not fact.key
+        and fact.seat not in after.unavailable
+        and not after.tool_uses
     ):
         return after
     if isinstance(fact, facts.ToolUsed) or after.tool_uses:
-        looked_up = (*after.looked_up, fact) if isinstance(fact, facts.ToolUsed) else after.looked_up
-        after = fast_replace(after, tool_uses=_update_tool_uses(after.tool_uses, fact), looked_up=looked_up)
-    return _apply_rare_fact(evolve_shared(after, entry), fact, (entry.at - session_state.ran_at).total_seconds())
+        looked_up = (
+            (*after.looked_up, fact) if isinstance(fact, facts.ToolUsed) else after.looked_up
+        )
+        after = fast_replace(
+            after, tool_uses=_update_tool_uses(after.tool_uses, fact), looked_up=looked_up
+        )
+    return _apply_rare_fact(
+        evolve_shared(after, entry), fact, (entry.at - session_state.ran_at).total_seconds()
+    )
 
 
-def _update_tool_uses(uses: Mapping[AskId, tuple[facts.ToolUsed, ...]], fact: Fact) -> Mapping[AskId, tuple[facts.ToolUsed, ...]]:
+def _update_tool_uses(
+    uses: Mapping[AskId, tuple[facts.ToolUsed, ...]], fact: Fact
+) -> Mapping[AskId, tuple[facts.ToolUsed, ...]]:
     match fact:
         case facts.ToolUsed(ask=ask):
             return {**uses, ask: (*uses.get(ask, ()), fact)}
@@ -332,12 +362,19 @@ def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> Ses
             return fast_replace(
                 session_state,
                 parked=None,
-                pending={key: _renew_pending(value, gap, session_state.at) for key, value in session_state.pending.items()},
+                pending={
+                    key: _renew_pending(value, gap, session_state.at)
+                    for key, value in session_state.pending.items()
+                },
             )
         case facts.InputGiven(key=key) if key:
-            return fast_replace(session_state, input_keys=(*session_state.input_keys, key)[-REMEMBERED_KEYS:])
+            return fast_replace(
+                session_state, input_keys=(*session_state.input_keys, key)[-REMEMBERED_KEYS:]
+            )
         case facts.SessionForked(swaps=swaps):
-            return fast_replace(_with_available(session_state, {swap.seat for swap in swaps}), parked=None)
+            return fast_replace(
+                _with_available(session_state, {swap.seat for swap in swaps}), parked=None
+            )
         case facts.Closed():
             return fast_replace(session_state, closed=fact, parked=None)
         case _:
@@ -353,5 +390,7 @@ def _renew_pending(pending: PendingAsk, gap: float, at: datetime) -> PendingAsk:
         return pending
     # Nobody worked on the ask while no process ran: its deadline moves by the gap, so that a restart neither shortens nor extends
     # the time that is left.
-    deadline = None if pending.deadline is None else pending.deadline + timedelta(seconds=max(0.0, gap))
+    deadline = (
+        None if pending.deadline is None else pending.deadline + timedelta(seconds=max(0.0, gap))
+    )
     return PendingAsk(deadline, False, pending.attempts + 1, put_at=at)

@@ -34,7 +34,8 @@ _PICTURES: Final = (
 )
 # Bounded, because it is searched in text from outside; also `[CHOICE: PostgreSQL]`, bold or behind a bullet.
 _CHOICE: Final = compile_late(
-    r"^[ \t*>-]{0,8}[\[【](?:choice|选择)(?:[\]】][ \t]{0,4}[:：]?|[:：])(?P<label>[^\n]{1,1000})$", re.IGNORECASE | re.MULTILINE
+    r"^[ \t*>-]{0,8}[\[【](?:choice|选择)(?:[\]】][ \t]{0,4}[:：]?|[:：])(?P<label>[^\n]{1,1000})$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _WRAPPED: Final = " \t*[]【】`"
 
@@ -135,7 +136,9 @@ def validate_topic(topic: str) -> str:
     if not question:
         raise BadSetting('the topic is empty; write a question, such as "Should we …?"')
     if len(question) > MAX_TOPIC_LENGTH:
-        raise BadSetting(f"the topic has {len(question)} characters; the limit is {MAX_TOPIC_LENGTH}")
+        raise BadSetting(
+            f"the topic has {len(question)} characters; the limit is {MAX_TOPIC_LENGTH}"
+        )
     return question
 
 
@@ -176,14 +179,24 @@ def build_context(given: Iterable[ContextFile]) -> tuple[ContextFile, ...]:
                 f"the file {name!r} has {len(text)} characters; at most {MAX_FILE_LENGTH} are taken: give the part that matters"
             )
         raw = text.encode()
-        file = ContextFile(name=name, text=text, sha256=sha256(raw).hexdigest(), size=len(raw), original=each.original)
+        file = ContextFile(
+            name=name,
+            text=text,
+            sha256=sha256(raw).hexdigest(),
+            size=len(raw),
+            original=each.original,
+        )
         if files.setdefault(name, file).sha256 != file.sha256:
-            raise BadSetting(f"two files are called {name!r}; give one of them another name, so that a citation names one text")
+            raise BadSetting(
+                f"two files are called {name!r}; give one of them another name, so that a citation names one text"
+            )
     if len(files) > MAX_FILES:
         raise BadSetting(f"{len(files)} files; at most {MAX_FILES} are taken")
     size = sum(len(each.text) for each in files.values())
     if size > MAX_CONTEXT_LENGTH:
-        raise BadSetting(f"the files have {size} characters together; at most {MAX_CONTEXT_LENGTH} are taken")
+        raise BadSetting(
+            f"the files have {size} characters together; at most {MAX_CONTEXT_LENGTH} are taken"
+        )
     return tuple(files.values())
 
 
@@ -207,12 +220,19 @@ def build_pictures(given: Iterable[ContextFile]) -> tuple[ContextFile, ...]:
         if not media:
             raise BadSetting(f"the picture {name!r} is not a PNG, JPEG, GIF or WebP in base64")
         if size > MAX_PICTURE_SIZE:
-            raise BadSetting(f"the picture {name!r} has {size} bytes; at most {MAX_PICTURE_SIZE} are taken: make it smaller")
+            raise BadSetting(
+                f"the picture {name!r} has {size} bytes; at most {MAX_PICTURE_SIZE} are taken: make it smaller"
+            )
         hashes = (sha256(each.text.encode()).hexdigest(), sha256(raw).hexdigest())
-        file = ContextFile(name=name, text=each.text, sha256=hashes[0], size=size, original=hashes[1], media=media)
+        file = ContextFile(
+            name=name, text=each.text, sha256=hashes[0], size=size, original=hashes[1], media=media
+        )
         if pictures.setdefault(name, file) != file:
             raise BadSetting(f"two pictures are called {name!r}; give one of them another name")
-    if len(pictures) > MAX_PICTURES or sum(each.size for each in pictures.values()) > MAX_PICTURES_SIZE:
+    if (
+        len(pictures) > MAX_PICTURES
+        or sum(each.size for each in pictures.values()) > MAX_PICTURES_SIZE
+    ):
         raise BadSetting(
             f"at most {MAX_PICTURES} pictures of {MAX_PICTURES_SIZE} bytes together are taken; give those that matter"
         )
@@ -223,13 +243,17 @@ def build_pictures(given: Iterable[ContextFile]) -> tuple[ContextFile, ...]:
 def normalize_label(label: str) -> str:
     """Return the form in which choices are compared: without case, width, surrounding spaces and closing punctuation."""
     # NFKC folds full-width letters and punctuation, which Chinese input methods produce, into their ASCII forms.
-    return " ".join(unicodedata.normalize("NFKC", one_line(label)).casefold().split()).strip(" .!?。！？,，;；:：'\"“”‘’()")
+    return " ".join(unicodedata.normalize("NFKC", one_line(label)).casefold().split()).strip(
+        " .!?。！？,，;；:：'\"“”‘’()"
+    )
 
 
 def _validate_label(what: str, text: str) -> str:
     label = one_line(fix_surrogates(text))
     if len(label) > MAX_LABEL_LENGTH:
-        raise BadSetting(f"the {what} {label[:40]!r}… has {len(label)} characters; at most {MAX_LABEL_LENGTH} are taken")
+        raise BadSetting(
+            f"the {what} {label[:40]!r}… has {len(label)} characters; at most {MAX_LABEL_LENGTH} are taken"
+        )
     return label
 
 
@@ -240,7 +264,9 @@ def _validate_labels(what: str, texts: Iterable[str]) -> tuple[str, ...]:
         # A label of punctuation only normalizes to "": then the label itself is the key, so that "?" and "!" stay two labels.
         first = known.setdefault(normalize_label(label) or label, label)
         if what == "option" and first != label:
-            raise BadSetting(f"the options {first!r} and {label!r} are the same; give them names that differ")
+            raise BadSetting(
+                f"the options {first!r} and {label!r} are the same; give them names that differ"
+            )
     labels = tuple(known.values())
     if "" in labels:
         raise BadSetting(f"one {what} is empty")

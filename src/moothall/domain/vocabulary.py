@@ -7,11 +7,14 @@ from typing import Any, Final
 
 from moothall.domain.safe_text import compile_late
 
-_TABLES: Final[dict[str, Any]] = tomllib.loads((files(__package__) / "vocabulary.toml").read_text("utf-8"))
+_TABLES: Final[dict[str, Any]] = tomllib.loads(
+    (files(__package__) / "vocabulary.toml").read_text("utf-8")
+)
 _CHOICES: Final[dict[str, list[str] | str]] = _TABLES["choices"]
 
 CHOICE_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    value: tuple(_CHOICES[words] if isinstance(words, str) else words) for value, words in _CHOICES.items()
+    value: tuple(_CHOICES[words] if isinstance(words, str) else words)
+    for value, words in _CHOICES.items()
 }
 """What else says the same as a value: of a position, a verdict, a type of contribution, a degree."""
 BARE_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["bare"])
@@ -19,13 +22,18 @@ BARE_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["bare"])
 LONE_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["lone"])
 """Words that say something only as a whole answer, or before a mark: "for as long as it rains" supports nothing."""
 EMPTY_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["empty"])
-CLAUSE_WORDS: Final[dict[str, tuple[str, ...]]] = {name: tuple(text.split()) for name, text in _TABLES["clauses"].items()}
+CLAUSE_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(text.split()) for name, text in _TABLES["clauses"].items()
+}
 """What else stands in a clause that makes a choice."""
 LABELS: Final[dict[str, dict[str, Any]]] = {
-    name: {word: value for value, words in rows.items() for word in words} for name, rows in _TABLES["labels"].items()
+    name: {word: value for value, words in rows.items() for word in words}
+    for name, rows in _TABLES["labels"].items()
 }
 """What a label stands for: of a request to consult, its answer, its kind, and the view of a speech."""
-DEGREES: Final[dict[str, float]] = {word: row["share"] for row in _TABLES["degrees"] for word in row["words"]}
+DEGREES: Final[dict[str, float]] = {
+    word: row["share"] for row in _TABLES["degrees"] for word in row["words"]
+}
 """The share that a word stands for."""
 ONES: Final[tuple[str, ...]] = tuple(_TABLES["words"]["ones"])
 TENS: Final[tuple[str, ...]] = tuple(_TABLES["words"]["tens"])
@@ -37,5 +45,7 @@ def _join_pattern(name: str) -> str:
     return re.sub(r"%(\w+)%", lambda part: _join_pattern(part[1]), source)
 
 
-PATTERNS: Final[dict[str, re.Pattern[str]]] = {name: compile_late(_join_pattern(name)) for name in _TABLES["patterns"]}
+PATTERNS: Final[dict[str, re.Pattern[str]]] = {
+    name: compile_late(_join_pattern(name)) for name in _TABLES["patterns"]
+}
 """What is searched for in texts: denials, doubts, conditions, apologies."""

@@ -10,7 +10,14 @@ from moothall.domain import facts
 from moothall.domain.ids import SeatId, SessionId, daily_id, daily_prefix
 from moothall.domain.limits import validate_value
 from moothall.domain.records import StoredRecord
-from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, Swap, validate_seats, validate_swaps
+from moothall.domain.roster import (
+    HELPING_SEATS,
+    MAX_SEATS,
+    Seat,
+    Swap,
+    validate_seats,
+    validate_swaps,
+)
 from moothall.domain.safe_text import fix_surrogates
 from moothall.engine.context import EntryAdded, Event, EventQueue
 from moothall.engine.given_texts import prepare_search
@@ -26,7 +33,11 @@ class Engine(OutsideAnswers):
     """All operations on sessions. Create one per process and ledger."""
 
     async def open(
-        self, opened: facts.Opened, session: SessionId | None = None, then: Sequence[facts.Entry] = (), at: datetime | None = None
+        self,
+        opened: facts.Opened,
+        session: SessionId | None = None,
+        then: Sequence[facts.Entry] = (),
+        at: datetime | None = None,
     ) -> SessionId:
         """Record a new session, under `session` or the next free id of the day; raises SessionExists.
 
@@ -49,7 +60,9 @@ class Engine(OutsideAnswers):
                 await self.context.append(name, records)
             except errors.SeqConflict as cause:
                 if session is not None:
-                    raise errors.SessionExists(f"session {session!r} exists already; choose another id") from cause
+                    raise errors.SessionExists(
+                        f"session {session!r} exists already; choose another id"
+                    ) from cause
                 # Another process took this number: forget the counter, so that `_next_id` reads the ledger again.
                 self._numbers.clear()
                 continue
@@ -59,10 +72,15 @@ class Engine(OutsideAnswers):
     async def _next_id(self, now: datetime) -> SessionId:
         prefix = daily_prefix(now)
         if prefix not in self._numbers:
-            taken = [head.session[len(prefix) :] for head in await self.context.ledger.heads(prefix)]
+            taken = [
+                head.session[len(prefix) :] for head in await self.context.ledger.heads(prefix)
+            ]
             # Ids that users chose may share the prefix: only plain numbers count, and a huge one must not become the start of the
             # series.
-            self._numbers[prefix] = max((int(number) for number in taken if number.isdigit() and len(number) < 10), default=0)
+            self._numbers[prefix] = max(
+                (int(number) for number in taken if number.isdigit() and len(number) < 10),
+                default=0,
+            )
         self._numbers[prefix] += 1
         return daily_id(now, self._numbers[prefix])
 
@@ -81,13 +99,26 @@ class Engine(OutsideAnswers):
         """
         tracer = self.context.telemetry.tracer
         async with self.context.ledger.claim(session):
-            run = SessionRun(self.context, loaded or await self.load_snapshot(session), seating, wait_outside=wait_outside)
+            run = SessionRun(
+                self.context,
+                loaded or await self.load_snapshot(session),
+                seating,
+                wait_outside=wait_outside,
+            )
             self._runs[session] = run
             try:
-                with tracer.span("moot.advance", session=session, protocol=run.snapshot.rules.name) as span:
+                with tracer.span(
+                    "moot.advance", session=session, protocol=run.snapshot.rules.name
+                ) as span:
                     result = await run.run()
                     parked = result.session_state.parked
-                    span.note(outcome="closed" if result.is_closed else "waiting" if parked is None else "parked")
+                    span.note(
+                        outcome="closed"
+                        if result.is_closed
+                        else "waiting"
+                        if parked is None
+                        else "parked"
+                    )
                 return result
             except* Exception as group:  # noqa: BLE001
                 # Callers expect the loop's own failure (such as a full disk), not the exception group of the TaskGroup.
@@ -102,12 +133,21 @@ class Engine(OutsideAnswers):
         validate_value("the input", given.text, facts.RequiredInput)
         validate_value("the key", given.key, facts.Key)
         entry = await self._append(
-            session, lambda snapshot: None if key and given.key in snapshot.session_state.input_keys else given
+            session,
+            lambda snapshot: (
+                None if key and given.key in snapshot.session_state.input_keys else given
+            ),
         )
         if entry is None:
-            said = (each.fact for each in await self.entries(session) if isinstance(each.fact, facts.InputGiven))
+            said = (
+                each.fact
+                for each in await self.entries(session)
+                if isinstance(each.fact, facts.InputGiven)
+            )
             if given.text not in (fact.text for fact in said if fact.key == given.key):
-                raise errors.KeyReused(f"the key {key!r} came before, with other words; a new input needs a new key")
+                raise errors.KeyReused(
+                    f"the key {key!r} came before, with other words; a new input needs a new key"
+                )
         return entry
 
     async def cancel(self, session: SessionId, reason: str = "") -> facts.Entry:
@@ -121,10 +161,15 @@ class Engine(OutsideAnswers):
         """Fill seats with other participants from here on; raises BadRoster, SessionBusy, SessionClosed."""
         async with self.context.ledger.claim(session):
             await self._append(
-                session, lambda snapshot: facts.SeatsSwapped(swaps=validate_swaps(snapshot.session_state.seats, swaps))
+                session,
+                lambda snapshot: facts.SeatsSwapped(
+                    swaps=validate_swaps(snapshot.session_state.seats, swaps)
+                ),
             )
 
-    async def state_family(self, session: SessionId, seat: SeatId, family: str, *, via: str = "", check: CheckFamily) -> None:
+    async def state_family(
+        self, session: SessionId, seat: SeatId, family: str, *, via: str = "", check: CheckFamily
+    ) -> None:
         """Record which model family an agent from outside is of; the same one again changes nothing. `check` may refuse it.
 
         Raises UnknownSeat, BadRoster, SessionClosed, and what `check` raises.
@@ -133,8 +178,13 @@ class Engine(OutsideAnswers):
         def choose(snapshot: Snapshot) -> facts.FamilyStated | None:
             held = next((each for each in snapshot.session_state.seats if each.id == seat), None)
             if held is None or not held.is_outside:
-                outside = ", ".join(each.id for each in snapshot.session_state.seats if each.is_outside) or "none"
-                raise errors.UnknownSeat(f"{seat!r} is no seat for an agent from outside in {session!r}; those are: {outside}")
+                outside = (
+                    ", ".join(each.id for each in snapshot.session_state.seats if each.is_outside)
+                    or "none"
+                )
+                raise errors.UnknownSeat(
+                    f"{seat!r} is no seat for an agent from outside in {session!r}; those are: {outside}"
+                )
             if held.family == family:
                 return None
             check(snapshot, held)
@@ -160,7 +210,9 @@ class Engine(OutsideAnswers):
                             continue
                         # The hub drops events of a watcher that is too slow: the ledger fills the gap, so that no entry is lost.
                         if event.entry.seq > after + 1:
-                            for entry in await self.entries(session, after, event.entry.seq - after - 1):
+                            for entry in await self.entries(
+                                session, after, event.entry.seq - after - 1
+                            ):
                                 yield EntryAdded(session, entry)
                         after = event.entry.seq
                     yield event
@@ -169,14 +221,20 @@ class Engine(OutsideAnswers):
             finally:
                 tail.cancel()
 
-    async def fork(self, session: SessionId, at: int, swaps: Sequence[Swap] = (), name: SessionId | None = None) -> SessionId:
+    async def fork(
+        self, session: SessionId, at: int, swaps: Sequence[Swap] = (), name: SessionId | None = None
+    ) -> SessionId:
         """Create a session that continues from entry `at` of another one, with some seats swapped; raises BadSetting."""
         records = await self.records(session)
         if not 1 <= at <= len(records):
-            raise errors.BadSetting(f"entry {at} does not exist in {session!r}; it has 1 to {len(records)}")
+            raise errors.BadSetting(
+                f"entry {at} does not exist in {session!r}; it has 1 to {len(records)}"
+            )
         entries = [self._writer.entry(record) for record in records[:at]]
         if isinstance(entries[-1].fact, facts.Closed):
-            raise errors.BadSetting(f"{session!r} was closed by entry {at}; fork it at {at - 1} or earlier")
+            raise errors.BadSetting(
+                f"{session!r} was closed by entry {at}; fork it at {at - 1} or earlier"
+            )
         opened = entries[0].fact
         assert isinstance(opened, facts.Opened)
         validate_swaps(opened.seats, swaps)
@@ -186,7 +244,10 @@ class Engine(OutsideAnswers):
         return await self.open(replace(opened, forked_from=session), name, then, entries[0].at)
 
     async def restore(
-        self, session: SessionId, records: Sequence[StoredRecord], before_writing: Callable[[], Awaitable[None]]
+        self,
+        session: SessionId,
+        records: Sequence[StoredRecord],
+        before_writing: Callable[[], Awaitable[None]],
     ) -> None:
         """Write an exported session back, record for record; raises LedgerDamaged, ReplayDiffers or SessionExists.
 
@@ -197,7 +258,9 @@ class Engine(OutsideAnswers):
         validate_seats(replayed.snapshot.session_state.opened.seats, most=MAX_SEATS + HELPING_SEATS)
         taken = f"session {session!r} exists already in this ledger"
         is_archived = self._explain_absence is not None and await self._explain_absence(session)
-        if is_archived or any(head.session == session for head in await self.context.ledger.heads(session)):
+        if is_archived or any(
+            head.session == session for head in await self.context.ledger.heads(session)
+        ):
             raise errors.SessionExists(taken)
         await before_writing()
         try:

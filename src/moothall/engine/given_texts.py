@@ -37,7 +37,11 @@ def name_stream(digest: str) -> SessionId:
 
 def drop_texts(opened: Opened) -> Opened:
     """Return an opening as it is stored: with the hashes of its files in place of their texts."""
-    return _change_texts(opened, lambda each: "" if each.sha256 else each.text) if opened.subject.given else opened
+    return (
+        _change_texts(opened, lambda each: "" if each.sha256 else each.text)
+        if opened.subject.given
+        else opened
+    )
 
 
 def fill_texts(opened: Opened, find: FindText) -> Opened:
@@ -50,7 +54,8 @@ def fill_texts(opened: Opened, find: FindText) -> Opened:
 def _change_texts(opened: Opened, choose: Callable[[ContextFile], str]) -> Opened:
     subject = opened.subject
     context, pictures = (
-        tuple(replace(each, text=choose(each)) for each in files) for files in (subject.context, subject.pictures)
+        tuple(replace(each, text=choose(each)) for each in files)
+        for files in (subject.context, subject.pictures)
     )
     return replace(opened, subject=replace(subject, context=context, pictures=pictures))
 
@@ -71,7 +76,9 @@ def list_hashes(opening: bytes) -> list[str]:
 async def prepare_search(opened: Opened) -> None:
     """Index the files that no prompt has room for, on a thread: for a large folder that takes a second or more."""
     context = opened.subject.context
-    for files in {select_visible(context, seat.sees) for seat in opened.seats if not fits_prompt(context)}:
+    for files in {
+        select_visible(context, seat.sees) for seat in opened.seats if not fits_prompt(context)
+    }:
         await asyncio.to_thread(search_files, files, "", 0)
 
 
@@ -94,10 +101,20 @@ class GivenTexts:
         for each in files:
             if not each.sha256 or not each.text:
                 continue
-            name, now, before = name_stream(each.sha256), self._clock.now(), compute_root_hash(name_stream(each.sha256))
+            name, now, before = (
+                name_stream(each.sha256),
+                self._clock.now(),
+                compute_root_hash(name_stream(each.sha256)),
+            )
             records: list[StoredRecord] = []
-            parts = [each.text[at : at + PART_LENGTH] for at in range(0, len(each.text), PART_LENGTH)]
-            for fact in (FileStored(sha256=each.sha256, size=each.size), *(FilePart(text=part) for part in parts), FileEnded()):
+            parts = [
+                each.text[at : at + PART_LENGTH] for at in range(0, len(each.text), PART_LENGTH)
+            ]
+            for fact in (
+                FileStored(sha256=each.sha256, size=each.size),
+                *(FilePart(text=part) for part in parts),
+                FileEnded(),
+            ):
                 records.append(seal(self._codec, before, len(records) + 1, now, fact))
                 before = records[-1].hash
             if not await self._ledger.read(name, 0, 1):
@@ -113,12 +130,17 @@ class GivenTexts:
                 self._cached.move_to_end(digest)
                 continue
             name = name_stream(digest)
-            facts = [decode_entry(self._codec, each).fact for each in validate_chain(name, await self._ledger.read(name))]
+            facts = [
+                decode_entry(self._codec, each).fact
+                for each in validate_chain(name, await self._ledger.read(name))
+            ]
             text = "".join(fact.text for fact in facts if isinstance(fact, FilePart))
             if not facts:
                 continue
             if sha256(text.encode()).hexdigest() != digest:
-                raise LedgerDamaged(f"the text of the given file {digest[:12]}… is not what its hash says")
+                raise LedgerDamaged(
+                    f"the text of the given file {digest[:12]}… is not what its hash says"
+                )
             self._cache(digest, text)
 
     def _cache(self, digest: str, text: str) -> None:

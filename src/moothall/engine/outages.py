@@ -44,12 +44,16 @@ class HeldOutages:
             self.asked, self.answered = set(), set()
         self.asked.add(seat)
 
-    def take(self, fact: Fact, seat: SeatId, running: Iterable[AskId], *, is_probed: bool = False) -> bool:
+    def take(
+        self, fact: Fact, seat: SeatId, running: Iterable[AskId], *, is_probed: bool = False
+    ) -> bool:
         """Hold the result of an ask back if it is an outage; False if it can be recorded now.
 
         The silence of a participant that can be probed may be an outage, too.
         """
-        if not isinstance(fact, SeatLost) or not (fact.reason in OUTAGES or (is_probed and fact.reason == "timeout")):
+        if not isinstance(fact, SeatLost) or not (
+            fact.reason in OUTAGES or (is_probed and fact.reason == "timeout")
+        ):
             self.answered.add(seat)
             return False
         self.held[fact.ask] = fact
@@ -67,7 +71,9 @@ class HeldOutages:
         self.held, self._beside = {}, set()
         return released
 
-    def find_out_seats(self, out: Iterable[SeatId], participants: Mapping[SeatId, Participant | None]) -> set[SeatId]:
+    def find_out_seats(
+        self, out: Iterable[SeatId], participants: Mapping[SeatId, Participant | None]
+    ) -> set[SeatId]:
         """Return the seats that cannot be asked: those whose ask failed, and those that the same participant fills."""
         failed = {fact.seat for fact in self.held.values()}
         proven = {id(participants.get(seat)) for seat in self.answered}
@@ -80,7 +86,9 @@ class HeldOutages:
 def holds_half(seats: Sequence[Seat], out: Iterable[SeatId]) -> bool:
     """Whether these seats hold half of the weight or more."""
     missing = set(out)
-    return 2 * sum(seat.weight for seat in seats if seat.id in missing) >= sum(seat.weight for seat in seats)
+    return 2 * sum(seat.weight for seat in seats if seat.id in missing) >= sum(
+        seat.weight for seat in seats
+    )
 
 
 async def explain_unready(
@@ -90,12 +98,23 @@ async def explain_unready(
 
     With `is_outage`, beside one that is out, those that can be probed are.
     """
-    waiting = {id(participant): participant for participant in participants.values() if participant is not None}
+    waiting = {
+        id(participant): participant
+        for participant in participants.values()
+        if participant is not None
+    }
     sentences = await asyncio.gather(
-        *(_check_ready(participant, seconds, is_outage=is_outage) for participant in waiting.values())
+        *(
+            _check_ready(participant, seconds, is_outage=is_outage)
+            for participant in waiting.values()
+        )
     )
     reasons = dict(zip(waiting, sentences, strict=True))
-    return {seat: why for seat, each in participants.items() if (why := reasons.get(id(each))) is not None}
+    return {
+        seat: why
+        for seat, each in participants.items()
+        if (why := reasons.get(id(each))) is not None
+    }
 
 
 async def _check_ready(participant: Participant, seconds: float, *, is_outage: bool) -> str | None:
@@ -110,16 +129,24 @@ async def _check_ready(participant: Participant, seconds: float, *, is_outage: b
         return f"{type(error).__name__}: {error}"
 
 
-def build_parking(held: Sequence[SeatLost], shared: Iterable[SeatId], unready: Mapping[SeatId, str]) -> SessionParked:
+def build_parking(
+    held: Sequence[SeatLost], shared: Iterable[SeatId], unready: Mapping[SeatId, str]
+) -> SessionParked:
     """Build the fact that says who cannot be asked, and why: seats with the same cause together.
 
     `shared` are seats that the participant of a held one fills, `unready` those that said themselves why they cannot be asked.
     """
     causes = (*((fact.seat, fact.detail or fact.reason) for fact in held), *unready.items())
     seats_of = group_pairs((one_line(cause), seat) for seat, cause in causes)
-    reason = "; ".join(f"{', '.join(dict.fromkeys(seats))}: {cause}" for cause, seats in seats_of.items())
+    reason = "; ".join(
+        f"{', '.join(dict.fromkeys(seats))}: {cause}" for cause, seats in seats_of.items()
+    )
     seats = tuple(dict.fromkeys((*(fact.seat for fact in held), *sorted(shared), *unready)))
-    return SessionParked(reason=reason[:MAX_REASON_LENGTH], seats=seats, usage=sum((fact.usage for fact in held), FREE))
+    return SessionParked(
+        reason=reason[:MAX_REASON_LENGTH],
+        seats=seats,
+        usage=sum((fact.usage for fact in held), FREE),
+    )
 
 
 class OutageLog:

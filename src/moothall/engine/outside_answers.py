@@ -56,13 +56,19 @@ class OutsideAnswers(Sessions):
         """Return what an answer of an outside seat would be read as. Raises UnknownSeat, OutOfTurn, BadAnswer."""
         asked = await self.find_open_ask(session, seat)
         if asked is None:
-            raise errors.OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
+            raise errors.OutOfTurn(
+                f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}"
+            )
         return _read_outside(asked.brief, raw)
 
     def find_turn(self, snapshot: Snapshot, seat: SeatId) -> OutstandingAsk | None:
         """Return the open ask of an outside seat as a session stands; None if it has no turn, or the session is about to end."""
         batch = self._compute_step(snapshot)
-        ask = None if batch.snapshot.is_closed else _find_open_ask(batch, _validate_seat(batch.snapshot, seat))
+        ask = (
+            None
+            if batch.snapshot.is_closed
+            else _find_open_ask(batch, _validate_seat(batch.snapshot, seat))
+        )
         # No prompt is written for an invitation: whoever waits is not told of it.
         return None if ask is None or ask.invited else _build_outstanding(batch, ask)
 
@@ -76,7 +82,9 @@ class OutsideAnswers(Sessions):
         batch = self._compute_step(snapshot)
         return not batch.written and all(ask.id in state.pending for ask in batch.asks)
 
-    async def answer(self, session: SessionId, ask: AskId, raw: object, key: str = "", via: str = "") -> facts.Entry:
+    async def answer(
+        self, session: SessionId, ask: AskId, raw: object, key: str = "", via: str = ""
+    ) -> facts.Entry:
         """Record the answer to an outstanding ask; a repeated answer, or a repeated `key`, returns the first entry and counts
         once. `via` is the door through which it came in.
 
@@ -84,10 +92,19 @@ class OutsideAnswers(Sessions):
         """
 
         def choose_ask(batch: StepResult) -> Ask | None:
-            return next((each for each in (*batch.asks, *batch.invited) if each.id == ask and _is_outside(batch, each)), None)
+            return next(
+                (
+                    each
+                    for each in (*batch.asks, *batch.invited)
+                    if each.id == ask and _is_outside(batch, each)
+                ),
+                None,
+            )
 
         # An ask id is `turn.kind.seat` (see `ask_id`), and a seat id never contains a dot.
-        entry = await self._record_answer(session, SeatId(ask.split(".", 2)[-1]), choose_ask, raw, key, via=via)
+        entry = await self._record_answer(
+            session, SeatId(ask.split(".", 2)[-1]), choose_ask, raw, key, via=via
+        )
         # A retry without a key arrives here: the ask is no longer open, so the entry that answered it is looked up.
         return entry or await self._get_earlier_answer(await self.load_snapshot(session), ask, raw)
 
@@ -121,10 +138,14 @@ class OutsideAnswers(Sessions):
 
         entry = await self._record_answer(session, seat, choose_ask, raw, key, said_before, via=via)
         if entry is None:
-            raise errors.OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
+            raise errors.OutOfTurn(
+                f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}"
+            )
         return entry
 
-    async def pass_over(self, session: SessionId, seat: SeatId, reason: facts.Loss, detail: str = "") -> facts.Entry:
+    async def pass_over(
+        self, session: SessionId, seat: SeatId, reason: facts.Loss, detail: str = ""
+    ) -> facts.Entry:
         """Record that a seat does not answer its open ask. Raises UnknownSeat, OutOfTurn, SessionClosed."""
         # The lock orders writers of this process; the loop handles other processes: a lost append race computes everything again.
         async with self._queue(session):
@@ -134,8 +155,15 @@ class OutsideAnswers(Sessions):
                 _validate_seat(before.snapshot, seat, of_any=True)
                 ask = next((each for each in before.asks if each.seat == seat), None)
                 if ask is None:
-                    raise errors.OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
-                fact = facts.SeatLost(ask=ask.id, seat=seat, reason=reason, detail=fix_surrogates(detail)[:MAX_REASON_LENGTH])
+                    raise errors.OutOfTurn(
+                        f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}"
+                    )
+                fact = facts.SeatLost(
+                    ask=ask.id,
+                    seat=seat,
+                    reason=reason,
+                    detail=fix_surrogates(detail)[:MAX_REASON_LENGTH],
+                )
                 lost, written = self._writer.write(before.snapshot, self.context.clock.now(), fact)
                 # The entry just written sets `ran_at` to now, so no pause is left to record.
                 after = self._compute_step(lost, is_left=False)
@@ -150,7 +178,9 @@ class OutsideAnswers(Sessions):
                 if snapshot.is_closed:
                     raise errors.SessionClosed(f"session {session!r} has ended already")
                 called, written = self._writer.write(
-                    snapshot, self.context.clock.now(), facts.CloseCalled(by=fix_surrogates(by)[: facts.MAX_KEY_LENGTH])
+                    snapshot,
+                    self.context.clock.now(),
+                    facts.CloseCalled(by=fix_surrogates(by)[: facts.MAX_KEY_LENGTH]),
                 )
                 after = self._compute_step(called, is_left=not await self.is_running(session))
                 if await self._commit(after.snapshot, [written, *after.written]):
@@ -180,7 +210,10 @@ class OutsideAnswers(Sessions):
                     return (await self.entries(session, earlier - 1, 1))[0]
                 # While only outside seats are awaited no time counts anyway: the claim of `is_running` (a lock file or a query)
                 # is spared.
-                is_left = not snapshot.session_state.is_waiting_outside and not await self.is_running(session)
+                is_left = (
+                    not snapshot.session_state.is_waiting_outside
+                    and not await self.is_running(session)
+                )
                 before = self._compute_step(snapshot, is_left=is_left)
                 ask = choose(before)
                 if ask is None:
@@ -192,7 +225,9 @@ class OutsideAnswers(Sessions):
                 if await self._commit(after.snapshot, [*before.written, written, *after.written]):
                     return written.entry
 
-    async def _get_entry_by_key(self, snapshot: Snapshot, seat: SeatId, key: str, raw: object) -> facts.Entry:
+    async def _get_entry_by_key(
+        self, snapshot: Snapshot, seat: SeatId, key: str, raw: object
+    ) -> facts.Entry:
         seq = snapshot.session_state.answer_keys[seat, key]
         entry = (await self.entries(snapshot.session, seq - 1, 1))[0]
         assert isinstance(entry.fact, facts.Reply)
@@ -209,7 +244,9 @@ class OutsideAnswers(Sessions):
         waiting = ", ".join(f"{ask.seat} ({ask.kind})" for ask in batch.asks)
         return f"waited for: {waiting or 'nobody'}"
 
-    async def _is_same_answer(self, snapshot: Snapshot, entry: facts.Entry, fact: facts.Reply, raw: object) -> bool:
+    async def _is_same_answer(
+        self, snapshot: Snapshot, entry: facts.Entry, fact: facts.Reply, raw: object
+    ) -> bool:
         """Whether a repeated answer says what the recorded one says."""
         # The kind is the second part of the ask id; it names the form in which the earlier answer was parsed.
         form = snapshot.rules.forms[fact.ask.split(".", 2)[1]]
@@ -220,10 +257,15 @@ class OutsideAnswers(Sessions):
         # the first one was given. What cannot be read there is another answer.
         moment = await self._rebuild_moment(snapshot, entry, fact)
         with suppress(errors.BadAnswer):
-            return moment is not None and _read_outside(moment[0].build_answer_rules(moment[1]), raw).said == fact.said
+            return (
+                moment is not None
+                and _read_outside(moment[0].build_answer_rules(moment[1]), raw).said == fact.said
+            )
         return False
 
-    async def _rebuild_moment(self, snapshot: Snapshot, entry: facts.Entry, fact: facts.Reply) -> tuple[Snapshot, Ask] | None:
+    async def _rebuild_moment(
+        self, snapshot: Snapshot, entry: facts.Entry, fact: facts.Reply
+    ) -> tuple[Snapshot, Ask] | None:
         """Return how the session stood before an answer, and its ask; None if today's rules do not ask for it."""
         opening, *later = await self.entries(snapshot.session, 0, entry.seq - 1)
         assert isinstance(opening.fact, facts.Opened)
@@ -232,9 +274,18 @@ class OutsideAnswers(Sessions):
         ask = next((each for each in asks if each.id == fact.ask), None)
         return None if ask is None else (snapshot._replace(state=state), ask)
 
-    async def _find_reply(self, session: SessionId, ask: AskId) -> tuple[facts.Entry, facts.Reply] | None:
+    async def _find_reply(
+        self, session: SessionId, ask: AskId
+    ) -> tuple[facts.Entry, facts.Reply] | None:
         entries = await self.entries(session)
-        return next(((each, each.fact) for each in entries if isinstance(each.fact, facts.Reply) and each.fact.ask == ask), None)
+        return next(
+            (
+                (each, each.fact)
+                for each in entries
+                if isinstance(each.fact, facts.Reply) and each.fact.ask == ask
+            ),
+            None,
+        )
 
     async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> facts.Entry:
         reply = await self._find_reply(snapshot.session, ask)
@@ -242,9 +293,13 @@ class OutsideAnswers(Sessions):
             entry, fact = reply
             if await self._is_same_answer(snapshot, entry, fact, raw):
                 return entry
-            raise errors.UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
+            raise errors.UnknownAsk(
+                f"ask {ask!r} has been answered already (entry {entry.seq}), with other words"
+            )
         if snapshot.is_closed:
-            raise errors.SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")
+            raise errors.SessionClosed(
+                f"session {snapshot.session!r} has ended; nothing is asked any more"
+            )
         open_asks = ", ".join(snapshot.session_state.pending) or "none"
         raise errors.UnknownAsk(f"nothing is asked under {ask!r} now; outstanding: {open_asks}")
 
@@ -278,7 +333,11 @@ def _is_outside(batch: StepResult, ask: Ask) -> bool:
     pending = batch.snapshot.session_state.pending.get(ask.id)
     # A recorded ask says itself who holds it: a process may have found a participant for a mailbox seat, or none for another
     # seat.
-    return batch.snapshot.session_state.seat(ask.seat).is_outside if pending is None else pending.outside
+    return (
+        batch.snapshot.session_state.seat(ask.seat).is_outside
+        if pending is None
+        else pending.outside
+    )
 
 
 def _validate_seat(snapshot: Snapshot, seat: SeatId, *, of_any: bool = False) -> SeatId:
@@ -286,11 +345,17 @@ def _validate_seat(snapshot: Snapshot, seat: SeatId, *, of_any: bool = False) ->
     seated = next((each for each in snapshot.session_state.seats if each.id == seat), None)
     if seated is None:
         known = ", ".join(each.id for each in snapshot.session_state.seats)
-        raise errors.UnknownSeat(f"{seat!r} has no seat in {snapshot.session!r}; the seats are: {known}")
+        raise errors.UnknownSeat(
+            f"{seat!r} has no seat in {snapshot.session!r}; the seats are: {known}"
+        )
     if not seated.is_outside and not of_any:
-        raise errors.UnknownSeat(f"the seat {seat!r} is filled by a mind that Moot asks itself; nobody else may speak for it")
+        raise errors.UnknownSeat(
+            f"the seat {seat!r} is filled by a mind that Moot asks itself; nobody else may speak for it"
+        )
     if snapshot.is_closed:
-        raise errors.SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")
+        raise errors.SessionClosed(
+            f"session {snapshot.session!r} has ended; nothing is asked any more"
+        )
     return seat
 
 

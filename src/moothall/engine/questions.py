@@ -14,7 +14,15 @@ from moothall.domain.safe_text import fix_surrogates
 from moothall.engine.context import EngineContext, SeatWaiting, TextDelta
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.errors import BadAnswer, MootError
-from moothall.ports.participant import ASKED_IN, ON_RETRY, ON_TOOL, ON_WAITING, Answer, NoAnswer, Participant
+from moothall.ports.participant import (
+    ASKED_IN,
+    ON_RETRY,
+    ON_TOOL,
+    ON_WAITING,
+    Answer,
+    NoAnswer,
+    Participant,
+)
 
 Response = Answer | NoAnswer
 
@@ -57,7 +65,12 @@ class Questions:
         counts.asks_open += 1
         try:
             with self._context.telemetry.tracer.span(
-                "moot.ask", session=snapshot.session, ask=ask.id, seat=ask.seat, kind=ask.kind, vendor=vendor
+                "moot.ask",
+                session=snapshot.session,
+                ask=ask.id,
+                seat=ask.seat,
+                kind=ask.kind,
+                vendor=vendor,
             ) as span:
                 try:
                     response = await self._get_response(ask, participant, snapshot, on_tool)
@@ -65,7 +78,11 @@ class Questions:
                     # What an answer cost and whose it is; never what it says.
                     if isinstance(response, Answer | NoAnswer):
                         usage = response.usage
-                        span.note(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, calls=usage.calls)
+                        span.note(
+                            tokens_in=usage.tokens_in,
+                            tokens_out=usage.tokens_out,
+                            calls=usage.calls,
+                        )
                     if isinstance(response, Answer) and response.model:
                         span.note(model=response.model)
                 except asyncio.CancelledError as error:
@@ -87,11 +104,17 @@ class Questions:
         return self._waited.get(ask, 0.0) + (0.0 if since is None else self._time() - since)
 
     async def _get_response(
-        self, ask: Ask, participant: Participant, snapshot: Snapshot, on_tool: Callable[[ToolUsed], None]
+        self,
+        ask: Ask,
+        participant: Participant,
+        snapshot: Snapshot,
+        on_tool: Callable[[ToolUsed], None],
     ) -> Response:
         session, pauses = snapshot.session, self._context.pauses
         uses: list[ToolUsed] = []
-        session_uses = self._uses = list(snapshot.session_state.looked_up) if self._uses is None else self._uses
+        session_uses = self._uses = (
+            list(snapshot.session_state.looked_up) if self._uses is None else self._uses
+        )
 
         def note_use(used: ToolUsed) -> None:
             uses.append(used)
@@ -103,7 +126,9 @@ class Questions:
 
         def on_waiting(is_waiting: bool) -> None:
             self._note_waiting(ask.id, is_waiting)
-            self._context.hub.publish(SeatWaiting(session, ask.id, ask.seat, is_over=not is_waiting))
+            self._context.hub.publish(
+                SeatWaiting(session, ask.id, ask.seat, is_over=not is_waiting)
+            )
 
         ASKED_IN.set(session)
         ON_WAITING.set(on_waiting)
@@ -117,11 +142,17 @@ class Questions:
                 before = pauses.look()
                 response = await participant.respond(brief, on_text)
                 # Its own deadline passed, or its connection broke, while this process stood still: that is not its silence.
-                if not isinstance(response, NoAnswer) or response.reason not in BROKEN or pauses.look() == before:
+                if (
+                    not isinstance(response, NoAnswer)
+                    or response.reason not in BROKEN
+                    or pauses.look() == before
+                ):
                     return response
                 self.count_retry()
                 if brief.tools is not None and uses:
-                    brief = replace(brief, tools=replace(brief.tools, used=(*brief.tools.used, *uses)))
+                    brief = replace(
+                        brief, tools=replace(brief.tools, used=(*brief.tools.used, *uses))
+                    )
                     uses.clear()
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -130,7 +161,9 @@ class Questions:
                 raise
             return NoAnswer(reason="error", detail="it cancelled itself")
         except MootError as error:
-            return NoAnswer(reason=error.loss if isinstance(error, BadAnswer) else "error", detail=str(error))
+            return NoAnswer(
+                reason=error.loss if isinstance(error, BadAnswer) else "error", detail=str(error)
+            )
         except Exception as error:  # noqa: BLE001 - a participant is other people's code: whatever it raises is its own loss
             return NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
         finally:
@@ -151,13 +184,28 @@ def build_fact(writer: RecordWriter, snapshot: Snapshot, ask: Ask, response: Res
     """Return the fact that a response becomes. A value that is not valid is a loss: the ledger must stay readable."""
     try:
         match response:
-            case Answer(said=said, usage=usage, corrections=corrections, model=model, origin=origin):
+            case Answer(
+                said=said, usage=usage, corrections=corrections, model=model, origin=origin
+            ):
                 form = snapshot.rules.forms[ask.kind]
-                fact: Fact = build_reply(form, ask.id, ask.seat, said, usage, corrections=corrections, model=model, origin=origin)
+                fact: Fact = build_reply(
+                    form,
+                    ask.id,
+                    ask.seat,
+                    said,
+                    usage,
+                    corrections=corrections,
+                    model=model,
+                    origin=origin,
+                )
             case NoAnswer(reason=reason, detail=detail, usage=usage):
-                fact = SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=_shorten(detail), usage=usage)
+                fact = SeatLost(
+                    ask=ask.id, seat=ask.seat, reason=reason, detail=_shorten(detail), usage=usage
+                )
             case _:
-                raise BadAnswer(f"{ask.kind}: neither an answer nor a reason for none, but a {type(response).__name__}")
+                raise BadAnswer(
+                    f"{ask.kind}: neither an answer nor a reason for none, but a {type(response).__name__}"
+                )
         writer.check(fact)
     except BadAnswer as error:
         # No usage here: the value that carries it is the one that failed validation.

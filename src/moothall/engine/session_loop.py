@@ -14,7 +14,13 @@ from moothall.domain.ids import AskId, SeatId, find_asked_seat
 from moothall.domain.roster import Seat
 from moothall.domain.session_state import MAX_ATTEMPTS
 from moothall.engine.context import LEAP_SECONDS, EngineContext, EntryAdded
-from moothall.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
+from moothall.engine.outages import (
+    PROBE_SECONDS,
+    HeldOutages,
+    build_parking,
+    explain_unready,
+    holds_half,
+)
 from moothall.engine.questions import Questions, Response, build_fact
 from moothall.engine.snapshot import Snapshot
 from moothall.engine.step import StepResult, step
@@ -46,7 +52,12 @@ class SessionRun:
     """Runs one session in this process. `run` may be cancelled at any time: the ledger stays consistent."""
 
     def __init__(
-        self, context: EngineContext, snapshot: Snapshot, seating: ParticipantFactory, *, wait_outside: bool | float
+        self,
+        context: EngineContext,
+        snapshot: Snapshot,
+        seating: ParticipantFactory,
+        *,
+        wait_outside: bool | float,
     ) -> None:
         self.snapshot = snapshot
         self._context = context
@@ -142,20 +153,33 @@ class SessionRun:
         elif await self._settle_outages():
             return True
         is_waiting = self._tasks or self._arrived or self._is_stale
-        return not is_waiting and not (self._time() < self._waits_until and self.snapshot.session_state.pending)
+        return not is_waiting and not (
+            self._time() < self._waits_until and self.snapshot.session_state.pending
+        )
 
     def _step(self, now: datetime) -> StepResult:
         """Compute the next step. A resumed session records SessionResumed before the first entry that this process writes."""
-        batch = step(self._context.writer, self.snapshot, self._arrived, now, self._outside, since=self._since)
+        batch = step(
+            self._context.writer,
+            self.snapshot,
+            self._arrived,
+            now,
+            self._outside,
+            since=self._since,
+        )
         if not self._is_taken_up:
             return batch
         # An ask that the dead process held must be sent again, and SessionResumed counts that attempt and moves its deadline.
         session_state = self.snapshot.session_state
-        has_asked = session_state.parked is not None or any(not pending.outside for pending in session_state.pending.values())
+        has_asked = session_state.parked is not None or any(
+            not pending.outside for pending in session_state.pending.values()
+        )
         if not batch.written and not has_asked:
             return batch
         resumed = [SessionResumed(), *self._arrived]
-        batch = step(self._context.writer, self.snapshot, resumed, now, self._outside, since=self._since)
+        batch = step(
+            self._context.writer, self.snapshot, resumed, now, self._outside, since=self._since
+        )
         # Only the pause made the rulebook or the budget act (for example a time limit that seemed exceeded). SessionResumed
         # removes that reason, and on its own it is not worth an entry.
         if len(batch.written) == 1 and not has_asked:
@@ -168,7 +192,10 @@ class SessionRun:
         self._seen = (self._since, self._time())
         self._context.pauses.start()
         self._pauses = self._context.pauses.look()
-        is_new = self.snapshot.seq == 1 and (self._since - self.snapshot.session_state.at).total_seconds() < NEW_SECONDS
+        is_new = (
+            self.snapshot.seq == 1
+            and (self._since - self.snapshot.session_state.at).total_seconds() < NEW_SECONDS
+        )
         self._is_taken_up = not is_new
 
     def _read_clock(self) -> datetime:
@@ -180,8 +207,13 @@ class SessionRun:
         now, ticks = self._context.clock.now(), self._time()
         leap = (now - self._seen[0]).total_seconds() - (ticks - self._seen[1])
         self._seen = (now, ticks)
-        paused, self._pauses = self._context.pauses.look() - self._pauses, self._context.pauses.count
-        if leap > LEAP_SECONDS or (paused and self.snapshot.session_state.opened.budget.seconds is not None):
+        paused, self._pauses = (
+            self._context.pauses.look() - self._pauses,
+            self._context.pauses.count,
+        )
+        if leap > LEAP_SECONDS or (
+            paused and self.snapshot.session_state.opened.budget.seconds is not None
+        ):
             self._since, self._is_taken_up = now, True
         else:
             # Not after a jump: deadlines that passed while the machine slept are first moved by SessionResumed.
@@ -226,13 +258,17 @@ class SessionRun:
 
     async def _catch_up(self) -> None:
         self._is_stale = False
-        records = await self._insist(lambda: self._context.ledger.read(self.snapshot.session, self.snapshot.seq))
+        records = await self._insist(
+            lambda: self._context.ledger.read(self.snapshot.session, self.snapshot.seq)
+        )
         for record in records:
             entry = self._context.writer.validate_record(self.snapshot, record)
             # Only a process that takes a session up writes this: it is not ours any more, and another asks its participants.
             if isinstance(entry.fact, SessionResumed):
                 session = self.snapshot.session
-                raise SessionBusy(f"session {session!r} was taken over by another process; follow it with `moot watch {session}`")
+                raise SessionBusy(
+                    f"session {session!r} was taken over by another process; follow it with `moot watch {session}`"
+                )
             self.snapshot = self.snapshot.apply_entry(entry, record.hash)
             self._context.hub.publish(EntryAdded(self.snapshot.session, entry))
 
@@ -258,24 +294,40 @@ class SessionRun:
         for ask in batch.asks:
             # A seat outside of the roster, such as Moot itself: its participant is created when it is first asked.
             if ask.seat not in self._participants:
-                self._participants[ask.seat] = self._seating(self.snapshot.session_state.seat(ask.seat))
+                self._participants[ask.seat] = self._seating(
+                    self.snapshot.session_state.seat(ask.seat)
+                )
             participant = self._participants[ask.seat]
-            if participant is None or ask.id in self._tasks or ask.id in self._outages.held or self._is_parking:
+            if (
+                participant is None
+                or ask.id in self._tasks
+                or ask.id in self._outages.held
+                or self._is_parking
+            ):
                 continue
             pending = self.snapshot.session_state.pending.get(ask.id)
             # The answer is here already but not yet written: asking again would pay for a second one.
-            if pending is None or (self._arrived and any(getattr(fact, "ask", None) == ask.id for fact in self._arrived)):
+            if pending is None or (
+                self._arrived
+                and any(getattr(fact, "ask", None) == ask.id for fact in self._arrived)
+            ):
                 continue
             # A participant that kills the process each time (out of memory, a native crash) must not do so forever.
             if pending.attempts > MAX_ATTEMPTS:
                 self._record_response(
-                    ask, NoAnswer(reason="gave_up", detail=f"put {MAX_ATTEMPTS} times, each time the process ended")
+                    ask,
+                    NoAnswer(
+                        reason="gave_up",
+                        detail=f"put {MAX_ATTEMPTS} times, each time the process ended",
+                    ),
                 )
                 continue
             if pending.attempts > 1:
                 self._questions.count_retry()
             self._outages.note_ask(ask.seat, self._tasks)
-            self._tasks[ask.id] = asyncio.create_task(self._ask_participant(ask, participant, self._time()))
+            self._tasks[ask.id] = asyncio.create_task(
+                self._ask_participant(ask, participant, self._time())
+            )
 
     async def _ask_participant(self, ask: Ask, participant: Participant, put_at: float) -> None:
         # As in `_loop`: the process slept before this task began. Once: on a machine that is merely slow the next try counts.
@@ -322,7 +374,9 @@ class SessionRun:
         """Record the silence of a participant that answers a probe: a seat that is slow is lost, and no outage."""
         slow = [fact for fact in self._outages.held.values() if fact.reason == "timeout"]
         unready = await explain_unready(
-            {fact.seat: self._participants.get(fact.seat) for fact in slow}, PROBE_SECONDS, is_outage=True
+            {fact.seat: self._participants.get(fact.seat) for fact in slow},
+            PROBE_SECONDS,
+            is_outage=True,
         )
         for fact in slow:
             if fact.seat not in unready and self._outages.held.pop(fact.ask, None) is not None:
@@ -354,17 +408,23 @@ class SessionRun:
             return False
         shared = self._outages.find_out_seats((), self._participants)
         parked = build_parking(list(self._outages.held.values()), shared, self._unready)
-        after, written = self._context.writer.write(self.snapshot, self._context.clock.now(), parked)
+        after, written = self._context.writer.write(
+            self.snapshot, self._context.clock.now(), parked
+        )
         return await self._commit(StepResult(after, [written]))
 
     async def _is_left_unfair(self) -> bool:
         """Whether those who can still be asked could not decide fairly without the seats that are out."""
         session_state = self.snapshot.session_state
-        voices = [seat for seat in session_state.seats if seat.id not in session_state.opened.helpers]
+        voices = [
+            seat for seat in session_state.seats if seat.id not in session_state.opened.helpers
+        ]
         lost = list(self._outages.held.values())
         self._unready = {}
         out = self._outages.find_out_seats(session_state.unavailable, self._participants)
-        is_alone = not self._outages.answered and not any(each.outside for each in session_state.pending.values())
+        is_alone = not self._outages.answered and not any(
+            each.outside for each in session_state.pending.values()
+        )
         if holds_half(voices, out) or (is_alone and len(lost) > 1):
             return True
         # Asked one by one, every seat would look like the only one that is out, and who answered a moment ago may be out by now:
@@ -383,7 +443,10 @@ class SessionRun:
             after = step(self._context.writer, snapshot, lost, now, self._outside, since=now)
             if after.snapshot.is_closed or not {ask.seat for ask in after.asks} <= out:
                 return after.snapshot.is_closed
-            snapshot, lost = after.snapshot, [SeatLost(ask=ask.id, seat=ask.seat, reason="unreachable") for ask in after.asks]
+            snapshot, lost = (
+                after.snapshot,
+                [SeatLost(ask=ask.id, seat=ask.seat, reason="unreachable") for ask in after.asks],
+            )
         return False
 
     def _set_alarm(self) -> None:
@@ -430,7 +493,10 @@ class SessionRun:
         """Record a timeout for every ask whose deadline has passed."""
         for ask, pending in self.snapshot.session_state.pending.items():
             deadline = self._context.pauses.extend_deadline(pending)
-            if deadline is None or deadline + timedelta(seconds=self._questions.get_waited(ask)) > now:
+            if (
+                deadline is None
+                or deadline + timedelta(seconds=self._questions.get_waited(ask)) > now
+            ):
                 continue
             task = self._tasks.pop(ask, None)
             # No task and not outside: its participant was not started yet, or its answer waits in `_arrived`.
@@ -439,7 +505,9 @@ class SessionRun:
             if task is not None:
                 task.cancel("timeout")
             seat = self.snapshot.session_state.seat(find_asked_seat(ask)).id
-            lost = SeatLost(ask=ask, seat=seat, reason="timeout", detail="no answer by the deadline")
+            lost = SeatLost(
+                ask=ask, seat=seat, reason="timeout", detail="no answer by the deadline"
+            )
             if task is None:
                 self._arrived.append(lost)
             else:
@@ -452,6 +520,8 @@ class SessionRun:
             await asyncio.sleep(LISTEN_AGAIN_SECONDS)
             # A ledger that is away tells nothing; who reads or writes meets that, too, and says so.
             with suppress(LedgerUnavailable):
-                head = await self._context.ledger.wait_for_change(self.snapshot.session, self.snapshot.seq)
+                head = await self._context.ledger.wait_for_change(
+                    self.snapshot.session, self.snapshot.seq
+                )
                 if head > self.snapshot.seq:
                     self.notify_appended()

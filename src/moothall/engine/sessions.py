@@ -45,7 +45,15 @@ class Sessions:
         self._explain_absence = explain_absence
         self.texts = GivenTexts(ledger, clock)
         self._writer = RecordWriter(codec, rulebooks, self.texts.find)
-        parts = (ledger, self._writer, clock, EventHub(), PauseWatch(clock), OutageLog(), telemetry or Telemetry())
+        parts = (
+            ledger,
+            self._writer,
+            clock,
+            EventHub(),
+            PauseWatch(clock),
+            OutageLog(),
+            telemetry or Telemetry(),
+        )
         self.context = EngineContext(*parts)
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
         # What follows from a known snapshot, where nothing is to be written: all who ask for it get the same.
@@ -61,8 +69,16 @@ class Sessions:
         """In how many seconds the first open ask is overdue, by the clock that judges it; None if none has a deadline."""
         # The asks that were put together are one value: among many seats there are few different ones.
         pending = {id(each): each for each in snapshot.session_state.pending.values()}.values()
-        deadlines = [deadline for each in pending if (deadline := self.context.pauses.extend_deadline(each)) is not None]
-        return max(0.0, (min(deadlines) - self.context.clock.now()).total_seconds()) if deadlines else None
+        deadlines = [
+            deadline
+            for each in pending
+            if (deadline := self.context.pauses.extend_deadline(each)) is not None
+        ]
+        return (
+            max(0.0, (min(deadlines) - self.context.clock.now()).total_seconds())
+            if deadlines
+            else None
+        )
 
     async def is_running(self, session: SessionId) -> bool:
         """Whether any process runs the session now."""
@@ -77,13 +93,19 @@ class Sessions:
             assert snapshot is not None
             await prepare_search(snapshot.session_state.opened)
         else:
-            snapshot, _ = self._writer.read_on(session, snapshot, await self.context.ledger.read(session, snapshot.seq))
+            snapshot, _ = self._writer.read_on(
+                session, snapshot, await self.context.ledger.read(session, snapshot.seq)
+            )
         self._cache_snapshot(snapshot)
         return snapshot
 
     def offer_snapshot(self, snapshot: Snapshot) -> None:
         """Take over the snapshot that a reader has folded: the first who writes need not fold a long session once more."""
-        if not snapshot.is_closed and snapshot.session not in self._known and len(self._known) < KNOWN_SESSIONS:
+        if (
+            not snapshot.is_closed
+            and snapshot.session not in self._known
+            and len(self._known) < KNOWN_SESSIONS
+        ):
             self._cache_snapshot(snapshot)
 
     async def read_on(
@@ -106,9 +128,15 @@ class Sessions:
         """Return the snapshot of a session that has changed after an entry: one read for all who ask for it at once."""
         async with self._reads.setdefault(session, asyncio.Lock()):
             known = self._known.get(session)
-            return known if known is not None and known.seq > after else await self.load_snapshot(session)
+            return (
+                known
+                if known is not None and known.seq > after
+                else await self.load_snapshot(session)
+            )
 
-    async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[facts.Entry]:
+    async def entries(
+        self, session: SessionId, after: int = 0, limit: int | None = None
+    ) -> list[facts.Entry]:
         return [self._writer.entry(record) for record in await self._read(session, after, limit)]
 
     async def read_pages(self, session: SessionId) -> AsyncIterator[list[StoredRecord]]:
@@ -119,7 +147,11 @@ class Sessions:
         while page:
             yield page
             # One that is not full is the last: most sessions are read at once.
-            page = await self.context.ledger.read(session, page[-1].seq, PAGE) if len(page) == PAGE else []
+            page = (
+                await self.context.ledger.read(session, page[-1].seq, PAGE)
+                if len(page) == PAGE
+                else []
+            )
 
     async def records(self, session: SessionId) -> list[StoredRecord]:
         """Return the records exactly as the ledger stores them; raises UnknownSession."""
@@ -128,7 +160,9 @@ class Sessions:
             raise await self.build_unknown(session)
         return records
 
-    async def _read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+    async def _read(
+        self, session: SessionId, after: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
         """Return records, after making ready the texts that their opening names by hash."""
         records = await self.context.ledger.read(session, after, limit)
         if after == 0 and records:
@@ -137,11 +171,17 @@ class Sessions:
 
     def list_texts(self, opening: StoredRecord) -> dict[str, str]:
         """The texts of an opening that was just read, by their hashes."""
-        return {digest: text for digest in list_hashes(opening.body) if (text := self.texts.find(digest)) is not None}
+        return {
+            digest: text
+            for digest in list_hashes(opening.body)
+            if (text := self.texts.find(digest)) is not None
+        }
 
     async def build_unknown(self, session: SessionId) -> errors.UnknownSession:
         where = await self._explain_absence(session) if self._explain_absence is not None else ""
-        return errors.UnknownSession(where or f"no session is called {session!r}; `moot list` shows those that exist")
+        return errors.UnknownSession(
+            where or f"no session is called {session!r}; `moot list` shows those that exist"
+        )
 
     def entry(self, record: StoredRecord) -> facts.Entry:
         return self._writer.entry(record)
@@ -153,7 +193,9 @@ class Sessions:
             return known.seq
         return await self.context.ledger.wait_for_change(session, after)
 
-    async def _append(self, session: SessionId, choose: Callable[[Snapshot], facts.Fact | None]) -> facts.Entry | None:
+    async def _append(
+        self, session: SessionId, choose: Callable[[Snapshot], facts.Fact | None]
+    ) -> facts.Entry | None:
         """Append what `choose` returns for the newest snapshot, if anything; after each lost race it is called again."""
         while True:
             snapshot = await self.load_snapshot(session)
@@ -161,7 +203,9 @@ class Sessions:
             if fact is None:
                 return None
             if snapshot.is_closed:
-                raise errors.SessionClosed(f"session {session!r} has ended; `moot fork` goes on from an earlier entry")
+                raise errors.SessionClosed(
+                    f"session {session!r} has ended; `moot fork` goes on from an earlier entry"
+                )
             after, written = self._writer.write(snapshot, self.context.clock.now(), fact)
             if await self._commit(after, [written]):
                 return written.entry
@@ -170,7 +214,9 @@ class Sessions:
         parked = after.session_state.parked
         if parked is not None and not isinstance(written[-1].entry.fact, facts.SessionParked):
             # Lists of sessions read the last entry alone: it must say that the session is still parked.
-            after, again = self._writer.write(after, self.context.clock.now(), replace(parked, usage=FREE))
+            after, again = self._writer.write(
+                after, self.context.clock.now(), replace(parked, usage=FREE)
+            )
             written = [*written, again]
         try:
             await self.context.append(after.session, [each.record for each in written])
@@ -193,7 +239,11 @@ class Sessions:
             return StepResult(snapshot, [])
         now = self.context.clock.now()
         known = self._steps.get(snapshot.session)
-        if known is not None and known.snapshot is snapshot and find_exceeded_budget(snapshot, now, now) is None:
+        if (
+            known is not None
+            and known.snapshot is snapshot
+            and find_exceeded_budget(snapshot, now, now) is None
+        ):
             return known
         outside = frozenset([seat.id for seat in snapshot.session_state.seats if seat.is_outside])
         is_late = (

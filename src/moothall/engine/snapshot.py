@@ -9,7 +9,14 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from moothall.codec.chain import check_follows, compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
+from moothall.codec.chain import (
+    check_follows,
+    compute_record_hash,
+    compute_root_hash,
+    decode_entry,
+    seal,
+    to_datetime,
+)
 from moothall.codec.schemas import get_adapter
 from moothall.codec.stored import FactCodec
 from moothall.domain.effects import AnswerRules, Ask, Brief, Record, Rulebook
@@ -28,7 +35,12 @@ FindRules = Callable[[Opened], AnyRulebook]
 
 def choose_by_opening(rulebooks: Iterable[AnyRulebook]) -> FindRules:
     """Return what finds the one of these rulebooks whose sessions begin with an opening."""
-    known = {fact: rules for rules in rulebooks for fact in rules.kinds.values() if issubclass(fact, Opened)}
+    known = {
+        fact: rules
+        for rules in rulebooks
+        for fact in rules.kinds.values()
+        if issubclass(fact, Opened)
+    }
 
     def find_rules(opened: Opened) -> AnyRulebook:
         if type(opened) not in known:
@@ -59,7 +71,12 @@ class Snapshot(NamedTuple):
         """Return what the seat of an ask receives: the rulebook's brief, and what this session was given at its opening."""
         opened = self.session_state.opened
         state = self.session_state
-        brief = add_background(self.rules.brief(self.state, ask), opened, state.tool_uses.get(ask.id, ()), state.looked_up)
+        brief = add_background(
+            self.rules.brief(self.state, ask),
+            opened,
+            state.tool_uses.get(ask.id, ()),
+            state.looked_up,
+        )
         return brief if opened.reading == brief.reading else replace(brief, reading=opened.reading)
 
     def build_answer_rules(self, ask: Ask) -> AnswerRules:
@@ -82,13 +99,20 @@ class RecordWriter:
     """Turns facts into hash-chained records, and records into snapshots."""
 
     def __init__(
-        self, codec: FactCodec, rulebooks: Iterable[AnyRulebook] | FindRules, find_text: FindText = lambda digest: None
+        self,
+        codec: FactCodec,
+        rulebooks: Iterable[AnyRulebook] | FindRules,
+        find_text: FindText = lambda digest: None,
     ) -> None:
         self._codec = codec
         self._find_text = find_text
-        self.rules_for: FindRules = rulebooks if callable(rulebooks) else choose_by_opening(rulebooks)
+        self.rules_for: FindRules = (
+            rulebooks if callable(rulebooks) else choose_by_opening(rulebooks)
+        )
 
-    def write_opening(self, session: SessionId, opened: Opened, at: datetime) -> tuple[Snapshot, WrittenEntry]:
+    def write_opening(
+        self, session: SessionId, opened: Opened, at: datetime
+    ) -> tuple[Snapshot, WrittenEntry]:
         record = seal(self._codec, compute_root_hash(session), 1, at, drop_texts(opened))
         return self._build_first_snapshot(session, record, opened), WrittenEntry(
             Entry(seq=1, at=to_datetime(record.at), fact=opened), record
@@ -104,14 +128,22 @@ class RecordWriter:
 
     def load(self, session: SessionId, first: StoredRecord) -> Snapshot:
         """Return the snapshot after the first record of a session; raises LedgerDamaged when it is not its opening."""
-        if first.seq != 1 or compute_record_hash(compute_root_hash(session), 1, first.at, first.body) != first.hash:
-            raise LedgerDamaged(f"session {session!r}: entry 1 was changed after it was written: its hash does not fit")
+        if (
+            first.seq != 1
+            or compute_record_hash(compute_root_hash(session), 1, first.at, first.body)
+            != first.hash
+        ):
+            raise LedgerDamaged(
+                f"session {session!r}: entry 1 was changed after it was written: its hash does not fit"
+            )
         opened = self.entry(first).fact
         if not isinstance(opened, Opened):
             raise LedgerDamaged(f"session {session!r} does not begin with an opening")
         return self._build_first_snapshot(session, first, opened)
 
-    def read_on(self, session: SessionId, known: Snapshot | None, records: list[StoredRecord]) -> tuple[Snapshot, list[Entry]]:
+    def read_on(
+        self, session: SessionId, known: Snapshot | None, records: list[StoredRecord]
+    ) -> tuple[Snapshot, list[Entry]]:
         """Return the snapshot after the records that follow `known` (None: from the first on), and their entries.
 
         Raises LedgerDamaged when one of them does not fit the chain.
@@ -137,12 +169,20 @@ class RecordWriter:
 
     def entry(self, record: StoredRecord) -> Entry:
         entry = decode_entry(self._codec, record)
-        return entry._replace(fact=fill_texts(entry.fact, self._find_text)) if isinstance(entry.fact, Opened) else entry
+        return (
+            entry._replace(fact=fill_texts(entry.fact, self._find_text))
+            if isinstance(entry.fact, Opened)
+            else entry
+        )
 
-    def _build_first_snapshot(self, session: SessionId, record: StoredRecord, opened: Opened) -> Snapshot:
+    def _build_first_snapshot(
+        self, session: SessionId, record: StoredRecord, opened: Opened
+    ) -> Snapshot:
         rules = self.rules_for(opened)
         entry = Entry(seq=1, at=to_datetime(record.at), fact=opened)
-        return Snapshot(session, rules, build_session_state(entry, opened), rules.initial(opened), record.hash)
+        return Snapshot(
+            session, rules, build_session_state(entry, opened), rules.initial(opened), record.hash
+        )
 
 
 _CORE = tuple(CORE_KINDS.values())
@@ -159,7 +199,9 @@ class ReplayResult:
     digest: str
 
 
-def replay_records(writer: RecordWriter, session: SessionId, records: list[StoredRecord]) -> ReplayResult:
+def replay_records(
+    writer: RecordWriter, session: SessionId, records: list[StoredRecord]
+) -> ReplayResult:
     """Fold the records and derive each computed fact and each ask again; raises ReplayDiffers, LedgerDamaged."""
     replay = Replay(writer, session)
     replay.add(records)
@@ -198,11 +240,17 @@ class Replay:
         assert self._snapshot is not None, "a replay begins with the opening"
         state = self._snapshot.state
         digest = sha256(get_adapter(type(state)).dump_json(state)).hexdigest()  # type: ignore[arg-type]  # is hashable
-        return ReplayResult(self._snapshot, self._snapshot.seq, self._answers, self._computed, digest)
+        return ReplayResult(
+            self._snapshot, self._snapshot.seq, self._answers, self._computed, digest
+        )
 
 
 def _check_computed(snapshot: Snapshot, entry: Entry) -> None:
-    derived: list[Fact] = [effect.fact for effect in snapshot.rules.decide(snapshot.state) if isinstance(effect, Record)]
+    derived: list[Fact] = [
+        effect.fact
+        for effect in snapshot.rules.decide(snapshot.state)
+        if isinstance(effect, Record)
+    ]
     # A decision may return several facts: after the first one is applied, the others are derived again.
     if isinstance(entry.fact, Opened) or entry.fact not in derived:
         raise ReplayDiffers(
@@ -212,7 +260,9 @@ def _check_computed(snapshot: Snapshot, entry: Entry) -> None:
 
 
 def _check_asks(snapshot: Snapshot, entry: Entry, put: AsksSent) -> None:
-    asked = {effect.id for effect in snapshot.rules.decide(snapshot.state) if isinstance(effect, Ask)}
+    asked = {
+        effect.id for effect in snapshot.rules.decide(snapshot.state) if isinstance(effect, Ask)
+    }
     unasked = set(put.asks) - asked
     if unasked:
         raise ReplayDiffers(

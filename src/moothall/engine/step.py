@@ -7,7 +7,15 @@ from typing import Final
 
 from moothall.domain.budget import find_exhausted_limit
 from moothall.domain.effects import Ask, Record
-from moothall.domain.facts import AsksSent, AsksWithdrawn, BudgetExhausted, Fact, Reply, SeatLost, ToolUsed
+from moothall.domain.facts import (
+    AsksSent,
+    AsksWithdrawn,
+    BudgetExhausted,
+    Fact,
+    Reply,
+    SeatLost,
+    ToolUsed,
+)
 from moothall.domain.ids import AskId, SeatId
 from moothall.engine.snapshot import RecordWriter, Snapshot, WrittenEntry
 
@@ -72,7 +80,11 @@ def step(
 def _ends_by_itself(writer: RecordWriter, snapshot: Snapshot, now: datetime) -> bool:
     """Whether the rulebook ends the session without another ask."""
     for _ in range(MAX_STEPS):
-        computed = [effect.fact for effect in snapshot.rules.decide(snapshot.state) if isinstance(effect, Record)]
+        computed = [
+            effect.fact
+            for effect in snapshot.rules.decide(snapshot.state)
+            if isinstance(effect, Record)
+        ]
         for fact in computed:
             snapshot, _ = writer.write(snapshot, now, fact)
         if snapshot.is_closed or not computed:
@@ -85,7 +97,9 @@ def _write(writer: RecordWriter, batch: StepResult, now: datetime, fact: Fact) -
     batch.written.append(written)
 
 
-def find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) -> BudgetExhausted | None:
+def find_exceeded_budget(
+    snapshot: Snapshot, now: datetime, since: datetime
+) -> BudgetExhausted | None:
     """Return the fact that a limit of the session is reached; None if none is, or if that is recorded already."""
     session_state = snapshot.session_state
     # Recorded once per session: how to end is the protocol's decision from then on.
@@ -99,7 +113,9 @@ def find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) -> 
     spent = (
         session_state.spent
         if session_state.is_waiting_outside
-        else session_state.spent.with_seconds((now - max(session_state.ran_at, since)).total_seconds())
+        else session_state.spent.with_seconds(
+            (now - max(session_state.ran_at, since)).total_seconds()
+        )
     )
     kind = find_exhausted_limit(budget, spent)
     if kind is None:
@@ -112,12 +128,19 @@ def find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) -> 
     return BudgetExhausted(budget=kind, spent=amounts[kind])
 
 
-def _record_asks(writer: RecordWriter, batch: StepResult, now: datetime, outside: frozenset[SeatId]) -> None:
+def _record_asks(
+    writer: RecordWriter, batch: StepResult, now: datetime, outside: frozenset[SeatId]
+) -> None:
     pending = batch.snapshot.session_state.pending
     wanted = {ask.id for ask in batch.asks}
     # The rulebook no longer wants these: it decided without them, for example because a quorum was reached.
     if not pending.keys() <= wanted:
-        _write(writer, batch, now, AsksWithdrawn(asks=tuple(ask for ask in pending if ask not in wanted)))
+        _write(
+            writer,
+            batch,
+            now,
+            AsksWithdrawn(asks=tuple(ask for ask in pending if ask not in wanted)),
+        )
     # AsksSent holds one deadline for all its asks, so asks are grouped by who answers and how long they may take.
     groups: dict[tuple[bool, float], list[AskId]] = {}
     for ask in batch.asks:
@@ -128,7 +151,9 @@ def _record_asks(writer: RecordWriter, batch: StepResult, now: datetime, outside
             # The seat's own patience is the strongest; then the session's for outside seats, who may need days; then the
             # protocol's.
             patience = own or (
-                batch.snapshot.session_state.opened.outside_patience if elsewhere and not ask.firm else ask.patience
+                batch.snapshot.session_state.opened.outside_patience
+                if elsewhere and not ask.firm
+                else ask.patience
             )
             groups.setdefault((elsewhere, patience), []).append(ask.id)
     for (elsewhere, patience), asks in groups.items():

@@ -62,7 +62,9 @@ class ChangeWaiters:
                 waiter.set_result(head)
 
     def fail(self, error: MootError) -> None:
-        for waiter in [waiter for waiting in self._waiting.values() for waiter in waiting if not waiter.done()]:
+        for waiter in [
+            waiter for waiting in self._waiting.values() for waiter in waiting if not waiter.done()
+        ]:
             waiter.set_exception(error)
 
     @contextmanager
@@ -104,7 +106,9 @@ class PendingHeads:
     def is_due(self) -> bool:
         """Whether the next record of the register is to be written now."""
         return bool(self.heads) and (
-            self._opened or self._entries >= REGISTER_ENTRIES or time.monotonic() - self._registered_at >= REGISTER_SECONDS
+            self._opened
+            or self._entries >= REGISTER_ENTRIES
+            or time.monotonic() - self._registered_at >= REGISTER_SECONDS
         )
 
     def take(self) -> dict[SessionId, HeadHash]:

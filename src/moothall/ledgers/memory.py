@@ -8,7 +8,13 @@ from moothall.codec.chain import EMPTY_REGISTER, HEADS, ChainEnd
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moothall.errors import SeqConflict, SessionBusy
-from moothall.ledgers.append_checks import ChangeWaiters, PendingHeads, check_head, check_order, seal_now
+from moothall.ledgers.append_checks import (
+    ChangeWaiters,
+    PendingHeads,
+    check_head,
+    check_order,
+    seal_now,
+)
 
 
 class MemoryLedger:
@@ -26,18 +32,26 @@ class MemoryLedger:
         check_order(session, records)
         held = self._records.get(session, [])
         # No await between this check and the write: on one event loop nobody else can append in between.
-        check_head(session, records, self._removed[session][0] if session in self._removed else len(held))
+        check_head(
+            session, records, self._removed[session][0] if session in self._removed else len(held)
+        )
         self._records.setdefault(session, held).extend(records)
         self._heads.add(session, records)
         if self._heads.is_due:
             register = self._records.setdefault(HEADS, [])
-            end = ChainEnd(register[-1].seq, register[-1].at, register[-1].hash) if register else EMPTY_REGISTER
+            end = (
+                ChainEnd(register[-1].seq, register[-1].at, register[-1].hash)
+                if register
+                else EMPTY_REGISTER
+            )
             register.extend(seal_now(end, self._heads.take()))
         if session != HEADS:
             self._writes.append(session)
         self._waiters.wake(session, records[-1].seq)
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+    async def read(
+        self, session: SessionId, after: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
         until = None if limit is None else after + limit
         return self._records.get(session, [])[after:until]
 
@@ -57,11 +71,17 @@ class MemoryLedger:
 
     async def list_written(self, after: int | None = None) -> WrittenSessions:
         now = len(self._writes)
-        return WrittenSessions(now, frozenset() if after is None else frozenset(self._writes[after:now]))
+        return WrittenSessions(
+            now, frozenset() if after is None else frozenset(self._writes[after:now])
+        )
 
     async def inspect(self, session: SessionId | None = None) -> StorageReport:
-        heads = {name: (records[-1].seq, records[-1].hash) for name, records in self._records.items()} | self._removed
-        return StorageReport([], {name: head for name, head in heads.items() if session in {None, name}})
+        heads = {
+            name: (records[-1].seq, records[-1].hash) for name, records in self._records.items()
+        } | self._removed
+        return StorageReport(
+            [], {name: head for name, head in heads.items() if session in {None, name}}
+        )
 
     async def copy_to(self, path: Path) -> None:
         from moothall.ledgers.sqlite_file import write_copy
@@ -79,7 +99,9 @@ class MemoryLedger:
         return list(self._removed)
 
     async def reserve(self, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
-        self._removed |= {session: head for session, head in heads.items() if session not in self._records}
+        self._removed |= {
+            session: head for session, head in heads.items() if session not in self._records
+        }
 
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         head = self._removed.get(session, (0, b""))
@@ -91,7 +113,9 @@ class MemoryLedger:
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         if session in self._claimed:
-            raise SessionBusy(f"session {session!r} is being run already; follow it with `moot watch {session}`")
+            raise SessionBusy(
+                f"session {session!r} is being run already; follow it with `moot watch {session}`"
+            )
         self._claimed.add(session)
         try:
             yield

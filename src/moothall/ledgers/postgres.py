@@ -96,7 +96,12 @@ class PostgresLedger(PostgresUpkeep):
             self._stack = stack.pop_all()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self._stack.aclose()
 
     async def _stop_writing(self) -> None:
@@ -132,7 +137,9 @@ class PostgresLedger(PostgresUpkeep):
             while taken:
                 rows = await self.fetch(QUERIES["read_end"], HEADS)
                 with suppress(SeqConflict):  # another process registered its heads first
-                    return await self.append(HEADS, seal_now(ChainEnd(*rows[0]) if rows else EMPTY_REGISTER, taken))
+                    return await self.append(
+                        HEADS, seal_now(ChainEnd(*rows[0]) if rows else EMPTY_REGISTER, taken)
+                    )
         except BaseException:
             self._heads.put_back(taken)
             raise
@@ -142,14 +149,18 @@ class PostgresLedger(PostgresUpkeep):
         if self._ear is None or self._ear.is_closed():
             self._ear = await asyncpg.connect(self._address, server_settings=self._settings)
             async with self._ear.transaction():
-                await migrate(self._ear, "postgres", "moot_schema", "moot/schema", what="the ledger")
+                await migrate(
+                    self._ear, "postgres", "moot_schema", "moot/schema", what="the ledger"
+                )
             await self._ear.add_listener(CHANNEL, self._on_notification)
             # What was written while nobody listened was not notified.
             self._miss_notifications()
             self._ear.add_termination_listener(self._on_disconnect)
             # A copy: sessions end meanwhile.
             claimed = list(self._claimed)
-            for session, (taken,) in zip(claimed, await self._ear.fetch(QUERIES["lock"], claimed), strict=True):
+            for session, (taken,) in zip(
+                claimed, await self._ear.fetch(QUERIES["lock"], claimed), strict=True
+            ):
                 # Another process claimed the session while we were disconnected: `append` refuses to write to it from now on.
                 if not taken:
                     self._forfeited.add(session)
@@ -188,7 +199,9 @@ class PostgresLedger(PostgresUpkeep):
             return
         # Without this check two processes would run one session: each would ask its participants, and pay for them.
         if session in self._forfeited and session in self._claimed:
-            raise SessionBusy(f"session {session!r} was taken over by another process while the database was out of reach")
+            raise SessionBusy(
+                f"session {session!r} was taken over by another process while the database was out of reach"
+            )
         check_order(session, records)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append(QueuedAppend(session, records, future))
@@ -196,12 +209,19 @@ class PostgresLedger(PostgresUpkeep):
         self._is_settled.clear()
         await future
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
-        return [StoredRecord(*row) for row in await self.fetch(QUERIES["read"], session, after, limit)]
+    async def read(
+        self, session: SessionId, after: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
+        return [
+            StoredRecord(*row) for row in await self.fetch(QUERIES["read"], session, after, limit)
+        ]
 
     async def heads(self, prefix: str = "") -> list[Head]:
         rows = await self.fetch(QUERIES["read_heads"], prefix, HEADS)
-        return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in map(tuple, rows)]
+        return [
+            Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9]))
+            for row in map(tuple, rows)
+        ]
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
         if self._poller is None or self._poller.done():
@@ -210,7 +230,11 @@ class PostgresLedger(PostgresUpkeep):
             # Registered before the query: a notification between the query and the wait would otherwise be lost.
             with self._waiters.wait(session, after) as woken:
                 # What this process wrote itself is still the head: nobody has notified anything else.
-                head = after if self._own_heads.get(session) == after else await self._head_queries.call(session)
+                head = (
+                    after
+                    if self._own_heads.get(session) == after
+                    else await self._head_queries.call(session)
+                )
                 head = head if head > after else await woken
             if head > after:
                 return head
@@ -249,7 +273,9 @@ class PostgresLedger(PostgresUpkeep):
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         # An advisory lock belongs to its connection: all claims of this process share one, which ends with the process.
         if not await self._try_claim(session):
-            raise SessionBusy(f"session {session!r} is being run already; follow it with `moot watch {session}`")
+            raise SessionBusy(
+                f"session {session!r} is being run already; follow it with `moot watch {session}`"
+            )
         try:
             yield
         finally:
@@ -284,16 +310,24 @@ class PostgresLedger(PostgresUpkeep):
     def _give_back(self, session: SessionId, taken: "asyncio.Future[bool]") -> None:
         if not taken.cancelled() and taken.exception() is None and taken.result():
             self._claimed.discard(session)
-            self._unlocks.call(session).add_done_callback(lambda done: done.cancelled() or done.exception())
+            self._unlocks.call(session).add_done_callback(
+                lambda done: done.cancelled() or done.exception()
+            )
 
     async def _query_listener(self, query: str, names: list[SessionId]) -> list[bool]:
         async with self._ear_lock:
             with translate_errors():
                 return [row[0] for row in await (await self._open_listener()).fetch(query, names)]
 
-    def _on_notification(self, connection: Any, process: int, channel: str, payload: object) -> None:
+    def _on_notification(
+        self, connection: Any, process: int, channel: str, payload: object
+    ) -> None:
         # What this process wrote is noted when the append returns.
-        if self._pen is not None and not self._pen.is_closed() and process == self._pen.get_server_pid():
+        if (
+            self._pen is not None
+            and not self._pen.is_closed()
+            and process == self._pen.get_server_pid()
+        ):
             return
         for name in str(payload).split("\n"):
             self._own_heads.pop(SessionId(name), None)
@@ -343,7 +377,9 @@ class PostgresLedger(PostgresUpkeep):
             left = await self._commit_batches(group, left, results)
         return results
 
-    async def _commit_batches(self, group: list[QueuedAppend], left: list[int], results: list[MootError | None]) -> list[int]:
+    async def _commit_batches(
+        self, group: list[QueuedAppend], left: list[int], results: list[MootError | None]
+    ) -> list[int]:
         """Write one batch for each session, all with one statement; return the appends that could not join one."""
         batches: dict[SessionId, list[int]] = {}
         later: list[int] = []
@@ -355,7 +391,9 @@ class PostgresLedger(PostgresUpkeep):
             else:
                 later.append(at)
         records = {
-            name: group[joined[0]].records if len(joined) == 1 else [r for at in joined for r in group[at].records]
+            name: group[joined[0]].records
+            if len(joined) == 1
+            else [r for at in joined for r in group[at].records]
             for name, joined in batches.items()
         }
         position = self._position
@@ -391,10 +429,14 @@ class PostgresLedger(PostgresUpkeep):
                 # It may be durable all the same, and its own notification is not listened to.
                 self._miss_notifications()
                 raise
-        raise LedgerUnavailable("the PostgreSQL ledger is written to by too many processes at once; repeat the call")
+        raise LedgerUnavailable(
+            "the PostgreSQL ledger is written to by too many processes at once; repeat the call"
+        )
 
     async def _open_writer(self) -> "asyncpg.Connection[Any]":
         """Return the connection for appends: one of its own, because a pool's connection is reset after each use."""
         if self._pen is None or self._pen.is_closed():
-            self._pen = await asyncpg.connect(self._address, command_timeout=COMMAND_SECONDS, server_settings=self._settings)
+            self._pen = await asyncpg.connect(
+                self._address, command_timeout=COMMAND_SECONDS, server_settings=self._settings
+            )
         return self._pen

@@ -46,7 +46,9 @@ STOP_SECONDS: Final = 1.0
 Advance = Callable[[SessionId], Awaitable[Settled]]
 """Runs a session as far as it goes; raises LedgerUnavailable."""
 
-_COUNT_ENDED: Final = "SELECT status, count(*) FROM moot_runs WHERE status IN ('closed', 'foreign') GROUP BY 1"
+_COUNT_ENDED: Final = (
+    "SELECT status, count(*) FROM moot_runs WHERE status IN ('closed', 'foreign') GROUP BY 1"
+)
 ENDED_SHARE: Final = 0.01
 """Which part of the time may be spent with counting what has ended: of a million sessions it is counted every few seconds."""
 
@@ -85,13 +87,20 @@ class PostgresQueue(PostgresTables):
             self._stack = stack.pop_all()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is not None and self._pool is not None:
             # A database that is out of reach answers no farewell.
             self._pool.terminate()
         await self._stack.aclose()
 
-    async def wake(self, sessions: Collection[SessionId], at_once: Collection[SessionId] = ()) -> None:
+    async def wake(
+        self, sessions: Collection[SessionId], at_once: Collection[SessionId] = ()
+    ) -> None:
         """Have sessions run that have changed, and those `at_once` in any case."""
         await self.execute(QUERIES["wake"], [*{*sessions, *at_once}], list(at_once))
 
@@ -103,7 +112,9 @@ class PostgresQueue(PostgresTables):
         return await self._settles.call((session, settled, job))
 
     async def _settle_all(self, given: list[tuple[SessionId, Settled, int]]) -> list[bool]:
-        values = [(session, s.seen, s.status, s.due, s.tries, s.asks, job) for session, s, job in given]
+        values = [
+            (session, s.seen, s.status, s.due, s.tries, s.asks, job) for session, s, job in given
+        ]
         columns = [list(column) for column in zip(*values, strict=True)]
         again = {row[0] for row in await self.fetch(QUERIES["settle"], *columns, self._name)}
         return [session in again for session, _, _ in given]
@@ -114,7 +125,10 @@ class PostgresQueue(PostgresTables):
 
     async def cancel(self, session: SessionId) -> None:
         """Forget the deadlines of a session, and the job that waits for it."""
-        await self.execute("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = 'moot/' || $1", session)
+        await self.execute(
+            "DELETE FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = 'moot/' || $1",
+            session,
+        )
         query = (
             "UPDATE moot_runs r SET due = NULL, seen = s.head FROM moot_sessions s WHERE s.number = r.session AND s.id = $1 "
             "RETURNING (SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND lock = 'moot/' || $1)"
@@ -131,7 +145,11 @@ class PostgresQueue(PostgresTables):
     async def find_parked(self, session: SessionId) -> Settled:
         """Return how a worker left a parked session: it may be looked at again now unless it is `due` later."""
         rows = await self.fetch(QUERIES["look"], session)
-        return Settled(status="parked", tries=rows[0][0], due=rows[0][1]) if rows else Settled(status="parked")
+        return (
+            Settled(status="parked", tries=rows[0][0], due=rows[0][1])
+            if rows
+            else Settled(status="parked")
+        )
 
     async def count(self) -> RunnerStats:
         [row] = await self.fetch(QUERIES["count"])
@@ -158,13 +176,20 @@ class PostgresQueue(PostgresTables):
 
     async def check(self) -> None:
         """Raise LedgerUnavailable if the tables of the queue are not there, or older than this Moot."""
-        version = await self.fetch_value("SELECT coalesce(max(version), 0) FROM moot_workers_schema", timeout=RETRY_SECONDS)
+        version = await self.fetch_value(
+            "SELECT coalesce(max(version), 0) FROM moot_workers_schema", timeout=RETRY_SECONDS
+        )
         if version < load_migrations("workers")[-1].version or not await self.fetch_value(
-            "SELECT to_regclass('procrastinate_jobs') IS NOT NULL AND to_regclass('moot_runs') IS NOT NULL", timeout=RETRY_SECONDS
+            "SELECT to_regclass('procrastinate_jobs') IS NOT NULL AND to_regclass('moot_runs') IS NOT NULL",
+            timeout=RETRY_SECONDS,
         ):
-            raise LedgerUnavailable("the tables of the workers are missing; start a server or a worker again")
+            raise LedgerUnavailable(
+                "the tables of the workers are missing; start a server or a worker again"
+            )
 
-    async def work(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
+    async def work(
+        self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float
+    ) -> None:
         """Run the sessions of the queue until cancelled; raises LedgerUnavailable when this worker has to start anew.
 
         `over` is set as soon as that is known: to let go of what was held can take long.
@@ -173,13 +198,17 @@ class PostgresQueue(PostgresTables):
             await self._run_jobs(advance, over, concurrency=concurrency, lease=lease)
         except OSError as cause:
             why = str(cause) or type(cause).__name__
-            raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({why}); check the server") from cause
+            raise LedgerUnavailable(
+                f"the queue of the PostgreSQL ledger failed ({why}); check the server"
+            ) from cause
         finally:
             with suppress(LedgerUnavailable):
                 await self.execute(QUERIES["bow_out"], self._name)
                 await self.execute(QUERIES["hand_over"])
 
-    async def _run_jobs(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
+    async def _run_jobs(
+        self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float
+    ) -> None:
         """Run the jobs that wait in procrastinate's tables, and sweep."""
         connect = partial(asyncpg.connect, self._address, server_settings=self._settings)
         worker = QueueWorker(
@@ -228,13 +257,26 @@ class PostgresQueue(PostgresTables):
             await asyncio.sleep(pause)
 
     async def _sweep(self, lease: float, *, is_quiet: bool) -> None:
-        if await self.fetch_value("SELECT 1 FROM moot_workers WHERE name = $1", self._name, timeout=lease) is None:
-            raise _Replaced("another worker took over the sessions of this one, which was silent for too long")
+        if (
+            await self.fetch_value(
+                "SELECT 1 FROM moot_workers WHERE name = $1", self._name, timeout=lease
+            )
+            is None
+        ):
+            raise _Replaced(
+                "another worker took over the sessions of this one, which was silent for too long"
+            )
         dead = await self.fetch(QUERIES["bury"], timedelta(seconds=lease), timeout=lease)
         for name, cut in dead:
-            log.warning("%s is silent: its sessions are handed over (%d connections cut)", name, cut)
+            log.warning(
+                "%s is silent: its sessions are handed over (%d connections cut)", name, cut
+            )
         queries = [QUERIES["hand_over"], QUERIES["due"]] if dead else [QUERIES["due"]]
-        for query in [*queries, QUERIES["hand_over"], QUERIES["orphaned"], QUERIES["quiet"]] if is_quiet else queries:
+        for query in (
+            [*queries, QUERIES["hand_over"], QUERIES["orphaned"], QUERIES["quiet"]]
+            if is_quiet
+            else queries
+        ):
             await self.execute(query, timeout=lease)
         await self.execute(QUERIES["take_left"], self._queue, timeout=lease)
 
@@ -288,10 +330,16 @@ async def _install(connection: Any) -> None:
     """
     async with connection.transaction():
         # Here already: several processes must not install procrastinate at once.
-        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('moot/workers', 0))")
+        await connection.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended('moot/workers', 0))"
+        )
         if await connection.fetchval("SELECT to_regclass('procrastinate_jobs')") is None:
-            await connection.execute((files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8"))
-        await migrate(connection, "workers", "moot_workers_schema", "moot/workers", what="the workers' tables")
+            await connection.execute(
+                (files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8")
+            )
+        await migrate(
+            connection, "workers", "moot_workers_schema", "moot/workers", what="the workers' tables"
+        )
 
 
 _TAKE_SLOT = "SELECT moot_take_slot($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
@@ -303,10 +351,31 @@ class PostgresLimits:
     def __init__(self, queue: PostgresQueue) -> None:
         self._queue = queue
 
-    async def take(self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float, session: str = "") -> float:
-        values = (account, call, float(tokens), allowance.requests, allowance.tokens, allowance.at_once, lasts)
+    async def take(
+        self,
+        account: str,
+        call: str,
+        *,
+        tokens: int,
+        allowance: Allowance,
+        lasts: float,
+        session: str = "",
+    ) -> float:
+        values = (
+            account,
+            call,
+            float(tokens),
+            allowance.requests,
+            allowance.tokens,
+            allowance.at_once,
+            lasts,
+        )
         if not session or allowance.sessions is None:
-            return float(await self._queue.fetch_value("SELECT moot_take($1, $2, $3, $4, $5, $6, $7)", *values))
+            return float(
+                await self._queue.fetch_value(
+                    "SELECT moot_take($1, $2, $3, $4, $5, $6, $7)", *values
+                )
+            )
         place = (session, allowance.sessions, PLACE_SECONDS)
         return float(await self._queue.fetch_value(_TAKE_SLOT, *place, *values))
 
@@ -314,5 +383,11 @@ class PostgresLimits:
         await self._queue.execute(QUERIES["finish"], account, call, float(tokens), PLACE_SECONDS)
 
     async def report(self, account: str, report: LimitReport) -> None:
-        values = (report.requests, report.tokens, report.requests_left, report.tokens_left, report.closed_for)
+        values = (
+            report.requests,
+            report.tokens,
+            report.requests_left,
+            report.tokens_left,
+            report.closed_for,
+        )
         await self._queue.execute(QUERIES["report"], account, *values)

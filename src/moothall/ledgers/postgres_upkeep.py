@@ -16,7 +16,9 @@ from moothall.errors import LedgerFull, LedgerUnavailable, SeqConflict
 from moothall.ledgers.sqlite_file import write_copy
 
 PAGE: Final = 1_000
-_INSERT: Final = "INSERT INTO moot_entries (session, seq, at, body, hash) VALUES ($1, $2, $3, $4, $5)"
+_INSERT: Final = (
+    "INSERT INTO moot_entries (session, seq, at, body, hash) VALUES ($1, $2, $3, $4, $5)"
+)
 
 
 class translate_errors:  # noqa: N801 - reads as a verb where it is used
@@ -25,13 +27,25 @@ class translate_errors:  # noqa: N801 - reads as a verb where it is used
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if isinstance(error, asyncpg.exceptions.DiskFullError):
-            raise LedgerFull(f"the ledger has no room to write ({error}); free disk space on the database server") from error
+            raise LedgerFull(
+                f"the ledger has no room to write ({error}); free disk space on the database server"
+            ) from error
         # InternalClientError: the driver's own state after a connection was cut in the middle of an answer.
-        if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError):
+        if isinstance(
+            error,
+            asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError,
+        ):
             why = (str(error) or type(error).__name__).splitlines()[0]
-            raise LedgerUnavailable(f"the PostgreSQL ledger failed ({why}); check MOOT_LEDGER and the server") from error
+            raise LedgerUnavailable(
+                f"the PostgreSQL ledger failed ({why}); check MOOT_LEDGER and the server"
+            ) from error
 
 
 async def keep_connection(connection: Any) -> None:
@@ -70,11 +84,15 @@ class PostgresTables:
 
     async def fetch(self, query: str, *values: object, timeout: float | None = None) -> list[Any]:
         with translate_errors():
-            return await self._open_pool().fetch(query, *values, timeout=timeout or self.query_seconds)
+            return await self._open_pool().fetch(
+                query, *values, timeout=timeout or self.query_seconds
+            )
 
     async def fetch_value(self, query: str, *values: object, timeout: float | None = None) -> Any:
         with translate_errors():
-            return await self._open_pool().fetchval(query, *values, timeout=timeout or self.query_seconds)
+            return await self._open_pool().fetchval(
+                query, *values, timeout=timeout or self.query_seconds
+            )
 
 
 class PostgresUpkeep(PostgresTables):
@@ -115,7 +133,9 @@ class PostgresUpkeep(PostgresTables):
         """Take the ids of archived sessions with their heads; what is there stays."""
         insert = "INSERT INTO moot_sessions (id, head, head_hash) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING"
         with translate_errors():
-            await self._open_pool().executemany(insert, [(session, *head) for session, head in heads.items()])
+            await self._open_pool().executemany(
+                insert, [(session, *head) for session, head in heads.items()]
+            )
 
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         """Write the entries of a removed session again; raises SeqConflict if they do not end at its head."""
@@ -123,7 +143,9 @@ class PostgresUpkeep(PostgresTables):
         with translate_errors():
             async with self._open_pool().acquire() as connection, connection.transaction():
                 number, head, digest = await connection.fetchrow(select, session) or (None, 0, b"")
-                held = await connection.fetchval("SELECT count(*) FROM moot_entries WHERE session = $1", number)
+                held = await connection.fetchval(
+                    "SELECT count(*) FROM moot_entries WHERE session = $1", number
+                )
                 if number is None or held or (records[-1].seq, records[-1].hash) != (head, digest):
                     raise SeqConflict(session, records[-1].seq, head)
                 await connection.executemany(_INSERT, [(number, *record) for record in records])

@@ -55,7 +55,9 @@ class QueueConnector(BaseAsyncConnector):
 
     async def fetch(self, query: str, *values: object) -> list[dict[str, Any]]:
         with translate_errors():
-            return [dict(row) for row in await self._pool.fetch(query, *values, timeout=QUERY_SECONDS)]
+            return [
+                dict(row) for row in await self._pool.fetch(query, *values, timeout=QUERY_SECONDS)
+            ]
 
     async def execute_query_all_async(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
         numbered, names = number_parameters(query)
@@ -96,7 +98,15 @@ class QueueConnector(BaseAsyncConnector):
 class QueueWorker:
     """Runs the jobs of some queues, `concurrency` at once at most; `register` comes first, `stop` last."""
 
-    def __init__(self, connector: QueueConnector, queues: list[str], run: RunSession, *, concurrency: int, beat: float) -> None:
+    def __init__(
+        self,
+        connector: QueueConnector,
+        queues: list[str],
+        run: RunSession,
+        *,
+        concurrency: int,
+        beat: float,
+    ) -> None:
         self._connector = connector
         self._manager = JobManager(connector)
         self._queues = queues
@@ -115,7 +125,9 @@ class QueueWorker:
         return self._number
 
     async def listen(self) -> None:
-        await self._manager.listen_for_jobs(on_notification=self._on_notification, queues=self._queues)
+        await self._manager.listen_for_jobs(
+            on_notification=self._on_notification, queues=self._queues
+        )
 
     async def beat(self) -> None:
         """Show that this worker lives, and end what was cancelled without a word being heard of it."""
@@ -130,10 +142,18 @@ class QueueWorker:
             self._has_news.clear()
             if asyncio.get_running_loop().time() >= self._return_at:
                 # Not beside a fetch: what that brings is not in `_running` yet.
-                await self._connector.fetch(QUERIES["return"], self._number, list(self._running), TASK)
+                await self._connector.fetch(
+                    QUERIES["return"], self._number, list(self._running), TASK
+                )
                 self._return_at = asyncio.get_running_loop().time() + RETURN_SECONDS
             wanted = min(MAX_FETCHED, self._concurrency - len(self._running))
-            rows = await self._connector.fetch(QUERIES["fetch"], self._queues, self._number, wanted, TASK) if wanted else []
+            rows = (
+                await self._connector.fetch(
+                    QUERIES["fetch"], self._queues, self._number, wanted, TASK
+                )
+                if wanted
+                else []
+            )
             for row in rows:
                 session = SessionId(json.loads(row["args"])["session"])
                 self._running[row["id"]] = asyncio.create_task(self._run_job(row["id"], session))
@@ -160,7 +180,9 @@ class QueueWorker:
             if not is_deleted and not self._is_stopping:
                 # A job whose worker was taken for dead is gone already; one that cannot be deleted now is returned later.
                 with suppress(LedgerUnavailable):
-                    await self._connector.fetch("DELETE FROM procrastinate_jobs WHERE id = $1 AND status = 'doing'", job)
+                    await self._connector.fetch(
+                        "DELETE FROM procrastinate_jobs WHERE id = $1 AND status = 'doing'", job
+                    )
             if len(self._running) >= self._concurrency:
                 self._has_news.set()
             del self._running[job]

@@ -46,7 +46,9 @@ MAX_HEADS: Final = 4_096
 
 QUERIES: Final = load_queries(__name__)
 # Several rows in one statement: each statement gives Python's lock away and has to wait for it again.
-_INSERTS = {rows: QUERIES["insert"] + ", (?, ?, ?, ?, ?)" * (rows - 1) for rows in (64, 16, 4, 2, 1)}
+_INSERTS = {
+    rows: QUERIES["insert"] + ", (?, ?, ?, ?, ?)" * (rows - 1) for rows in (64, 16, 4, 2, 1)
+}
 FEW_RECORDS: Final = 16
 """How many new records are read in place, on the event loop."""
 
@@ -73,7 +75,9 @@ class SqliteLedger:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
         self._turns = WriteTurns(path)
-        self._threads = {name: ThreadPoolExecutor(1, f"moot-ledger-{name}") for name in ("reader", "writer")}
+        self._threads = {
+            name: ThreadPoolExecutor(1, f"moot-ledger-{name}") for name in ("reader", "writer")
+        }
         self._pending: list[append_checks.QueuedAppend] = []
         self._idle = asyncio.Event()
         self._idle.set()
@@ -100,14 +104,25 @@ class SqliteLedger:
         self._loop = asyncio.get_running_loop()
         self._is_read_only = self._is_read_only or sqlite_file.is_read_only(self._path)
         if self._is_read_only:
-            self._reader = await self._loop.run_in_executor(self._threads["reader"], sqlite_file.open_read_only, self._path)
+            self._reader = await self._loop.run_in_executor(
+                self._threads["reader"], sqlite_file.open_read_only, self._path
+            )
             self._writer = self._reader
             return self
-        self._writer = await self._loop.run_in_executor(self._threads["writer"], sqlite_file.open_connection, self._path)
-        self._reader = await self._loop.run_in_executor(self._threads["reader"], sqlite_file.open_connection, self._path)
+        self._writer = await self._loop.run_in_executor(
+            self._threads["writer"], sqlite_file.open_connection, self._path
+        )
+        self._reader = await self._loop.run_in_executor(
+            self._threads["reader"], sqlite_file.open_connection, self._path
+        )
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._poller is not None:
             self._poller.cancel()
         # All queued appends are written before the connections close, and their heads after them.
@@ -168,7 +183,9 @@ class SqliteLedger:
 
     def _schedule_register(self) -> None:
         if self._unregistered.heads and self._register_timer is None and not self._is_closed:
-            self._register_timer = self._loop.call_later(append_checks.REGISTER_SECONDS, self._queue_register)
+            self._register_timer = self._loop.call_later(
+                append_checks.REGISTER_SECONDS, self._queue_register
+            )
 
     def _is_alone(self, session: SessionId) -> bool:
         """Whether this session is the only one that has written here for a while, and nobody else holds the file."""
@@ -179,13 +196,21 @@ class SqliteLedger:
             self._last_session = session
         return now >= self._shared_until and now >= self._busy_until
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
-        few = self._read_few(session, after) if after and (limit is None or limit > FEW_RECORDS) else None
+    async def read(
+        self, session: SessionId, after: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
+        few = (
+            self._read_few(session, after)
+            if after and (limit is None or limit > FEW_RECORDS)
+            else None
+        )
         if few is not None:
             return few
         values = (session, after, -1 if limit is None else limit)
         return await self._run_query(
-            lambda connection: [StoredRecord(*row) for row in connection.execute(QUERIES["read"], values)]
+            lambda connection: [
+                StoredRecord(*row) for row in connection.execute(QUERIES["read"], values)
+            ]
         )
 
     def _read_few(self, session: SessionId, after: int) -> list[StoredRecord] | None:
@@ -196,7 +221,9 @@ class SqliteLedger:
             head = self._heads.get(session) or self._find_head(session)
             if head is None or after < head.seq - FEW_RECORDS:
                 return None
-            rows = self._writer.execute(QUERIES["read_new"], (head.number, after)).fetchmany(FEW_RECORDS + 1)
+            rows = self._writer.execute(QUERIES["read_new"], (head.number, after)).fetchmany(
+                FEW_RECORDS + 1
+            )
         except sqlite3.Error:
             # Whatever it is, the thread may wait for it, and translates it.
             return None
@@ -207,7 +234,11 @@ class SqliteLedger:
         row = self._writer.execute(QUERIES["number"], (session,)).fetchone()
         newest = None if row is None else self._writer.execute(QUERIES["newest"], row).fetchone()
         # One that was archived has no entry, and its id stays taken: only an append looks into that.
-        return None if newest is None else self._remember_head(session, _SessionHead(row[0], newest[0]))
+        return (
+            None
+            if newest is None
+            else self._remember_head(session, _SessionHead(row[0], newest[0]))
+        )
 
     def _remember_head(self, session: SessionId, head: _SessionHead) -> _SessionHead:
         if len(self._heads) >= MAX_HEADS:
@@ -221,7 +252,10 @@ class SqliteLedger:
 
         def select(connection: sqlite3.Connection) -> list[Head]:
             rows = connection.execute(QUERIES["read_heads"], values)
-            return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in rows]
+            return [
+                Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9]))
+                for row in rows
+            ]
 
         return await self._run_query(select)
 
@@ -308,10 +342,14 @@ class SqliteLedger:
         while sessions := self._waiters.sessions:
             joined = self._waiters.joined
             # data_version counts only the commits of other connections; this one never writes, so it sees every commit.
-            (version,) = await self._run_query(lambda connection: connection.execute("PRAGMA data_version").fetchone())
+            (version,) = await self._run_query(
+                lambda connection: connection.execute("PRAGMA data_version").fetchone()
+            )
             if (version, joined) != seen:
                 seen = (version, joined)
-                for session, head in (await self._run_query(partial(_select_last_seqs, sessions=sessions))).items():
+                for session, head in (
+                    await self._run_query(partial(_select_last_seqs, sessions=sessions))
+                ).items():
                     self._waiters.wake(session, head)
             await asyncio.sleep(POLL_SECONDS)
 
@@ -330,10 +368,14 @@ class SqliteLedger:
                 self._settle(group, results)
                 return
         self._is_handed_over = True
-        work = self._loop.run_in_executor(self._threads["writer"], partial(self._commit, wanted, wait=True))
+        work = self._loop.run_in_executor(
+            self._threads["writer"], partial(self._commit, wanted, wait=True)
+        )
         work.add_done_callback(lambda done: self._settle(group, done.result()))
 
-    def _settle(self, group: list[append_checks.QueuedAppend], results: list[MootError | None]) -> None:
+    def _settle(
+        self, group: list[append_checks.QueuedAppend], results: list[MootError | None]
+    ) -> None:
         self._is_handed_over = False
         append_checks.settle_appends(group, results)
         for each, error in zip(group, results, strict=True):
@@ -382,11 +424,15 @@ class SqliteLedger:
                 pending.add(session, records)
         if pending.is_due or (pending.heads and any(not records for _, records in group)):
             row = connection.execute(QUERIES["register_end"], (HEADS,)).fetchone()
-            records = append_checks.seal_now(EMPTY_REGISTER if row is None else ChainEnd(*row), pending.take())
+            records = append_checks.seal_now(
+                EMPTY_REGISTER if row is None else ChainEnd(*row), pending.take()
+            )
             self._append_records(connection, HEADS, records)
         return pending
 
-    def _append_group(self, connection: sqlite3.Connection, group: list[_Wanted], *, wait: bool) -> list[MootError | None]:
+    def _append_group(
+        self, connection: sqlite3.Connection, group: list[_Wanted], *, wait: bool
+    ) -> list[MootError | None]:
         """Insert what follows the heads that are known in few statements, and the rest one by one."""
         results: list[MootError | None] = []
         rows: list[tuple[int, int, int, bytes, bytes]] = []
@@ -426,7 +472,9 @@ class SqliteLedger:
             return None
         row = connection.execute(QUERIES["number"], (session,)).fetchone()
         number = None if row is None else row[0]
-        newest = None if number is None else connection.execute(QUERIES["newest"], (number,)).fetchone()
+        newest = (
+            None if number is None else connection.execute(QUERIES["newest"], (number,)).fetchone()
+        )
         if number is not None and newest is None:
             # Archived: its id stays taken.
             newest = connection.execute(QUERIES["head"], (number,)).fetchone()
@@ -445,7 +493,9 @@ class SqliteLedger:
         return None
 
 
-def _insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, bytes, bytes]]) -> None:
+def _insert_rows(
+    connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, bytes, bytes]]
+) -> None:
     at = 0
     for most, statement in _INSERTS.items():
         while len(rows) - at >= most:
@@ -453,8 +503,13 @@ def _insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, 
             at += most
 
 
-def _select_last_seqs(connection: sqlite3.Connection, sessions: Sequence[SessionId]) -> dict[SessionId, int]:
-    return {session: connection.execute(QUERIES["last_seq"], (session,)).fetchone()[0] or 0 for session in sessions}
+def _select_last_seqs(
+    connection: sqlite3.Connection, sessions: Sequence[SessionId]
+) -> dict[SessionId, int]:
+    return {
+        session: connection.execute(QUERIES["last_seq"], (session,)).fetchone()[0] or 0
+        for session in sessions
+    }
 
 
 def _select_written(connection: sqlite3.Connection, after: int | None) -> WrittenSessions:
@@ -463,5 +518,7 @@ def _select_written(connection: sqlite3.Connection, after: int | None) -> Writte
     now = now or 0
     if after is None or now <= after:
         return WrittenSessions(now, frozenset())
-    names = frozenset(SessionId(row[0]) for row in connection.execute(QUERIES["written"], (after, now)))
+    names = frozenset(
+        SessionId(row[0]) for row in connection.execute(QUERIES["written"], (after, now))
+    )
     return WrittenSessions(now, names - {HEADS})

@@ -20,9 +20,7 @@ from moothall.ledgers.migrations import check_version, load_migrations
 
 try:
     import fcntl
-except (
-    ImportError
-):  # pragma: no cover - Windows: turns are taken at random there, and the one that has written is not asked to wait
+except ImportError:  # pragma: no cover - Windows: turns are taken at random there, and the one that has written is not asked to wait
     fcntl = None  # type: ignore[assignment]
 
 APPLICATION_ID: Final = 0x4D4F4F54
@@ -37,9 +35,13 @@ def open_connection(path: Path) -> sqlite3.Connection:
         # SQLite gives its -wal and -shm files the rights of this one.
         create_private_file(path)
         # Only one thread uses it at a time, but not always the same one.
-        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False)
+        connection = sqlite3.connect(
+            path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
+        )
     except (OSError, sqlite3.Error) as cause:
-        raise LedgerUnavailable(f"the ledger {path} cannot be opened ({cause}); check MOOT_HOME and its rights") from cause
+        raise LedgerUnavailable(
+            f"the ledger {path} cannot be opened ({cause}); check MOOT_HOME and its rights"
+        ) from cause
     with _close_on_failure(connection, path):
         # FULL syncs the WAL at every commit: with NORMAL a power failure could lose an append that had been reported as durable.
         connection.execute("PRAGMA synchronous = FULL")
@@ -72,7 +74,9 @@ def is_read_only(path: Path) -> bool:
 
 def refuse_writing(path: Path) -> LedgerReadOnly:
     """The error of a write to a ledger that may only be read."""
-    return LedgerReadOnly(f"the ledger {path} may only be read here; check the rights of its file and folder, or use a copy")
+    return LedgerReadOnly(
+        f"the ledger {path} may only be read here; check the rights of its file and folder, or use a copy"
+    )
 
 
 def open_read_only(path: Path) -> sqlite3.Connection:
@@ -80,7 +84,9 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     try:
         connection = _connect_read_only(path)
     except OSError as cause:
-        raise LedgerUnavailable(f"the ledger {path} cannot be read ({cause}); check its rights") from cause
+        raise LedgerUnavailable(
+            f"the ledger {path} cannot be read ({cause}); check its rights"
+        ) from cause
     except sqlite3.Error as cause:
         raise translate_error(cause, path) from cause
     with _close_on_failure(connection, path):
@@ -96,7 +102,9 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
     from urllib.parse import quote
 
     address = f"file:{quote(str(path))}"
-    connection = sqlite3.connect(f"{address}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        f"{address}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+    )
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except sqlite3.OperationalError as cause:
@@ -109,7 +117,9 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
     log = path.with_name(path.name + "-wal")
     if not log.exists() or log.stat().st_size == 0:
         # Nobody can write to it, so nothing has to be locked.
-        return sqlite3.connect(f"{address}?immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(
+            f"{address}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
+        )
     with tempfile.TemporaryDirectory(prefix="moot-") as folder:
         copy = Path(folder) / "ledger.db"
         shutil.copyfile(path, copy)
@@ -158,11 +168,17 @@ def translate_error(cause: Exception, path: Path) -> LedgerUnavailable:
             f"the ledger {path} has no room to write; free disk space, then `moot resume`: what was written is safe"
         )
     if code == sqlite3.SQLITE_NOTADB:
-        return LedgerUnavailable(f"{path} is no SQLite file and so no ledger; name another file, or another MOOT_HOME")
+        return LedgerUnavailable(
+            f"{path} is no SQLite file and so no ledger; name another file, or another MOOT_HOME"
+        )
     if code == sqlite3.SQLITE_READONLY:
-        return LedgerUnavailable(f"the ledger {path} cannot be written ({cause}); check the rights of its file and folder")
+        return LedgerUnavailable(
+            f"the ledger {path} cannot be written ({cause}); check the rights of its file and folder"
+        )
     if code == sqlite3.SQLITE_BUSY:
-        return LedgerUnavailable(f"the ledger {path} was locked by another program for {BUSY_SECONDS:.0f} s; try again")
+        return LedgerUnavailable(
+            f"the ledger {path} was locked by another program for {BUSY_SECONDS:.0f} s; try again"
+        )
     return LedgerUnavailable(
         f"the ledger {path} failed ({cause}); check that the disk is neither full nor broken, then `moot resume`"
     )
@@ -188,7 +204,9 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if tables and application != APPLICATION_ID:
-        raise LedgerUnavailable(f"{path} is an SQLite file of another program; name another file, or another MOOT_HOME")
+        raise LedgerUnavailable(
+            f"{path} is an SQLite file of another program; name another file, or another MOOT_HOME"
+        )
     if not tables:
         return 0
     check_version(int(version), load_migrations("sqlite"), what=f"the ledger {path}")
@@ -250,7 +268,10 @@ class WriteTurns:
                     connection.execute("BEGIN IMMEDIATE")
                     return
                 except sqlite3.OperationalError as cause:
-                    if cause.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > patience:
+                    if (
+                        cause.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY
+                        or time.monotonic() > patience
+                    ):
                         raise
                 is_to_nap = True
 
@@ -280,7 +301,9 @@ class WriteTurns:
         is_shown = False
         if fcntl is not None and self._open(os.O_RDWR | os.O_CREAT):
             assert self._descriptor is not None
-            with suppress(OSError):  # somebody looks whether anybody waits: that moment is not worth waiting for
+            with suppress(
+                OSError
+            ):  # somebody looks whether anybody waits: that moment is not worth waiting for
                 fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 is_shown = True
         try:
@@ -303,9 +326,7 @@ class WriteTurns:
 MAX_FAULTS: Final = 20
 _SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 _HEADS: Final = "SELECT id, head, head_hash FROM sessions WHERE head > 0"
-_REMOVED: Final = (
-    "SELECT id, head, head_hash FROM sessions WHERE head > 0 AND NOT EXISTS (SELECT 1 FROM entries WHERE session = number)"
-)
+_REMOVED: Final = "SELECT id, head, head_hash FROM sessions WHERE head > 0 AND NOT EXISTS (SELECT 1 FROM entries WHERE session = number)"
 _INSERT: Final = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
 AddRecords = Callable[[SessionId, Sequence[StoredRecord]], None]
 
@@ -314,7 +335,11 @@ def inspect(connection: sqlite3.Connection, session: SessionId | None) -> Storag
     """Check the file with SQLite's own checks, compare its tables with what they should be, and read the heads beside them."""
     if session is not None:
         return StorageReport([], _select_heads(connection, f"{_HEADS} AND id = ?", session))
-    faults = [f"SQLite: {row[0]}" for row in connection.execute(f"PRAGMA integrity_check({MAX_FAULTS})") if row[0] != "ok"]
+    faults = [
+        f"SQLite: {row[0]}"
+        for row in connection.execute(f"PRAGMA integrity_check({MAX_FAULTS})")
+        if row[0] != "ok"
+    ]
     if any(True for _ in connection.execute("PRAGMA foreign_key_check")):
         faults.append("entries of a session that is not in the list of sessions")
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
@@ -329,8 +354,12 @@ def inspect(connection: sqlite3.Connection, session: SessionId | None) -> Storag
     return StorageReport(faults, heads)
 
 
-def _select_heads(connection: sqlite3.Connection, query: str, *values: str) -> dict[SessionId, tuple[int, bytes]]:
-    return {SessionId(name): (seq, digest) for name, seq, digest in connection.execute(query, values)}
+def _select_heads(
+    connection: sqlite3.Connection, query: str, *values: str
+) -> dict[SessionId, tuple[int, bytes]]:
+    return {
+        SessionId(name): (seq, digest) for name, seq, digest in connection.execute(query, values)
+    }
 
 
 def remove(connection: sqlite3.Connection, sessions: Sequence[SessionId]) -> None:
@@ -350,11 +379,17 @@ def reserve(connection: sqlite3.Connection, heads: Mapping[SessionId, tuple[int,
     connection.executemany(insert, [(session, *head) for session, head in heads.items()])
 
 
-def put_back(connection: sqlite3.Connection, session: SessionId, records: Sequence[StoredRecord]) -> None:
+def put_back(
+    connection: sqlite3.Connection, session: SessionId, records: Sequence[StoredRecord]
+) -> None:
     """Write the entries of a removed session again; raises SeqConflict if they do not end at its head."""
-    row = connection.execute("SELECT number, head, head_hash FROM sessions WHERE id = ?", (session,)).fetchone()
+    row = connection.execute(
+        "SELECT number, head, head_hash FROM sessions WHERE id = ?", (session,)
+    ).fetchone()
     number, head, digest = row or (None, 0, b"")
-    (held,) = connection.execute("SELECT count(*) FROM entries WHERE session = ?", (number,)).fetchone()
+    (held,) = connection.execute(
+        "SELECT count(*) FROM entries WHERE session = ?", (number,)
+    ).fetchone()
     if number is None or held or (records[-1].seq, records[-1].hash) != (head, digest):
         raise SeqConflict(session, records[-1].seq, head)
     connection.executemany(_INSERT, [(number, *record) for record in records])
@@ -368,7 +403,9 @@ def write_copy(path: Path) -> Iterator[AddRecords]:
 
     def add(session: SessionId, records: Sequence[StoredRecord]) -> None:
         if session not in numbers:
-            numbers[session] = connection.execute("INSERT INTO sessions (id) VALUES (?)", (session,)).lastrowid
+            numbers[session] = connection.execute(
+                "INSERT INTO sessions (id) VALUES (?)", (session,)
+            ).lastrowid
         connection.executemany(_INSERT, [(numbers[session], *record) for record in records])
         move = "UPDATE sessions SET head = ?, head_hash = ? WHERE number = ?"
         connection.execute(move, (records[-1].seq, records[-1].hash, numbers[session]))

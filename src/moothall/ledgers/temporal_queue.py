@@ -21,7 +21,13 @@ from temporalio.client import Client
 from temporalio.common import RetryPolicy
 from temporalio.envconfig import ClientConfig
 from temporalio.exceptions import ActivityError, ApplicationError
-from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
+from temporalio.runtime import (
+    LogForwardingConfig,
+    LoggingConfig,
+    Runtime,
+    TelemetryConfig,
+    TelemetryFilter,
+)
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
@@ -63,8 +69,12 @@ CHANGED: Final = "procrastinate_any_queue_v1"
 
 _FORWARD_SOON: Final = "UPDATE procrastinate_jobs SET scheduled_at = NULL WHERE status = 'todo' AND id = ANY ($1::bigint[])"
 
-_IS_HELD: Final = "SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'doing' AND lock = 'moot/' || $1)"
-_STATUS: Final = "SELECT status FROM moot_runs WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)"
+_IS_HELD: Final = (
+    "SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'doing' AND lock = 'moot/' || $1)"
+)
+_STATUS: Final = (
+    "SELECT status FROM moot_runs WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)"
+)
 
 log = logging.getLogger("moot")
 
@@ -120,7 +130,9 @@ class TemporalQueue(postgres_queue.PostgresQueue):
     Raises SchedulerUnavailable when the server does not answer, BadSetting when it does not know the namespace.
     """
 
-    def __init__(self, address: str, settings: TemporalSettings, *, name: str = "moot", build: str = "") -> None:
+    def __init__(
+        self, address: str, settings: TemporalSettings, *, name: str = "moot", build: str = ""
+    ) -> None:
         super().__init__(address, name=name, build=build)
         self._temporal = settings
         self._client: Client | None = None
@@ -133,14 +145,26 @@ class TemporalQueue(postgres_queue.PostgresQueue):
         self._client = await _connect(self._temporal, self._name)
         return await super().__aenter__()
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await super().__aexit__(kind, error, trace)
         self._client = None
 
     def _name_task_queue(self, queue: str) -> str:
         return self._temporal.task_queue + queue.removeprefix(postgres_queue.COMMON_QUEUE)
 
-    async def _run_jobs(self, advance: postgres_queue.Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
+    async def _run_jobs(
+        self,
+        advance: postgres_queue.Advance,
+        over: asyncio.Event,
+        *,
+        concurrency: int,
+        lease: float,
+    ) -> None:
         """Run the jobs that Temporal hands to this worker, forward those that wait, and sweep."""
         assert self._client is not None
         self._number = await self.fetch_value("SELECT procrastinate_register_worker_v1()")
@@ -176,7 +200,9 @@ class TemporalQueue(postgres_queue.PostgresQueue):
         try:
             works = (partial(self._keep, lease), partial(self._forward, lease))
             handing_out = (self._run_temporal_worker(worker) for worker in workers)
-            await postgres_queue.run_together(over, *(postgres_queue.insist(work, lease) for work in works), *handing_out)
+            await postgres_queue.run_together(
+                over, *(postgres_queue.insist(work, lease) for work in works), *handing_out
+            )
         finally:
             await self._stop_running()
 
@@ -190,7 +216,9 @@ class TemporalQueue(postgres_queue.PostgresQueue):
             await asyncio.wait([running], timeout=PART_SECONDS)
             raise
         except (RPCError, RuntimeError) as cause:
-            raise SchedulerUnavailable(f"the worker lost its Temporal server: {_explain(cause)}") from cause
+            raise SchedulerUnavailable(
+                f"the worker lost its Temporal server: {_explain(cause)}"
+            ) from cause
 
     async def _run_activity(self, session: SessionId, advance: postgres_queue.Advance) -> bool:
         """Run a session for which there is a job; whether it has ended.
@@ -199,7 +227,9 @@ class TemporalQueue(postgres_queue.PostgresQueue):
         may run a session is decided beside the ledger, where a second worker finds the job taken.
         """
         try:
-            pause = (activity.info().heartbeat_timeout or timedelta(seconds=postgres_queue.SWEEP_SECONDS)).total_seconds()
+            pause = (
+                activity.info().heartbeat_timeout or timedelta(seconds=postgres_queue.SWEEP_SECONDS)
+            ).total_seconds()
             async with asyncio.timeout(pause):
                 running = self._find_running(session) or await self._take(session, advance)
             while running is not None and not running.done():
@@ -211,7 +241,9 @@ class TemporalQueue(postgres_queue.PostgresQueue):
             raise ApplicationError("the ledger does not answer") from None
         if status is None:
             log.warning(
-                "session %s is not in this ledger; a second ledger needs a task queue of its own (%s)", session, TASK_QUEUE
+                "session %s is not in this ledger; a second ledger needs a task queue of its own (%s)",
+                session,
+                TASK_QUEUE,
             )
         return status in {None, "closed", "foreign"}
 
@@ -219,7 +251,9 @@ class TemporalQueue(postgres_queue.PostgresQueue):
         running = self._running.get(SessionId(session))
         return None if running is None or running.done() else running
 
-    async def _take(self, session: SessionId, advance: postgres_queue.Advance) -> "asyncio.Task[None] | None":
+    async def _take(
+        self, session: SessionId, advance: postgres_queue.Advance
+    ) -> "asyncio.Task[None] | None":
         """Start to run a session; None where no job waits for it. Raises ApplicationError while another worker has it."""
         try:
             job = await self.fetch_value(QUERIES["take"], session, self._number)
@@ -233,10 +267,14 @@ class TemporalQueue(postgres_queue.PostgresQueue):
             return self._running[session]
         if await self.fetch_value(_IS_HELD, session):
             delay = SELDOM if activity.info().attempt > SOON_ATTEMPTS else None
-            raise ApplicationError("another worker runs this session", next_retry_delay=delay) from None
+            raise ApplicationError(
+                "another worker runs this session", next_retry_delay=delay
+            ) from None
         return None
 
-    async def _run_taken(self, job: int, session: SessionId, advance: postgres_queue.Advance) -> None:
+    async def _run_taken(
+        self, job: int, session: SessionId, advance: postgres_queue.Advance
+    ) -> None:
         try:
             is_finished = await self._run_session(advance, session, job)
             # A job that stays while its worker lives would never be handed over.
@@ -266,7 +304,9 @@ class TemporalQueue(postgres_queue.PostgresQueue):
         await asyncio.gather(*running, return_exceptions=True)
 
     async def _sweep(self, lease: float, *, is_quiet: bool) -> None:
-        await self.execute("SELECT procrastinate_update_heartbeat_v1($1)", self._number, timeout=lease)
+        await self.execute(
+            "SELECT procrastinate_update_heartbeat_v1($1)", self._number, timeout=lease
+        )
         await self._tend_jobs(lease)
         await super()._sweep(lease, is_quiet=is_quiet)
 
@@ -288,7 +328,9 @@ class TemporalQueue(postgres_queue.PostgresQueue):
         """Signal Temporal for each job that waits, as soon as PostgreSQL notifies of it, and at the latest after a second."""
         changed = asyncio.Event()
         with translate_errors():
-            ear = await asyncpg.connect(self._address, server_settings={"application_name": self._name}, timeout=lease)
+            ear = await asyncpg.connect(
+                self._address, server_settings={"application_name": self._name}, timeout=lease
+            )
         try:
             with translate_errors():
                 await ear.add_listener(CHANGED, lambda *_: changed.set())
@@ -304,8 +346,12 @@ class TemporalQueue(postgres_queue.PostgresQueue):
     async def _forward_jobs(self, lease: float) -> bool:
         """Signal Temporal for the jobs that wait; whether there may be more of them."""
         queues = [postgres_queue.COMMON_QUEUE, self._queue]
-        jobs = await self.fetch(QUERIES["forward"], queues, FORWARD_AGAIN_SECONDS, MAX_FORWARD_LENGTH, timeout=lease)
-        results = await asyncio.gather(*(self._signal(job, lease) for job in jobs), return_exceptions=True)
+        jobs = await self.fetch(
+            QUERIES["forward"], queues, FORWARD_AGAIN_SECONDS, MAX_FORWARD_LENGTH, timeout=lease
+        )
+        results = await asyncio.gather(
+            *(self._signal(job, lease) for job in jobs), return_exceptions=True
+        )
         errors = [error for error in results if isinstance(error, BaseException)]
         if not errors:
             self._is_away = self._is_away and not jobs
@@ -316,7 +362,11 @@ class TemporalQueue(postgres_queue.PostgresQueue):
             if not isinstance(error, RPCError):
                 raise error
         if not self._is_away:
-            log.warning("sessions wait for Temporal at %s (%s); trying again", self._temporal.server, _explain(errors[0]))
+            log.warning(
+                "sessions wait for Temporal at %s (%s); trying again",
+                self._temporal.server,
+                _explain(errors[0]),
+            )
         self._is_away = True
         return False
 
@@ -340,7 +390,9 @@ async def _connect(settings: TemporalSettings, name: str) -> Client:
     try:
         config = ClientConfig.load_client_connect_config(override_env_vars=dict(settings.environ))
     except (ValueError, RuntimeError, OSError) as cause:
-        raise BadSetting(f"Temporal's own settings (TEMPORAL_…) cannot be read: {_explain(cause)}") from cause
+        raise BadSetting(
+            f"Temporal's own settings (TEMPORAL_…) cannot be read: {_explain(cause)}"
+        ) from cause
     config["target_host"] = settings.server
     namespace = config.get("namespace") or "default"
     ends = asyncio.get_running_loop().time() + CONNECT_SECONDS
@@ -349,7 +401,8 @@ async def _connect(settings: TemporalSettings, name: str) -> Client:
             async with asyncio.timeout_at(ends):
                 client = await Client.connect(**config, identity=name, runtime=_build_runtime())
                 await client.workflow_service.describe_namespace(
-                    DescribeNamespaceRequest(namespace=namespace), timeout=timedelta(seconds=CALL_SECONDS)
+                    DescribeNamespaceRequest(namespace=namespace),
+                    timeout=timedelta(seconds=CALL_SECONDS),
                 )
             return client
         except RPCError as cause:
@@ -372,7 +425,9 @@ async def _connect(settings: TemporalSettings, name: str) -> Client:
 def _build_runtime() -> Runtime:
     """The library's threads, one set for the process. What they log is the library's own, and quiet unless it is asked for."""
     forwarding = LogForwardingConfig(logger=logging.getLogger("temporalio"))
-    logged = LoggingConfig(filter=TelemetryFilter(core_level="WARN", other_level="ERROR"), forwarding=forwarding)
+    logged = LoggingConfig(
+        filter=TelemetryFilter(core_level="WARN", other_level="ERROR"), forwarding=forwarding
+    )
     return Runtime(telemetry=TelemetryConfig(logging=logged))
 
 

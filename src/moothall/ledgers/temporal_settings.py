@@ -27,12 +27,19 @@ class TemporalSettings:
 
 def read_temporal_settings(environ: Mapping[str, str]) -> TemporalSettings | None:
     """Where Temporal is; None if it is not to be used. Raises BadSetting."""
-    server, task_queue = environ.get(TEMPORAL, "").strip(), environ.get(TASK_QUEUE, "").strip() or "moot"
+    server, task_queue = (
+        environ.get(TEMPORAL, "").strip(),
+        environ.get(TASK_QUEUE, "").strip() or "moot",
+    )
     if not server:
         return None
     match = _SERVER.fullmatch(server)
     if match is None or not 0 < int(match[1]) < 65_536:
-        raise BadSetting(f"{TEMPORAL} = {server!r} is not a Temporal server; expected HOST:PORT, such as localhost:7233")
+        raise BadSetting(
+            f"{TEMPORAL} = {server!r} is not a Temporal server; expected HOST:PORT, such as localhost:7233"
+        )
     if not _TASK_QUEUE.fullmatch(task_queue):
-        raise BadSetting(f"{task_queue!r} is not a task queue; expected up to 100 letters, digits, dots, dashes and underscores")
+        raise BadSetting(
+            f"{task_queue!r} is not a task queue; expected up to 100 letters, digits, dots, dashes and underscores"
+        )
     return TemporalSettings(server=server, task_queue=task_queue, environ=environ)

@@ -25,7 +25,9 @@ class CountedText(str):
     """A text with pairs of words, the first for the number 1: `{calls} {calls:|call|calls}`."""
 
     def format(self, *values: object, **named: object) -> str:
-        return _WORDS.sub(lambda pair: pair[2 if str(named[pair[1]]) == "1" else 3], self).format(*values, **named)
+        return _WORDS.sub(lambda pair: pair[2 if str(named[pair[1]]) == "1" else 3], self).format(
+            *values, **named
+        )
 
 
 class Texts:
@@ -60,14 +62,22 @@ class Catalogue(Generic[T_co]):
         """The texts in a language; in English where that language has none."""
         texts = self._by_language.get(language)
         if texts is None:
-            texts = self._by_language[language] = self._texts(language, read_texts(self._folder, self._name, language))
+            texts = self._by_language[language] = self._texts(
+                language, read_texts(self._folder, self._name, language)
+            )
         return texts
 
 
 @cache
 def list_languages(folder: Path = FOLDER) -> tuple[str, ...]:
     """The languages that have a folder, in the order of their codes."""
-    return tuple(sorted(path.name for path in folder.iterdir() if path.is_dir() and not path.name.startswith(("_", "."))))
+    return tuple(
+        sorted(
+            path.name
+            for path in folder.iterdir()
+            if path.is_dir() and not path.name.startswith(("_", "."))
+        )
+    )
 
 
 @cache
@@ -101,7 +111,10 @@ def _read_file(folder: Path, name: str, language: str) -> Mapping[str, Text]:
     path = folder / language / f"{name}.toml"
     if language != DEFAULT_LANGUAGE and not path.exists():
         return {}
-    return {key: _freeze(value) for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+    return {
+        key: _freeze(value)
+        for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items()
+    }
 
 
 def _freeze(value: object) -> Text:
@@ -121,7 +134,11 @@ def _merge(under: Mapping[str, Text], over: Mapping[str, Text]) -> dict[str, Tex
     merged = dict(under)
     for key, text in over.items():
         below = merged.get(key)
-        merged[key] = _merge(below, text) if isinstance(text, Mapping) and isinstance(below, Mapping) else text
+        merged[key] = (
+            _merge(below, text)
+            if isinstance(text, Mapping) and isinstance(below, Mapping)
+            else text
+        )
     return merged
 
 
@@ -129,5 +146,7 @@ def detect_language(text: str) -> str:
     """Return `zh` if at least a fifth of the letters are Han characters, else `en`: other languages are asked for by name."""
     # A fifth and not half: one Han character carries as much text as several Latin letters.
     letters = [char for char in text if char.isalpha()]
-    han = sum("\u3400" <= char <= "\u9fff" or "\U00020000" <= char <= "\U0003134f" for char in letters)
+    han = sum(
+        "\u3400" <= char <= "\u9fff" or "\U00020000" <= char <= "\U0003134f" for char in letters
+    )
     return "zh" if letters and han * 5 >= len(letters) else "en"

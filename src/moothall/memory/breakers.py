@@ -19,7 +19,15 @@ from typing import Final, Literal, get_args
 from moothall.domain.limits import Share, validate_limits
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.errors import BadSetting
-from moothall.memory.facts import MAX_NAME_LENGTH, MAX_WINDOW, Labels, Name, Outcome, Policy, RequiredName
+from moothall.memory.facts import (
+    MAX_NAME_LENGTH,
+    MAX_WINDOW,
+    Labels,
+    Name,
+    Outcome,
+    Policy,
+    RequiredName,
+)
 
 CircuitState = Literal["closed", "open", "half_open"]
 ScopeKind = Literal["category", "stakes", "agent", "tag"]
@@ -113,7 +121,12 @@ def parse_scope(text: str) -> str:
     if not colon and normalize_label(kind) == GLOBAL:
         return GLOBAL
     for known in get_args(ScopeKind):
-        if known == normalize_label(kind) and normalize_label(of) and of.isprintable() and len(of) <= MAX_NAME_LENGTH:
+        if (
+            known == normalize_label(kind)
+            and normalize_label(of)
+            and of.isprintable()
+            and len(of) <= MAX_NAME_LENGTH
+        ):
             return build_scope(known, of)
     raise BadSetting(
         f"unknown scope {str(text)[:MAX_NAME_LENGTH]!r}; expected global, category:NAME, stakes:NAME, agent:NAME or tag:NAME, "
@@ -121,7 +134,9 @@ def parse_scope(text: str) -> str:
     )
 
 
-def collect_scopes(*, category: str, stakes: Stakes, tags: tuple[str, ...], source: str = "") -> tuple[str, ...]:
+def collect_scopes(
+    *, category: str, stakes: Stakes, tags: tuple[str, ...], source: str = ""
+) -> tuple[str, ...]:
     """Return the scopes that a decision counts in; `source` is who stands behind it alone, "" for several."""
     scopes = [GLOBAL, build_scope("stakes", stakes)]
     scopes += [build_scope("category", category)] if category else []
@@ -145,17 +160,22 @@ def apply_review(
     `sources` stood behind the decision. `before` is the outcome of an earlier review of the same decision, which counts as one
     failure and may be cleared.
     """
-    failure = Failure(decision=decision, at=at, sources=tuple(dict.fromkeys(map(normalize_label, sources))))
+    failure = Failure(
+        decision=decision, at=at, sources=tuple(dict.fromkeys(map(normalize_label, sources)))
+    )
     touched = {
         name: _apply_review_to_circuit(circuit, failure, before, outcome)
         for name in scopes
         # A success in a scope without any history would only create an empty circuit.
-        if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)) != Circuit() or outcome in FAILED
+        if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)) != Circuit()
+        or outcome in FAILED
     }
     return _open_failing_circuits(breakers, touched, at)
 
 
-def _apply_review_to_circuit(circuit: Circuit, failure: Failure, before: Outcome | None, outcome: Outcome) -> Circuit:
+def _apply_review_to_circuit(
+    circuit: Circuit, failure: Failure, before: Outcome | None, outcome: Outcome
+) -> Circuit:
     decision, at = failure.decision, failure.at
     is_probe = circuit.probe is not None and circuit.probe.decision_id == decision
     if is_probe and outcome == "success":
@@ -174,14 +194,18 @@ def _apply_review_to_circuit(circuit: Circuit, failure: Failure, before: Outcome
     return Circuit(failures=failures, opened_at=at if outcome in FAILED else circuit.opened_at)
 
 
-def start_probes(breakers: Breakers, *, decision: str, scopes: tuple[str, ...], at: datetime) -> Breakers:
+def start_probes(
+    breakers: Breakers, *, decision: str, scopes: tuple[str, ...], at: datetime
+) -> Breakers:
     """Record a solo decision as the probe of these scopes."""
     deadline = at + timedelta(seconds=breakers.policy.probe_seconds)
     touched = {
         name: replace(circuit, probe=CircuitProbe(decision_id=decision, deadline=deadline))
         for name in scopes
         # Only one probe at a time: a second decision must wait for the review of the first.
-        if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)).opened_at is not None and circuit.probe is None
+        if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)).opened_at
+        is not None
+        and circuit.probe is None
     }
     return replace(breakers, circuits={**breakers.circuits, **touched})
 
@@ -194,7 +218,10 @@ def with_policy(breakers: Breakers, policy: Policy, at: datetime) -> Breakers:
 
 def reset_circuit(breakers: Breakers, name: str) -> Breakers:
     """Close a circuit by hand and forget its failures."""
-    return replace(breakers, circuits={key: circuit for key, circuit in breakers.circuits.items() if key != name})
+    return replace(
+        breakers,
+        circuits={key: circuit for key, circuit in breakers.circuits.items() if key != name},
+    )
 
 
 def build_circuit_view(breakers: Breakers, name: str, now: datetime) -> CircuitView:
@@ -214,7 +241,13 @@ def build_circuit_view(breakers: Breakers, name: str, now: datetime) -> CircuitV
     half_open_at = circuit.opened_at + timedelta(seconds=breakers.policy.cooldown_seconds)
     is_half = circuit.probe is not None or now >= half_open_at
     state: CircuitState = "half_open" if is_half else "open"
-    return replace(view, state=state, opened_at=circuit.opened_at, half_open_at=half_open_at, probe=circuit.probe)
+    return replace(
+        view,
+        state=state,
+        opened_at=circuit.opened_at,
+        half_open_at=half_open_at,
+        probe=circuit.probe,
+    )
 
 
 def list_circuit_views(breakers: Breakers, now: datetime) -> tuple[CircuitView, ...]:
@@ -225,7 +258,9 @@ def list_circuit_views(breakers: Breakers, now: datetime) -> tuple[CircuitView, 
 
 def judge_solo_request(breakers: Breakers, ask: SoloRequest, now: datetime) -> SoloVerdict:
     """Judge whether this may be decided alone now; names every scope and rule that blocks it."""
-    names = collect_scopes(category=ask.category, stakes=ask.stakes, tags=ask.tags, source=ask.source)
+    names = collect_scopes(
+        category=ask.category, stakes=ask.stakes, tags=ask.tags, source=ask.source
+    )
     circuits = [build_circuit_view(breakers, name, now) for name in names]
     blocked = tuple(one.scope for one in circuits if one.state == "open" or one.probe is not None)
     rules = _find_blocking_rules(breakers.policy, ask)
@@ -234,12 +269,22 @@ def judge_solo_request(breakers: Breakers, ask: SoloRequest, now: datetime) -> S
     return SoloVerdict(probes=tuple(one.scope for one in circuits if one.state == "half_open"))
 
 
-def find_failing_sources(breakers: Breakers, scopes: Iterable[str], now: datetime) -> frozenset[str]:
+def find_failing_sources(
+    breakers: Breakers, scopes: Iterable[str], now: datetime
+) -> frozenset[str]:
     """Return the sources (normalized) whose recent failures count in these scopes, and those whose own circuit is not closed."""
     circuits = (breakers.circuits.get(name, Circuit()) for name in scopes)
-    failing = {source for one in circuits for source in _collect_sources(_list_recent_failures(one, breakers.policy, now))}
+    failing = {
+        source
+        for one in circuits
+        for source in _collect_sources(_list_recent_failures(one, breakers.policy, now))
+    }
     mark = build_scope("agent", "")
-    stopped = (name.removeprefix(mark) for name, one in breakers.circuits.items() if name.startswith(mark) and one.opened_at)
+    stopped = (
+        name.removeprefix(mark)
+        for name, one in breakers.circuits.items()
+        if name.startswith(mark) and one.opened_at
+    )
     return frozenset(failing.union(stopped))
 
 
@@ -249,11 +294,17 @@ def _find_blocking_rules(policy: Policy, ask: SoloRequest) -> tuple[str, ...]:
     if ask.stakes in policy.deliberate_stakes:
         rules.append(f"stakes: what is {ask.stakes} is decided by a deliberation")
     if ask.stakes in CAREFUL and ask.confidence < policy.min_confidence:
-        rules.append(f"confidence: {ask.confidence:g} is below the {policy.min_confidence:g} that {ask.stakes} stakes need")
+        rules.append(
+            f"confidence: {ask.confidence:g} is below the {policy.min_confidence:g} that {ask.stakes} stakes need"
+        )
     if category and category in map(normalize_label, policy.deliberate_categories):
         rules.append(f"category: what is in {category!r} is decided by a deliberation")
     for each in policy.category_confidence:
-        if category and normalize_label(each.category) == category and ask.confidence < each.min_confidence:
+        if (
+            category
+            and normalize_label(each.category) == category
+            and ask.confidence < each.min_confidence
+        ):
             rules.append(
                 f"confidence: {ask.confidence:g} is below the {each.min_confidence:g} that the category {category!r} needs"
             )
@@ -267,7 +318,9 @@ def _expire_probe(circuit: Circuit, now: datetime) -> Circuit:
     return replace(circuit, opened_at=circuit.probe.deadline, probe=None)
 
 
-def _open_failing_circuits(breakers: Breakers, touched: Mapping[str, Circuit], at: datetime) -> Breakers:
+def _open_failing_circuits(
+    breakers: Breakers, touched: Mapping[str, Circuit], at: datetime
+) -> Breakers:
     """Store these circuits, and open those that have failed too often."""
     policy = breakers.policy
     checked = {
@@ -281,14 +334,23 @@ def _open_failing_circuits(breakers: Breakers, touched: Mapping[str, Circuit], a
     }
     others = {name: circuit for name, circuit in breakers.circuits.items() if name not in checked}
     # Empty circuits are dropped, so that memory does not grow with every scope that was ever named.
-    return replace(breakers, circuits=others | {name: each for name, each in checked.items() if each != Circuit()})
+    return replace(
+        breakers,
+        circuits=others | {name: each for name, each in checked.items() if each != Circuit()},
+    )
 
 
 def _find_least_sources(policy: Policy, scope: str) -> int:
     if scope == GLOBAL:
         return policy.global_sources
     kind = scope.partition(":")[0]
-    return 1 if kind == "agent" else policy.stakes_sources if kind == "stakes" else policy.scope_sources
+    return (
+        1
+        if kind == "agent"
+        else policy.stakes_sources
+        if kind == "stakes"
+        else policy.scope_sources
+    )
 
 
 def _collect_sources(failures: Iterable[Failure]) -> set[str]:
@@ -297,7 +359,9 @@ def _collect_sources(failures: Iterable[Failure]) -> set[str]:
 
 def _list_recent_failures(circuit: Circuit, policy: Policy, now: datetime) -> tuple[Failure, ...]:
     """Return the failures within the sliding window."""
-    return circuit.failures[_count_failures_until(circuit, now - timedelta(seconds=policy.window_seconds)) :]
+    return circuit.failures[
+        _count_failures_until(circuit, now - timedelta(seconds=policy.window_seconds)) :
+    ]
 
 
 def _count_failures_until(circuit: Circuit, moment: datetime) -> int:
@@ -311,7 +375,9 @@ def validate_policy(policy: Policy) -> Policy:
     named = [normalize_label(each.category) for each in policy.category_confidence]
     for label in (*named, *map(normalize_label, policy.deliberate_categories)):
         if not label:
-            raise BadSetting("a category of the policy holds nothing but punctuation; name a category")
+            raise BadSetting(
+                "a category of the policy holds nothing but punctuation; name a category"
+            )
     if len(set(named)) < len(named):
         raise BadSetting(f"category_confidence names a category twice: {', '.join(named)}")
     return policy

@@ -23,7 +23,12 @@ from moothall.memory.breakers import CircuitView, SoloRequest, validate_policy
 from moothall.memory.decision_search import DecisionSearch
 from moothall.memory.memory_state import ImportNote, MemoryState, evolve
 from moothall.memory.register import Register
-from moothall.memory.remembered_decision import RememberedDecision, RememberedObligation, build_obligation_facts, list_obligations
+from moothall.memory.remembered_decision import (
+    RememberedDecision,
+    RememberedObligation,
+    build_obligation_facts,
+    list_obligations,
+)
 from moothall.memory.search import SearchHit, extract_query_terms, extract_terms
 from moothall.memory.threads import Thread, ThreadCatchUp, ThreadView
 from moothall.memory.track_records import Amplification, Lineage, SourceStanding, SourceTrust
@@ -49,11 +54,19 @@ class _Recorded(Generic[T]):
 class DecisionMemory:
     """The memory of one ledger. One per process; several processes may write at the same time."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, meaning: MeaningIndex | None = None, index: Path | None = None) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        meaning: MeaningIndex | None = None,
+        index: Path | None = None,
+    ) -> None:
         """`meaning` holds the topics by meaning; without it search is by words alone. `index` is the file of its index."""
         self._clock = clock
         self._search = DecisionSearch(ledger, clock, meaning, index)
-        self._register = Register(ledger, clock, NAME, kinds=facts.MEMORY_KINDS, initial=MemoryState(), evolve=evolve)
+        self._register = Register(
+            ledger, clock, NAME, kinds=facts.MEMORY_KINDS, initial=MemoryState(), evolve=evolve
+        )
         # Sessions that end at the same time share a read and an append.
         self._keeps = GroupedCalls(self._keep_all)
         self._tries: WeakValueDictionary[tuple[str, str, str], asyncio.Lock] = WeakValueDictionary()
@@ -72,11 +85,15 @@ class DecisionMemory:
         given = dict[str, facts.DecisionRecorded]()
         for fact in records:
             given.setdefault(fact.session, fact)
-        state = await self._register.append(lambda state: [fact for name, fact in given.items() if name not in state.decisions])
+        state = await self._register.append(
+            lambda state: [fact for name, fact in given.items() if name not in state.decisions]
+        )
         return [state.decisions[fact.session] for fact in records]
 
     async def note_import(self, session: str, source: str, *, is_adopted: bool) -> None:
-        await self._register.append(lambda state: [facts.ImportNoted(session=session, source=source, is_adopted=is_adopted)])
+        await self._register.append(
+            lambda state: [facts.ImportNoted(session=session, source=source, is_adopted=is_adopted)]
+        )
 
     async def get_import(self, session: str) -> ImportNote | None:
         """Return when and from where a session was imported; None for one of this ledger's own."""
@@ -102,11 +119,18 @@ class DecisionMemory:
         state = await self._register.state()
         listed: list[RememberedDecision] = []
         # Numbers count from 1 in the order of recording, so number − 1 is the index of the decision itself.
-        end = len(state.order) if before is None else memory_state.get_decision(state, before).number - 1
+        end = (
+            len(state.order)
+            if before is None
+            else memory_state.get_decision(state, before).number - 1
+        )
         for decision in reversed(state.order[:end]):
             remembered = state.decisions[decision]
             if (
-                (category is None or normalize_label(remembered.record.category) == normalize_label(category))
+                (
+                    category is None
+                    or normalize_label(remembered.record.category) == normalize_label(category)
+                )
                 and (protocol is None or remembered.record.protocol == protocol)
                 and (outcome is None or (remembered.outcome or UNREVIEWED) == outcome)
                 and (source is None or source in remembered.sources)
@@ -119,15 +143,22 @@ class DecisionMemory:
     async def load_whole(self, decisions: Sequence[RememberedDecision]) -> list[RememberedDecision]:
         """Return decisions with what only the ledger holds: what was argued and the hash of their session."""
         entries = (await self._register.state()).entries
-        return [replace(each, record=await self._search.read_record(entries[each.number - 1])) for each in decisions]
+        return [
+            replace(each, record=await self._search.read_record(entries[each.number - 1]))
+            for each in decisions
+        ]
 
-    async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[SearchHit]:
+    async def search(
+        self, query: str, *, limit: int = 10, category: str | None = None
+    ) -> list[SearchHit]:
         """Return the decisions that match the query by words or by meaning, best first."""
         validate_value("query", query, facts.RequiredLine)
         validate_value("limit", limit, Count)
         return await self._search.search(query, limit, category)
 
-    async def find_similar(self, topic: str, *, limit: int = 3, category: str | None = None) -> list[SearchHit]:
+    async def find_similar(
+        self, topic: str, *, limit: int = 3, category: str | None = None
+    ) -> list[SearchHit]:
         """Return earlier decisions on a similar topic, best first; empty if none is similar enough (D-16)."""
         validate_value("topic", topic, facts.RequiredText)
         validate_value("limit", limit, Count)
@@ -136,28 +167,49 @@ class DecisionMemory:
     async def find_lineage(self, decision: str) -> Lineage:
         """Return what a decision was built on, and what was built on it; raises UnknownDecision."""
         state = await self._register.state()
-        return track_records.build_lineage(memory_state.get_decision(state, decision).decision, state.decisions, state.children)
+        return track_records.build_lineage(
+            memory_state.get_decision(state, decision).decision, state.decisions, state.children
+        )
 
     # Outcomes
 
     async def review(
-        self, decision: str, outcome: facts.Outcome, *, choice: str = "", note: str = "", by: str = "", key: str = ""
+        self,
+        decision: str,
+        outcome: facts.Outcome,
+        *,
+        choice: str = "",
+        note: str = "",
+        by: str = "",
+        key: str = "",
     ) -> RememberedDecision:
         """Record how a decision turned out. A later review replaces an earlier one; the same `key` counts once.
 
         Raises UnknownDecision, KeyReused, and BadSetting if outcome and choice contradict each other.
         """
-        fact = facts.OutcomeReviewed(decision_id=decision, outcome=outcome, choice=choice, note=note, by=by)
+        fact = facts.OutcomeReviewed(
+            decision_id=decision, outcome=outcome, choice=choice, note=note, by=by
+        )
         call = memory_state.build_keyed_call("review", fact, key)
-        done = await self._record_once(call, lambda state: (None, memory_state.build_review_facts(state, fact)))
+        done = await self._record_once(
+            call, lambda state: (None, memory_state.build_review_facts(state, fact))
+        )
         return done.state.decisions[decision]
 
     async def may_decide_alone(
-        self, source: str, confidence: float, *, category: str = "", stakes: Stakes = "medium", tags: Sequence[str] = ()
+        self,
+        source: str,
+        confidence: float,
+        *,
+        category: str = "",
+        stakes: Stakes = "medium",
+        tags: Sequence[str] = (),
     ) -> memory_state.Permission:
         """Return whether a source may decide this alone now, and who would review it if not; nothing is recorded (D-17)."""
         names = _list_names("tags", tags)
-        ask = SoloRequest(source=source, confidence=confidence, category=category, stakes=stakes, tags=names)
+        ask = SoloRequest(
+            source=source, confidence=confidence, category=category, stakes=stakes, tags=names
+        )
         validate_limits(ask)
         state = await self._register.state()
         return memory_state.build_permission(state, ask, self._now(state))
@@ -170,21 +222,40 @@ class DecisionMemory:
         """Return the obligations of one decision, or of all, the newest decision first (D-22); raises UnknownDecision."""
         validate_value("limit", limit, Count)
         state = await self._register.state()
-        names = reversed(state.obliged) if decision is None else [memory_state.get_decision(state, decision).decision]
+        names = (
+            reversed(state.obliged)
+            if decision is None
+            else [memory_state.get_decision(state, decision).decision]
+        )
         obligations = (each for name in names for each in list_obligations(state.decisions[name]))
-        return list(islice((each for each in obligations if not only_open or each.state == "open"), limit))
+        return list(
+            islice((each for each in obligations if not only_open or each.state == "open"), limit)
+        )
 
     async def settle_obligation(
-        self, decision: str, number: int, state: facts.ObligationState, *, note: str = "", by: str = "", key: str = ""
+        self,
+        decision: str,
+        number: int,
+        state: facts.ObligationState,
+        *,
+        note: str = "",
+        by: str = "",
+        key: str = "",
     ) -> RememberedObligation:
         """Record that an obligation was met, waived or failed, or is open again; the same `key` counts once.
 
         Raises UnknownDecision, KeyReused, and BadSetting for a number that the decision does not have.
         """
-        fact = facts.ObligationSettled(decision_id=decision, number=number, state=state, note=note, by=by)
+        fact = facts.ObligationSettled(
+            decision_id=decision, number=number, state=state, note=note, by=by
+        )
         call = memory_state.build_keyed_call("settle_obligation", fact, key)
         done = await self._record_once(
-            call, lambda state: (None, build_obligation_facts(memory_state.get_decision(state, decision), fact))
+            call,
+            lambda state: (
+                None,
+                build_obligation_facts(memory_state.get_decision(state, decision), fact),
+            ),
         )
         return list_obligations(done.state.decisions[decision])[number - 1]
 
@@ -227,27 +298,45 @@ class DecisionMemory:
         if deliberation:
             parse_session_id(deliberation)
         # Whom else to ask is no part of the decision, yet other reviewers under the same key are other words.
-        words = (topic, decided, wanted.confidence, category, stakes, wanted.tags, wanted.built_on, tuple(reviewers))
+        words = (
+            topic,
+            decided,
+            wanted.confidence,
+            category,
+            stakes,
+            wanted.tags,
+            wanted.built_on,
+            tuple(reviewers),
+        )
         call = memory_state.KeyedCall(call="decide_alone", by=source, key=key, words=words)
         done = await self._record_once(
             call,
-            lambda state: memory_state.build_solo_facts(state, wanted, deliberation, self._now(state), reviewers),
+            lambda state: memory_state.build_solo_facts(
+                state, wanted, deliberation, self._now(state), reviewers
+            ),
             describe=lambda result: result.dump(),
         )
         return done.result or memory_state.SoloResult.load(done.earlier)
 
     # Trust
 
-    async def compute_standings(self, names: Sequence[str], category: str = "") -> dict[str, SourceStanding]:
+    async def compute_standings(
+        self, names: Sequence[str], category: str = ""
+    ) -> dict[str, SourceStanding]:
         """Return what the votes of each of these sources count by."""
         state = await self._register.state()
-        return {name: track_records.compute_standing(state.collect_scores(name), category) for name in names}
+        return {
+            name: track_records.compute_standing(state.collect_scores(name), category)
+            for name in names
+        }
 
     async def sources(self) -> list[SourceTrust]:
         """Return the record of every source that has one, by name."""
         state = await self._register.state()
         records = (
-            track_records.build_source_trust(name, state.collect_scores(name), state.quoted.get(name, (0, 0)))
+            track_records.build_source_trust(
+                name, state.collect_scores(name), state.quoted.get(name, (0, 0))
+            )
             for name in sorted(state.reviewed.keys() | state.quoted.keys())
         )
         return [record for record in records if record.cases or record.quotations]
@@ -258,19 +347,30 @@ class DecisionMemory:
         return [
             record
             for record in await self.sources()
-            if wanted.intersection(extract_terms(" ".join((record.source, *(each.category for each in record.categories)))))
+            if wanted.intersection(
+                extract_terms(
+                    " ".join((record.source, *(each.category for each in record.categories)))
+                )
+            )
         ]
 
-    async def pair_correlations(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[int, float | None]]:
+    async def pair_correlations(
+        self, names: Sequence[str]
+    ) -> dict[tuple[str, str], tuple[int, float | None]]:
         """Return, for all pairs of these sources, how many scored cases they share, and the correlation of their errors."""
         state = await self._register.state()
         scored = {name: state.collect_scores(name) for name in dict.fromkeys(names)}
         pairs = combinations(scored, 2)
-        return {(one, other): track_records.compute_pair_correlation(scored[one], scored[other]) for one, other in pairs}
+        return {
+            (one, other): track_records.compute_pair_correlation(scored[one], scored[other])
+            for one, other in pairs
+        }
 
     async def amplification(self) -> tuple[Amplification, ...]:
         """Return whether groups did better than their members alone, by protocol (D-15)."""
-        return track_records.compute_amplification((await self._register.state()).decisions.values())
+        return track_records.compute_amplification(
+            (await self._register.state()).decisions.values()
+        )
 
     async def reliability(self) -> ReliabilityTable:
         """Return how often decisions of each kind proved right (D-25)."""
@@ -278,18 +378,28 @@ class DecisionMemory:
 
     # Threads
 
-    async def create_thread(self, title: str, *, category: str = "", by: str = "", thread: str = "", key: str = "") -> ThreadView:
+    async def create_thread(
+        self, title: str, *, category: str = "", by: str = "", thread: str = "", key: str = ""
+    ) -> ThreadView:
         """Create a thread, by default named `thread-N`. The same name and title again is the same thread; raises KeyReused."""
         wanted = facts.ThreadCreated(thread=thread, title=title, category=category, by=by)
         validate_limits(wanted)
-        call = memory_state.KeyedCall(call="create_thread", by=by, key=key, words=(title, category, thread))
-        done = await self._record_once(call, lambda state: memory_state.build_thread_facts(state, wanted), describe=str)
-        return threads.build_thread_view(done.state.threads.threads[done.result or done.earlier], done.state.decisions)
+        call = memory_state.KeyedCall(
+            call="create_thread", by=by, key=key, words=(title, category, thread)
+        )
+        done = await self._record_once(
+            call, lambda state: memory_state.build_thread_facts(state, wanted), describe=str
+        )
+        return threads.build_thread_view(
+            done.state.threads.threads[done.result or done.earlier], done.state.decisions
+        )
 
     async def join_thread(self, thread: str, decision: str) -> ThreadView:
         """Add a session to a thread, while it runs or later; raises UnknownThread."""
         fact = facts.ThreadJoined(thread=thread, session=decision)
-        return await self._record_in_thread("join_thread", fact, "", lambda current: decision in current.decisions)
+        return await self._record_in_thread(
+            "join_thread", fact, "", lambda current: decision in current.decisions
+        )
 
     async def resume_thread(self, thread: str, seat: str, *, key: str = "") -> ThreadCatchUp:
         """Return a thread and what the seat has missed; the visit is recorded, and a paused thread becomes active again.
@@ -319,35 +429,56 @@ class DecisionMemory:
         return threads.build_thread_view(memory_state.get_thread(state, thread), state.decisions)
 
     async def set_thread_status(
-        self, thread: str, status: facts.ThreadStatus, *, note: str = "", by: str = "", key: str = ""
+        self,
+        thread: str,
+        status: facts.ThreadStatus,
+        *,
+        note: str = "",
+        by: str = "",
+        key: str = "",
     ) -> ThreadView:
         """Pause, complete, block or reactivate a thread; raises UnknownThread, KeyReused."""
         fact = facts.ThreadStatusSet(thread=thread, status=status, note=note, by=by)
         return await self._record_in_thread(
-            "set_thread_status", fact, key, lambda current: (current.status, current.note) == (status, note)
+            "set_thread_status",
+            fact,
+            key,
+            lambda current: (current.status, current.note) == (status, note),
         )
 
-    async def ask_in_thread(self, thread: str, question: str, *, by: str = "", key: str = "") -> ThreadView:
+    async def ask_in_thread(
+        self, thread: str, question: str, *, by: str = "", key: str = ""
+    ) -> ThreadView:
         """Record an open question in a thread; asking it again while it is open is the same question."""
         fact = facts.ThreadQuestioned(thread=thread, question=question, by=by)
         return await self._record_in_thread(
             "ask_in_thread",
             fact,
             key,
-            lambda current: any(one.text == question and one.settled_at is None for one in current.questions),
+            lambda current: any(
+                one.text == question and one.settled_at is None for one in current.questions
+            ),
         )
 
-    async def settle_question(self, thread: str, number: int, *, by: str = "", key: str = "") -> ThreadView:
+    async def settle_question(
+        self, thread: str, number: int, *, by: str = "", key: str = ""
+    ) -> ThreadView:
         """Record that a question is answered; raises BadSetting if the thread has no such number."""
         fact = facts.ThreadQuestionSettled(thread=thread, number=number, by=by)
         return await self._record_in_thread(
-            "settle_question", fact, key, lambda current: memory_state.is_question_settled(current, number)
+            "settle_question",
+            fact,
+            key,
+            lambda current: memory_state.is_question_settled(current, number),
         )
 
     async def threads(self) -> list[ThreadView]:
         """Return all threads, the one that changed last first."""
         state = await self._register.state()
-        views = [threads.build_thread_view(thread, state.decisions) for thread in state.threads.threads.values()]
+        views = [
+            threads.build_thread_view(thread, state.decisions)
+            for thread in state.threads.threads.values()
+        ]
         return sorted(views, key=lambda view: view.changed_at, reverse=True)
 
     # Circuit breakers
@@ -363,15 +494,21 @@ class DecisionMemory:
         state = await self._register.state()
         return breakers.build_circuit_view(state.breakers, name, self._now(state))
 
-    async def reset_circuit(self, scope: str, *, by: str = "", note: str = "", key: str = "") -> CircuitView:
+    async def reset_circuit(
+        self, scope: str, *, by: str = "", note: str = "", key: str = ""
+    ) -> CircuitView:
         """Close a circuit by hand and forget its failures; an unknown one is left unchanged."""
         name = breakers.parse_scope(scope)
         fact = facts.CircuitReset(scope=name, by=by, note=note)
         call = memory_state.build_keyed_call("reset_circuit", fact, key)
-        done = await self._record_once(call, lambda state: (None, (fact,) if name in state.breakers.circuits else ()))
+        done = await self._record_once(
+            call, lambda state: (None, (fact,) if name in state.breakers.circuits else ())
+        )
         return breakers.build_circuit_view(done.state.breakers, name, self._now(done.state))
 
-    async def change_policy(self, changes: Mapping[str, Any], *, by: str = "", key: str = "") -> facts.Policy:
+    async def change_policy(
+        self, changes: Mapping[str, Any], *, by: str = "", key: str = ""
+    ) -> facts.Policy:
         """Change these rules from now on, by the names of their fields; the others stay. Raises BadSetting, KeyReused."""
         known = [one.name for one in fields(facts.Policy)]
         if unknown := [name for name in changes if name not in known]:
@@ -380,19 +517,27 @@ class DecisionMemory:
 
         def choose(state: MemoryState) -> tuple[None, Sequence[Fact]]:
             policy = validate_policy(replace(state.breakers.policy, **changes))
-            return None, () if policy == state.breakers.policy else (facts.PolicySet(policy=policy, by=by),)
+            return None, () if policy == state.breakers.policy else (
+                facts.PolicySet(policy=policy, by=by),
+            )
 
-        call = memory_state.KeyedCall(call="change_policy", by=by, key=key, words=tuple(sorted(changes.items())))
+        call = memory_state.KeyedCall(
+            call="change_policy", by=by, key=key, words=tuple(sorted(changes.items()))
+        )
         return (await self._record_once(call, choose)).state.breakers.policy
 
     async def use_key(self, call: memory_state.KeyedCall, result: str = "") -> None:
         """Take a key for a write that is recorded elsewhere, with what its first call returned; raises KeyReused."""
         await self._record_once(call, lambda state: (result, ()), describe=str)
 
-    async def perform_once(self, call: memory_state.KeyedCall, work: Callable[[], Awaitable[str]]) -> str:
+    async def perform_once(
+        self, call: memory_state.KeyedCall, work: Callable[[], Awaitable[str]]
+    ) -> str:
         """Do what is recorded elsewhere, unless an earlier try with this key did; returns what the first one returned."""
         # Two tries at once: the second waits here for the result of the first.
-        async with self._tries.setdefault((call.call, call.by, call.key or call.digest), asyncio.Lock()):
+        async with self._tries.setdefault(
+            (call.call, call.by, call.key or call.digest), asyncio.Lock()
+        ):
             result = await self.find_keyed_result(call)
             if result is None:
                 result = await work()
@@ -438,7 +583,13 @@ class DecisionMemory:
                 return ()
             result, chosen = choose(state)
             results.append(result)
-            used = facts.KeyUsed(call=call.call, by=call.by, key=call.key, digest=call.digest, result=describe(result))
+            used = facts.KeyUsed(
+                call=call.call,
+                by=call.by,
+                key=call.key,
+                digest=call.digest,
+                result=describe(result),
+            )
             return (*chosen, used) if call.key else chosen
 
         state = await self._register.append(choose_facts)
@@ -451,9 +602,14 @@ class DecisionMemory:
         """Append a fact about a thread, unless the thread as it is says the same already."""
         done = await self._record_once(
             memory_state.build_keyed_call(name, fact, key),
-            lambda state: (None, () if is_recorded(memory_state.get_thread(state, fact.thread)) else (fact,)),
+            lambda state: (
+                None,
+                () if is_recorded(memory_state.get_thread(state, fact.thread)) else (fact,),
+            ),
         )
-        return threads.build_thread_view(done.state.threads.threads[fact.thread], done.state.decisions)
+        return threads.build_thread_view(
+            done.state.threads.threads[fact.thread], done.state.decisions
+        )
 
 
 def _list_names(what: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -24,7 +24,15 @@ from moothall.domain.topic import normalize_label
 from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded, SoloDecided
 from moothall.memory.register import Register, RegisterPosition
 from moothall.memory.remembered_decision import build_solo_record
-from moothall.memory.search import Document, IndexDump, Ranking, SearchHit, SearchIndex, build_hit, strip_question
+from moothall.memory.search import (
+    Document,
+    IndexDump,
+    Ranking,
+    SearchHit,
+    SearchIndex,
+    build_hit,
+    strip_question,
+)
 from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.participant import MeaningIndex
 
@@ -100,19 +108,25 @@ def read_index(path: Path) -> tuple[DecisionIndex, RegisterPosition] | None:
     index = DecisionIndex()
     index.decisions = [IndexedDecision(*each) for each in head.pop("decisions")]
     index.names = {each.decision for each in index.decisions}
-    index.texts = SearchIndex.restore(IndexDump(**head, postings=array("Q", body[end:])), len(index.decisions))
+    index.texts = SearchIndex.restore(
+        IndexDump(**head, postings=array("Q", body[end:])), len(index.decisions)
+    )
     return index, RegisterPosition(seq, at, bytes.fromhex(digest))
 
 
 class DecisionSearch:
     """Searches the decisions of one ledger. `path` is the file that keeps the index; None keeps it in this process alone."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, meaning: MeaningIndex | None, path: Path | None) -> None:
+    def __init__(
+        self, ledger: Ledger, clock: Clock, meaning: MeaningIndex | None, path: Path | None
+    ) -> None:
         self._ledger = ledger
         self._meaning = meaning
         self._path = path
         self._codec = FactCodec(MEMORY_KINDS)
-        self._register = Register(ledger, clock, NAME, kinds=MEMORY_KINDS, initial=DecisionIndex(), evolve=_add_entry)
+        self._register = Register(
+            ledger, clock, NAME, kinds=MEMORY_KINDS, initial=DecisionIndex(), evolve=_add_entry
+        )
         self._lock = asyncio.Lock()
         self._stored_count = 0
         self._is_resumed = False
@@ -148,7 +162,9 @@ class DecisionSearch:
         # One at a time: two that index the same decisions would have each twice.
         async with self._lock:
             if not self._is_resumed:
-                stored = None if self._path is None else await asyncio.to_thread(read_index, self._path)
+                stored = (
+                    None if self._path is None else await asyncio.to_thread(read_index, self._path)
+                )
                 if stored is not None and await self._register.resume(*stored):
                     self._stored_count = len(stored[0].decisions)
                 self._is_resumed = True
@@ -163,18 +179,28 @@ class DecisionSearch:
                 await asyncio.to_thread(write_index, self._path, index, self._register.position)
             return index
 
-    async def _measure_likeness(self, index: DecisionIndex, query: str, most_new: int) -> Sequence[float]:
+    async def _measure_likeness(
+        self, index: DecisionIndex, query: str, most_new: int
+    ) -> Sequence[float]:
         """Return the likeness of a query's meaning to the topic of each decision, in order; empty without an encoder."""
         if self._meaning is None or not index.decisions:
             return ()
-        self._meaning.add_texts([strip_question(each.topic) for each in index.decisions[len(self._meaning) :]])
+        self._meaning.add_texts(
+            [strip_question(each.topic) for each in index.decisions[len(self._meaning) :]]
+        )
         return await asyncio.to_thread(self._meaning.measure, strip_question(query), most_new)
 
-    async def _build_hits(self, index: DecisionIndex, ranking: Ranking, *, is_short: bool = False) -> list[SearchHit]:
+    async def _build_hits(
+        self, index: DecisionIndex, ranking: Ranking, *, is_short: bool = False
+    ) -> list[SearchHit]:
         hits = []
         for number, score in ranking.ranked:
             document = await self._read_document(index.decisions[number])
-            hits.append(build_hit(replace(document, text="") if is_short else document, score, ranking.terms))
+            hits.append(
+                build_hit(
+                    replace(document, text="") if is_short else document, score, ranking.terms
+                )
+            )
         return hits
 
 
@@ -189,15 +215,20 @@ def build_document(record: DecisionRecorded) -> Document:
 def _join_texts(decision: str, get_texts: Callable[[str], Sequence[str]]) -> Document:
     """Build the document of a decision from the texts that each of its fields has; a solo decision has fewer."""
     topic, decided, argued = (
-        [text for name in names for text in get_texts(name) if text] for names in (("topic",), _DECIDED, _ARGUED)
+        [text for name in names for text in get_texts(name) if text]
+        for names in (("topic",), _DECIDED, _ARGUED)
     )
-    return Document(decision=decision, topic="".join(topic), decided=" ".join(decided), text="\n".join(argued))
+    return Document(
+        decision=decision, topic="".join(topic), decided=" ".join(decided), text="\n".join(argued)
+    )
 
 
 def _add_entry(index: DecisionIndex, entry: Entry) -> DecisionIndex:
     record = _find_record(entry)
     if record is not None and record.session not in index.names:
-        index.decisions.append(IndexedDecision(record.session, entry.seq, record.topic, record.category))
+        index.decisions.append(
+            IndexedDecision(record.session, entry.seq, record.topic, record.category)
+        )
         index.names.add(record.session)
         index.waiting.append(record)
     return index

@@ -22,8 +22,19 @@ from moothall.errors import BadRoster, BadSetting, KeyReused, UnknownDecision, U
 from moothall.memory import breakers, facts, threads, track_records
 from moothall.memory.breakers import FAILED, Breakers, SoloRequest, SoloVerdict, collect_scopes
 from moothall.memory.facts import KeyUsed, OutcomeReviewed, SoloBlocked, SoloDecided, ThreadCreated
-from moothall.memory.remembered_decision import ObligationReport, OutcomeReview, RememberedDecision, build_solo_record
-from moothall.memory.threads import Thread, ThreadCatchUp, Threads, ThreadVisit, build_catch_up_since
+from moothall.memory.remembered_decision import (
+    ObligationReport,
+    OutcomeReview,
+    RememberedDecision,
+    build_solo_record,
+)
+from moothall.memory.threads import (
+    Thread,
+    ThreadCatchUp,
+    Threads,
+    ThreadVisit,
+    build_catch_up_since,
+)
 from moothall.scoring.reliability import ReliabilityTable
 
 MAX_SHARED: Final = 4_096
@@ -63,7 +74,9 @@ class MemoryState:
 
     def collect_scores(self, source: str) -> tuple[track_records.Score, ...]:
         """Return how a source did on each decision that was reviewed."""
-        return track_records.collect_scores(source, map(self.decisions.__getitem__, self.reviewed.get(source, ())))
+        return track_records.collect_scores(
+            source, map(self.decisions.__getitem__, self.reviewed.get(source, ()))
+        )
 
 
 def evolve(state: MemoryState, entry: Entry) -> MemoryState:
@@ -76,13 +89,17 @@ def evolve(state: MemoryState, entry: Entry) -> MemoryState:
         case SoloDecided() as fact:
             _add_decision(state, entry, build_solo_record(fact, entry.at), is_alone=True)
             state.alone += 1
-            state.breakers = breakers.start_probes(state.breakers, decision=fact.decision_id, scopes=fact.probes, at=entry.at)
+            state.breakers = breakers.start_probes(
+                state.breakers, decision=fact.decision_id, scopes=fact.probes, at=entry.at
+            )
         case OutcomeReviewed() as fact:
             _apply_review(state, entry, fact)
         case facts.ObligationSettled(decision_id=decision) as fact if decision in state.decisions:
             remembered = state.decisions[decision]
             report = ObligationReport(at=entry.at, fact=fact)
-            state.decisions[decision] = replace(remembered, settlements=(*remembered.settlements, report))
+            state.decisions[decision] = replace(
+                remembered, settlements=(*remembered.settlements, report)
+            )
         case facts.PolicySet(policy=policy):
             state.breakers = breakers.with_policy(state.breakers, policy, entry.at)
         case facts.CircuitReset(scope=scope):
@@ -95,12 +112,16 @@ def evolve(state: MemoryState, entry: Entry) -> MemoryState:
     return state
 
 
-def _add_decision(state: MemoryState, entry: Entry, record: facts.DecisionRecorded, *, is_alone: bool = False) -> None:
+def _add_decision(
+    state: MemoryState, entry: Entry, record: facts.DecisionRecorded, *, is_alone: bool = False
+) -> None:
     if record.session in state.decisions:
         return
     number = len(state.order) + 1
     record = _slim_record(record)
-    state.decisions[record.session] = RememberedDecision(number=number, at=entry.at, record=record, is_alone=is_alone)
+    state.decisions[record.session] = RememberedDecision(
+        number=number, at=entry.at, record=record, is_alone=is_alone
+    )
     state.order.append(record.session)
     state.entries.append(entry.seq)
     if record.obligations:
@@ -110,7 +131,10 @@ def _add_decision(state: MemoryState, entry: Entry, record: facts.DecisionRecord
     for member in record.members:
         if member.quotations:
             checked, held = state.quoted.get(member.source, (0, 0))
-            state.quoted[member.source] = (checked + member.quotations, held + member.quotations_held)
+            state.quoted[member.source] = (
+                checked + member.quotations,
+                held + member.quotations_held,
+            )
 
 
 def _slim_record(record: facts.DecisionRecorded) -> facts.DecisionRecorded:
@@ -119,10 +143,19 @@ def _slim_record(record: facts.DecisionRecorded) -> facts.DecisionRecorded:
     What was argued is nearly all of a record, and only search reads it, from the ledger, as `verify` does the head. The same
     minds sit in most meetings.
     """
-    kind, worth, kin, how = map(intern, (record.protocol, record.strength, record.consensus_type, record.agreement))
+    kind, worth, kin, how = map(
+        intern, (record.protocol, record.strength, record.consensus_type, record.agreement)
+    )
     members = tuple(map(_share_member, record.members))
     return replace(
-        record, search_text="", head="", protocol=kind, strength=worth, consensus_type=kin, agreement=how, members=members
+        record,
+        search_text="",
+        head="",
+        protocol=kind,
+        strength=worth,
+        consensus_type=kin,
+        agreement=how,
+        members=members,
     )
 
 
@@ -141,7 +174,12 @@ def _apply_review(state: MemoryState, entry: Entry, fact: OutcomeReviewed) -> No
     # In place of the outcome that was reviewed before.
     for outcome, times in ((reviewed.outcome, -1), (fact.outcome, 1)):
         if outcome in {"success", "failure"} and reviewed.record.text is not None:
-            state.reliability.add(reviewed.kind, reviewed.record.confidence, is_right=outcome == "success", times=times)
+            state.reliability.add(
+                reviewed.kind,
+                reviewed.record.confidence,
+                is_right=outcome == "success",
+                times=times,
+            )
     for source in reviewed.sources:
         state.reviewed.setdefault(source, {})[fact.decision_id] = None
     sources, record = reviewed.backers, reviewed.record
@@ -149,7 +187,10 @@ def _apply_review(state: MemoryState, entry: Entry, fact: OutcomeReviewed) -> No
         state.breakers,
         decision=fact.decision_id,
         scopes=collect_scopes(
-            category=record.category, stakes=record.stakes, tags=record.tags, source=sources[0] if len(sources) == 1 else ""
+            category=record.category,
+            stakes=record.stakes,
+            tags=record.tags,
+            source=sources[0] if len(sources) == 1 else "",
         ),
         sources=sources,
         before=reviewed.outcome,
@@ -204,7 +245,9 @@ class KeyedCall:
 
     @property
     def digest(self) -> str:
-        return sha256(json.dumps(self.words, ensure_ascii=True, default=asdict).encode()).hexdigest()
+        return sha256(
+            json.dumps(self.words, ensure_ascii=True, default=asdict).encode()
+        ).hexdigest()
 
 
 def build_keyed_call(name: str, fact: Fact, key: str) -> KeyedCall:
@@ -219,7 +262,9 @@ def find_earlier_use(state: MemoryState, call: KeyedCall) -> KeyUsed | None:
     """Return the first use of the call's key; raises KeyReused if it was for other words."""
     earlier = state.keys.get((call.call, call.by, call.key)) if call.key else None
     if earlier is not None and earlier.digest != call.digest:
-        raise KeyReused(f"the key {call.key!r} came before, with other words; a new call needs a new key")
+        raise KeyReused(
+            f"the key {call.key!r} came before, with other words; a new call needs a new key"
+        )
     return earlier
 
 
@@ -227,7 +272,9 @@ def get_decision(state: MemoryState, decision: str) -> RememberedDecision:
     """Return the decision of this name; raises UnknownDecision."""
     remembered = state.decisions.get(decision)
     if remembered is None:
-        raise UnknownDecision(f"no decision {str(decision)[:100]!r} is kept; list or search to see those that are")
+        raise UnknownDecision(
+            f"no decision {str(decision)[:100]!r} is kept; list or search to see those that are"
+        )
     return remembered
 
 
@@ -259,11 +306,17 @@ def _refuse_contradiction(remembered: RememberedDecision, fact: OutcomeReviewed)
             "leave the choice out"
         )
     if fact.outcome in FAILED and own == right:
-        raise BadSetting(f"outcome {fact.outcome!r} contradicts the choice {fact.choice!r}: that is what was decided")
+        raise BadSetting(
+            f"outcome {fact.outcome!r} contradicts the choice {fact.choice!r}: that is what was decided"
+        )
 
 
 def build_solo_facts(
-    state: MemoryState, wanted: SoloDecided, deliberation: str, now: datetime, reviewers: Sequence[str] = ()
+    state: MemoryState,
+    wanted: SoloDecided,
+    deliberation: str,
+    now: datetime,
+    reviewers: Sequence[str] = (),
 ) -> tuple[SoloResult, Sequence[Fact]]:
     """Return the result and the fact that records it.
 
@@ -277,15 +330,21 @@ def build_solo_facts(
         name = f"alone.{state.alone + 1}"
         decided = replace(wanted, decision_id=name, probes=verdict.probes)
         return SoloResult(decision=name, probes=verdict.probes), (decided,)
-    failing = breakers.find_failing_sources(state.breakers, verdict.scopes, now) - {normalize_label(wanted.source)}
+    failing = breakers.find_failing_sources(state.breakers, verdict.scopes, now) - {
+        normalize_label(wanted.source)
+    }
     for name in reviewers:
         if normalize_label(name) in failing:
             raise BadRoster(
                 f"participants: {name[:100]!r} failed here lately and cannot review; leave it out, or name nobody: then "
                 "those with the best record are asked"
             )
-    blocked = copy_fields(SoloBlocked, wanted, scopes=verdict.scopes, rules=verdict.rules, session=deliberation)
-    return SoloResult(scopes=verdict.scopes, rules=verdict.rules, deliberation=deliberation), (blocked,)
+    blocked = copy_fields(
+        SoloBlocked, wanted, scopes=verdict.scopes, rules=verdict.rules, session=deliberation
+    )
+    return SoloResult(scopes=verdict.scopes, rules=verdict.rules, deliberation=deliberation), (
+        blocked,
+    )
 
 
 def build_permission(state: MemoryState, ask: SoloRequest, now: datetime) -> Permission:
@@ -297,10 +356,22 @@ def build_permission(state: MemoryState, ask: SoloRequest, now: datetime) -> Per
     verdict = breakers.judge_solo_request(state.breakers, ask, now)
     if verdict.is_allowed:
         return Permission(verdict=verdict)
-    failing = breakers.find_failing_sources(state.breakers, verdict.scopes, now) | {normalize_label(ask.source)}
-    scores = {name: state.collect_scores(name) for name in state.reviewed if normalize_label(name) not in failing}
-    trust = {name: track_records.compute_standing(listed, ask.category).trust for name, listed in scores.items() if listed}
-    return Permission(verdict=verdict, reviewers=tuple(sorted(trust, key=lambda name: (-trust[name], name))))
+    failing = breakers.find_failing_sources(state.breakers, verdict.scopes, now) | {
+        normalize_label(ask.source)
+    }
+    scores = {
+        name: state.collect_scores(name)
+        for name in state.reviewed
+        if normalize_label(name) not in failing
+    }
+    trust = {
+        name: track_records.compute_standing(listed, ask.category).trust
+        for name, listed in scores.items()
+        if listed
+    }
+    return Permission(
+        verdict=verdict, reviewers=tuple(sorted(trust, key=lambda name: (-trust[name], name)))
+    )
 
 
 def build_thread_facts(state: MemoryState, wanted: ThreadCreated) -> tuple[str, Sequence[Fact]]:
@@ -316,20 +387,28 @@ def build_thread_facts(state: MemoryState, wanted: ThreadCreated) -> tuple[str, 
     if earlier is None:
         return wanted.thread, (wanted,)
     if earlier.title != wanted.title:
-        raise KeyReused(f"thread {wanted.thread!r} exists and is called {earlier.title[:80]!r}; choose another name")
+        raise KeyReused(
+            f"thread {wanted.thread!r} exists and is called {earlier.title[:80]!r}; choose another name"
+        )
     return wanted.thread, ()
 
 
 def describe_catch_up(catch_up: ThreadCatchUp) -> str:
     """Return how much was missed, and since which visit, as a keyed call keeps it."""
-    visit = "" if catch_up.visit is None else f" {catch_up.visit.seq} {catch_up.visit.at.isoformat()}"
+    visit = (
+        "" if catch_up.visit is None else f" {catch_up.visit.seq} {catch_up.visit.at.isoformat()}"
+    )
     return f"{len(catch_up.missed)}{visit}"
 
 
 def rebuild_catch_up(state: MemoryState, thread: Thread, seat: str, text: str) -> ThreadCatchUp:
     """Return what `describe_catch_up` described: what happened since then is for the seat's next visit."""
     missed, *rest = text.split(" ")
-    visit = ThreadVisit(seat=seat, seq=int(rest[0]), at=datetime.fromisoformat(rest[1])) if rest else None
+    visit = (
+        ThreadVisit(seat=seat, seq=int(rest[0]), at=datetime.fromisoformat(rest[1]))
+        if rest
+        else None
+    )
     return build_catch_up_since(thread, seat, state.decisions, visit, int(missed))
 
 
@@ -337,5 +416,7 @@ def is_question_settled(thread: Thread, number: int) -> bool:
     """Whether a question is settled already; raises BadSetting when the thread has none of this number."""
     question = next((one for one in thread.questions if one.number == number), None)
     if question is None:
-        raise BadSetting(f"thread {thread.thread!r} has no question {number}; it has {len(thread.questions)}")
+        raise BadSetting(
+            f"thread {thread.thread!r} has no question {number}; it has {len(thread.questions)}"
+        )
     return question.settled_at is not None

@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from moothall.codec.chain import HEADS, check_follows, compute_root_hash, decode_entry, seal, to_datetime
+from moothall.codec.chain import (
+    HEADS,
+    check_follows,
+    compute_root_hash,
+    decode_entry,
+    seal,
+    to_datetime,
+)
 from moothall.codec.stored import FactCodec
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import SessionId
@@ -61,7 +68,9 @@ class Register(Generic[S]):
         evolve: Callable[[S, Entry], S],
     ) -> None:
         if not name.startswith("_"):
-            raise BadName(f"register {name!r} must begin with '_', so that no session can have its name")
+            raise BadName(
+                f"register {name!r} must begin with '_', so that no session can have its name"
+            )
         self._ledger = ledger
         self._clock = clock
         self._name = SessionId(name)
@@ -192,17 +201,28 @@ def evolve_heads(book: HeadBook, entry: Entry) -> HeadBook:
     return book
 
 
-def open_head_register(ledger: Ledger, clock: Clock, book: HeadBook | None = None) -> Register[HeadBook]:
+def open_head_register(
+    ledger: Ledger, clock: Clock, book: HeadBook | None = None
+) -> Register[HeadBook]:
     """The register of heads of a ledger, folded into `book` if one is given."""
-    return Register(ledger, clock, HEADS, kinds=HEAD_KINDS, initial=book or HeadBook(), evolve=evolve_heads)
+    return Register(
+        ledger, clock, HEADS, kinds=HEAD_KINDS, initial=book or HeadBook(), evolve=evolve_heads
+    )
 
 
 async def register_heads(ledger: Ledger, clock: Clock) -> HeadBook:
     """Register every head that the register does not have yet: what a killed process left out. Returns what it says then."""
-    heads = [RegisteredHead(head.session, head.last.seq, head.last.hash.hex()) for head in await ledger.heads()]
+    heads = [
+        RegisteredHead(head.session, head.last.seq, head.last.hash.hex())
+        for head in await ledger.heads()
+    ]
 
     def choose(book: HeadBook) -> list[HeadsRegistered]:
-        missing = [head for head in heads if head.session not in book.heads or book.heads[head.session].seq < head.seq]
+        missing = [
+            head
+            for head in heads
+            if head.session not in book.heads or book.heads[head.session].seq < head.seq
+        ]
         return [HeadsRegistered(heads=tuple(missing))] if missing else []
 
     return await open_head_register(ledger, clock).append(choose)
@@ -234,7 +254,10 @@ def evolve_labels(book: LabelBook, entry: Entry) -> LabelBook:
     """Return the book after one more entry, which may be this one."""
     if isinstance(fact := entry.fact, SessionLabelled):
         known = book.get(fact.session, SessionLabel())
-        tags, is_away = known.tags if fact.tags is None else fact.tags, known.is_away if fact.is_away is None else fact.is_away
+        tags, is_away = (
+            known.tags if fact.tags is None else fact.tags,
+            known.is_away if fact.is_away is None else fact.is_away,
+        )
         book[fact.session] = SessionLabel(tags, is_away)
     return book
 
@@ -258,7 +281,14 @@ NoticeBook = defaultdict[str, HookProgress]
 
 
 def open_notice_register(ledger: Ledger, clock: Clock) -> Register[NoticeBook]:
-    return Register(ledger, clock, NAME, kinds=NOTICE_KINDS, initial=NoticeBook(HookProgress), evolve=evolve_notices)
+    return Register(
+        ledger,
+        clock,
+        NAME,
+        kinds=NOTICE_KINDS,
+        initial=NoticeBook(HookProgress),
+        evolve=evolve_notices,
+    )
 
 
 def evolve_notices(book: NoticeBook, entry: Entry) -> NoticeBook:
@@ -270,5 +300,8 @@ def evolve_notices(book: NoticeBook, entry: Entry) -> NoticeBook:
         if not fact.seq:
             progress.others.add(fact.id)
         elif fact.seq >= seq:
-            progress.sessions[fact.session] = fact.seq, frozenset({fact.id}) | (ids if fact.seq == seq else frozenset())
+            progress.sessions[fact.session] = (
+                fact.seq,
+                frozenset({fact.id}) | (ids if fact.seq == seq else frozenset()),
+            )
     return book

@@ -8,7 +8,14 @@ from typing import Final
 from moothall.domain.facts import Fact
 from moothall.domain.replace import copy_fields
 from moothall.errors import BadSetting
-from moothall.memory.facts import DecisionRecorded, Member, ObligationSettled, ObligationState, Outcome, SoloDecided
+from moothall.memory.facts import (
+    DecisionRecorded,
+    Member,
+    ObligationSettled,
+    ObligationState,
+    Outcome,
+    SoloDecided,
+)
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.reliability import DecisionKind, name_agreement
 from moothall.scoring.strength import rate_strength
@@ -66,9 +73,15 @@ class RememberedDecision:
     @property
     def kind(self) -> DecisionKind:
         """What it is counted with, when it is held against its outcome."""
-        families = {member.family for member in self.record.members if member.family and not member.is_neutral}
+        families = {
+            member.family
+            for member in self.record.members
+            if member.family and not member.is_neutral
+        }
         agreement = name_agreement(self.record.agreement, self.record.consensus_type)
-        return DecisionKind(self.record.protocol, agreement, "mixed" if len(families) > 1 else "".join(families))
+        return DecisionKind(
+            self.record.protocol, agreement, "mixed" if len(families) > 1 else "".join(families)
+        )
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -89,7 +102,11 @@ def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionRecorded:
         solo,
         session=solo.decision_id,
         protocol=ALONE,
-        members=(Member(source=solo.source, seat=solo.source, position="support", confidence=solo.confidence),),
+        members=(
+            Member(
+                source=solo.source, seat=solo.source, position="support", confidence=solo.confidence
+            ),
+        ),
         opened_at=at,
         closed_at=at,
         strength=rate_strength(is_decided=True, confidence=solo.confidence, voters=1).strength,
@@ -123,16 +140,25 @@ def list_obligations(decision: RememberedDecision) -> tuple[RememberedObligation
     obligations = []
     for number, each in enumerate(decision.record.obligations, 1):
         obligation = RememberedObligation(
-            decision_id=decision.decision, number=number, by=each.by, text=each.text, due=each.due, topic=decision.record.topic
+            decision_id=decision.decision,
+            number=number,
+            by=each.by,
+            text=each.text,
+            due=each.due,
+            topic=decision.record.topic,
         )
         if number in last:
             at, fact = last[number].at, last[number].fact
-            obligation = replace(obligation, state=fact.state, note=fact.note, settled_by=fact.by, settled_at=at)
+            obligation = replace(
+                obligation, state=fact.state, note=fact.note, settled_by=fact.by, settled_at=at
+            )
         obligations.append(obligation)
     return tuple(obligations)
 
 
-def build_obligation_facts(remembered: RememberedDecision, fact: ObligationSettled) -> Sequence[Fact]:
+def build_obligation_facts(
+    remembered: RememberedDecision, fact: ObligationSettled
+) -> Sequence[Fact]:
     """Return the fact, or nothing if it says what is recorded already; raises BadSetting when there is no such obligation."""
     listed = list_obligations(remembered)
     if not 1 <= fact.number <= len(listed):
@@ -145,9 +171,19 @@ def build_obligation_facts(remembered: RememberedDecision, fact: ObligationSettl
 def describe_obligations(remembered: RememberedDecision) -> str:
     """Say what a review must know: which obligations are open, and which failed although it is called a success."""
     listed = list_obligations(remembered)
-    open_ones = [f"{each.number} ({each.by}: {each.text})" for each in listed if each.state == "open"]
-    failed = [f"{each.number} ({each.by}: {each.text})" for each in listed if each.state == "failed"]
-    sentences = [f"Obligations still open: {'; '.join(open_ones)}. Was each met, waived or failed?"] if open_ones else []
+    open_ones = [
+        f"{each.number} ({each.by}: {each.text})" for each in listed if each.state == "open"
+    ]
+    failed = [
+        f"{each.number} ({each.by}: {each.text})" for each in listed if each.state == "failed"
+    ]
+    sentences = (
+        [f"Obligations still open: {'; '.join(open_ones)}. Was each met, waived or failed?"]
+        if open_ones
+        else []
+    )
     if failed and remembered.outcome == "success":
-        sentences.append(f"Reviewed as a success, although an obligation failed: {'; '.join(failed)}.")
+        sentences.append(
+            f"Reviewed as a success, although an obligation failed: {'; '.join(failed)}."
+        )
     return " ".join(sentences)

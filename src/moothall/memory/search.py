@@ -115,13 +115,17 @@ def locate_terms(text: str) -> Iterator[TermSpan]:
         run = match.group()
         if not _IS_UNSPACED.match(run):
             # Normalized per run and not as a whole text: NFKC can change lengths, and the positions must fit the original.
-            yield TermSpan(stem(unicodedata.normalize("NFKC", run).casefold()), match.start(), match.end())
+            yield TermSpan(
+                stem(unicodedata.normalize("NFKC", run).casefold()), match.start(), match.end()
+            )
             continue
         for index in range(len(run)):
             for width in (1, 2):
                 if index + width <= len(run):
                     place = match.start() + index
-                    yield TermSpan(_normalize_text(run[index : index + width]), place, place + width)
+                    yield TermSpan(
+                        _normalize_text(run[index : index + width]), place, place + width
+                    )
 
 
 class Alternatives(NamedTuple):
@@ -160,7 +164,10 @@ def _find_words(text: str, words: Iterable[str]) -> list[str]:
     # Only those that are in the text at all: a pattern of all words would take longer to compile than a search takes.
     inside = sorted((word for word in words if word in text), key=len, reverse=True)
     # Not \b: Chinese characters are letters too, and "用k8s吗" has no border between them.
-    parts = [rf"(?<![a-z0-9]){re.escape(word)}s?(?![a-z0-9])" if word.isascii() else word for word in inside]
+    parts = [
+        rf"(?<![a-z0-9]){re.escape(word)}s?(?![a-z0-9])" if word.isascii() else word
+        for word in inside
+    ]
     return re.findall("|".join(parts), text) if parts else []
 
 
@@ -264,7 +271,11 @@ class SearchIndex:
         self._total += weights.total()
 
     def rank_by_query(
-        self, query: str, limit: int, allowed: Callable[[int], bool], likeness: Sequence[float] | None = None
+        self,
+        query: str,
+        limit: int,
+        allowed: Callable[[int], bool],
+        likeness: Sequence[float] | None = None,
     ) -> Ranking:
         """Return the allowed documents that contain any term of the query or mean much the same, best first.
 
@@ -278,13 +289,19 @@ class SearchIndex:
         return _rank_documents(scores, looked_for, alternatives, limit, allowed)
 
     def rank_by_topic(
-        self, topic: str, limit: int, allowed: Callable[[int], bool], likeness: Sequence[float] | None = None
+        self,
+        topic: str,
+        limit: int,
+        allowed: Callable[[int], bool],
+        likeness: Sequence[float] | None = None,
     ) -> Ranking:
         """Return documents on a similar topic, best first: whose headline contains enough of its terms, or means the same."""
         looked_for, alternatives = extract_query_terms(topic), find_alternatives(topic)
         covered = self._compute_coverage(looked_for, alternatives)
         shares = self._compute_shares(looked_for, alternatives)
-        scores = {number: share for number, share in shares.items() if covered.get(number, 0.0) >= ALIKE}
+        scores = {
+            number: share for number, share in shares.items() if covered.get(number, 0.0) >= ALIKE
+        }
         _add_meaning(scores, likeness or (), lambda cosine: cosine >= SAME_QUESTION)
         return _rank_documents(scores, looked_for, alternatives, limit, allowed)
 
@@ -294,12 +311,18 @@ class SearchIndex:
         for held in self._postings.values():
             joined.extend(held)
         counts = [len(held) for held in self._postings.values()]
-        return IndexDump(lengths=list(self._lengths), terms=list(self._postings), counts=counts, postings=joined)
+        return IndexDump(
+            lengths=list(self._lengths), terms=list(self._postings), counts=counts, postings=joined
+        )
 
     @classmethod
     def restore(cls, dump: IndexDump, documents: int) -> "SearchIndex":
         """Return the index of so many documents that was dumped, without them. Raises ValueError if it does not fit."""
-        if len(dump.lengths) != documents or len(dump.terms) != len(dump.counts) or sum(dump.counts) != len(dump.postings):
+        if (
+            len(dump.lengths) != documents
+            or len(dump.terms) != len(dump.counts)
+            or sum(dump.counts) != len(dump.postings)
+        ):
             raise ValueError("the parts of the index do not fit together")
         index, start = cls(), 0
         for term, count in zip(dump.terms, dump.counts, strict=True):
@@ -315,7 +338,9 @@ class SearchIndex:
         # BM25's inverse document frequency, ln(1 + (N − n + ½) / (n + ½)); the 1 keeps it positive for common terms.
         return math.log(1.0 + (len(self) - holding + 0.5) / (holding + 0.5))
 
-    def _compute_shares(self, looked_for: Sequence[str], alternatives: Sequence[Alternatives]) -> dict[int, float]:
+    def _compute_shares(
+        self, looked_for: Sequence[str], alternatives: Sequence[Alternatives]
+    ) -> dict[int, float]:
         """Return the score of every document that contains a term or another word for one, as a share of the highest possible."""
         scores = self._compute_scores(looked_for)
         for word in alternatives:
@@ -341,7 +366,10 @@ class SearchIndex:
         scores: dict[int, float] = {}
         mean = self._total / len(self) if len(self) else 1.0
         # Σ idf · w·(k₁ + 1) / (w + k₁·(1 − b + b·length/mean)): the parts that do not depend on the document are computed once.
-        floor, slope = SATURATION * (1.0 - LENGTH_PENALTY), SATURATION * LENGTH_PENALTY / (mean or 1.0)
+        floor, slope = (
+            SATURATION * (1.0 - LENGTH_PENALTY),
+            SATURATION * LENGTH_PENALTY / (mean or 1.0),
+        )
         for term in looked_for:
             factor = self._compute_rarity(term) * (SATURATION + 1.0)
             for packed in self._postings.get(term, ()):
@@ -350,7 +378,9 @@ class SearchIndex:
                 scores[number] = scores.get(number, 0.0) + gain
         return scores
 
-    def _compute_coverage(self, looked_for: Sequence[str], alternatives: Sequence[Alternatives]) -> dict[int, float]:
+    def _compute_coverage(
+        self, looked_for: Sequence[str], alternatives: Sequence[Alternatives]
+    ) -> dict[int, float]:
         """Return the share of the terms' weight that is in each document's headline.
 
         About half of the character pairs in a text without spaces straddle two words and occur nowhere: a missing pair counts
@@ -364,28 +394,41 @@ class SearchIndex:
             without = rarity / 2 if len(term) == 2 and _IS_UNSPACED.match(term) else rarity
             whole += without
             others = [each.others for each in alternatives if term in each.own]
-            for number in self._find_headlines(((term,), *(terms for each in others for terms in each))):
+            for number in self._find_headlines(
+                ((term,), *(terms for each in others for terms in each))
+            ):
                 held[number] = held.get(number, 0.0) + rarity
                 missing[number] = missing.get(number, 0.0) - without
         # held / (held + missing), where missing is the weight of all terms minus that of the terms found.
-        return {number: weight / (weight + whole + missing[number]) for number, weight in held.items()}
+        return {
+            number: weight / (weight + whole + missing[number]) for number, weight in held.items()
+        }
 
     def _find_headlines(self, phrases: Iterable[Sequence[str]]) -> set[int]:
         """Return the documents whose headline contains all terms of any of the phrases."""
         numbers: set[int] = set()
         for terms in phrases:
-            holding = [{packed >> SHIFT for packed in self._postings.get(term, ()) if packed & 1} for term in terms]
+            holding = [
+                {packed >> SHIFT for packed in self._postings.get(term, ()) if packed & 1}
+                for term in terms
+            ]
             numbers |= set.intersection(*holding) if holding else set()
         return numbers
 
 
 def _rank_documents(
-    scores: dict[int, float], terms: Sequence[str], others: Sequence[Alternatives], limit: int, allowed: Callable[[int], bool]
+    scores: dict[int, float],
+    terms: Sequence[str],
+    others: Sequence[Alternatives],
+    limit: int,
+    allowed: Callable[[int], bool],
 ) -> Ranking:
     fitting = (number for number in scores if allowed(number))
     # The number breaks ties: among equal scores the newest decision comes first.
     best = heapq.nlargest(limit, fitting, key=lambda number: (scores[number], number))
-    around = frozenset((*terms, *(term for word in others for phrase in word.others for term in phrase)))
+    around = frozenset(
+        (*terms, *(term for word in others for phrase in word.others for term in phrase))
+    )
     return Ranking(ranked=[(number, scores[number]) for number in best], terms=around)
 
 
@@ -397,11 +440,15 @@ def build_hit(document: Document, score: float, terms: Collection[str]) -> Searc
     return SearchHit(decision=document.decision, score=score, snippet=best.text)
 
 
-def _add_meaning(scores: dict[int, float], likeness: Sequence[float], is_enough: Callable[[float], bool]) -> None:
+def _add_meaning(
+    scores: dict[int, float], likeness: Sequence[float], is_enough: Callable[[float], bool]
+) -> None:
     """Add the likeness of meanings to the scores; a document without a score needs enough of it to get one."""
     for number, cosine in enumerate(likeness):
         if number in scores or is_enough(cosine):
-            scores[number] = scores.get(number, 0.0) + min(1.0, max(0.0, (cosine - UNRELATED) / (EQUAL - UNRELATED)))
+            scores[number] = scores.get(number, 0.0) + min(
+                1.0, max(0.0, (cosine - UNRELATED) / (EQUAL - UNRELATED))
+            )
 
 
 class Snippet(NamedTuple):

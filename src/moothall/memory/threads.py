@@ -8,9 +8,15 @@ from typing import Literal
 from moothall.domain.facts import Entry
 from moothall.domain.replace import copy_fields
 from moothall.memory import facts
-from moothall.memory.remembered_decision import RememberedDecision, RememberedObligation, list_obligations
+from moothall.memory.remembered_decision import (
+    RememberedDecision,
+    RememberedObligation,
+    list_obligations,
+)
 
-ThreadEventKind = Literal["created", "joined", "decided", "reviewed", "status", "asked", "settled", "obligation"]
+ThreadEventKind = Literal[
+    "created", "joined", "decided", "reviewed", "status", "asked", "settled", "obligation"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +127,9 @@ def evolve(threads: Threads, entry: Entry) -> None:
     match entry.fact:
         case facts.ThreadCreated() as fact if fact.thread not in threads.threads:
             threads.threads[fact.thread] = copy_fields(Thread, fact, created_at=entry.at)
-            threads.threads[fact.thread].happenings.append(_build_event(entry, "created", text=fact.title, by=fact.by))
+            threads.threads[fact.thread].happenings.append(
+                _build_event(entry, "created", text=fact.title, by=fact.by)
+            )
         case facts.ThreadJoined(thread=thread, session=decision):
             _apply_join(threads, entry, thread, decision)
         case facts.DecisionRecorded() as fact:
@@ -133,11 +141,17 @@ def evolve(threads: Threads, entry: Entry) -> None:
                 for question in fact.open_questions:
                     _add_question(threads.threads[name], entry, question, fact.session)
         case facts.OutcomeReviewed() as fact:
-            happened = _build_event(entry, "reviewed", text=fact.outcome, by=fact.by, decision=fact.decision_id)
+            happened = _build_event(
+                entry, "reviewed", text=fact.outcome, by=fact.by, decision=fact.decision_id
+            )
             _add_event_to_threads(threads, fact.decision_id, happened)
         case facts.ObligationSettled(decision_id=decision) as fact:
             text = f"{fact.number} {fact.state}" + (f": {fact.note}" if fact.note else "")
-            _add_event_to_threads(threads, decision, _build_event(entry, "obligation", text=text, by=fact.by, decision=decision))
+            _add_event_to_threads(
+                threads,
+                decision,
+                _build_event(entry, "obligation", text=text, by=fact.by, decision=decision),
+            )
         case facts.ThreadFact(thread=name) if name in threads.threads:
             _evolve_thread(threads.threads[name], entry)
 
@@ -148,9 +162,15 @@ def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision
         ThreadView,
         thread,
         changed_at=thread.happenings[-1].at,
-        decisions=tuple(_build_thread_decision(name, decisions.get(name)) for name in thread.decisions),
-        open_questions=tuple(question for question in thread.questions if question.settled_at is None),
-        settled_questions=tuple(question for question in thread.questions if question.settled_at is not None),
+        decisions=tuple(
+            _build_thread_decision(name, decisions.get(name)) for name in thread.decisions
+        ),
+        open_questions=tuple(
+            question for question in thread.questions if question.settled_at is None
+        ),
+        settled_questions=tuple(
+            question for question in thread.questions if question.settled_at is not None
+        ),
         happenings=len(thread.happenings),
         open_obligations=tuple(
             each
@@ -162,13 +182,19 @@ def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision
     )
 
 
-def build_catch_up(thread: Thread, seat: str, decisions: Mapping[str, RememberedDecision]) -> ThreadCatchUp:
+def build_catch_up(
+    thread: Thread, seat: str, decisions: Mapping[str, RememberedDecision]
+) -> ThreadCatchUp:
     """Return the state of a thread, and what happened in it since the seat's last visit."""
     return build_catch_up_since(thread, seat, decisions, thread.visits.get(seat))
 
 
 def build_catch_up_since(
-    thread: Thread, seat: str, decisions: Mapping[str, RememberedDecision], visit: ThreadVisit | None, most: int | None = None
+    thread: Thread,
+    seat: str,
+    decisions: Mapping[str, RememberedDecision],
+    visit: ThreadVisit | None,
+    most: int | None = None,
 ) -> ThreadCatchUp:
     """Return the state of a thread, and the first `most` events in it since one visit of the seat's; None: all."""
     # By number and not by time: several entries can have the same time.
@@ -179,7 +205,9 @@ def build_catch_up_since(
         seat=seat,
         last_visit=visit.at if visit else None,
         missed=missed,
-        counts=tuple(EventCount(kind=kind, number=sum(one.kind == kind for one in missed)) for kind in kinds),
+        counts=tuple(
+            EventCount(kind=kind, number=sum(one.kind == kind for one in missed)) for kind in kinds
+        ),
         visit=visit,
     )
 
@@ -189,14 +217,33 @@ def _build_thread_decision(name: str, remembered: RememberedDecision | None) -> 
         return ThreadDecision(decision_id=name)
     decided = remembered.record.text
     return copy_fields(
-        ThreadDecision, remembered.record, decision_id=name, is_decided=True, decision=decided, outcome=remembered.outcome
+        ThreadDecision,
+        remembered.record,
+        decision_id=name,
+        is_decided=True,
+        decision=decided,
+        outcome=remembered.outcome,
     )
 
 
 def _build_event(
-    entry: Entry, kind: ThreadEventKind, *, text: str = "", by: str = "", decision: str = "", question: int = 0
+    entry: Entry,
+    kind: ThreadEventKind,
+    *,
+    text: str = "",
+    by: str = "",
+    decision: str = "",
+    question: int = 0,
 ) -> ThreadEvent:
-    return ThreadEvent(seq=entry.seq, at=entry.at, kind=kind, text=text, by=by, decision_id=decision, question=question)
+    return ThreadEvent(
+        seq=entry.seq,
+        at=entry.at,
+        kind=kind,
+        text=text,
+        by=by,
+        decision_id=decision,
+        question=question,
+    )
 
 
 def _add_event_to_threads(threads: Threads, decision: str, happened: ThreadEvent) -> None:
@@ -223,12 +270,18 @@ def _evolve_thread(thread: Thread, entry: Entry) -> None:
     match entry.fact:
         case facts.ThreadStatusSet(status=status, note=note, by=by):
             thread.status, thread.note = status, note
-            thread.happenings.append(_build_event(entry, "status", text=f"{status}: {note}" if note else status, by=by))
+            thread.happenings.append(
+                _build_event(entry, "status", text=f"{status}: {note}" if note else status, by=by)
+            )
         case facts.ThreadQuestioned(question=question, by=by):
             _add_question(thread, entry, question, by)
-        case facts.ThreadQuestionSettled(number=number, by=by) if 1 <= number <= len(thread.questions):
+        case facts.ThreadQuestionSettled(number=number, by=by) if (
+            1 <= number <= len(thread.questions)
+        ):
             asked = thread.questions[number - 1]
             thread.questions[number - 1] = replace(asked, settled_by=by, settled_at=entry.at)
-            thread.happenings.append(_build_event(entry, "settled", text=asked.text, by=by, question=number))
+            thread.happenings.append(
+                _build_event(entry, "settled", text=asked.text, by=by, question=number)
+            )
         case facts.ThreadVisited(seat=seat):
             thread.visits[seat] = ThreadVisit(seat=seat, seq=entry.seq, at=entry.at)

@@ -123,10 +123,19 @@ class TokenStore:
 
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
         self._clock = clock
-        self._register = Register(ledger, clock, NAME, kinds=facts.ACCESS_KINDS, initial=AccessState(), evolve=evolve)
+        self._register = Register(
+            ledger, clock, NAME, kinds=facts.ACCESS_KINDS, initial=AccessState(), evolve=evolve
+        )
 
     async def issue(
-        self, role: facts.Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "", family: str = ""
+        self,
+        role: facts.Role,
+        *,
+        lasts: timedelta,
+        session: str = "",
+        seat: str = "",
+        note: str = "",
+        family: str = "",
     ) -> IssuedToken:
         """Issue a token; the role `seat` needs a session and a seat, `agent` a seat alone: its name. No other role has a seat.
 
@@ -135,21 +144,31 @@ class TokenStore:
         validate_value("role", role, facts.Role)
         if not timedelta(0) < lasts <= MAX_LIFE:
             days = f"{lasts / timedelta(days=1):,.0f} days"
-            raise BadSetting(f"a token cannot last {days}; it must last more than nothing and at most {MAX_LIFE.days} days")
+            raise BadSetting(
+                f"a token cannot last {days}; it must last more than nothing and at most {MAX_LIFE.days} days"
+            )
         if session:
             parse_session_id(session)
         if role == "seat" and not (session and seat):
             raise BadSetting("a token for a seat needs its session and its seat")
         if role == "agent" and (session or not seat):
-            raise BadSetting("a token for an agent needs its name as its seat, and is for all sessions: leave the session out")
+            raise BadSetting(
+                "a token for an agent needs its name as its seat, and is for all sessions: leave the session out"
+            )
         if role == "recorder" and session:
-            raise BadSetting("a recorder's token is for the decisions of all sessions; leave the session out")
+            raise BadSetting(
+                "a recorder's token is for the decisions of all sessions; leave the session out"
+            )
         if role not in {"seat", "agent"} and seat:
-            raise BadSetting(f"a token for the role {role!r} has no seat; leave the seat out, or issue one for the role 'seat'")
+            raise BadSetting(
+                f"a token for the role {role!r} has no seat; leave the seat out, or issue one for the role 'seat'"
+            )
         validate_value("note", note, facts.Line)
         validate_value("family", family, facts.Name)
         if family and role not in {"seat", "agent"}:
-            raise BadSetting(f"a token for the role {role!r} has no model family; only one for a seat or an agent has")
+            raise BadSetting(
+                f"a token for the role {role!r} has no model family; only one for a seat or an agent has"
+            )
         issued: list[IssuedToken] = []
 
         def choose_facts(state: AccessState) -> Sequence[Fact]:
@@ -182,7 +201,15 @@ class TokenStore:
                 return ()
             expires = self._clock.now() + MAX_LIFE
             return (
-                facts.TokenIssued(id=name, digest=_digest(secret), role="owner", session="", seat="", expires=expires, note=note),
+                facts.TokenIssued(
+                    id=name,
+                    digest=_digest(secret),
+                    role="owner",
+                    session="",
+                    seat="",
+                    expires=expires,
+                    note=note,
+                ),
             )
 
         identity = self._identify(await self._register.append(choose_facts), secret)
@@ -207,7 +234,11 @@ class TokenStore:
 
     def _identify(self, state: AccessState, secret: str) -> Identity | AccessDenied:
         login = _find_secret(state.logins, LOGIN, secret)
-        held = _find_secret(state.tokens, BEARER, secret) if login is None else state.tokens.get(login.token)
+        held = (
+            _find_secret(state.tokens, BEARER, secret)
+            if login is None
+            else state.tokens.get(login.token)
+        )
         if held is None:
             return AccessDenied(reason="unknown")
         return self._check_token(held.token, held.token.expires if login is None else login.expires)
@@ -222,18 +253,32 @@ class TokenStore:
     async def find_seat(self, holder: str, session: str) -> Identity | None:
         """Return the seat of a session that a token took by a code; None where it has none, or none any more."""
         state = await self._register.state()
-        taken = [(state.tokens[each.token].token, each.expires) for each in state.logins.values() if each.holder == holder]
-        seats = [self._check_token(token, expires) for token, expires in taken if token.session == session]
+        taken = [
+            (state.tokens[each.token].token, each.expires)
+            for each in state.logins.values()
+            if each.holder == holder
+        ]
+        seats = [
+            self._check_token(token, expires)
+            for token, expires in taken
+            if token.session == session
+        ]
         return next((each for each in seats if isinstance(each, Identity)), None)
 
     async def issue_code(self, token: str, lasts: timedelta = TICKET_LIFE) -> IssuedToken:
         """Issue a ticket that a person can read out: eight letters, for a short time. Raises as `issue_ticket`."""
         if lasts > MAX_CODE_LIFE:
-            raise BadSetting(f"a code lasts at most {MAX_CODE_LIFE}, because it is short; give a token for longer")
+            raise BadSetting(
+                f"a code lasts at most {MAX_CODE_LIFE}, because it is short; give a token for longer"
+            )
         return await self.issue_ticket(token, lasts, generate=_generate_code)
 
     async def issue_ticket(
-        self, token: str, lasts: timedelta = TICKET_LIFE, *, generate: Callable[[str, Collection[str]], IssuedToken] | None = None
+        self,
+        token: str,
+        lasts: timedelta = TICKET_LIFE,
+        *,
+        generate: Callable[[str, Collection[str]], IssuedToken] | None = None,
     ) -> IssuedToken:
         """Issue a secret that gives one browser a login with the rights of a token; raises UnknownToken, BadSetting."""
         if not timedelta(0) < lasts <= MAX_LIFE:
@@ -243,15 +288,26 @@ class TokenStore:
         def choose_facts(state: AccessState) -> Sequence[Fact]:
             held = _get_token(state.tokens, token).token
             if held.revoked_at is not None or self._clock.now() >= held.expires:
-                raise UnknownToken(f"the token {token[:100]!r} is not valid any more; issue another one")
+                raise UnknownToken(
+                    f"the token {token[:100]!r} is not valid any more; issue another one"
+                )
             issued.append((generate or _generate_secret)(TICKET, state.tickets))
             expires = min(held.expires, self._clock.now() + lasts)
-            return (facts.TicketIssued(id=issued[-1].id, digest=_digest(issued[-1].secret), token=token, expires=expires),)
+            return (
+                facts.TicketIssued(
+                    id=issued[-1].id,
+                    digest=_digest(issued[-1].secret),
+                    token=token,
+                    expires=expires,
+                ),
+            )
 
         await self._register.append(choose_facts)
         return issued[-1]
 
-    async def log_in(self, secret: str, address: str = "", holder: str = "") -> IssuedToken | AccessDenied:
+    async def log_in(
+        self, secret: str, address: str = "", holder: str = ""
+    ) -> IssuedToken | AccessDenied:
         """Start a login for a caller with an unused ticket, or a token; its secret, or why there is none."""
         results: list[IssuedToken | AccessDenied] = []
 
@@ -265,10 +321,18 @@ class TokenStore:
             results.append(drawn)
             expires = min(token.expires, self._clock.now() + MAX_LOGIN)
             own = {"token": token.id, "ticket": ticket, "address": address, "holder": holder}
-            started = facts.LoginStarted(id=drawn.id, digest=_digest(drawn.secret), expires=expires, **own)
+            started = facts.LoginStarted(
+                id=drawn.id, digest=_digest(drawn.secret), expires=expires, **own
+            )
             # In the order in which they began: the oldest ends where there would be too many.
             live = [name for name, login in state.logins.items() if login.token == token.id]
-            return (*(facts.LoginEnded(id=name) for name in live[: max(0, len(live) + 1 - MAX_LOGINS_PER_TOKEN)]), started)
+            return (
+                *(
+                    facts.LoginEnded(id=name)
+                    for name in live[: max(0, len(live) + 1 - MAX_LOGINS_PER_TOKEN)]
+                ),
+                started,
+            )
 
         await self._register.append(choose_facts)
         return results[-1]
@@ -278,26 +342,40 @@ class TokenStore:
         granted = self._find_granting_token(await self._register.state(), secret)
         return granted if isinstance(granted, AccessDenied) else granted[0]
 
-    def _find_granting_token(self, state: AccessState, secret: str) -> tuple[Token, str] | AccessDenied:
+    def _find_granting_token(
+        self, state: AccessState, secret: str
+    ) -> tuple[Token, str] | AccessDenied:
         """The token whose rights a secret gives to a login, and the ticket that is used up by it, if it is one."""
         ticket = _find_secret(state.tickets, TICKET, secret)
-        held = _find_secret(state.tokens, BEARER, secret) if ticket is None else state.tokens.get(ticket.token)
+        held = (
+            _find_secret(state.tokens, BEARER, secret)
+            if ticket is None
+            else state.tokens.get(ticket.token)
+        )
         if held is None:
             return AccessDenied(reason="unknown")
-        checked = self._check_token(held.token, held.token.expires if ticket is None else ticket.expires)
+        checked = self._check_token(
+            held.token, held.token.expires if ticket is None else ticket.expires
+        )
         name = "" if ticket is None else _parse_secret(secret)[1]
         return checked if isinstance(checked, AccessDenied) else (held.token, name)
 
     async def log_out(self, secret: str) -> None:
         """End the login of a secret; what is none changes nothing."""
         ended = facts.LoginEnded(id=_parse_secret(secret)[1])
-        await self._register.append(lambda state: () if _find_secret(state.logins, LOGIN, secret) is None else (ended,))
+        await self._register.append(
+            lambda state: () if _find_secret(state.logins, LOGIN, secret) is None else (ended,)
+        )
 
     async def revoke(self, id: str) -> Token:  # noqa: A002
         """Revoke a token; revoking it again changes nothing. Raises UnknownToken."""
 
         def choose_facts(state: AccessState) -> Sequence[Fact]:
-            return () if _get_token(state.tokens, id).token.revoked_at is not None else (facts.TokenRevoked(id=id),)
+            return (
+                ()
+                if _get_token(state.tokens, id).token.revoked_at is not None
+                else (facts.TokenRevoked(id=id),)
+            )
 
         return _get_token((await self._register.append(choose_facts)).tokens, id).token
 
@@ -305,7 +383,9 @@ class TokenStore:
         """Whether there is a valid token for this seat: for the seat itself, or an agent's token of that name."""
         held = (each.token for each in (await self._register.state()).tokens.values())
         named = (token for token in held if token.session in {session, ""} and token.seat == seat)
-        return any(token.revoked_at is None and self._clock.now() < token.expires for token in named)
+        return any(
+            token.revoked_at is None and self._clock.now() < token.expires for token in named
+        )
 
     async def mark_owner(self, session: str, seat: str, door: str) -> str:
         """The door of a word that an owner speaks for a seat: marked as the owner's if another holds the seat's token."""
@@ -328,20 +408,35 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
     tokens = state.tokens
     match entry.fact:
         case facts.TokenIssued() as fact:
-            tokens.setdefault(fact.id, _StoredToken(token=copy_fields(Token, fact, issued_at=entry.at), digest=fact.digest))
+            tokens.setdefault(
+                fact.id,
+                _StoredToken(
+                    token=copy_fields(Token, fact, issued_at=entry.at), digest=fact.digest
+                ),
+            )
         case facts.TokenRevoked(id=name) if name in tokens:
-            tokens[name] = replace(tokens[name], token=replace(tokens[name].token, revoked_at=entry.at))
+            tokens[name] = replace(
+                tokens[name], token=replace(tokens[name].token, revoked_at=entry.at)
+            )
         case facts.TicketIssued(id=name) as fact:
             # Those that have expired are forgotten here, so that the state does not grow with every start of a server.
-            valid = {each: ticket for each, ticket in state.tickets.items() if ticket.expires > entry.at}
+            valid = {
+                each: ticket for each, ticket in state.tickets.items() if ticket.expires > entry.at
+            }
             return replace(state, tickets={**valid, name: copy_fields(_DerivedSecret, fact)})
         case facts.LoginStarted(id=name) as fact:
-            logins = {each: login for each, login in state.logins.items() if login.expires > entry.at}
+            logins = {
+                each: login for each, login in state.logins.items() if login.expires > entry.at
+            }
             logins[name] = copy_fields(_DerivedSecret, fact)
-            tickets = {each: ticket for each, ticket in state.tickets.items() if each != fact.ticket}
+            tickets = {
+                each: ticket for each, ticket in state.tickets.items() if each != fact.ticket
+            }
             return replace(state, logins=logins, tickets=tickets)
         case facts.LoginEnded(id=name):
-            return replace(state, logins={each: login for each, login in state.logins.items() if each != name})
+            return replace(
+                state, logins={each: login for each, login in state.logins.items() if each != name}
+            )
     return state
 
 
@@ -427,7 +522,12 @@ def load_owner_key(home: Path) -> str:
             # Another process was first.
             return load_owner_key(home)
     except OSError as cause:
-        raise FolderUnwritable(f"the key {path} cannot be read or written ({cause.strerror}); check its rights") from cause
+        raise FolderUnwritable(
+            f"the key {path} cannot be read or written ({cause.strerror}); check its rights"
+        ) from cause
     if is_replaced:
-        log.warning("the key %s was no key, or other users could read it; it was replaced: connect anew what used it", path)
+        log.warning(
+            "the key %s was no key, or other users could read it; it was replaced: connect anew what used it",
+            path,
+        )
     return key

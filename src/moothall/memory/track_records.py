@@ -103,10 +103,15 @@ def compute_score(source: str, remembered: RememberedDecision) -> Score | None:
     briers = [
         compute_brier(forecast, came_true)
         for member in own
-        if member.confidence is not None and (forecast := compute_forecast(member.position, member.confidence)) is not None
+        if member.confidence is not None
+        and (forecast := compute_forecast(member.position, member.confidence)) is not None
     ]
     # What a vote against it says of the motion, it says of the outcome too.
-    rights = [right for member in own if (right := compute_forecast(member.position, came_true)) is not None]
+    rights = [
+        right
+        for member in own
+        if (right := compute_forecast(member.position, came_true)) is not None
+    ]
     if not rights:
         return None
     return Score(
@@ -121,11 +126,15 @@ def collect_scores(source: str, decisions: Iterable[RememberedDecision]) -> tupl
     return tuple(score for each in decisions if (score := compute_score(source, each)) is not None)
 
 
-def build_source_trust(source: str, scores: Iterable[Score], quoted: tuple[int, int] = (0, 0)) -> SourceTrust:
+def build_source_trust(
+    source: str, scores: Iterable[Score], quoted: tuple[int, int] = (0, 0)
+) -> SourceTrust:
     listed = tuple(scores)
     overall = _build_record(listed)
     names = sorted({one.category for one in listed if one.category})
-    by_category = {name: _build_record(one for one in listed if one.category == name) for name in names}
+    by_category = {
+        name: _build_record(one for one in listed if one.category == name) for name in names
+    }
     return SourceTrust(
         source=source,
         cases=int(overall.sides),
@@ -152,21 +161,31 @@ def compute_standing(scores: Iterable[Score], category: str = "") -> SourceStand
     listed = tuple(scores)
     overall, wanted = _build_record(listed), normalize_label(category)
     if not wanted:
-        return SourceStanding(trust=compute_trust(overall), accuracy=compute_accuracy(overall), cases=overall.cases)
+        return SourceStanding(
+            trust=compute_trust(overall), accuracy=compute_accuracy(overall), cases=overall.cases
+        )
     own = _build_record(one for one in listed if one.category == wanted)
     return SourceStanding(
-        trust=compute_category_trust(own, overall), accuracy=compute_category_accuracy(own, overall), cases=own.cases
+        trust=compute_category_trust(own, overall),
+        accuracy=compute_category_accuracy(own, overall),
+        cases=own.cases,
     )
 
 
-def compute_pair_correlation(one: Iterable[Score], other: Iterable[Score]) -> tuple[int, float | None]:
+def compute_pair_correlation(
+    one: Iterable[Score], other: Iterable[Score]
+) -> tuple[int, float | None]:
     """Return how many scored cases two sources share, and the correlation of their errors.
 
     It is the correlation of their Brier scores, not of their signed errors: those share the outcome, and would make unrelated
     sources look similar. None with too few cases, or if the error of either never varies.
     """
     theirs = {score.decision: score.brier for score in other if score.brier is not None}
-    shared = [(score.brier, theirs[score.decision]) for score in one if score.brier is not None and score.decision in theirs]
+    shared = [
+        (score.brier, theirs[score.decision])
+        for score in one
+        if score.brier is not None and score.decision in theirs
+    ]
     if len(shared) < MIN_SHARED:
         return len(shared), None
     return len(shared), _compute_pearson(shared)
@@ -257,9 +276,15 @@ class _Case:
 
 def compute_amplification(decisions: Iterable[RememberedDecision]) -> tuple[Amplification, ...]:
     """Return the figures of every protocol with a reviewed decision, by name."""
-    counted = [each for each in decisions if each.review is not None and each.record.text is not None and not each.is_alone]
+    counted = [
+        each
+        for each in decisions
+        if each.review is not None and each.record.text is not None and not each.is_alone
+    ]
     by_protocol = group_pairs((each.record.protocol, each) for each in counted)
-    return tuple(_compute_figures(protocol, by_protocol[protocol]) for protocol in sorted(by_protocol))
+    return tuple(
+        _compute_figures(protocol, by_protocol[protocol]) for protocol in sorted(by_protocol)
+    )
 
 
 def find_right_choice(remembered: RememberedDecision) -> str | None:
@@ -275,7 +300,11 @@ def find_right_choice(remembered: RememberedDecision) -> str | None:
         return own or None
     others = options - {own}
     # A failure says only what was wrong. With exactly two options that determines what was right.
-    return next(iter(others)) if review.outcome in FAILED and len(options) == 2 and len(others) == 1 else None
+    return (
+        next(iter(others))
+        if review.outcome in FAILED and len(options) == 2 and len(others) == 1
+        else None
+    )
 
 
 def _list_options(remembered: RememberedDecision) -> frozenset[str]:
@@ -300,7 +329,9 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
     with_majority = [case for case in cases if case.majority is not None]
     group = Share(right=sum(case.is_right for case in compared), of=len(compared))
     # The mean per case and not over all members: a large group must not outweigh a small one.
-    members = Share(right=sum(sum(case.known) / len(case.known) for case in compared), of=len(compared))
+    members = Share(
+        right=sum(sum(case.known) / len(case.known) for case in compared), of=len(compared)
+    )
     wrong = members.of - members.right
     return Amplification(
         protocol=protocol,
@@ -312,7 +343,9 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
         members_known=sum(len(case.known) for case in cases),
         members_right=sum(sum(case.known) for case in cases),
         members_unknown=sum(len(case.members) - len(case.known) for case in cases),
-        majority=Share(right=sum(case.majority is True for case in with_majority), of=len(with_majority)),
+        majority=Share(
+            right=sum(case.majority is True for case in with_majority), of=len(with_majority)
+        ),
         corrections=sum(case.is_right and case.majority is False for case in cases),
         subversions=sum(not case.is_right and case.majority is True for case in cases),
         # Both cover the same number of cases, so the quotient of the error counts equals that of the error rates.
@@ -324,7 +357,11 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
 
 def _build_case(remembered: RememberedDecision) -> _Case:
     right, options = find_right_choice(remembered), _list_options(remembered)
-    firsts = [_read_choice(member.first_choice, options) for member in remembered.record.members if not member.is_neutral]
+    firsts = [
+        _read_choice(member.first_choice, options)
+        for member in remembered.record.members
+        if not member.is_neutral
+    ]
     # One of many who named a choice does not speak for the many.
     is_most = firsts.count("") * 2 < len(firsts)
     majority = _find_majority([first for first in firsts if first]) if is_most else None
@@ -368,9 +405,17 @@ class Lineage:
     stands_on_failure: bool
 
 
-def build_lineage(decision: str, decisions: Mapping[str, RememberedDecision], children: Mapping[str, Sequence[str]]) -> Lineage:
+def build_lineage(
+    decision: str,
+    decisions: Mapping[str, RememberedDecision],
+    children: Mapping[str, Sequence[str]],
+) -> Lineage:
     """Follow both directions from a decision; cycles are followed only once."""
-    above = _collect_reachable(decision, decisions, lambda name: decisions[name].record.built_on if name in decisions else ())
+    above = _collect_reachable(
+        decision,
+        decisions,
+        lambda name: decisions[name].record.built_on if name in decisions else (),
+    )
     failed = tuple(link.decision_id for link in above if link.outcome in FAILED)
     return Lineage(
         decision_id=decision,
@@ -382,7 +427,9 @@ def build_lineage(decision: str, decisions: Mapping[str, RememberedDecision], ch
 
 
 def _collect_reachable(
-    start: str, decisions: Mapping[str, RememberedDecision], following: Callable[[str], Sequence[str]]
+    start: str,
+    decisions: Mapping[str, RememberedDecision],
+    following: Callable[[str], Sequence[str]],
 ) -> tuple[LinkedDecision, ...]:
     steps = {start: 0}
     queue = [start]
@@ -399,4 +446,11 @@ def _build_link(name: str, steps: int, decision: RememberedDecision | None) -> L
     if decision is None:
         return LinkedDecision(decision_id=name, steps=steps)
     record, outcome = decision.record, decision.outcome
-    return LinkedDecision(decision_id=name, steps=steps, is_known=True, topic=record.topic, decision=record.text, outcome=outcome)
+    return LinkedDecision(
+        decision_id=name,
+        steps=steps,
+        is_known=True,
+        topic=record.topic,
+        decision=record.text,
+        outcome=outcome,
+    )

@@ -36,9 +36,15 @@ FIRST_PAUSE: Final = 0.2
 LONGEST_PAUSE: Final = 5.0
 MAX_REASON_LENGTH: Final = 300
 MAX_CONTEXT_LENGTH: Final = 200
-OVER: Final = frozenset({"completed", "canceled", "failed", "rejected", "input-required", "auth-required"})
+OVER: Final = frozenset(
+    {"completed", "canceled", "failed", "rejected", "input-required", "auth-required"}
+)
 """States in which a task waits for nobody but us."""
-METHODS: Final = {"SendMessage": "message/send", "GetTask": "tasks/get", "CancelTask": "tasks/cancel"}
+METHODS: Final = {
+    "SendMessage": "message/send",
+    "GetTask": "tasks/get",
+    "CancelTask": "tasks/cancel",
+}
 """The calls by their names today, and what version 0.3 calls them."""
 
 
@@ -54,9 +60,15 @@ class AgentPlace:
 def parse_agent_url(url: str) -> str:
     """The address of a card; raises UnknownPlatform."""
     if not is_web_address(url):
-        raise UnknownPlatform(f"a2a:{url[:200]}: expected the agent's address, such as a2a:https://agents.example.com")
+        raise UnknownPlatform(
+            f"a2a:{url[:200]}: expected the agent's address, such as a2a:https://agents.example.com"
+        )
     parts = urlsplit(url)
-    return url if parts.path.endswith(".json") else f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{CARD_PATH}"
+    return (
+        url
+        if parts.path.endswith(".json")
+        else f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{CARD_PATH}"
+    )
 
 
 def name_token_variable(card: str) -> str:
@@ -70,8 +82,14 @@ def read_card(card: object, card_url: str) -> AgentPlace:
         raise AgentFault("malformed", f"{card_url} holds no agent card")
     rows = card.get("supportedInterfaces")
     rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    places = [row for row in rows if row.get("protocolBinding") == "JSONRPC" and isinstance(row.get("url"), str)]
-    newest = next((row for row in places if str(row.get("protocolVersion", "")).startswith("1.")), None)
+    places = [
+        row
+        for row in rows
+        if row.get("protocolBinding") == "JSONRPC" and isinstance(row.get("url"), str)
+    ]
+    newest = next(
+        (row for row in places if str(row.get("protocolVersion", "")).startswith("1.")), None
+    )
     chosen = newest or (places[0] if places else {"url": card.get("url")})
     if not isinstance(chosen["url"], str):
         raise AgentFault("malformed", f"the card at {card_url} names no place that takes JSON-RPC")
@@ -79,7 +97,10 @@ def read_card(card: object, card_url: str) -> AgentPlace:
     with suppress(ValueError):
         url = urljoin(card_url, url)
     if _find_origin(url) != _find_origin(card_url):
-        raise AgentFault("refused", f"the card at {card_url} sends messages to another host ({url[:200]}); they are not sent")
+        raise AgentFault(
+            "refused",
+            f"the card at {card_url} sends messages to another host ({url[:200]}); they are not sent",
+        )
     return AgentPlace(url=url, is_old=newest is None, name=one_line(str(card.get("name", "")))[:80])
 
 
@@ -94,7 +115,9 @@ class A2aParticipant:
     A message contains everything, so that the agent needs no memory of the one before; only a correction continues its context.
     """
 
-    def __init__(self, url: str, environ: Mapping[str, str], *, card_seconds: float = CARD_SECONDS) -> None:
+    def __init__(
+        self, url: str, environ: Mapping[str, str], *, card_seconds: float = CARD_SECONDS
+    ) -> None:
         self._card_url = parse_agent_url(url)
         self._card_seconds = card_seconds
         self._variable = name_token_variable(self._card_url)
@@ -117,7 +140,9 @@ class A2aParticipant:
         async def ask(complaint: str) -> AgentReply:
             nonlocal context
             prompt = build_user_prompt(brief, complaint or None)
-            text, context = await self._ask(client, fix_surrogates(f"{brief.system}\n\n{prompt}"), context)
+            text, context = await self._ask(
+                client, fix_surrogates(f"{brief.system}\n\n{prompt}"), context
+            )
             return AgentReply(text=text)
 
         async with self._connect() as client:
@@ -128,7 +153,9 @@ class A2aParticipant:
 
         # The engine ends a wait that is too long; a connection has to come about soon.
         timeout = httpx2.Timeout(None, connect=CARD_SECONDS)
-        return httpx2.AsyncClient(headers=self._headers, follow_redirects=False, timeout=timeout, trust_env=False)
+        return httpx2.AsyncClient(
+            headers=self._headers, follow_redirects=False, timeout=timeout, trust_env=False
+        )
 
     async def _find_place(self, client: "httpx2.AsyncClient") -> AgentPlace:
         if self._place is None:
@@ -141,24 +168,36 @@ class A2aParticipant:
             self._place = read_card(body, self._card_url)
         return self._place
 
-    async def _ask(self, client: "httpx2.AsyncClient", prompt: str, context: str) -> tuple[str, str]:
+    async def _ask(
+        self, client: "httpx2.AsyncClient", prompt: str, context: str
+    ) -> tuple[str, str]:
         """What the agent answers, and the context in which it did; raises AgentFault."""
         place = await self._find_place(client)
         part = {"kind": "text", "text": prompt} if place.is_old else {"text": prompt}
-        message = {"messageId": str(uuid4()), "role": "user" if place.is_old else "ROLE_USER", "parts": [part]}
+        message = {
+            "messageId": str(uuid4()),
+            "role": "user" if place.is_old else "ROLE_USER",
+            "parts": [part],
+        }
         if place.is_old:
             message["kind"] = "message"
         if context:
             message["contextId"] = context
         modes = {"acceptedOutputModes": ["application/json", "text/plain"]}
-        result = await self._call(client, place, "SendMessage", {"message": message, "configuration": modes})
+        result = await self._call(
+            client, place, "SendMessage", {"message": message, "configuration": modes}
+        )
         reply = result.get("task") or result.get("message") or result
         if not isinstance(reply, dict):
             raise AgentFault("malformed", "the agent answered without a task or a message")
         named = str(reply.get("contextId", ""))[:MAX_CONTEXT_LENGTH]
-        return (await self._wait(client, place, reply) if "status" in reply else _join_parts([reply])), named
+        return (
+            await self._wait(client, place, reply) if "status" in reply else _join_parts([reply])
+        ), named
 
-    async def _wait(self, client: "httpx2.AsyncClient", place: AgentPlace, task: dict[str, Any]) -> str:
+    async def _wait(
+        self, client: "httpx2.AsyncClient", place: AgentPlace, task: dict[str, Any]
+    ) -> str:
         """What comes of a task; it is cancelled where nobody waits for it any more."""
         pause = FIRST_PAUSE
         name = {"id": str(task.get("id"))[:500]}
@@ -168,7 +207,9 @@ class A2aParticipant:
                 pause = min(2 * pause, LONGEST_PAUSE)
                 task = await self._call(client, place, "GetTask", name)
                 if str(task.get("id", name["id"]))[:500] != name["id"]:
-                    raise AgentFault("malformed", "the agent answered for another task than it was asked for")
+                    raise AgentFault(
+                        "malformed", "the agent answered for another task than it was asked for"
+                    )
         except asyncio.CancelledError:
             with suppress(AgentFault, TimeoutError):
                 async with asyncio.timeout(CANCEL_SECONDS):
@@ -177,29 +218,42 @@ class A2aParticipant:
         message = task["status"].get("message")
         if state == "completed":
             artifacts = task.get("artifacts")
-            return _join_parts(artifacts if isinstance(artifacts, list) and artifacts else [message])
+            return _join_parts(
+                artifacts if isinstance(artifacts, list) and artifacts else [message]
+            )
         said = one_line(_join_parts([message]))[:MAX_REASON_LENGTH]
         raise AgentFault(
-            "refused" if state == "rejected" else "error", f"the agent's task ended as {state}: {said or 'no reason'}"
+            "refused" if state == "rejected" else "error",
+            f"the agent's task ended as {state}: {said or 'no reason'}",
         )
 
-    async def _call(self, client: "httpx2.AsyncClient", place: AgentPlace, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _call(
+        self, client: "httpx2.AsyncClient", place: AgentPlace, method: str, params: dict[str, Any]
+    ) -> dict[str, Any]:
         name = METHODS[method] if place.is_old else method
         body = {"jsonrpc": "2.0", "id": str(uuid4()), "method": name, "params": params}
         answer = await self._fetch(client, "POST", place.url, body, MAX_ANSWER_BYTES)
         if not isinstance(answer, dict) or not isinstance(answer.get("result"), dict):
             error = answer.get("error") if isinstance(answer, dict) else None
             said = error.get("message") if isinstance(error, dict) else "neither result nor error"
-            raise AgentFault("error", f"the agent answered {name} with an error: {one_line(str(said))[:MAX_REASON_LENGTH]}")
+            raise AgentFault(
+                "error",
+                f"the agent answered {name} with an error: {one_line(str(said))[:MAX_REASON_LENGTH]}",
+            )
         return dict(answer["result"])
 
-    async def _fetch(self, client: "httpx2.AsyncClient", method: str, url: str, body: object, most: int) -> object:
+    async def _fetch(
+        self, client: "httpx2.AsyncClient", method: str, url: str, body: object, most: int
+    ) -> object:
         import httpx2
 
         try:
             async with client.stream(method, url, json=body) as response:
                 if response.status_code in {401, 403}:
-                    raise AgentFault("rejected_key", f"{url} wants a token ({response.status_code}); set {self._variable}")
+                    raise AgentFault(
+                        "rejected_key",
+                        f"{url} wants a token ({response.status_code}); set {self._variable}",
+                    )
                 if response.status_code != 200:
                     where = " (redirects are not followed)" if response.is_redirect else ""
                     reason: Loss = "unreachable" if response.status_code >= 500 else "error"
@@ -208,7 +262,9 @@ class A2aParticipant:
                 if len(data) > most:
                     raise AgentFault("malformed", f"{url} answers with more than {most} bytes")
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as cause:
-            raise AgentFault("unreachable", f"{url} cannot be reached: {cause or type(cause).__name__}") from cause
+            raise AgentFault(
+                "unreachable", f"{url} cannot be reached: {cause or type(cause).__name__}"
+            ) from cause
         try:
             document: object = json.loads(data)
         except (ValueError, RecursionError) as cause:
@@ -227,6 +283,12 @@ def _read_state(task: dict[str, Any]) -> str:
 def _join_parts(holders: list[Any]) -> str:
     """The text of messages or artifacts; data is written as JSON."""
     lists = [each.get("parts") for each in holders if isinstance(each, dict)]
-    parts = [part for each in lists if isinstance(each, list) for part in each if isinstance(part, dict)]
-    texts = [part.get("text") or json.dumps(part["data"]) for part in parts if part.get("text") or "data" in part]
+    parts = [
+        part for each in lists if isinstance(each, list) for part in each if isinstance(part, dict)
+    ]
+    texts = [
+        part.get("text") or json.dumps(part["data"])
+        for part in parts
+        if part.get("text") or "data" in part
+    ]
     return "\n\n".join(map(str, texts))

@@ -52,7 +52,9 @@ ResponseT = TypeVar("ResponseT", bound=BaseModel)
 class AgentProcess:
     """One process and one conversation with it. The caller that starts it ends it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, mark: str, folder: Path, permit: Permit) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, mark: str, folder: Path, permit: Permit
+    ) -> None:
         self._process = process
         self._mark = mark
         self._folder = folder
@@ -93,7 +95,9 @@ class AgentProcess:
         shutil.rmtree(folder, ignore_errors=True)
         make_private_folder(folder)
         try:
-            process, mark = await start_program(argv, folder=folder, environ=environ, is_fed=True, mark=str(folder))
+            process, mark = await start_program(
+                argv, folder=folder, environ=environ, is_fed=True, mark=str(folder)
+            )
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -103,7 +107,9 @@ class AgentProcess:
                 await agent._begin(model, conversation)
         except TimeoutError:
             await agent.end()
-            raise AgentFault("error", f"it did not begin a conversation within {START_SECONDS:.0f} s") from None
+            raise AgentFault(
+                "error", f"it did not begin a conversation within {START_SECONDS:.0f} s"
+            ) from None
         except BaseException:
             await agent.end()
             raise
@@ -116,17 +122,26 @@ class AgentProcess:
     async def ask(self, text: str) -> AgentReply:
         """Put a prompt; raises AgentFault. Cancelled, it calls off the prompt; an agent that does not heed that is ended."""
         self._said, self._requests = [""], 0
-        request = schema.PromptRequest(session_id=self.conversation, prompt=[schema.TextContentBlock(type="text", text=text)])
+        request = schema.PromptRequest(
+            session_id=self.conversation, prompt=[schema.TextContentBlock(type="text", text=text)]
+        )
         response = await self._request("session_prompt", _dump(request), schema.PromptResponse)
         left = sorted(path.name for path in self._folder.iterdir() if not path.name.startswith("."))
         if left:
-            raise AgentFault("error", f"it wrote files without being asked to: {', '.join(left)[:MAX_DETAIL_LENGTH]}")
+            raise AgentFault(
+                "error",
+                f"it wrote files without being asked to: {', '.join(left)[:MAX_DETAIL_LENGTH]}",
+            )
         if response.stop_reason == "refusal":
             raise AgentFault("refused", "it refused to answer")
         said = next((part for part in reversed(self._said) if part.strip()), "")
         usage, used = ONE_CALL, response.usage
         if used is not None:
-            usage = Usage(calls=1, tokens_in=read_tokens(used.input_tokens), tokens_out=read_tokens(used.output_tokens))
+            usage = Usage(
+                calls=1,
+                tokens_in=read_tokens(used.input_tokens),
+                tokens_out=read_tokens(used.output_tokens),
+            )
         return AgentReply(text=said.strip(), usage=usage)
 
     async def end(self) -> None:
@@ -143,13 +158,19 @@ class AgentProcess:
 
     async def _begin(self, model: str, conversation: str) -> None:
         offered = schema.ClientCapabilities(
-            fs=schema.FileSystemCapabilities(read_text_file=False, write_text_file=False), terminal=False
+            fs=schema.FileSystemCapabilities(read_text_file=False, write_text_file=False),
+            terminal=False,
         )
         moot = schema.Implementation(name="moot", title="Moot", version=version(DISTRIBUTION))
-        greeting = schema.InitializeRequest(protocol_version=PROTOCOL_VERSION, client_capabilities=offered, client_info=moot)
+        greeting = schema.InitializeRequest(
+            protocol_version=PROTOCOL_VERSION, client_capabilities=offered, client_info=moot
+        )
         greeted = await self._request("initialize", _dump(greeting), schema.InitializeResponse)
         if greeted.protocol_version != PROTOCOL_VERSION:
-            raise AgentFault("error", f"it speaks version {greeted.protocol_version} of ACP; expected {PROTOCOL_VERSION}")
+            raise AgentFault(
+                "error",
+                f"it speaks version {greeted.protocol_version} of ACP; expected {PROTOCOL_VERSION}",
+            )
         info = greeted.agent_info
         self.name = one_line(f"{info.name} {info.version}")[:80] if info is not None else ""
         method = _find_resume_method(greeted.agent_capabilities)
@@ -185,7 +206,9 @@ class AgentProcess:
         method = "session_set_config_option" if option else "session/set_model"
         await self._request(method, {"sessionId": self.conversation, **chosen}, _Conversation)
 
-    async def _request(self, method: str, params: dict[str, Any], answer: type[ResponseT]) -> ResponseT:
+    async def _request(
+        self, method: str, params: dict[str, Any], answer: type[ResponseT]
+    ) -> ResponseT:
         self._messages.allow_more()
         name = AGENT_METHODS.get(method, method)
         turn = asyncio.create_task(self._connection.send_request(name, params))
@@ -212,7 +235,9 @@ class AgentProcess:
         try:
             with suppress(TimeoutError, ConnectionError):
                 async with asyncio.timeout(GRACE_SECONDS):
-                    await self._connection.send_notification(AGENT_METHODS["session_cancel"], {"sessionId": self.conversation})
+                    await self._connection.send_notification(
+                        AGENT_METHODS["session_cancel"], {"sessionId": self.conversation}
+                    )
                     await asyncio.wait({turn})
         finally:
             if not turn.done():
@@ -229,7 +254,9 @@ class AgentProcess:
                 await asyncio.wait({self._reading})
         complaint = one_line(self._complaint.stored.decode("utf-8", "replace"))[-MAX_DETAIL_LENGTH:]
         code = "" if self._process.returncode is None else f" with {self._process.returncode}"
-        return AgentFault("error", f"it ended{code} before its answer{f': {complaint}' if complaint else ''}")
+        return AgentFault(
+            "error", f"it ended{code} before its answer{f': {complaint}' if complaint else ''}"
+        )
 
     def _stop(self, detail: str) -> None:
         """End the current prompt with a fault."""
@@ -259,10 +286,16 @@ class AgentProcess:
         is_allowed = self._permit == "read" and kind in READING
         # Once, never for ever: the next question is another one.
         wanted = ("allow_once",) if is_allowed else ("reject_once", "reject_always")
-        chosen = next((option for word in wanted for option in asked.options if option.kind == word), None)
+        chosen = next(
+            (option for word in wanted for option in asked.options if option.kind == word), None
+        )
         if chosen is None:
-            return schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
-        return schema.RequestPermissionResponse(outcome=schema.AllowedOutcome(outcome="selected", option_id=chosen.option_id))
+            return schema.RequestPermissionResponse(
+                outcome=schema.DeniedOutcome(outcome="cancelled")
+            )
+        return schema.RequestPermissionResponse(
+            outcome=schema.AllowedOutcome(outcome="selected", option_id=chosen.option_id)
+        )
 
     def _take_update(self, notice: schema.SessionNotification) -> None:
         if self._is_loading:
@@ -276,7 +309,9 @@ class AgentProcess:
                 if call.kind is not None:
                     self._kinds[call.tool_call_id] = call.kind
                 if call.status == "completed" and self._kinds.get(call.tool_call_id) in ACTING:
-                    self._stop(f"it did what nobody allowed: {one_line(call.title or self._kinds[call.tool_call_id])[:200]}")
+                    self._stop(
+                        f"it did what nobody allowed: {one_line(call.title or self._kinds[call.tool_call_id])[:200]}"
+                    )
 
 
 class _Conversation(BaseModel):
@@ -290,11 +325,15 @@ class _Conversation(BaseModel):
     def list_models(self) -> tuple[str, list[str]]:
         """The option that chooses the model ("" where it has a method of its own), and the ids of the models."""
         for option in self.config_options or ():
-            if option.get("category") == "model" and isinstance(choices := option.get("options"), list):
+            if option.get("category") == "model" and isinstance(
+                choices := option.get("options"), list
+            ):
                 # Choices may stand in groups.
                 flat = [each for choice in choices for each in choice.get("options", (choice,))]
                 return str(option.get("id")), [str(each.get("value")) for each in flat]
-        return "", [str(each.get("modelId")) for each in (self.models or {}).get("availableModels", ())]
+        return "", [
+            str(each.get("modelId")) for each in (self.models or {}).get("availableModels", ())
+        ]
 
 
 class _BoundedMessages:
@@ -348,7 +387,10 @@ def _find_resume_method(capabilities: schema.AgentCapabilities | None) -> str:
     """How an agent goes on with a conversation that it has stored; "" where it cannot."""
     if capabilities is None:
         return ""
-    can_resume = capabilities.session_capabilities is not None and capabilities.session_capabilities.resume is not None
+    can_resume = (
+        capabilities.session_capabilities is not None
+        and capabilities.session_capabilities.resume is not None
+    )
     return "session_resume" if can_resume else "session_load" if capabilities.load_session else ""
 
 

@@ -41,25 +41,38 @@ def is_installed() -> bool:
     return find_spec("acp") is not None
 
 
-def build_acp_seat(argument: str, seat: str, environ: Mapping[str, str], home: Path) -> "AcpParticipant":
+def build_acp_seat(
+    argument: str, seat: str, environ: Mapping[str, str], home: Path
+) -> "AcpParticipant":
     """The participant of `acp:ARGUMENT`; raises MissingExtra, UnknownPlatform or BadPanel."""
     if not is_installed():
-        raise MissingExtra(f"agents that speak ACP need an extra package: {describe_install('acp')}")
+        raise MissingExtra(
+            f"agents that speak ACP need an extra package: {describe_install('acp')}"
+        )
     agent, _, rule = argument.partition(PERMIT)
     permits: dict[str, Permit] = {"": "none", "none": "none", "read": "read"}
     if rule not in permits:
         raise UnknownPlatform(f"acp:{argument}: an agent is permitted none or read, not {rule!r}")
     name, _, model = agent.partition(":")
     # A command may hold a colon, the name of an agent does not.
-    recipe, model = (find_acp_recipe(name), model) if name in load_agents() else (find_acp_recipe(agent), "")
-    return AcpParticipant(recipe, home / "agents" / recipe.name / seat, environ, permits[rule], model)
+    recipe, model = (
+        (find_acp_recipe(name), model) if name in load_agents() else (find_acp_recipe(agent), "")
+    )
+    return AcpParticipant(
+        recipe, home / "agents" / recipe.name / seat, environ, permits[rule], model
+    )
 
 
 class AcpParticipant:
     """Starts the agent at the first ask, and again after a fault, in the same conversation where it can; `leave` ends it."""
 
     def __init__(
-        self, recipe: Recipe, folder: Path, environ: Mapping[str, str], permit: "Permit" = "none", model: str = ""
+        self,
+        recipe: Recipe,
+        folder: Path,
+        environ: Mapping[str, str],
+        permit: "Permit" = "none",
+        model: str = "",
     ) -> None:
         self._recipe = recipe
         # Agents store their conversations by the folder: it is the same for all processes of one seat in one session.
@@ -101,7 +114,9 @@ class AcpParticipant:
                 await self.leave()
                 raise AgentFault(cause.reason, f"{self._recipe.name}: {cause}") from cause
             except OSError as cause:
-                raise AgentFault("unreachable", f"{self._recipe.acp[0]} cannot be run: {cause.strerror}", FREE) from cause
+                raise AgentFault(
+                    "unreachable", f"{self._recipe.acp[0]} cannot be run: {cause.strerror}", FREE
+                ) from cause
 
         async with self._asking:
             return await ask_with_correction(brief, on_text, ask, f"program:{self._recipe.name}")
@@ -126,7 +141,11 @@ class AcpParticipant:
                 self._write_note()
         # Who it is, and by which rules, it has heard unless that has changed.
         head = "" if brief.system == self._system else f"{brief.system}\n\n"
-        prompt = build_correction(brief.language, complaint) if complaint else f"{head}{build_user_prompt(brief)}"
+        prompt = (
+            build_correction(brief.language, complaint)
+            if complaint
+            else f"{head}{build_user_prompt(brief)}"
+        )
         self._system = brief.system
         return await agent.ask(fix_surrogates(prompt).replace("\0", ""))
 
@@ -134,7 +153,12 @@ class AcpParticipant:
         from moothall.participants.acp_process import AgentProcess
 
         self._agent = await AgentProcess.start(
-            self._recipe.acp, self._folder, self._environ, self._permit, model=self._model, conversation=self._conversation
+            self._recipe.acp,
+            self._folder,
+            self._environ,
+            self._permit,
+            model=self._model,
+            conversation=self._conversation,
         )
         self._conversation = self._agent.conversation
         if not self._agent.is_resumed:

@@ -55,5 +55,7 @@ async def ask_with_correction(
             continue
         if brief.form.form == "text":
             on_text(reply.text)
-        return Answer(said=read.said, corrections=read.mends, usage=usage, model=reply.model, origin=origin)
+        return Answer(
+            said=read.said, corrections=read.mends, usage=usage, model=reply.model, origin=origin
+        )
     return NoAnswer(reason=fault.loss, detail=str(fault), usage=usage)

@@ -21,7 +21,12 @@ from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
 from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.errors import BadAnswer
-from moothall.participants.agent_answers import ONE_CALL, AgentFault, AgentReply, ask_with_correction
+from moothall.participants.agent_answers import (
+    ONE_CALL,
+    AgentFault,
+    AgentReply,
+    ask_with_correction,
+)
 from moothall.participants.recipes import Output, Recipe, build_environ
 from moothall.participants.subprocess_runner import ProcessResult, run_program
 from moothall.ports.participant import Answer, NoAnswer, OnText
@@ -33,7 +38,9 @@ MAX_ARGUMENT_LENGTH: Final = 120_000
 """The most bytes of one argument (Linux accepts 128 KiB)."""
 
 
-def fill_arguments(argv: tuple[str, ...], prompt: str, session: str, files: Mapping[str, str]) -> list[str]:
+def fill_arguments(
+    argv: tuple[str, ...], prompt: str, session: str, files: Mapping[str, str]
+) -> list[str]:
     """Fill the placeholders; each argument stays one argument, whatever it contains. `files` are paths by name."""
     known = {"{prompt}": prompt, **{f"{{file:{name}}}": path for name, path in files.items()}}
     # Prompts and files replace whole arguments only: text of a participant can never become a second argument.
@@ -54,7 +61,10 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentReply:
     answer = _find_last_value(documents, recipe.texts)
     if not isinstance(answer, str) or not answer.strip():
         raise ValueError(f"no answer at {' or '.join(recipe.texts)}; it printed {text[:120]!r}")
-    session, model = _find_last_value(documents, recipe.sessions), _find_last_value(documents, recipe.models)
+    session, model = (
+        _find_last_value(documents, recipe.sessions),
+        _find_last_value(documents, recipe.models),
+    )
     names = list(model) if isinstance(model, dict) else [model]
     usage = Usage(
         tokens_in=read_tokens(_find_last_value(documents, (recipe.tokens_in,))),
@@ -66,8 +76,12 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentReply:
         text=answer.strip(),
         usage=usage,
         # The id is passed back as an argument on resume, so an odd one is not used.
-        session=session if isinstance(session, str) and session.isprintable() and len(session) <= MAX_SESSION_LENGTH else "",
-        model=one_line(", ".join(name for name in names if isinstance(name, str)))[:MAX_SESSION_LENGTH],
+        session=session
+        if isinstance(session, str) and session.isprintable() and len(session) <= MAX_SESSION_LENGTH
+        else "",
+        model=one_line(", ".join(name for name in names if isinstance(name, str)))[
+            :MAX_SESSION_LENGTH
+        ],
     )
 
 
@@ -112,7 +126,11 @@ def _find_json_document(text: str) -> list[Any]:
 def _find_last_value(documents: list[Any], paths: tuple[str, ...]) -> Any:
     """Return the last document's value at the first path that any has; with a `+`, the values of all of them joined."""
     for path in paths:
-        values = [value for document in documents if (value := _find_value(document, path.removeprefix("+"))) is not None]
+        values = [
+            value
+            for document in documents
+            if (value := _find_value(document, path.removeprefix("+"))) is not None
+        ]
         if values:
             return "".join(map(str, values)) if path.startswith("+") else values[-1]
     return None
@@ -129,7 +147,11 @@ def _find_value(document: Any, path: str) -> Any:
             return None
     node = document
     for name in wanted.split("."):
-        if isinstance(node, list) and name.lstrip("-").isdecimal() and -len(node) <= int(name) < len(node):
+        if (
+            isinstance(node, list)
+            and name.lstrip("-").isdecimal()
+            and -len(node) <= int(name) < len(node)
+        ):
             node = node[int(name)]
         elif isinstance(node, dict):
             node = node.get(name)
@@ -140,7 +162,11 @@ def _find_value(document: Any, path: str) -> Any:
 
 def _read_cost(documents: list[Any], path: str) -> int | None:
     amount = _find_last_value(documents, (path,)) if path else None
-    if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < MAX_STATED_DOLLARS:
+    if (
+        isinstance(amount, bool)
+        or not isinstance(amount, int | float)
+        or not 0 <= amount < MAX_STATED_DOLLARS
+    ):
         return None
     # Dollars to millionths of a dollar, the unit of `Usage.cost`.
     return round(float(amount) * 1e6)
@@ -156,7 +182,9 @@ MAX_REASONS_LENGTH: Final = 10_000
 class CommandParticipant:
     """Runs a program in a folder. Files that the program needs are stored in another folder, `files_folder`."""
 
-    def __init__(self, recipe: Recipe, folder: Path, environ: Mapping[str, str], files_folder: Path) -> None:
+    def __init__(
+        self, recipe: Recipe, folder: Path, environ: Mapping[str, str], files_folder: Path
+    ) -> None:
         self._recipe = recipe
         self._folder = recipe.folder or folder
         self._files_folder = files_folder
@@ -177,10 +205,15 @@ class CommandParticipant:
         argv = [self._recipe.argv[0], *self._recipe.version]
         try:
             async with asyncio.timeout(READY_SECONDS):
-                done = await run_program(argv, words=None, folder=self._folder, environ=self._environ)
+                done = await run_program(
+                    argv, words=None, folder=self._folder, environ=self._environ
+                )
         except (OSError, TimeoutError):
             return "does not say its version"
-        return one_line(done.out.decode("utf-8", "replace"))[:MAX_VERSION_LENGTH] or "does not say its version"
+        return (
+            one_line(done.out.decode("utf-8", "replace"))[:MAX_VERSION_LENGTH]
+            or "does not say its version"
+        )
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if self._recipe.judges:
@@ -194,8 +227,14 @@ class CommandParticipant:
             nonlocal session
             # With a session the agent still knows the question, so the correction alone is enough.
             resumed = bool(complaint and self._recipe.resume)
-            prompt = build_correction(brief.language, complaint) if resumed else self._build_prompt(brief, complaint)
-            reply = await self._run_once(self._recipe.resume if resumed else self._recipe.argv, prompt, session)
+            prompt = (
+                build_correction(brief.language, complaint)
+                if resumed
+                else self._build_prompt(brief, complaint)
+            )
+            reply = await self._run_once(
+                self._recipe.resume if resumed else self._recipe.argv, prompt, session
+            )
             # The program may choose its own session id.
             session = reply.session or session
             return reply
@@ -212,16 +251,23 @@ class CommandParticipant:
             raise AgentFault("error", f"{name} was ended by signal {-done.code}")
         out = done.out.decode("utf-8", "replace").strip()
         printed = fix_surrogates("\n".join(filter(None, (out, done.err.strip()))))
-        given = {"verdict": "REJECTED" if done.code else "APPROVED", "content": printed[-MAX_REASONS_LENGTH:]}
+        given = {
+            "verdict": "REJECTED" if done.code else "APPROVED",
+            "content": printed[-MAX_REASONS_LENGTH:],
+        }
         read = Reading(parse_answer(brief.form, given), (f"read verdict exit status {done.code}",))
         with suppress(BadAnswer):
             read = read_answer(brief, out) if not done.code and "REJECTED" in out else read
-        return Answer(said=read.said, corrections=read.mends, usage=ONE_CALL, origin=f"program:{name}")
+        return Answer(
+            said=read.said, corrections=read.mends, usage=ONE_CALL, origin=f"program:{name}"
+        )
 
     async def run_prompt(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """Run the program with a prompt of the caller; returns its output and the usage."""
         try:
-            reply = await self._run_once(self._recipe.argv, fix_surrogates(prompt).replace("\0", ""), str(uuid4()))
+            reply = await self._run_once(
+                self._recipe.argv, fix_surrogates(prompt).replace("\0", ""), str(uuid4())
+            )
         except AgentFault as fault:
             return fault.to_no_answer()
         return reply.text, reply.usage
@@ -229,19 +275,27 @@ class CommandParticipant:
     async def _run_once(self, argv: tuple[str, ...], prompt: str, session: str) -> AgentReply:
         done = await self._start(argv, prompt, session)
         if done.code != 0:
-            raise AgentFault("error", f"{self._recipe.name} ended with {done.code}{self._explain_failure(done)}")
+            raise AgentFault(
+                "error", f"{self._recipe.name} ended with {done.code}{self._explain_failure(done)}"
+            )
         try:
             return parse_output(self._recipe, done.out)
         except ValueError as cause:
-            raise AgentFault("malformed", f"{self._recipe.name}: {cause} {_format_complaint(done)}".strip()) from cause
+            raise AgentFault(
+                "malformed", f"{self._recipe.name}: {cause} {_format_complaint(done)}".strip()
+            ) from cause
 
     async def _start(self, argv: tuple[str, ...], prompt: str, session: str) -> ProcessResult:
         try:
             done = await self._run(argv, prompt, session)
         except OSError as cause:
             # A program that is not there, or may not be run: nothing that was said is at fault.
-            reason: Loss = "unreachable" if isinstance(cause, FileNotFoundError | PermissionError) else "error"
-            raise AgentFault(reason, f"{self._recipe.argv[0]} cannot be run: {cause.strerror}", FREE) from cause
+            reason: Loss = (
+                "unreachable" if isinstance(cause, FileNotFoundError | PermissionError) else "error"
+            )
+            raise AgentFault(
+                reason, f"{self._recipe.argv[0]} cannot be run: {cause.strerror}", FREE
+            ) from cause
         if done.is_flooded:
             raise AgentFault("error", f"{self._recipe.name} printed too much and was stopped")
         return done
@@ -257,7 +311,9 @@ class CommandParticipant:
 
     def _build_prompt(self, brief: Brief, complaint: str) -> str:
         # A C string ends at NUL, and a lone surrogate cannot be encoded.
-        return fix_surrogates(f"{brief.system}\n\n{build_user_prompt(brief, complaint or None)}").replace("\0", "")
+        return fix_surrogates(
+            f"{brief.system}\n\n{build_user_prompt(brief, complaint or None)}"
+        ).replace("\0", "")
 
     def _make_folder(self) -> None:
         if self._recipe.folder is None:  # else it is the user's own, and stays as it is
@@ -266,12 +322,21 @@ class CommandParticipant:
     async def _run(self, argv: tuple[str, ...], prompt: str, session: str) -> ProcessResult:
         words = self._recipe.words
         if words is None and "{prompt}" in argv and len(prompt.encode()) > MAX_ARGUMENT_LENGTH:
-            raise OSError(7, f"the prompt has more than {MAX_ARGUMENT_LENGTH} bytes, and the agent takes it as an argument")
+            raise OSError(
+                7,
+                f"the prompt has more than {MAX_ARGUMENT_LENGTH} bytes, and the agent takes it as an argument",
+            )
         self._make_folder()
         said = None if words is None else words.replace("{prompt}", prompt).encode()
-        files = {name: str(_ensure_file(self._files_folder, name, text)) for name, text in self._recipe.files.items()}
+        files = {
+            name: str(_ensure_file(self._files_folder, name, text))
+            for name, text in self._recipe.files.items()
+        }
         return await run_program(
-            fill_arguments(argv, prompt, session, files), words=said, folder=self._folder, environ=self._environ
+            fill_arguments(argv, prompt, session, files),
+            words=said,
+            folder=self._folder,
+            environ=self._environ,
         )
 
 

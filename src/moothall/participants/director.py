@@ -14,7 +14,9 @@ from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity
 class DirectorParticipant:
     """Implements `Participant` for Moot itself."""
 
-    def __init__(self, find_measure: Callable[[str], Similarity | None] = lambda name: None) -> None:
+    def __init__(
+        self, find_measure: Callable[[str], Similarity | None] = lambda name: None
+    ) -> None:
         self._find_measure = find_measure
 
     async def ready(self) -> str | None:
@@ -24,13 +26,23 @@ class DirectorParticipant:
         # On a thread, so that other sessions continue.
         match brief.chore:
             case CompareTexts() as texts:
-                by, pairs = await asyncio.to_thread(compare_texts, texts, self._find_measure(texts.by))
-                return Answer(said=read_answer(brief, {"by": by, "pairs": [pair._asdict() for pair in pairs]}).said)
+                by, pairs = await asyncio.to_thread(
+                    compare_texts, texts, self._find_measure(texts.by)
+                )
+                return Answer(
+                    said=read_answer(
+                        brief, {"by": by, "pairs": [pair._asdict() for pair in pairs]}
+                    ).said
+                )
             case RecordFileRequest() as request:
                 try:
                     line = await asyncio.to_thread(write_record, request)
                 except (OSError, ValueError) as cause:
                     return NoAnswer(reason="error", detail=f"the record cannot be written: {cause}")
-                return Answer(said=read_answer(brief, {"number": line.number, "path": "/".join((*PLACE, line.name))}).said)
+                return Answer(
+                    said=read_answer(
+                        brief, {"number": line.number, "path": "/".join((*PLACE, line.name))}
+                    ).said
+                )
             case _:
                 return NoAnswer(reason="error", detail="there is nothing that Moot itself could do")

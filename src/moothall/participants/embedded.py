@@ -72,27 +72,45 @@ class EmbeddedParticipant:
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         small = self._model.path.name == NAME
         if small and brief.language == "zh":
-            return NoAnswer(reason="refused", detail="the embedded model speaks no Chinese; give this seat another platform")
+            return NoAnswer(
+                reason="refused",
+                detail="the embedded model speaks no Chinese; give this seat another platform",
+            )
         if not small:
             return await self._answer_in_full(brief, on_text)
-        is_speech = brief.form.form == "text" and not any("enum" in field for field in _list_required(get_own_schema(brief)))
-        said, usage = await (self._generate_speech(brief, on_text) if is_speech else self._fill_form(brief))
+        is_speech = brief.form.form == "text" and not any(
+            "enum" in field for field in _list_required(get_own_schema(brief))
+        )
+        said, usage = await (
+            self._generate_speech(brief, on_text) if is_speech else self._fill_form(brief)
+        )
         read = read_answer(brief, said)
-        return Answer(said=read.said, corrections=read.mends, usage=usage, model=self._model.path.name)
+        return Answer(
+            said=read.said, corrections=read.mends, usage=usage, model=self._model.path.name
+        )
 
     async def _answer_in_full(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         """Answer with a capable model: the full prompt, JSON constrained by a grammar, one correction."""
         is_text = brief.form.form == "text"
-        sampling: dict[str, object] = {"temperature": 0.7, "seed": model_seed(brief.seed, brief.ask.id)}
+        sampling: dict[str, object] = {
+            "temperature": 0.7,
+            "seed": model_seed(brief.seed, brief.ask.id),
+        }
         if not is_text:
             sampling["json_schema"] = build_wire_schema(build_brief_schema(brief))
 
         async def ask(complaint: str) -> AgentReply:
             messages = [
                 {"role": "system", "content": brief.system},
-                {"role": "user", "content": f"{brief.shared}\n\n{brief.own}" + (f"\n\n({complaint})" if complaint else "")},
+                {
+                    "role": "user",
+                    "content": f"{brief.shared}\n\n{brief.own}"
+                    + (f"\n\n({complaint})" if complaint else ""),
+                },
             ]
-            done = await self._generate_text(messages, brief.form.max_tokens, sampling, on_text if is_text else _discard_text)
+            done = await self._generate_text(
+                messages, brief.form.max_tokens, sampling, on_text if is_text else _discard_text
+            )
             return AgentReply(text=done.text, usage=_build_usage(done), model=self._model.path.name)
 
         # What is said was streamed already.
@@ -101,19 +119,29 @@ class EmbeddedParticipant:
     async def _generate_speech(self, brief: Brief, on_text: OnText) -> tuple[object, Usage]:
         who = brief.seat.stance or brief.seat.id
         at = int(random_unit(brief.seed, brief.ask.id, "opener") * len(_OPENERS))
-        opener = _OPENERS[at].format(who=who if who.lower().startswith(("a ", "the ")) else f"the {who}")
+        opener = _OPENERS[at].format(
+            who=who if who.lower().startswith(("a ", "the ")) else f"the {who}"
+        )
         on_text(opener)
         done = await self._generate_prose(brief, opener, on_text)
         text = f"{opener} {done.text.strip()}"
         latest = brief.perception.memory.latest
-        if latest is not None and latest.id > 1 and "refers_to" in get_own_schema(brief)["properties"]:
+        if (
+            latest is not None
+            and latest.id > 1
+            and "refers_to" in get_own_schema(brief)["properties"]
+        ):
             text = f"re #{latest.id}: {text}"
         return text, _build_usage(done)
 
     async def _generate_prose(self, brief: Brief, opener: str, on_text: OnText) -> Completion:
         seat = brief.seat
         turns = brief.perception.memory.recent[-TURNS_SHOWN:]
-        talk = "\n".join(f"{turn.speaker}: {extract_first_sentence(turn.text).rstrip('…')}" for turn in turns if turn.id > 1)
+        talk = "\n".join(
+            f"{turn.speaker}: {extract_first_sentence(turn.text).rstrip('…')}"
+            for turn in turns
+            if turn.id > 1
+        )
         asked = f"The question is: {brief.perception.goal}\n{talk}\nWhat is your opinion, in two sentences?"
         persona = " ".join(f"You are {seat.id}, {seat.stance}. {seat.instructions}".split())
         messages = [
@@ -136,7 +164,11 @@ class EmbeddedParticipant:
         return await asyncio.to_thread(filler.fill_fields, shape, text), _build_usage(done)
 
     async def _generate_text(
-        self, messages: list[dict[str, str]], max_tokens: int, sampling: dict[str, object], on_text: OnText
+        self,
+        messages: list[dict[str, str]],
+        max_tokens: int,
+        sampling: dict[str, object],
+        on_text: OnText,
     ) -> Completion:
         """Generate on a thread; cancelling the task stops the generation."""
         loop = asyncio.get_running_loop()
@@ -170,7 +202,9 @@ class _FormFiller:
     measure: Similarity
 
     def wants_text(self, shape: Schema) -> bool:
-        return any(is_free_text(field) or self._wants_inner_text(field) for field in _list_required(shape))
+        return any(
+            is_free_text(field) or self._wants_inner_text(field) for field in _list_required(shape)
+        )
 
     def _wants_inner_text(self, field: Schema) -> bool:
         inner = field.get("items", {}) if field.get("type") == "array" else field
@@ -207,10 +241,15 @@ class _FormFiller:
 
     def _fill_items(self, item: Schema, text: str) -> list[object]:
         """Fill a list: one item for each thing that is to be judged, or else one."""
-        named = next((name for name in item.get("required", ()) if "enum" in item["properties"][name]), None)
+        named = next(
+            (name for name in item.get("required", ()) if "enum" in item["properties"][name]), None
+        )
         if named is None:
             return [self._fill_value(item, text)]
-        return [{**self.fill_fields(item, text), named: each} for each in item["properties"][named]["enum"]]
+        return [
+            {**self.fill_fields(item, text), named: each}
+            for each in item["properties"][named]["enum"]
+        ]
 
     def _choose(self, options: Sequence[Any], text: str) -> object:
         """Choose for or against by likeness to its own words; among answers, the one that is most like them."""
@@ -225,11 +264,17 @@ class _FormFiller:
     def _compute_reaction(self) -> float:
         """Return the reaction: relevance to the persona, and how little the seat has said; lower when the talk repeats itself."""
         seat, recent = self.brief.seat, self.brief.perception.memory.recent
-        persona, message = f"{seat.stance}. {seat.instructions}", f"{self.brief.perception.goal} {self.brief.subject}"
+        persona, message = (
+            f"{seat.stance}. {seat.instructions}",
+            f"{self.brief.perception.goal} {self.brief.subject}",
+        )
         moved = compute_relevance(self.measure, persona, message)
         # 1, 1/3, 1/5, … for every turn of its own in the window: a seat that has just spoken lets others speak.
         unsaid = 1.0 / (1 + 2 * sum(turn.speaker == seat.id for turn in recent))
-        worn = max(self.measure.likeness(self.brief.subject, [turn.text for turn in recent[:-1]]), default=0.0)
+        worn = max(
+            self.measure.likeness(self.brief.subject, [turn.text for turn in recent[:-1]]),
+            default=0.0,
+        )
         # (MOVED·relevance + (1 − MOVED)·unsaid) · (1 − repetition²): the square spares mild similarity and silences real
         # repetition.
         return (MOVED * moved + (1.0 - MOVED) * unsaid) * (1.0 - worn**2)

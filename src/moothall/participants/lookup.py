@@ -47,7 +47,9 @@ Search = Callable[[str], Awaitable[tuple[str, Usage] | NoAnswer]]
 class Queries:
     """What a participant wants to look up."""
 
-    queries: Annotated[tuple[Annotated[str, MaxLen(MAX_QUERY_LENGTH)], ...], MaxLen(MAX_QUERIES)] = ()
+    queries: Annotated[
+        tuple[Annotated[str, MaxLen(MAX_QUERY_LENGTH)], ...], MaxLen(MAX_QUERIES)
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,13 @@ class SearchResult:
 class Lookup:
     """A search with timeout, retries and a cache of one hour, shared by all seats."""
 
-    def __init__(self, search: Search, *, seconds: float = SEARCH_SECONDS, cache_seconds: float = CACHE_SECONDS) -> None:
+    def __init__(
+        self,
+        search: Search,
+        *,
+        seconds: float = SEARCH_SECONDS,
+        cache_seconds: float = CACHE_SECONDS,
+    ) -> None:
         self._search = search
         self._seconds = seconds
         self._cache_seconds = cache_seconds
@@ -119,7 +127,11 @@ class LookupParticipant:
         return await self._inner.ready()
 
     async def probe(self) -> str | None:
-        return await (self._inner.probe() if isinstance(self._inner, ProbedParticipant) else self._inner.ready())
+        return await (
+            self._inner.probe()
+            if isinstance(self._inner, ProbedParticipant)
+            else self._inner.ready()
+        )
 
     async def leave(self) -> None:
         if isinstance(self._inner, LeavingParticipant):
@@ -137,23 +149,48 @@ class LookupParticipant:
         answer = await self._inner.respond(_with_results(brief, results, left), on_text)
         # The model could not name queries, or none of them succeeded. One that wanted to look up nothing is not marked: it had
         # the chance.
-        has_nothing = isinstance(asked, NoAnswer) or (bool(results) and all(each.text is None for each in results))
+        has_nothing = isinstance(asked, NoAnswer) or (
+            bool(results) and all(each.text is None for each in results)
+        )
         if isinstance(answer, Answer) and has_nothing and isinstance(answer.said, VerifiableAnswer):
             answer = replace(answer, said=answer.said.mark_unverified())
         return replace(answer, usage=used + answer.usage)
 
-    async def _run_queries(self, asked: Answer | NoAnswer, until: float) -> tuple[list[SearchResult], Usage]:
-        wanted = asked.said.queries if isinstance(asked, Answer) and isinstance(asked.said, Queries) else ()
+    async def _run_queries(
+        self, asked: Answer | NoAnswer, until: float
+    ) -> tuple[list[SearchResult], Usage]:
+        wanted = (
+            asked.said.queries
+            if isinstance(asked, Answer) and isinstance(asked.said, Queries)
+            else ()
+        )
         queries = list(dict.fromkeys(query for query in wanted if query.strip()))
         results = list(await asyncio.gather(*(self._lookup(query, until) for query in queries)))
         return results, sum((each.usage for each in results), asked.usage)
 
 
 def _build_query_brief(brief: Brief) -> Brief:
-    form = replace(brief.form, kind="queries", shape=Queries, form="json", max_tokens=200, instead=None, looks_up=False)
+    form = replace(
+        brief.form,
+        kind="queries",
+        shape=Queries,
+        form="json",
+        max_tokens=200,
+        instead=None,
+        looks_up=False,
+    )
     ask = replace(brief.ask, patience=brief.ask.patience * SHARE)
     own = f"{brief.own}\n\n{PARTICIPANT_PROMPT[brief.language].look_up.format(most=MAX_QUERIES)}"
-    plain = replace(brief, schema=None, fills={}, hints={}, normalize=keep_answer, fault=no_fault, person=None, probe="")
+    plain = replace(
+        brief,
+        schema=None,
+        fills={},
+        hints={},
+        normalize=keep_answer,
+        fault=no_fault,
+        person=None,
+        probe="",
+    )
     return replace(plain, ask=ask, form=form, own=own)
 
 
@@ -161,6 +198,10 @@ def _with_results(brief: Brief, results: list[SearchResult], left: float) -> Bri
     lines = [PARTICIPANT_PROMPT[brief.language].looked_up] if results else []
     for each in results:
         lines.append(quote_lines(f"? {each.query}"))
-        lines.append(PARTICIPANT_PROMPT[brief.language].look_up_failed if each.text is None else quote_lines(each.text))
+        lines.append(
+            PARTICIPANT_PROMPT[brief.language].look_up_failed
+            if each.text is None
+            else quote_lines(each.text)
+        )
     own = "\n\n".join(filter(None, ["\n".join(lines), brief.own]))
     return replace(brief, ask=replace(brief.ask, patience=left), own=own)

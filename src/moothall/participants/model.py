@@ -26,7 +26,13 @@ from moothall.participants.failures import (
 )
 from moothall.participants.model_request import BriefRequest
 from moothall.participants.named_tools import ToolBox
-from moothall.participants.platforms import SERVER, Platform, find_address, find_key, find_key_variable
+from moothall.participants.platforms import (
+    SERVER,
+    Platform,
+    find_address,
+    find_key,
+    find_key_variable,
+)
 from moothall.participants.tool_desk import ToolDesk
 from moothall.ports.participant import Allowance, Answer, NoAnswer, OnText, ProviderLimits
 
@@ -81,20 +87,32 @@ class ModelParticipant:
         self._prefixes = model_request.PrefixCache()
         self._tells_tokens = platform.intents == "token"
         key = find_key(platform, environ).value
-        account = provider_limits.name_account(platform.provider, find_address(platform, environ), key)
-        allowance = provider_limits.parse_limits(environ.get(provider_limits.LIMITS, "")).get(platform.provider, Allowance())
-        self._account = provider_limits.ProviderAccount(limits or provider_limits.LocalLimits(), account, allowance)
+        account = provider_limits.name_account(
+            platform.provider, find_address(platform, environ), key
+        )
+        allowance = provider_limits.parse_limits(environ.get(provider_limits.LIMITS, "")).get(
+            platform.provider, Allowance()
+        )
+        self._account = provider_limits.ProviderAccount(
+            limits or provider_limits.LocalLimits(), account, allowance
+        )
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        asking = BriefRequest(brief, on_text, self._pace, self._platform, self._prefixes, account=self._account)
+        asking = BriefRequest(
+            brief, on_text, self._pace, self._platform, self._prefixes, account=self._account
+        )
         desk = ToolDesk(brief, self._tools)
         try:
             read = await self._probe_intent(asking)
             if read is None:
-                read = await asking.run_with_retries(lambda now: self._attempt_with_pictures(asking, now, desk))
+                read = await asking.run_with_retries(
+                    lambda now: self._attempt_with_pictures(asking, now, desk)
+                )
         except ModelFailure as failure:
             return NoAnswer(
-                reason=to_loss(failure.kind), detail=explain_failure(failure, self._describe_endpoint()), usage=asking.usage
+                reason=to_loss(failure.kind),
+                detail=explain_failure(failure, self._describe_endpoint()),
+                usage=asking.usage,
             )
         unseen = [each.name for each in brief.pictures if each not in asking.pictures]
         mends = (*read.mends, f"unseen {', '.join(unseen)}") if unseen else read.mends
@@ -123,7 +141,9 @@ class ModelParticipant:
 
     def _explain_unready(self, failure: ModelFailure) -> str:
         if failure.kind is FailureKind.TIMEOUT:
-            return f"no answer from {self._describe_endpoint().name} within {self._pace.preflight:g} s"
+            return (
+                f"no answer from {self._describe_endpoint().name} within {self._pace.preflight:g} s"
+            )
         return explain_failure(failure, self._describe_endpoint())
 
     async def aclose(self) -> None:
@@ -133,10 +153,13 @@ class ModelParticipant:
         if line is not None and line.model is not None and line.loop is asyncio.get_running_loop():
             await line.model.__aexit__(None, None, None)
 
-    async def _attempt_with_pictures(self, asking: BriefRequest, now: model_request.Attempt, desk: ToolDesk) -> Reading:
+    async def _attempt_with_pictures(
+        self, asking: BriefRequest, now: model_request.Attempt, desk: ToolDesk
+    ) -> Reading:
         """Return the answer of a model that was sent the pictures; one that takes none is asked without, from then on."""
         if asking.pictures and not (
-            self._takes_pictures and (await self._open_model()).profile.get("supports_image_input", True)
+            self._takes_pictures
+            and (await self._open_model()).profile.get("supports_image_input", True)
         ):
             asking.pictures = ()
         takes_tools = self._takes_tools
@@ -144,7 +167,10 @@ class ModelParticipant:
             return await self._attempt_answer(asking, now, desk)
         except ModelFailure as failure:
             # Some servers have no better word for it than an error of their own.
-            is_named = failure.kind in {FailureKind.REJECTED, FailureKind.SERVER} and "image" in failure.message.lower()
+            is_named = (
+                failure.kind in {FailureKind.REJECTED, FailureKind.SERVER}
+                and "image" in failure.message.lower()
+            )
             if not asking.pictures or not (failure.is_refused_part or is_named):
                 raise
         # It was the pictures that were rejected, as far as can be known: the tools are tried again.
@@ -153,14 +179,22 @@ class ModelParticipant:
         self._takes_pictures = False
         return read
 
-    async def _attempt_answer(self, asking: BriefRequest, now: model_request.Attempt, desk: ToolDesk) -> Reading:
+    async def _attempt_answer(
+        self, asking: BriefRequest, now: model_request.Attempt, desk: ToolDesk
+    ) -> Reading:
         brief, model = asking.brief, await self._open_model()
         # An answer that could not be read is asked for again without tools, in its form: it was not for want of knowledge.
-        has_tools = self._takes_tools and now.complaint is None and model.profile.get("supports_tools", True)
+        has_tools = (
+            self._takes_tools
+            and now.complaint is None
+            and model.profile.get("supports_tools", True)
+        )
         if has_tools and not desk.is_open:
             desk.refuse_first()
         elif has_tools and (await desk.list_offered() or desk.native):
-            response = await self._request_with_tools(asking, model, build_user_prompt(desk.add_results(brief)), desk, now.room)
+            response = await self._request_with_tools(
+                asking, model, build_user_prompt(desk.add_results(brief)), desk, now.room
+            )
             if response is not None:
                 return _parse_response(brief, response)
         user = build_user_prompt(desk.add_results(brief), now.complaint)
@@ -181,10 +215,14 @@ class ModelParticipant:
 
         searches = bool(desk.native) and model_request.has_web_search(model)
         if desk.native and not searches:
-            desk.note_failure(desk.native, "the provider of this model has no web search of its own")
+            desk.note_failure(
+                desk.native, "the provider of this model has no web search of its own"
+            )
         if not searches and not await desk.list_offered():
             return None
-        conversation = asking.begin_conversation(model, user, await desk.list_offered(), searches=searches)
+        conversation = asking.begin_conversation(
+            model, user, await desk.list_offered(), searches=searches
+        )
         while desk.is_open:
             try:
                 response = await asking.request_next(model, conversation, room)
@@ -208,14 +246,20 @@ class ModelParticipant:
                 conversation.add_results(response, results)
         return None
 
-    async def _request_json(self, asking: BriefRequest, model: "Model", user: str, room: int) -> "ModelResponse":
+    async def _request_json(
+        self, asking: BriefRequest, model: "Model", user: str, room: int
+    ) -> "ModelResponse":
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
 
         if not self._takes_schema or not model.profile.get("supports_json_schema_output", False):
             return await asking.request_whole(model, user, room, None)
-        wanted = OutputObjectDefinition(json_schema=build_request_schema(asking.brief), name=asking.brief.form.kind)
-        native = ModelRequestParameters(output_mode="native", output_object=wanted, prompted_output_template=False)
+        wanted = OutputObjectDefinition(
+            json_schema=build_request_schema(asking.brief), name=asking.brief.form.kind
+        )
+        native = ModelRequestParameters(
+            output_mode="native", output_object=wanted, prompted_output_template=False
+        )
         try:
             return await asking.request_whole(model, user, room, native)
         except ModelFailure as failure:
@@ -231,8 +275,12 @@ class ModelParticipant:
         brief = asking.brief
         if not self._tells_tokens or not brief.probe or brief.form.kind != "intent":
             return None
-        seat = PARTICIPANT_PROMPT[brief.language].seated.format(seat=brief.seat.id, stance=one_line(brief.seat.stance))
-        user = "\n\n".join(filter(None, [brief.shared, seat, brief.seat.instructions.strip(), brief.probe]))
+        seat = PARTICIPANT_PROMPT[brief.language].seated.format(
+            seat=brief.seat.id, stance=one_line(brief.seat.stance)
+        )
+        user = "\n\n".join(
+            filter(None, [brief.shared, seat, brief.seat.instructions.strip(), brief.probe])
+        )
 
         async def attempt(now: model_request.Attempt) -> model_request.TokenProbe:
             return await asking.probe(await self._open_model(), user)
@@ -246,7 +294,11 @@ class ModelParticipant:
         self._tells_tokens = probe.is_shown
         if probe.yes is None:
             return None
-        said = {"reaction_score": probe.yes, "intent_to_speak": probe.yes >= 0.5, "reason": f"p(yes) = {probe.yes:.2f}"}
+        said = {
+            "reaction_score": probe.yes,
+            "intent_to_speak": probe.yes >= 0.5,
+            "reason": f"p(yes) = {probe.yes:.2f}",
+        }
         return read_answer(brief, said)
 
     async def _open_model(self) -> "Model":
@@ -286,15 +338,27 @@ class ModelParticipant:
             return await _fetch_model_names(client, self._pace.preflight)
         except ModelFailure as failure:
             # A key may be valid for answers but not for the list; servers may have no list, or be busy.
-            if failure.status == 403 or failure.kind in {FailureKind.NOT_FOUND, FailureKind.REJECTED, FailureKind.RATE_LIMITED}:
+            if failure.status == 403 or failure.kind in {
+                FailureKind.NOT_FOUND,
+                FailureKind.REJECTED,
+                FailureKind.RATE_LIMITED,
+            }:
                 return []
             raise
 
     def _explain_unknown_model(self, names: list[str]) -> str | None:
         name = self._name or ""
-        if self._platform.provider not in _TELLS_ALL or not names or name in names or f"{name}:latest" in names:
+        if (
+            self._platform.provider not in _TELLS_ALL
+            or not names
+            or name in names
+            or f"{name}:latest" in names
+        ):
             return None
-        if self._platform.provider.startswith("openai") and self._describe_endpoint().address is not None:
+        if (
+            self._platform.provider.startswith("openai")
+            and self._describe_endpoint().address is not None
+        ):
             return None
         known = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
         return f"{self._describe_endpoint().name} has no model {name!r}; it has: {known}"
@@ -317,7 +381,9 @@ def _parse_response(brief: Brief, response: "ModelResponse") -> Reading:
     except BadAnswer as error:
         is_cut = response.finish_reason == "length"
         kind = FailureKind.DECLINED if isinstance(error, AnswerRefused) else FailureKind.MALFORMED
-        raise ModelFailure(kind, "the answer was cut off" if is_cut else str(error), is_cut=is_cut) from error
+        raise ModelFailure(
+            kind, "the answer was cut off" if is_cut else str(error), is_cut=is_cut
+        ) from error
 
 
 def _import_libraries() -> None:
@@ -344,7 +410,9 @@ async def _fetch_model_names(client: Any, seconds: float) -> list[str]:
                 return [str(model.id) for model in page.data]
             return []
     except TimeoutError as error:
-        raise ModelFailure(FailureKind.TIMEOUT, f"its models were not listed within {seconds:g} s") from error
+        raise ModelFailure(
+            FailureKind.TIMEOUT, f"its models were not listed within {seconds:g} s"
+        ) from error
     except (AttributeError, TypeError, ValueError) as error:
         # Clients do not look at what they parse. Together lists its models in a bare array; text that is not JSON is a web page.
         if "'str'" not in str(error) and not isinstance(error, ValueError):
@@ -359,7 +427,9 @@ async def _check_key(client: Any, seconds: float) -> None:
         async with asyncio.timeout(seconds):
             await client.with_options(max_retries=0).get("/key", cast_to=object)
     except TimeoutError as error:
-        raise ModelFailure(FailureKind.TIMEOUT, f"its key was not checked within {seconds:g} s") from error
+        raise ModelFailure(
+            FailureKind.TIMEOUT, f"its key was not checked within {seconds:g} s"
+        ) from error
     except Exception as error:  # as above
         raise translate_sdk_error(error) from error
 
@@ -370,7 +440,9 @@ def _build_provider(platform: Platform, environ: Mapping[str, str]) -> "Provider
     if key.is_needed and key.value is None:
         raise ModelFailure(FailureKind.NO_KEY, f"{key.variable} is not set")
     # Such a key would only fail inside the HTTP client, far from its cause.
-    if key.value is not None and not (key.value.isascii() and key.value.isprintable() and " " not in key.value):
+    if key.value is not None and not (
+        key.value.isascii() and key.value.isprintable() and " " not in key.value
+    ):
         raise ModelFailure(FailureKind.AUTH, "it holds characters that no key has")
     _import_libraries()
     address = find_address(platform, environ)
@@ -383,7 +455,9 @@ def _build_provider(platform: Platform, environ: Mapping[str, str]) -> "Provider
             make: Any = infer_provider_class(platform.provider)
     except ImportError as error:
         name = platform.provider
-        install = describe_install(name) if name in _EXTRAS else f'pip install "pydantic-ai-slim[{name}]"'
+        install = (
+            describe_install(name) if name in _EXTRAS else f'pip install "pydantic-ai-slim[{name}]"'
+        )
         raise ModelFailure(FailureKind.NO_PACKAGE, install) from error
     provider: Provider[Any] = make(api_key=key.value)
     return provider
@@ -414,7 +488,11 @@ def _build_model(platform: Platform, name: str, provider: "Provider[Any]") -> "M
     if isinstance(provider, OpenAICompatibleProvider):
         return OpenAIChatModel(name, provider=provider)
     # OpenAI's newer API has a minimum of 16 tokens, so the probability of a single token needs the older API.
-    kind = "openai-chat" if platform.provider == "openai" and platform.intents == "token" else platform.provider
+    kind = (
+        "openai-chat"
+        if platform.provider == "openai" and platform.intents == "token"
+        else platform.provider
+    )
     try:
         with _IMPORTING:
             return infer_model(f"{kind}:{name}", lambda _: provider)

@@ -6,7 +6,15 @@ Built on `pydantic_ai.direct`, which is imported at the first call, because the 
 import asyncio
 import math
 from base64 import b64decode
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from decimal import ROUND_CEILING
@@ -112,7 +120,9 @@ class PrefixCache:
 class ToolConversation:
     """A question with tools, the calls of the model, and their results."""
 
-    def __init__(self, message: "ModelRequest", size: int, parameters: "ModelRequestParameters") -> None:
+    def __init__(
+        self, message: "ModelRequest", size: int, parameters: "ModelRequestParameters"
+    ) -> None:
         self.messages: list[ModelMessage] = [message]
         self.size = size
         """About how many characters a request has."""
@@ -124,7 +134,9 @@ class ToolConversation:
         """Whether the model has called a tool: then its server takes them."""
         return len(self.messages) > 1
 
-    def add_results(self, response: "ModelResponse", results: Sequence[tuple["ToolCallPart", str]]) -> None:
+    def add_results(
+        self, response: "ModelResponse", results: Sequence[tuple["ToolCallPart", str]]
+    ) -> None:
         """Add the calls of a response, with a result for each."""
         from pydantic_ai.messages import ModelRequest, ToolReturnPart
 
@@ -169,8 +181,14 @@ class BriefRequest:
             yield MeteredCall()
             return
         # Rounded up: about three characters a token, and an answer as long as it is asked for.
-        tokens = (len(self.brief.system) + size) // 3 + self.brief.form.max_tokens + PICTURE_TOKENS * len(self.pictures)
-        async with self._account.call(tokens, settings.get("timeout") or self.brief.ask.patience) as call:
+        tokens = (
+            (len(self.brief.system) + size) // 3
+            + self.brief.form.max_tokens
+            + PICTURE_TOKENS * len(self.pictures)
+        )
+        async with self._account.call(
+            tokens, settings.get("timeout") or self.brief.ask.patience
+        ) as call:
             self._end += call.waited
             yield call
 
@@ -190,7 +208,9 @@ class BriefRequest:
                 if pause >= self._compute_seconds_left():
                     raise
                 if failure.kind in _SAID:
-                    now = Attempt(complaint=failure.message, room=MORE_ROOM if failure.is_cut else 1)
+                    now = Attempt(
+                        complaint=failure.message, room=MORE_ROOM if failure.is_cut else 1
+                    )
             note_retry()
             await asyncio.sleep(pause)
 
@@ -199,7 +219,13 @@ class BriefRequest:
     ) -> "ModelResponse":
         """Request a complete response; raises ModelFailure."""
         messages = [self._build_message(model, user)]
-        return await self._send(model, messages, len(user), self._build_settings(room, self._compute_timeout()), parameters)
+        return await self._send(
+            model,
+            messages,
+            len(user),
+            self._build_settings(room, self._compute_timeout()),
+            parameters,
+        )
 
     def begin_conversation(
         self, model: "Model", user: str, tools: Iterable[OfferedTool], *, searches: bool = False
@@ -210,19 +236,29 @@ class BriefRequest:
         from pydantic_ai.tools import ToolDefinition
 
         offered = [
-            ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=dict(tool.schema))
+            ToolDefinition(
+                name=tool.name,
+                description=tool.description,
+                parameters_json_schema=dict(tool.schema),
+            )
             for tool in tools
         ]
         native: list[AbstractNativeTool] = [WebSearchTool()] if searches else []
-        parameters = ModelRequestParameters(function_tools=offered, native_tools=native, allow_text_output=True)
+        parameters = ModelRequestParameters(
+            function_tools=offered, native_tools=native, allow_text_output=True
+        )
         return ToolConversation(self._build_message(model, user), len(user), parameters)
 
-    async def request_next(self, model: "Model", conversation: ToolConversation, room: int) -> "ModelResponse":
+    async def request_next(
+        self, model: "Model", conversation: ToolConversation, room: int
+    ) -> "ModelResponse":
         """Request what a model says or calls next; raises ModelFailure."""
         settings = self._build_settings(room, self._compute_timeout())
         if conversation.parameters.native_tools:
             settings["openai_include_web_search_sources"] = True  # type: ignore[typeddict-unknown-key]  # of one provider alone
-        return await self._send(model, conversation.messages, conversation.size, settings, conversation.parameters)
+        return await self._send(
+            model, conversation.messages, conversation.size, settings, conversation.parameters
+        )
 
     async def request_stream(self, model: "Model", user: str, room: int) -> "ModelResponse":
         """Request a streamed response; raises ModelFailure.
@@ -237,7 +273,9 @@ class BriefRequest:
 
         message = self._build_message(model, user)
         # At most half of the patience per silence: a stream that hangs can be started once more.
-        settings = self._build_settings(room, min(self._compute_timeout(), self.brief.ask.patience / 2))
+        settings = self._build_settings(
+            room, min(self._compute_timeout(), self.brief.ask.patience / 2)
+        )
         shown = ThinkFilter()
         with _translate_failures():
             try:
@@ -271,7 +309,9 @@ class BriefRequest:
             "openai_logprobs": True,
             "openai_top_logprobs": ALTERNATIVES,
         }
-        return _parse_probe(await self._send(model, [self._build_message(model, user)], len(user), settings, None))
+        return _parse_probe(
+            await self._send(model, [self._build_message(model, user)], len(user), settings, None)
+        )
 
     async def _send(
         self,
@@ -285,7 +325,9 @@ class BriefRequest:
 
         with _translate_failures():
             async with self._take_turn(size, settings) as call:
-                response = await model_request(model, messages, model_settings=settings, model_request_parameters=parameters)
+                response = await model_request(
+                    model, messages, model_settings=settings, model_request_parameters=parameters
+                )
                 call.tokens = read_tokens(response.usage.total_tokens)
         return self._count_response(response)
 
@@ -299,12 +341,23 @@ class BriefRequest:
         from pydantic_ai.messages import BinaryContent, CachePoint, ModelRequest, UserPromptPart
 
         shared = self.brief.shared
-        pictures = [BinaryContent(data=b64decode(each.text), media_type=each.media) for each in self.pictures]
+        pictures = [
+            BinaryContent(data=b64decode(each.text), media_type=each.media)
+            for each in self.pictures
+        ]
         # Only where the provider has marks, or there is a picture: other servers may not know a prompt in parts.
-        is_marked = model.system in _MARKED and user.startswith(shared) and self._prefixes.wants_mark(shared)
+        is_marked = (
+            model.system in _MARKED
+            and user.startswith(shared)
+            and self._prefixes.wants_mark(shared)
+        )
         if not is_marked and not pictures:
             return ModelRequest.user_text_prompt(user, instructions=self.brief.system)
-        content: list[Any] = [shared, *pictures, CachePoint(), user.removeprefix(shared)] if is_marked else [user, *pictures]
+        content: list[Any] = (
+            [shared, *pictures, CachePoint(), user.removeprefix(shared)]
+            if is_marked
+            else [user, *pictures]
+        )
         return ModelRequest(parts=[UserPromptPart(content=content)], instructions=self.brief.system)
 
     def _build_settings(self, room: int, silence: float) -> "ModelSettings":
@@ -334,7 +387,9 @@ class BriefRequest:
         """Return how long the server may be silent; raises ModelFailure if the patience ended before the request."""
         left = self._compute_seconds_left()
         if left <= 0:
-            raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {self.brief.ask.patience:g} s")
+            raise ModelFailure(
+                FailureKind.TIMEOUT, f"no answer within {self.brief.ask.patience:g} s"
+            )
         return left
 
     def _compute_seconds_left(self) -> float:
@@ -409,7 +464,9 @@ async def send_trial(model: "Model", seconds: float) -> None:
     try:
         with _translate_failures():
             async with asyncio.timeout(seconds):
-                await model_request(model, [ModelRequest.user_text_prompt("Say OK.")], model_settings=settings)
+                await model_request(
+                    model, [ModelRequest.user_text_prompt("Say OK.")], model_settings=settings
+                )
     except TimeoutError as error:
         raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {seconds:g} s") from error
 
@@ -425,8 +482,16 @@ def list_searches(response: "ModelResponse") -> list[tuple[object, object]]:
     """Return what the provider searched for itself, and what came of it."""
     from pydantic_ai.messages import NativeToolCallPart, NativeToolReturnPart
 
-    calls = {part.tool_call_id: part.args for part in response.parts if isinstance(part, NativeToolCallPart)}
-    return [(calls.get(part.tool_call_id), part.content) for part in response.parts if isinstance(part, NativeToolReturnPart)]
+    calls = {
+        part.tool_call_id: part.args
+        for part in response.parts
+        if isinstance(part, NativeToolCallPart)
+    }
+    return [
+        (calls.get(part.tool_call_id), part.content)
+        for part in response.parts
+        if isinstance(part, NativeToolReturnPart)
+    ]
 
 
 def extract_text(response: "ModelResponse") -> str:
@@ -435,25 +500,44 @@ def extract_text(response: "ModelResponse") -> str:
 
     if response.finish_reason == "content_filter":
         refusal = (response.provider_details or {}).get("refusal")
-        raise ModelFailure(FailureKind.REFUSED, str(refusal or "stopped by the provider's content filter"))
+        raise ModelFailure(
+            FailureKind.REFUSED, str(refusal or "stopped by the provider's content filter")
+        )
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     text = strip_thoughts(text)
     if text:
         return text
     if response.finish_reason == "length":
-        raise ModelFailure(FailureKind.MALFORMED, "the answer was cut off before it began", is_cut=True)
+        raise ModelFailure(
+            FailureKind.MALFORMED, "the answer was cut off before it began", is_cut=True
+        )
     raise ModelFailure(FailureKind.MALFORMED, "the answer is empty")
 
 
 def _build_usage(response: "ModelResponse") -> Usage:
     used = response.usage
     try:
-        price = used.cost if used.cost is not None else response.cost().total_price  # gateways report their own
+        price = (
+            used.cost if used.cost is not None else response.cost().total_price
+        )  # gateways report their own
         # Rounded up: a budget must never undercount.
-        cost = int((price * 1_000_000).to_integral_value(ROUND_CEILING)) if 0 <= price < MAX_STATED_DOLLARS else None
-    except (LookupError, ValueError, AssertionError):  # a model without a known price, or a server that reported no usage
+        cost = (
+            int((price * 1_000_000).to_integral_value(ROUND_CEILING))
+            if 0 <= price < MAX_STATED_DOLLARS
+            else None
+        )
+    except (
+        LookupError,
+        ValueError,
+        AssertionError,
+    ):  # a model without a known price, or a server that reported no usage
         cost = None
-    return Usage(tokens_in=read_tokens(used.input_tokens), tokens_out=read_tokens(used.output_tokens), cost=cost, calls=1)
+    return Usage(
+        tokens_in=read_tokens(used.input_tokens),
+        tokens_out=read_tokens(used.output_tokens),
+        cost=cost,
+        calls=1,
+    )
 
 
 def _parse_probe(response: "ModelResponse") -> TokenProbe:
@@ -462,8 +546,12 @@ def _parse_probe(response: "ModelResponse") -> TokenProbe:
     if len(alternatives) < 2:
         return TokenProbe(is_shown=False)
     # Sums over spellings ("Yes", " yes", "是"), because the tokenizer splits the probability between them.
-    yes = sum(math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _YES)
-    no = sum(math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _NO)
+    yes = sum(
+        math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _YES
+    )
+    no = sum(
+        math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _NO
+    )
     return TokenProbe(is_shown=True, yes=yes / (yes + no) if yes + no >= MIN_MASS else None)
 
 

@@ -28,7 +28,14 @@ from moothall.domain.topic import ContextFile
 from moothall.locale.catalogues import CONTEXT_FILES
 from moothall.participants.hosts import send_request
 from moothall.participants.provider_limits import bound_answers
-from moothall.reports.given_tools import READ, SEARCH, OfferedTool, ToolResult, quote_returned, run_tool
+from moothall.reports.given_tools import (
+    READ,
+    SEARCH,
+    OfferedTool,
+    ToolResult,
+    quote_returned,
+    run_tool,
+)
 
 if TYPE_CHECKING:
     import httpx2
@@ -47,7 +54,9 @@ _REFUSED: Final = compile_late(r"[^A-Za-z0-9_-]")
 _HIDDEN: Final = compile_late(
     r"(?is)<(script|style|noscript|template|svg)\b.*?(?:</\1\s*>|\Z)|<title\b.*?</(?:title|head)\s*>|<!--.*?(?:-->|\Z)"
 )
-_BLOCK: Final = compile_late(r"(?i)</?(?:p|div|br|li|tr|h[1-6]|pre|section|article|table|[uod]l|d[td]|blockquote)\b[^>]*>")
+_BLOCK: Final = compile_late(
+    r"(?i)</?(?:p|div|br|li|tr|h[1-6]|pre|section|article|table|[uod]l|d[td]|blockquote)\b[^>]*>"
+)
 
 
 class ToolFailure(Exception):
@@ -84,11 +93,15 @@ class ToolSource:
 class ToolBox:
     """The sources of this machine, each opened when it is first needed, and what they answered within the last hour."""
 
-    def __init__(self, load: Callable[[], Mapping[str, ToolSource]], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, load: Callable[[], Mapping[str, ToolSource]], environ: Mapping[str, str]
+    ) -> None:
         self._load = load
         self._environ = environ
         self._sources: dict[str, ToolServer | WebPages] = {}
-        self._answers: BoundedDict[tuple[str, str, Language], tuple[float, ToolResult]] = BoundedDict(MAX_CACHED)
+        self._answers: BoundedDict[tuple[str, str, Language], tuple[float, ToolResult]] = (
+            BoundedDict(MAX_CACHED)
+        )
 
     def find(self, name: str) -> ToolSource | None:
         """Return the source of a name; None where the settings have none."""
@@ -97,9 +110,15 @@ class ToolBox:
     async def list_tools(self, name: str, language: Language) -> tuple[OfferedTool, ...]:
         """Return what a source offers, nothing where the provider does it all; raises ToolFailure."""
         source = self.find(name)
-        return () if source is not None and source.builtin else await self._open(name).list_tools(language)
+        return (
+            ()
+            if source is not None and source.builtin
+            else await self._open(name).list_tools(language)
+        )
 
-    async def call(self, name: str, tool: str, arguments: Mapping[str, Any], language: Language) -> ToolResult:
+    async def call(
+        self, name: str, tool: str, arguments: Mapping[str, Any], language: Language
+    ) -> ToolResult:
         """Return what a tool of a source comes to; raises ToolFailure."""
         key = (tool, json.dumps(arguments, sort_keys=True, default=str), language)
         at, result = self._answers.get(key, (0.0, None))
@@ -151,19 +170,26 @@ class ToolServer:
     async def list_tools(self, language: Language) -> tuple[OfferedTool, ...]:
         if not self._tools:
             listed: dict[str, Tool] = {
-                tool.name: tool for tool in (await self._request(lambda client: client.list_tools())).tools
+                tool.name: tool
+                for tool in (await self._request(lambda client: client.list_tools())).tools
             }
             if missing := [name for name in self._source.allow if name not in listed]:
                 has = ", ".join(sorted(map(one_line, listed))[:30]) or "none"
                 raise ToolFailure(f"it has no tool {missing[0]!r}; its tools are: {has}")
-            offers = [(name, _build_offer(self._source.name, listed[name])) for name in self._source.allow]
+            offers = [
+                (name, _build_offer(self._source.name, listed[name])) for name in self._source.allow
+            ]
             self._tools = {offer.name: (name, offer) for name, offer in offers}
         return tuple(offer for _, offer in self._tools.values())
 
     async def call(self, tool: str, arguments: Mapping[str, Any], language: Language) -> ToolResult:
         name = self._tools[tool][0]
-        result: CallToolResult = await self._request(lambda client: client.call_tool(name, dict(arguments)))
-        return quote_returned(language, tool, _extract_text(result), "failed" if result.is_error else "answered")
+        result: CallToolResult = await self._request(
+            lambda client: client.call_tool(name, dict(arguments))
+        )
+        return quote_returned(
+            language, tool, _extract_text(result), "failed" if result.is_error else "answered"
+        )
 
     async def aclose(self) -> None:
         loop = asyncio.get_running_loop()
@@ -238,11 +264,19 @@ class ToolServer:
         logging.getLogger("mcp").addHandler(logging.NullHandler())
         source = self._source
         if source.command:
-            env = {name: self._environ[name] for name in ("PATH", *source.env) if name in self._environ}
+            env = {
+                name: self._environ[name] for name in ("PATH", *source.env) if name in self._environ
+            }
             program, *words = source.command
-            parameters = StdioServerParameters(command=program, args=words, env=env, encoding_error_handler="replace")
+            parameters = StdioServerParameters(
+                command=program, args=words, env=env, encoding_error_handler="replace"
+            )
             return stdio_client(parameters, errlog=stack.enter_context(Path(os.devnull).open("w")))
-        headers = {"Authorization": f"Bearer {self._environ.get(source.token, '')}"} if source.token else {}
+        headers = (
+            {"Authorization": f"Bearer {self._environ.get(source.token, '')}"}
+            if source.token
+            else {}
+        )
         client = _build_bounded_client(headers, source.seconds)
         stack.push_async_callback(client.aclose)
         return streamable_http_client(source.url, http_client=client)
@@ -262,7 +296,11 @@ class WebPages:
         words, source = CONTEXT_FILES[language].tools, self._source
         text, line = {"type": "string"}, {"type": "integer", "minimum": 1}
         fields = {"words": text} if source.engine else {"url": text, "words": text, "first": line}
-        description = words["web_search"] if source.engine else words["fetch"].format(hosts=", ".join(source.hosts[:20]))
+        description = (
+            words["web_search"]
+            if source.engine
+            else words["fetch"].format(hosts=", ".join(source.hosts[:20]))
+        )
         schema = {"type": "object", "properties": fields, "required": [next(iter(fields))]}
         return (OfferedTool(name=source.name, description=description, schema=schema),)
 
@@ -276,9 +314,13 @@ class WebPages:
         except TimeoutError:
             raise ToolFailure(f"no answer from {url[:200]} within {source.seconds:g} s") from None
         is_search = isinstance(words, str) and bool(words.strip())
-        given = {"words": words} if is_search else {"file": file.name, "first": arguments.get("first")}
+        given = (
+            {"words": words} if is_search else {"file": file.name, "first": arguments.get("first")}
+        )
         result = run_tool(language, (file,), SEARCH if is_search else READ, given)
-        head = CONTEXT_FILES[language].fetched.format(url=file.name, at=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
+        head = CONTEXT_FILES[language].fetched.format(
+            url=file.name, at=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        )
         return replace(result, text=f"{head}\n{result.text}", returned=file.text)
 
     async def aclose(self) -> None: ...
@@ -287,7 +329,9 @@ class WebPages:
         for _ in range(MAX_REDIRECTS + 1):
             self._check_host(url)
             try:
-                async with send_request("GET", url, {}, is_private=self._source.private) as response:
+                async with send_request(
+                    "GET", url, {}, is_private=self._source.private
+                ) as response:
                     if not response.has_redirect_location:
                         return ContextFile(name=url, text=await _read_text(response))
                     url = urljoin(url, response.headers["location"])
@@ -300,9 +344,14 @@ class WebPages:
         source = self._source
         if not is_web_address(url):
             raise ToolFailure(f"{url[:200]!r} is not an address; expected https://HOST/PATH")
-        host, hosts = (urlsplit(url).hostname or "").rstrip("."), source.hosts or (urlsplit(source.engine).hostname or "",)
+        host, hosts = (
+            (urlsplit(url).hostname or "").rstrip("."),
+            source.hosts or (urlsplit(source.engine).hostname or "",),
+        )
         if not any(fnmatchcase(host, each) for each in hosts):
-            raise ToolFailure(f"{host[:200]} is not among the hosts that may be fetched: {', '.join(hosts[:20])}")
+            raise ToolFailure(
+                f"{host[:200]} is not among the hosts that may be fetched: {', '.join(hosts[:20])}"
+            )
 
 
 async def read_bounded(chunks: AsyncIterable[bytes], most: int) -> bytes:
@@ -324,7 +373,9 @@ async def _read_text(response: "httpx2.Response") -> str:
     ):
         raise ValueError(f"it is not text but {kind[:60]}")
     raw = await read_bounded(response.aiter_raw(), MAX_RETURNED)
-    charset = re.search(r"charset=(utf-?8|iso-8859-\d+|windows-125\d|gb\w+|big5|shift_jis|euc-\w+)\b", kind)
+    charset = re.search(
+        r"charset=(utf-?8|iso-8859-\d+|windows-125\d|gb\w+|big5|shift_jis|euc-\w+)\b", kind
+    )
     text = raw[:MAX_RETURNED].decode(charset[1] if charset else "utf-8", "replace")
     if "html" in kind:
         plain = re.sub(r"<[^>]*>", "", _BLOCK.sub("\0", _HIDDEN.sub("", text)))
@@ -351,18 +402,32 @@ def _build_offer(source: str, tool: "Tool") -> OfferedTool:
     """Return a tool as it is described to models; raises ToolFailure for one that they cannot have."""
     hints, name = tool.annotations, _REFUSED.sub("_", f"{source}__{tool.name}")
     if hints is not None and (hints.read_only_hint is False or hints.destructive_hint):
-        raise ToolFailure(f"its tool {tool.name!r} says that it changes things; seats only look things up")
+        raise ToolFailure(
+            f"its tool {tool.name!r} says that it changes things; seats only look things up"
+        )
     if len(name) > 64 or len(json.dumps(tool.input_schema)) > MAX_SCHEMA_LENGTH:
         raise ToolFailure(f"the name or the schema of its tool {tool.name!r} is too long")
     properties = tool.input_schema.get("properties")
-    schema = {**tool.input_schema, "type": "object", "properties": properties if isinstance(properties, dict) else {}}
-    return OfferedTool(name=name, description=one_line(tool.description or "")[:MAX_DESCRIPTION_LENGTH], schema=schema)
+    schema = {
+        **tool.input_schema,
+        "type": "object",
+        "properties": properties if isinstance(properties, dict) else {},
+    }
+    return OfferedTool(
+        name=name,
+        description=one_line(tool.description or "")[:MAX_DESCRIPTION_LENGTH],
+        schema=schema,
+    )
 
 
 def _extract_text(result: "CallToolResult") -> str:
     parts = []
     for each in result.content:
-        text = each.text if each.type == "text" else getattr(getattr(each, "resource", None), "text", None)
+        text = (
+            each.text
+            if each.type == "text"
+            else getattr(getattr(each, "resource", None), "text", None)
+        )
         parts.append(f"[{each.type}]" if text is None else text)
     if not parts and result.structured_content is not None:
         parts.append(json.dumps(result.structured_content, ensure_ascii=False))

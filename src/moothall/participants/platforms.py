@@ -34,8 +34,12 @@ class _Provider:
     """Its OpenAI-compatible API, where its own package is not needed for that."""
 
 
-_TABLES: Final[dict[str, Any]] = tomllib.loads((files(__package__) / "providers.toml").read_text("utf-8"))
-_PROVIDERS: Final[Mapping[str, _Provider]] = {name: _Provider(**row) for name, row in _TABLES["providers"].items()}
+_TABLES: Final[dict[str, Any]] = tomllib.loads(
+    (files(__package__) / "providers.toml").read_text("utf-8")
+)
+_PROVIDERS: Final[Mapping[str, _Provider]] = {
+    name: _Provider(**row) for name, row in _TABLES["providers"].items()
+}
 """In the order in which those with a cheap model are preferred."""
 _LOCAL: Final[Mapping[str, str]] = _TABLES["local"]
 """Servers that need no key, with their addresses unless NAME_BASE_URL overrides them."""
@@ -70,7 +74,9 @@ class Platform:
 
     @property
     def is_local(self) -> bool:
-        return self.provider in _LOCAL or (self.url is not None and split_address(self.url).hostname in _LOOPBACK)
+        return self.provider in _LOCAL or (
+            self.url is not None and split_address(self.url).hostname in _LOOPBACK
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +98,17 @@ def parse_platform(text: str, others: Sequence[str] = ()) -> Platform:
         head = f"{head}#{late}" if late else head
     if not head or any(char.isspace() or not char.isprintable() for char in text.strip()):
         raise UnknownPlatform(_explain_unknown(text, others))
-    platform = _parse_address_platform(head) if is_address else _parse_provider_platform(head, text, others)
+    platform = (
+        _parse_address_platform(head)
+        if is_address
+        else _parse_provider_platform(head, text, others)
+    )
     for part in filter(None, options.split("&")):
         platform = _with_option(platform, *part.split("=", 1))
     if platform.key is not None and not is_address:
-        raise UnknownPlatform(f"platform {text!r}: key=VARIABLE is for a server given by its address")
+        raise UnknownPlatform(
+            f"platform {text!r}: key=VARIABLE is for a server given by its address"
+        )
     return platform
 
 
@@ -121,7 +133,11 @@ def find_key(platform: Platform, environ: Mapping[str, str]) -> ProviderKey:
         return _find_first_key((platform.key,), environ)
     elsewhere = environ.get("OPENAI_BASE_URL", "")
     # The user pointed OPENAI_API_KEY at this very server, so its key may go there.
-    if elsewhere and platform.url is not None and _parse_origin(elsewhere) == _parse_origin(platform.url):
+    if (
+        elsewhere
+        and platform.url is not None
+        and _parse_origin(elsewhere) == _parse_origin(platform.url)
+    ):
         return _find_optional_key("OPENAI_API_KEY", environ)
     return ProviderKey()
 
@@ -131,7 +147,9 @@ def find_address(platform: Platform, environ: Mapping[str, str]) -> str | None:
     if platform.url is not None:
         return platform.url
     if platform.provider in _LOCAL:
-        return (environ.get(f"{platform.provider.upper()}_BASE_URL") or _LOCAL[platform.provider]).rstrip("/")
+        return (
+            environ.get(f"{platform.provider.upper()}_BASE_URL") or _LOCAL[platform.provider]
+        ).rstrip("/")
     elsewhere = environ.get("OPENAI_BASE_URL", "")
     if platform.provider in {"openai", "openai-chat"} and not _is_openai(elsewhere):
         return elsewhere.rstrip("/")
@@ -165,7 +183,9 @@ def _parse_provider_platform(head: str, text: str, others: Sequence[str]) -> Pla
         raise UnknownPlatform(_explain_unknown(text, others))
     if not model:
         example = _PROVIDERS[provider].cheap or "MODEL"
-        raise UnknownPlatform(f"platform {text!r} names no model; write {name}:MODEL, such as {name}:{example}")
+        raise UnknownPlatform(
+            f"platform {text!r} names no model; write {name}:MODEL, such as {name}:{example}"
+        )
     return Platform(provider=provider, model=model)
 
 
@@ -176,11 +196,15 @@ def _parse_address_platform(head: str) -> Platform:
     has_host = bool(parts.hostname) and parts.port != 0
     if parts.username is not None or parts.password is not None:
         # Platforms are recorded and shown in errors: the text is not repeated here, because it contains the password.
-        raise UnknownPlatform("a platform's address may not hold a password; name the variable that holds it: …?key=VARIABLE")
+        raise UnknownPlatform(
+            "a platform's address may not hold a password; name the variable that holds it: …?key=VARIABLE"
+        )
     if parts.scheme not in {"http", "https"} or not has_host:
         raise UnknownPlatform(f"platform {head!r} is not an address; {expected}")
     path = parts.path.rstrip("/") or "/v1"
-    return Platform(provider=SERVER, model=model or None, url=f"{parts.scheme}://{parts.netloc}{path}")
+    return Platform(
+        provider=SERVER, model=model or None, url=f"{parts.scheme}://{parts.netloc}{path}"
+    )
 
 
 def _with_option(given: Platform, name: str, value: str = "") -> Platform:
@@ -188,15 +212,21 @@ def _with_option(given: Platform, name: str, value: str = "") -> Platform:
         case "intents", "token" | "answer":
             return replace(given, intents="token" if value == "token" else "answer")
         case "intents", _:
-            raise UnknownPlatform(f"option intents={value!r}; expected intents=token or intents=answer")
+            raise UnknownPlatform(
+                f"option intents={value!r}; expected intents=token or intents=answer"
+            )
         case "temperature", _:
             return replace(given, temperature=_parse_temperature(value))
         case "key", _ if _VARIABLE.fullmatch(value):
             return replace(given, key=value)
         case "key", _:
-            raise UnknownPlatform("option key names the environment variable that holds the key, such as key=MY_KEY, not the key")
+            raise UnknownPlatform(
+                "option key names the environment variable that holds the key, such as key=MY_KEY, not the key"
+            )
         case _:
-            raise UnknownPlatform(f"unknown option {name!r}; known: intents=token, temperature=0.2, key=VARIABLE")
+            raise UnknownPlatform(
+                f"unknown option {name!r}; known: intents=token, temperature=0.2, key=VARIABLE"
+            )
 
 
 def _parse_temperature(value: str) -> float:
@@ -205,7 +235,9 @@ def _parse_temperature(value: str) -> float:
     except ValueError:
         number = math.nan
     if not 0 <= number <= 2:
-        raise UnknownPlatform(f"option temperature={value!r}; expected a number from 0 to 2, such as temperature=0.2")
+        raise UnknownPlatform(
+            f"option temperature={value!r}; expected a number from 0 to 2, such as temperature=0.2"
+        )
     return number
 
 
@@ -223,7 +255,9 @@ _VENDORS: Final = {
 
 
 def _explain_unknown(text: str, others: Sequence[str]) -> str:
-    vendor = next((vendor for begin, vendor in _VENDORS.items() if text.casefold().startswith(begin)), "")
+    vendor = next(
+        (vendor for begin, vendor in _VENDORS.items() if text.casefold().startswith(begin)), ""
+    )
     if vendor and ":" not in text:
         return f"unknown platform {text!r}; a model stands behind its provider: {vendor}:{text}"
     known = ", ".join([*others, "http://HOST:PORT/v1#MODEL"])

@@ -41,7 +41,10 @@ def parse_limits(text: str) -> dict[str, participant.Allowance]:
             )
         numbers = {part[2]: int(part[1]) for part in parts if part is not None}
         allowances[provider.strip().lower()] = participant.Allowance(
-            requests=numbers.get("r"), tokens=numbers.get("t"), at_once=numbers.get("c"), sessions=numbers.get("s")
+            requests=numbers.get("r"),
+            tokens=numbers.get("t"),
+            at_once=numbers.get("c"),
+            sessions=numbers.get("s"),
         )
     return allowances
 
@@ -52,13 +55,16 @@ def name_account(provider: str, address: str | None, key: str | None) -> str:
     return f"{provider}/{secret}"
 
 
-def read_headers(headers: Mapping[str, str], status: int, now: datetime) -> participant.LimitReport | None:
+def read_headers(
+    headers: Mapping[str, str], status: int, now: datetime
+) -> participant.LimitReport | None:
     """What an answer says of limits, in OpenAI's or Anthropic's words; None if it says nothing."""
     values: dict[str, float] = {}
     closed = [0.0]
     for name in ("requests", "tokens"):
         limit, left, reset = (
-            headers.get(f"x-ratelimit-{part}-{name}") or headers.get(f"anthropic-ratelimit-{name}-{part}")
+            headers.get(f"x-ratelimit-{part}-{name}")
+            or headers.get(f"anthropic-ratelimit-{name}-{part}")
             for part in ("limit", "remaining", "reset")
         )
         for key, value in ((name, limit), (f"{name}_left", left)):
@@ -115,7 +121,14 @@ class LocalLimits:
         self._buckets: dict[str, _Bucket] = {}
 
     async def take(
-        self, account: str, call: str, *, tokens: int, allowance: participant.Allowance, lasts: float, session: str = ""
+        self,
+        account: str,
+        call: str,
+        *,
+        tokens: int,
+        allowance: participant.Allowance,
+        lasts: float,
+        session: str = "",
     ) -> float:
         now = self._clock()
         bucket = self._buckets.setdefault(account, _Bucket(now))
@@ -158,7 +171,8 @@ class LocalLimits:
         now = self._clock()
         bucket = self._buckets.setdefault(account, _Bucket(now))
         bucket.learned = participant.Allowance(
-            requests=report.requests or bucket.learned.requests, tokens=report.tokens or bucket.learned.tokens
+            requests=report.requests or bucket.learned.requests,
+            tokens=report.tokens or bucket.learned.tokens,
         )
         if bucket.requests is not None and report.requests_left is not None:
             bucket.requests = min(bucket.requests, report.requests_left)
@@ -167,10 +181,17 @@ class LocalLimits:
         bucket.closed_until = max(bucket.closed_until, now + report.closed_for)
 
 
-def narrow_allowance(one: participant.Allowance, other: participant.Allowance) -> participant.Allowance:
+def narrow_allowance(
+    one: participant.Allowance, other: participant.Allowance
+) -> participant.Allowance:
     names = [each.name for each in fields(participant.Allowance)]
-    both = {name: [limit for each in (one, other) if (limit := getattr(each, name)) is not None] for name in names}
-    return participant.Allowance(**{name: min(limits, default=None) for name, limits in both.items()})
+    both = {
+        name: [limit for each in (one, other) if (limit := getattr(each, name)) is not None]
+        for name in names
+    }
+    return participant.Allowance(
+        **{name: min(limits, default=None) for name, limits in both.items()}
+    )
 
 
 def refill(left: float | None, limit: float | None, seconds: float) -> float | None:
@@ -178,7 +199,11 @@ def refill(left: float | None, limit: float | None, seconds: float) -> float | N
     if limit is None:
         return None
     most = max(1.0, limit * participant.CAPACITY_SHARE)
-    return most if left is None else min(most, left + limit * (1 - participant.CAPACITY_SHARE) * seconds / MINUTE)
+    return (
+        most
+        if left is None
+        else min(most, left + limit * (1 - participant.CAPACITY_SHARE) * seconds / MINUTE)
+    )
 
 
 def compute_wait(left: float | None, limit: float | None, wanted: float) -> float:
@@ -192,7 +217,9 @@ def compute_wait(left: float | None, limit: float | None, wanted: float) -> floa
 class ProviderAccount:
     """One key of one provider: waits until a call is allowed, and learns from the answers."""
 
-    def __init__(self, limits: participant.ProviderLimits, account: str, allowance: participant.Allowance) -> None:
+    def __init__(
+        self, limits: participant.ProviderLimits, account: str, allowance: participant.Allowance
+    ) -> None:
         self._limits = limits
         self._account = account
         self._allowance = allowance
@@ -214,14 +241,21 @@ class ProviderAccount:
             _METER.reset(token)
             # A ledger that is away must not cost the answer.
             with suppress(WorldError):
-                await self._limits.finish(self._account, name, tokens=(call.tokens or tokens) - tokens)
+                await self._limits.finish(
+                    self._account, name, tokens=(call.tokens or tokens) - tokens
+                )
                 if call.report is not None:
                     await self._limits.report(self._account, call.report)
 
     async def _take(self, name: str, tokens: int, lasts: float) -> float:
         try:
             return await self._limits.take(
-                self._account, name, tokens=tokens, allowance=self._allowance, lasts=lasts, session=participant.ASKED_IN.get()
+                self._account,
+                name,
+                tokens=tokens,
+                allowance=self._allowance,
+                lasts=lasts,
+                session=participant.ASKED_IN.get(),
             )
         except WorldError:
             return 0.0
@@ -277,4 +311,7 @@ def hook_client(client: Any) -> None:
     hooks = getattr(getattr(client, "_client", None), "event_hooks", None)
     if isinstance(hooks, dict) and note_response not in hooks.get("response", []):
         # The client gives out a copy: only setting it changes anything.
-        client._client.event_hooks = {**hooks, "response": [*hooks.get("response", []), _BOUND, note_response]}
+        client._client.event_hooks = {
+            **hooks,
+            "response": [*hooks.get("response", []), _BOUND, note_response],
+        }

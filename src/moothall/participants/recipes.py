@@ -32,7 +32,17 @@ from moothall.errors import BadPanel, UnknownPlatform
 Output = Literal["text", "json", "jsonl"]
 
 PASSED: Final = frozenset(
-    {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"}
+    {
+        "PATH",
+        "HOME",
+        "USER",
+        "LANG",
+        "LC_ALL",
+        "TMPDIR",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "XDG_CACHE_HOME",
+    }
     | {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"}
 )
 """The environment variables that every program needs; a recipe names further ones."""
@@ -78,38 +88,67 @@ class Recipe:
 def load_recipe(path: Path) -> Recipe:
     """Load a custom recipe; raises BadPanel with what is wrong with it."""
     document = read_toml_file(path, f"the agent file {path}", BadPanel)
-    known = {"argv", "words", "output", "text", "session", "resume", "environ", "passes", "judges", "acp"}
+    known = {
+        "argv",
+        "words",
+        "output",
+        "text",
+        "session",
+        "resume",
+        "environ",
+        "passes",
+        "judges",
+        "acp",
+    }
     unknown = sorted(set(document) - known)
     if unknown:
-        raise BadPanel(f"the agent file {path}: {unknown[0]!r} is no key here; known: {', '.join(sorted(known))}")
+        raise BadPanel(
+            f"the agent file {path}: {unknown[0]!r} is no key here; known: {', '.join(sorted(known))}"
+        )
     argv = _parse_argv(path, "argv", document.get("argv"))
     resume = _parse_argv(path, "resume", document["resume"]) if "resume" in document else ()
-    words, output, text, session = (document.get(key) for key in ("words", "output", "text", "session"))
+    words, output, text, session = (
+        document.get(key) for key in ("words", "output", "text", "session")
+    )
     output = "text" if output is None else output
     if not isinstance(output, str) or output not in {"text", "json", "jsonl"}:
         raise BadPanel(f"the agent file {path}: output = {output!r}; known: text, json, jsonl")
     if output != "text" and not isinstance(text, str):
-        raise BadPanel(f"the agent file {path}: 'text' must say where in its {output} the answer is")
+        raise BadPanel(
+            f"the agent file {path}: 'text' must say where in its {output} the answer is"
+        )
     for key, value in (("words", words), ("text", text), ("session", session)):
         if value is not None and (not isinstance(value, str) or not value or "\0" in value):
             raise BadPanel(f"the agent file {path}: {key} must be a text")
     for key, value, what in (("text", text, "the answer"), ("session", session, "its id")):
         if output == "text" and value is not None:
-            raise BadPanel(f"the agent file {path}: {key!r} says where in json or jsonl {what} is, and only there")
+            raise BadPanel(
+                f"the agent file {path}: {key!r} says where in json or jsonl {what} is, and only there"
+            )
     if words is not None and "{prompt}" not in words:
         raise BadPanel(f"the agent file {path}: words must hold {{prompt}}")
     judges = document.get("judges", False)
-    if not isinstance(judges, bool) or (judges and {"output", "session", "resume"} & document.keys()):
-        raise BadPanel(f"the agent file {path}: judges must be true or false, without output, session and resume")
+    if not isinstance(judges, bool) or (
+        judges and {"output", "session", "resume"} & document.keys()
+    ):
+        raise BadPanel(
+            f"the agent file {path}: judges must be true or false, without output, session and resume"
+        )
     acp = document.get("acp", False)
-    if not isinstance(acp, bool) or (acp and {"words", "output", "session", "resume", "judges"} & document.keys()):
-        raise BadPanel(f"the agent file {path}: acp must be true or false, beside argv, environ and passes alone")
+    if not isinstance(acp, bool) or (
+        acp and {"words", "output", "session", "resume", "judges"} & document.keys()
+    ):
+        raise BadPanel(
+            f"the agent file {path}: acp must be true or false, beside argv, environ and passes alone"
+        )
     for key, line in (("argv", argv), ("resume", resume)):
         if line and words is None and "{prompt}" not in line and not judges and not acp:
             raise BadPanel(f"the agent file {path}: neither {key} nor words holds {{prompt}}")
     named = session is not None or any("{session}" in word for word in argv)
     if resume and not (named and any("{session}" in word for word in resume)):
-        raise BadPanel(f"the agent file {path}: resume needs {{session}}, and 'session' or argv must say which that is")
+        raise BadPanel(
+            f"the agent file {path}: resume needs {{session}}, and 'session' or argv must say which that is"
+        )
     return Recipe(
         name=path.stem,
         argv=argv,
@@ -128,21 +167,32 @@ def load_recipe(path: Path) -> Recipe:
 def _parse_variables(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     environ, passes = document.get("environ", {}), document.get("passes", [])
     if not isinstance(environ, dict) or not all(
-        name and "=" not in name and isinstance(value, str) and "\0" not in name + value for name, value in environ.items()
+        name and "=" not in name and isinstance(value, str) and "\0" not in name + value
+        for name, value in environ.items()
     ):
         raise BadPanel(f"the agent file {path}: environ must be a table of texts")
-    if not isinstance(passes, list) or not all(isinstance(name, str) and name and "\0" not in name for name in passes):
-        raise BadPanel(f"the agent file {path}: passes must be a list of the beginnings of variables' names")
+    if not isinstance(passes, list) or not all(
+        isinstance(name, str) and name and "\0" not in name for name in passes
+    ):
+        raise BadPanel(
+            f"the agent file {path}: passes must be a list of the beginnings of variables' names"
+        )
     return {"environ": environ, "passes": tuple(passes)}
 
 
 def _parse_argv(path: Path, key: str, value: object) -> tuple[str, ...]:
-    is_list = isinstance(value, list) and all(isinstance(word, str) and "\0" not in word for word in value)
+    is_list = isinstance(value, list) and all(
+        isinstance(word, str) and "\0" not in word for word in value
+    )
     if not isinstance(value, list) or not is_list or not value or not value[0]:
         raise BadPanel(f"the agent file {path}: {key} must be a list of words, the program first")
     program = Path(value[0])
     # A relative program path is resolved against its recipe, so that it is found from any working directory.
-    here = str((path.parent / program).absolute()) if len(program.parts) > 1 and not program.is_absolute() else value[0]
+    here = (
+        str((path.parent / program).absolute())
+        if len(program.parts) > 1 and not program.is_absolute()
+        else value[0]
+    )
     return (here, *value[1:])
 
 
@@ -151,12 +201,16 @@ def find_recipe(name: str) -> Recipe:
     if name.endswith(".toml"):
         recipe = load_recipe(Path(name))
         if recipe.acp:
-            raise BadPanel(f"the agent file {name} says that it speaks ACP; its platform is acp:{name}")
+            raise BadPanel(
+                f"the agent file {name} says that it speaks ACP; its platform is acp:{name}"
+            )
         return recipe
     agent, colon, model = name.partition(":")
     known = load_agents().get(agent)
     if known is None:
-        raise UnknownPlatform(f"no agent is called {agent!r}; known: {', '.join(sorted(load_agents()))}, or give a .toml file")
+        raise UnknownPlatform(
+            f"no agent is called {agent!r}; known: {', '.join(sorted(load_agents()))}, or give a .toml file"
+        )
     if not colon:
         return known
     if not model or not known.model:
@@ -170,7 +224,9 @@ def find_acp_recipe(name: str) -> Recipe:
     if name.endswith(".toml"):
         recipe = load_recipe(Path(name))
         if not recipe.acp:
-            raise BadPanel(f"the agent file {name} does not say `acp = true`; a program that prints its answer is command:{name}")
+            raise BadPanel(
+                f"the agent file {name} does not say `acp = true`; a program that prints its answer is command:{name}"
+            )
         return recipe
     if name in load_agents():
         return load_agents()[name]
@@ -185,7 +241,9 @@ def find_acp_recipe(name: str) -> Recipe:
     program = Path(argv[0])
     # It runs in a folder of its own.
     here = str(program.absolute()) if len(program.parts) > 1 else argv[0]
-    return Recipe(name=program.name.strip(".") or "agent", argv=(here, *argv[1:]), acp=(here, *argv[1:]))
+    return Recipe(
+        name=program.name.strip(".") or "agent", argv=(here, *argv[1:]), acp=(here, *argv[1:])
+    )
 
 
 @cache
@@ -194,7 +252,9 @@ def load_agents() -> Mapping[str, Recipe]:
     rows = tomllib.loads((files(__package__) / "agents.toml").read_text(encoding="utf-8"))
     agents = {}
     for name, row in rows.items():
-        values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in row.items()
+        }
         argv, first, resume = (values.pop(key) for key in ("argv", "first", "resume"))
         agents[name] = Recipe(name=name, argv=argv + first, resume=argv + resume, **values)
     return agents
@@ -202,5 +262,9 @@ def load_agents() -> Mapping[str, Recipe]:
 
 def build_environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that the program may see; never the whole environment, which may contain other keys."""
-    passed = {name: value for name, value in environ.items() if name in PASSED or name.startswith(recipe.passes)}
+    passed = {
+        name: value
+        for name, value in environ.items()
+        if name in PASSED or name.startswith(recipe.passes)
+    }
     return {"PATH": os.defpath, **passed, "TERM": "dumb", "NO_COLOR": "1", **recipe.environ}

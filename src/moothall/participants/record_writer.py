@@ -45,7 +45,9 @@ class ManifestLine:
     name: str
 
     def __str__(self) -> str:
-        return "\t".join((str(self.number), "written" if self.is_written else "writing", self.key, self.name))
+        return "\t".join(
+            (str(self.number), "written" if self.is_written else "writing", self.key, self.name)
+        )
 
 
 def validate_project(folder: Path) -> Path:
@@ -71,7 +73,10 @@ def write_record(request: RecordFileRequest) -> ManifestLine:
             return known
         number = _find_free_number(lines, place)
         line = ManifestLine(
-            number, False, request.key, f"{number}_{_shorten_name(request.asker)}_{_shorten_name(request.asked)}.md"
+            number,
+            False,
+            request.key,
+            f"{number}_{_shorten_name(request.asker)}_{_shorten_name(request.asked)}.md",
         )
         # Before the file: if we die in between, the next writer sees that this number was started.
         _write_manifest(root, [*lines, line])
@@ -114,14 +119,23 @@ def _read_manifest(root: Path) -> list[ManifestLine]:
         text = file.read()
     head, *rest = text.split("\n")
     if head != HEAD:
-        raise ValueError(f"{path} is not a manifest of Moot's (it begins with {head[:40]!r}); move it, or use another folder")
+        raise ValueError(
+            f"{path} is not a manifest of Moot's (it begins with {head[:40]!r}); move it, or use another folder"
+        )
     return [_parse_manifest_line(path, number, line) for number, line in enumerate(rest, 2) if line]
 
 
 def _parse_manifest_line(path: Path, number: int, text: str) -> ManifestLine:
     parts = text.split("\t")
-    if len(parts) != 4 or not parts[0].isdecimal() or parts[1] not in {"written", "writing"} or "/" in parts[3]:
-        raise ValueError(f"{path}, line {number}: {text[:60]!r}; expected number, written, key and file, with tabs between")
+    if (
+        len(parts) != 4
+        or not parts[0].isdecimal()
+        or parts[1] not in {"written", "writing"}
+        or "/" in parts[3]
+    ):
+        raise ValueError(
+            f"{path}, line {number}: {text[:60]!r}; expected number, written, key and file, with tabs between"
+        )
     return ManifestLine(int(parts[0]), parts[1] == "written", parts[2], parts[3])
 
 
@@ -139,7 +153,9 @@ def ensure_folder(root: Path, parts: Sequence[str]) -> Path:
             sync_folder(place.parent)
         except FileExistsError:
             if not stat.S_ISDIR(place.lstat().st_mode):
-                raise NotADirectoryError(20, "not a folder of its own (links are not followed)", str(place)) from None
+                raise NotADirectoryError(
+                    20, "not a folder of its own (links are not followed)", str(place)
+                ) from None
     return place
 
 
@@ -159,7 +175,9 @@ def _lock_manifest(root: Path) -> Iterator[None]:
                 break
             except OSError as cause:
                 if time.monotonic() >= end:
-                    raise TimeoutError(f"{root / LOCK} was held by others for {LOCK_SECONDS:.0f} s") from cause
+                    raise TimeoutError(
+                        f"{root / LOCK} was held by others for {LOCK_SECONDS:.0f} s"
+                    ) from cause
                 time.sleep(POLL_SECONDS)
         yield
     finally:

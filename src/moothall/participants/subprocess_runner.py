@@ -37,12 +37,16 @@ class ProcessResult:
     is_flooded: bool = False
 
 
-async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path, environ: Mapping[str, str]) -> ProcessResult:
+async def run_program(
+    argv: Sequence[str], *, words: bytes | None, folder: Path, environ: Mapping[str, str]
+) -> ProcessResult:
     """Run a program to its end, with `words` on its standard input. Raises OSError if it cannot be started.
 
     The caller sets the deadline and cancels; in any case the whole process group ends with this call.
     """
-    process, mark = await start_program(argv, folder=folder, environ=environ, is_fed=words is not None)
+    process, mark = await start_program(
+        argv, folder=folder, environ=environ, is_fed=words is not None
+    )
     out, err = BoundedBuffer(MAX_OUTPUT), BoundedBuffer(MAX_COMPLAINT)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -64,7 +68,12 @@ async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path,
             task.cancel()
         _close_pipes(process)
     code = process.returncode if process.returncode is not None else -signal.SIGKILL
-    return ProcessResult(code=code, out=bytes(out.stored), err=err.stored.decode("utf-8", "replace"), is_flooded=out.is_over)
+    return ProcessResult(
+        code=code,
+        out=bytes(out.stored),
+        err=err.stored.decode("utf-8", "replace"),
+        is_flooded=out.is_over,
+    )
 
 
 async def start_program(
@@ -106,7 +115,9 @@ async def end_program(process: asyncio.subprocess.Process, mark: str) -> None:
         _close_pipes(process)
 
 
-async def _end_started_program(starting: "asyncio.Task[asyncio.subprocess.Process]", mark: str) -> None:
+async def _end_started_program(
+    starting: "asyncio.Task[asyncio.subprocess.Process]", mark: str
+) -> None:
     """End a program that was called off while it started: it runs before we hear of it, and may have children already."""
     try:
         with suppress(OSError):

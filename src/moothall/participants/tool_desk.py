@@ -71,11 +71,19 @@ class ToolDesk:
 
     def note_native(self, arguments: object, returned: object) -> None:
         """Record a search that the provider has made itself."""
-        text = returned if isinstance(returned, str) else json.dumps(returned, ensure_ascii=False, default=str)
+        text = (
+            returned
+            if isinstance(returned, str)
+            else json.dumps(returned, ensure_ascii=False, default=str)
+        )
         result = quote_returned(self._brief.language, self.native, text)
         source = self._box.find(self.native) if self._box is not None else None
-        price = Usage(cost=round(source.price * 1e6)) if source is not None and source.price else FREE
-        self._record(self.native, arguments, replace(result, usage=price), asyncio.get_running_loop().time())
+        price = (
+            Usage(cost=round(source.price * 1e6)) if source is not None and source.price else FREE
+        )
+        self._record(
+            self.native, arguments, replace(result, usage=price), asyncio.get_running_loop().time()
+        )
 
     @property
     def is_open(self) -> bool:
@@ -87,9 +95,17 @@ class ToolDesk:
         assert self._access is not None
         rules, ask, seat = self._access.rules, self._brief.ask.id, self._brief.seat.id
         everything = [*(each for each in self._access.session_uses if each.ask != ask), *self._uses]
-        waited = asyncio.get_running_loop().time() - self._begun + sum(each.seconds for each in self._access.used)
+        waited = (
+            asyncio.get_running_loop().time()
+            - self._begun
+            + sum(each.seconds for each in self._access.used)
+        )
         own = [each for each in everything if each.seat == seat]
-        for name, limits, uses in (("ask", rules, self._uses), ("seat", rules.seat, own), ("session", rules.session, everything)):
+        for name, limits, uses in (
+            ("ask", rules, self._uses),
+            ("seat", rules.seat, own),
+            ("session", rules.session, everything),
+        ):
             spent: dict[str, float] = {
                 "calls": len(uses),
                 "seconds": waited if name == "ask" else sum(each.seconds for each in uses),
@@ -137,7 +153,9 @@ class ToolDesk:
         except ToolFailure as failure:
             return report_failure(language, tool, str(failure))
 
-    def _record(self, tool: str, arguments: object, result: ToolResult, begun: float, limit: str = "") -> str:
+    def _record(
+        self, tool: str, arguments: object, result: ToolResult, begun: float, limit: str = ""
+    ) -> str:
         text = fix_surrogates(result.text)
         returned = fix_surrogates(result.returned) or text
         used = ToolUsed(

@@ -20,7 +20,9 @@ class Ledger(Protocol):
         The first record's seq must be head + 1, and the numbers must be consecutive; otherwise raises SeqConflict.
         """
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+    async def read(
+        self, session: SessionId, after: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
         """Return the records after `after`, in order; empty for an unknown session."""
 
     async def heads(self, prefix: str = "") -> list[Head]:

@@ -147,7 +147,16 @@ class LimitReport:
 class ProviderLimits(Protocol):
     """Limits by account: a provider and a key. `moothall_testkit.limits_contract` tests every implementation against it."""
 
-    async def take(self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float, session: str = "") -> float:
+    async def take(
+        self,
+        account: str,
+        call: str,
+        *,
+        tokens: int,
+        allowance: Allowance,
+        lasts: float,
+        session: str = "",
+    ) -> float:
         """Take one request and its tokens; returns 0 if the call may begin now, else in how many seconds to ask again.
 
         `call` names it until `finish`; one that is never finished counts for `lasts` seconds. `session` is whose call it is, ""

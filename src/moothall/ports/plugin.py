@@ -35,7 +35,9 @@ class Plan:
     subject: Topic = Topic()
     hosted: bool = False
 
-    def opening(self, opened: type[O], *, seats: tuple[Seat, ...] | None = None, **own: object) -> O:
+    def opening(
+        self, opened: type[O], *, seats: tuple[Seat, ...] | None = None, **own: object
+    ) -> O:
         """Build the opening fact of a session from the shared fields and the protocol's `own` fields."""
         return copy_fields(opened, self, seats=self.seats if seats is None else seats, **own)
 
@@ -95,7 +97,11 @@ class ProtocolPlugin(Generic[S, T]):
 
     def iterate_export(self, timeline: T, form: str) -> Iterable[str]:
         """Render a session in one of the `forms`, in parts."""
-        return (self.exports[form](timeline),) if form in self.exports else _RENDERERS[form](self.report(timeline))
+        return (
+            (self.exports[form](timeline),)
+            if form in self.exports
+            else _RENDERERS[form](self.report(timeline))
+        )
 
 
 AnyPlugin: TypeAlias = ProtocolPlugin[Any, Any]
@@ -109,4 +115,7 @@ def _render_html(report: Report) -> Iterable[str]:
     return iterate_page(report)
 
 
-_RENDERERS: Mapping[str, Callable[[Report], Iterable[str]]] = {"minutes": iterate_markdown, "html": _render_html}
+_RENDERERS: Mapping[str, Callable[[Report], Iterable[str]]] = {
+    "minutes": iterate_markdown,
+    "html": _render_html,
+}

@@ -32,7 +32,9 @@ class RunnerStats:
     asks: int = 0
 
 
-RunStatus = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "failing", "damaged", "left"]
+RunStatus = Literal[
+    "new", "waiting", "parked", "closed", "foreign", "busy", "failing", "damaged", "left"
+]
 """Where a session stands for workers. `foreign`: not theirs; `left`: one could not run it; `busy`: another process runs it."""
 
 

@@ -39,7 +39,9 @@ class Span(Protocol):
 class Tracer(Protocol):
     """Where spans go. Must not block: nothing of a session waits for it."""
 
-    def span(self, name: str, *, caller: str = "", **attributes: Value) -> AbstractContextManager[Span]:
+    def span(
+        self, name: str, *, caller: str = "", **attributes: Value
+    ) -> AbstractContextManager[Span]:
         """A span around the work within; tasks that it starts belong to it, also those that outlive it.
 
         `caller` is the `traceparent` of the caller that asks for the work: the span belongs to that trace, if it names one.
@@ -58,7 +60,9 @@ _NOTHING: Final = nullcontext(_NoSpan())
 class NoTracer:
     """Implements `Tracer` by keeping nothing."""
 
-    def span(self, name: str, *, caller: str = "", **attributes: Value) -> AbstractContextManager[Span]:
+    def span(
+        self, name: str, *, caller: str = "", **attributes: Value
+    ) -> AbstractContextManager[Span]:
         return _NOTHING
 
 

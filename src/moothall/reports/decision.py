@@ -50,12 +50,19 @@ class Obligation:
 
 
 def number_obligations(
-    conditions: Iterable[tuple[SeatId, str, str, tuple[int, ...]]], settled: Mapping[int, ObligationState]
+    conditions: Iterable[tuple[SeatId, str, str, tuple[int, ...]]],
+    settled: Mapping[int, ObligationState],
 ) -> tuple[Obligation, ...]:
     """Return the obligations of conditions, each a seat, what must hold, by when, and where it says so; empty ones are none."""
     listed = [each for each in conditions if each[1].strip()]
     return tuple(
-        Obligation(seat=seat, text=text.strip(), due=due.strip(), entries=entries, state=settled.get(number, "open"))
+        Obligation(
+            seat=seat,
+            text=text.strip(),
+            due=due.strip(),
+            entries=entries,
+            state=settled.get(number, "open"),
+        )
         for number, (seat, text, due, entries) in enumerate(listed, 1)
     )
 
@@ -272,7 +279,9 @@ class Decision:
 
 
 _HEADING: Final = compile_late(r"^[^\S\n]*+#{1,6}\s.*$", re.MULTILINE)
-_MARKUP: Final = compile_late(r"^[^\S\n]*+(?:#{1,6}|>|[-*+])\s+|\*+(?=\S)|(?<=\S)\*+|__|`", re.MULTILINE)
+_MARKUP: Final = compile_late(
+    r"^[^\S\n]*+(?:#{1,6}|>|[-*+])\s+|\*+(?=\S)|(?<=\S)\*+|__|`", re.MULTILINE
+)
 
 
 def summarize_choice(choice: str, text: str) -> str:
@@ -280,4 +289,6 @@ def summarize_choice(choice: str, text: str) -> str:
     # The first kilobyte holds the first sentence; a decision may be a whole document. A title says what it is about, not what
     # was decided: it counts only where there is nothing else.
     words = strip_control(choice).strip() or strip_control(text[:1_000])
-    return extract_first_sentence(_MARKUP.sub("", _HEADING.sub("", words)).strip() or _MARKUP.sub("", words).strip())
+    return extract_first_sentence(
+        _MARKUP.sub("", _HEADING.sub("", words)).strip() or _MARKUP.sub("", words).strip()
+    )

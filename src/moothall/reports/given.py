@@ -7,7 +7,13 @@ from typing import Final
 
 from moothall.domain.budget import GIVEN_TOOLS
 from moothall.domain.facts import Language, Opened
-from moothall.domain.given_search import MAX_LINE_LENGTH, Passage, number_lines, search_files, split_lines
+from moothall.domain.given_search import (
+    MAX_LINE_LENGTH,
+    Passage,
+    number_lines,
+    search_files,
+    split_lines,
+)
 from moothall.domain.roster import TOOLLESS, Seat, parse_kind
 from moothall.domain.safe_text import compile_late, one_line, quote_lines
 from moothall.domain.topic import ContextFile, Topic
@@ -34,7 +40,9 @@ def count_shown(context: tuple[ContextFile, ...]) -> int:
     return sum(len(each.text) for each in context) if fits_prompt(context) else SEARCHED_LENGTH
 
 
-def list_tool_names(opened: Opened, seat: Seat, context: tuple[ContextFile, ...]) -> tuple[str, ...]:
+def list_tool_names(
+    opened: Opened, seat: Seat, context: tuple[ContextFile, ...]
+) -> tuple[str, ...]:
     """Return the tools of a seat that is shown these files."""
     rules = opened.tools
     if rules.switch == "off":
@@ -50,7 +58,13 @@ def is_read_by_tools(opened: Opened, seat: Seat, context: tuple[ContextFile, ...
 
 
 @lru_cache(maxsize=16)
-def format_context(language: Language, context: tuple[ContextFile, ...], goal: str = "", *, is_searched: bool = False) -> str:
+def format_context(
+    language: Language,
+    context: tuple[ContextFile, ...],
+    goal: str = "",
+    *,
+    is_searched: bool = False,
+) -> str:
     """The files below each other, every line of them with its number and behind a mark.
 
     Where they are too long for a prompt, or `is_searched`: their names, and the passages that have to do with the question.
@@ -59,14 +73,24 @@ def format_context(language: Language, context: tuple[ContextFile, ...], goal: s
     parts = [words.heading, words.cite]
     if not is_searched and fits_prompt(context):
         for each in context:
-            text = number_lines(Passage(each.name, 1, split_lines(each.text))) if each.text else words.absent
+            text = (
+                number_lines(Passage(each.name, 1, split_lines(each.text)))
+                if each.text
+                else words.absent
+            )
             parts.append(f"{words.file.format(name=each.name)}\n{quote_lines(text)}")
         return "\n".join(parts)
     names = [f"{each.name} ({len(split_lines(each.text))})" for each in context[:MAX_LISTED]]
     more = [f"… +{len(context) - MAX_LISTED}"] if len(context) > MAX_LISTED else []
-    parts += [words.to_read if is_searched else words.too_long, quote_lines("\n".join((*names, *more))), words.passages]
+    parts += [
+        words.to_read if is_searched else words.too_long,
+        quote_lines("\n".join((*names, *more))),
+        words.passages,
+    ]
     for passage in search_files(context, goal, SEARCHED_LENGTH):
-        parts.append(f"{words.file.format(name=passage.place)}\n{quote_lines(number_lines(passage))}")
+        parts.append(
+            f"{words.file.format(name=passage.place)}\n{quote_lines(number_lines(passage))}"
+        )
     return "\n".join(parts)
 
 
@@ -78,7 +102,13 @@ def format_pictures(language: Language, pictures: tuple[ContextFile, ...]) -> st
 
 def format_size(size: int) -> str:
     """A number of bytes for people."""
-    return f"{size} B" if size < 1_000 else f"{size / 1_000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+    return (
+        f"{size} B"
+        if size < 1_000
+        else f"{size / 1_000:.1f} kB"
+        if size < 1_000_000
+        else f"{size / 1_000_000:.1f} MB"
+    )
 
 
 def summarize_given(language: Language, subject: Topic) -> str:
@@ -86,7 +116,10 @@ def summarize_given(language: Language, subject: Topic) -> str:
     given = subject.given
     if not given:
         return ""
-    named = [f"{each.name} ({format_size(each.size)}, SHA-256 {(each.original or each.sha256)[:12]}…)" for each in given[:5]]
+    named = [
+        f"{each.name} ({format_size(each.size)}, SHA-256 {(each.original or each.sha256)[:12]}…)"
+        for each in given[:5]
+    ]
     more = [f"+{len(given) - 5}"] if len(given) > 5 else []
     return CONTEXT_FILES[language].given.format(files=", ".join((*named, *more)))
 
@@ -106,7 +139,10 @@ def build_given(
         lines, left = _select_lines(each, min(MAX_REPORTED_LENGTH, room), cited)
         room -= len(each.text) - left
         fields = blocks.build_fields(
-            ((words.hash, each.original or each.sha256), (words.text_hash, each.original and each.sha256))
+            (
+                (words.hash, each.original or each.sha256),
+                (words.text_hash, each.original and each.sha256),
+            )
         )
         notes = [words.more.format(count=left)] if left else [] if each.text else [words.absent]
         pages = _split_pages(lines, words.page) if each.original else [("", lines)]
@@ -115,11 +151,19 @@ def build_given(
         content.append(blocks.Details(f"{one_line(each.name)} · {format_size(each.size)}", parts))
     for each in subject.pictures:
         fields = blocks.Fields(((words.media, each.media), (words.hash, each.original)))
-        content.append(blocks.Details(f"{one_line(each.name)} · {format_size(each.size)}", (fields,)))
+        content.append(
+            blocks.Details(f"{one_line(each.name)} · {format_size(each.size)}", (fields,))
+        )
     if subject.unseen_by:
-        content.append(blocks.Line(words.unseen_by.format(seats=", ".join(subject.unseen_by)), "warn"))
+        content.append(
+            blocks.Line(words.unseen_by.format(seats=", ".join(subject.unseen_by)), "warn")
+        )
     if subject.left_out:
-        content.append(blocks.Details(words.left_out, (blocks.Bullets(tuple(map(one_line, subject.left_out))),)))
+        content.append(
+            blocks.Details(
+                words.left_out, (blocks.Bullets(tuple(map(one_line, subject.left_out))),)
+            )
+        )
     return blocks.build_section(words.section, content)
 
 
@@ -131,12 +175,16 @@ def _select_lines(file: ContextFile, room: int, cited: Iterable[int]) -> tuple[d
             break
         shown[number] = line[:room]
         room -= len(line) + 1
-    heads = [number for number, line in enumerate(lines, 1) if file.original and _PAGE.fullmatch(line)]
+    heads = [
+        number for number, line in enumerate(lines, 1) if file.original and _PAGE.fullmatch(line)
+    ]
     for number in (each for each in cited if each not in shown):
         # Under the head of its own page, which may stand behind the part that is shown as well.
         for each in (*heads[: bisect_right(heads, number)][-1:], number):
             shown[each] = lines[each - 1][:MAX_LINE_LENGTH]
-    return dict(sorted(shown.items())), max(0, len(file.text) - sum(len(line) + 1 for line in shown.values()))
+    return dict(sorted(shown.items())), max(
+        0, len(file.text) - sum(len(line) + 1 for line in shown.values())
+    )
 
 
 def _split_pages(lines: Mapping[int, str], title: str) -> list[tuple[str, dict[int, str]]]:
@@ -149,11 +197,22 @@ def _split_pages(lines: Mapping[int, str], title: str) -> list[tuple[str, dict[i
     return pages
 
 
-def _build_page(title: str, lines: Mapping[int, str], cited: Mapping[int, tuple[int, ...]]) -> blocks.Block:
+def _build_page(
+    title: str, lines: Mapping[int, str], cited: Mapping[int, tuple[int, ...]]
+) -> blocks.Block:
     """Numbered lines, those that are cited with the entries that do; folded under a title where there is one."""
-    entries = {number: ", ".join(f"#{entry}" for entry in cited[number]) for number in lines if number in cited}
-    shown = tuple(f"{number}: {line}" + (f"  ← {entries[number]}" if number in entries else "") for number, line in lines.items())
-    text = blocks.Preformatted(shown, tuple(place for place, number in enumerate(lines) if number in entries))
+    entries = {
+        number: ", ".join(f"#{entry}" for entry in cited[number])
+        for number in lines
+        if number in cited
+    }
+    shown = tuple(
+        f"{number}: {line}" + (f"  ← {entries[number]}" if number in entries else "")
+        for number, line in lines.items()
+    )
+    text = blocks.Preformatted(
+        shown, tuple(place for place, number in enumerate(lines) if number in entries)
+    )
     if not title:
         return text
     citing = sorted({entry for number in entries for entry in cited[number]})

@@ -35,9 +35,17 @@ def encode_block(block: Block) -> Json:
             return {"kind": "line", "text": encode_text(text), "tone": tone}
         case blocks.Quote(text=words, tone=tone):
             cut = {"cut": True} if len(words) > MAX_QUOTE_LENGTH else {}
-            return {"kind": "quote", "html": render_quote(words[:MAX_QUOTE_LENGTH]), "tone": tone, **cut}
+            return {
+                "kind": "quote",
+                "html": render_quote(words[:MAX_QUOTE_LENGTH]),
+                "tone": tone,
+                **cut,
+            }
         case blocks.Fields(rows=rows):
-            return {"kind": "fields", "rows": [[clean(name), encode_text(value)] for name, value in rows]}
+            return {
+                "kind": "fields",
+                "rows": [[clean(name), encode_text(value)] for name, value in rows],
+            }
         case blocks.Bullets(items=items, tone=tone):
             return {"kind": "bullets", "items": [encode_text(item) for item in items], "tone": tone}
         case blocks.Table(heads=heads, rows=cells):
@@ -48,7 +56,11 @@ def encode_block(block: Block) -> Json:
         case blocks.Details(summary=summary, blocks=content):
             return {"kind": "details", "summary": clean(summary), "blocks": encode_blocks(content)}
         case blocks.Preformatted(lines=lines, marked=marked):
-            return {"kind": "pre", "lines": [clean(line) for line in lines], **({"marked": list(marked)} if marked else {})}
+            return {
+                "kind": "pre",
+                "lines": [clean(line) for line in lines],
+                **({"marked": list(marked)} if marked else {}),
+            }
         case blocks.Bars(bars=bars):
             return {"kind": "bars", "bars": [_encode_bar(bar) for bar in bars]}
         case blocks.Shares(parts=parts):
@@ -96,7 +108,11 @@ def _encode_span(span: blocks.Span) -> Any:
 
 
 def _encode_card(card: blocks.Card) -> Json:
-    fields: Json = {"kind": "card", "head": [encode_text(text) for text in card.head if text], "look": card.kind}
+    fields: Json = {
+        "kind": "card",
+        "head": [encode_text(text) for text in card.head if text],
+        "look": card.kind,
+    }
     if card.entry is not None:
         fields["entry"] = card.entry
     if card.seat is not None:
@@ -105,11 +121,18 @@ def _encode_card(card: blocks.Card) -> Json:
 
 
 def _encode_bar(bar: blocks.Bar) -> Json:
-    fields: Json = {"name": clean(bar.name), "value": bar.value, "text": clean(bar.text), "tone": bar.tone}
+    fields: Json = {
+        "name": clean(bar.name),
+        "value": bar.value,
+        "text": clean(bar.text),
+        "tone": bar.tone,
+    }
     return fields if bar.seat is None else {**fields, "seat": bar.seat}
 
 
-def _encode_chart(kind: str, label: str, labels: Sequence[str], series: Sequence[blocks.Series]) -> Json:
+def _encode_chart(
+    kind: str, label: str, labels: Sequence[str], series: Sequence[blocks.Series]
+) -> Json:
     return {
         "kind": kind,
         "label": clean(label),

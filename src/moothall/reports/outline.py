@@ -49,7 +49,9 @@ class OutlineCache:
     items: Sequence[TimelineItem] = ()
 
 
-def build_outline(report: Report, timeline: SessionTimeline, cache: OutlineCache | None = None) -> Outline:
+def build_outline(
+    report: Report, timeline: SessionTimeline, cache: OutlineCache | None = None
+) -> Outline:
     """Split the record at its level-2 headings; what is called as `report.timeline` says is the timeline.
 
     `cache` is for a caller that does so after each entry of one session.
@@ -77,7 +79,9 @@ def _split_sections(report: Report) -> Iterator[Lens]:
 
 def _find_name(report: Report, title: str) -> str:
     """The name of a section: that of the text which its title is, or was made from; else the title in small letters."""
-    known = report.names.get(title) or next((name for text, name in report.names.items() if _is_made_from(title, text)), None)
+    known = report.names.get(title) or next(
+        (name for text, name in report.names.items() if _is_made_from(title, text)), None
+    )
     return known or re.sub(r"\W+", "-", title.casefold()).strip("-") or "record"
 
 
@@ -85,10 +89,16 @@ def _is_made_from(title: str, text: str) -> bool:
     if "{" not in text:
         return False
     parts = [part for part in _FIELD.split(text) if part]
-    return len("".join(parts)) > 2 and re.fullmatch(".*".join(re.escape(part) for part in _FIELD.split(text)), title) is not None
+    return (
+        len("".join(parts)) > 2
+        and re.fullmatch(".*".join(re.escape(part) for part in _FIELD.split(text)), title)
+        is not None
+    )
 
 
-def _list_items(blocks: Sequence[Block], timeline: SessionTimeline, cache: OutlineCache) -> list[TimelineItem]:
+def _list_items(
+    blocks: Sequence[Block], timeline: SessionTimeline, cache: OutlineCache
+) -> list[TimelineItem]:
     """The items in order; lines that the section has no card for stand where they were said, also before the first one."""
     lines = {line.id: line for line in timeline.lines}
     # What a report leaves out while it is sealed stays left out.
@@ -100,13 +110,25 @@ def _list_items(blocks: Sequence[Block], timeline: SessionTimeline, cache: Outli
     cache.blocks, cache.items = blocks, line_items
     shown = {item.entry for item in line_items}
     missing = [
-        TimelineItem(seq=line.seq, at=line.timestamp, block=build_line_card(line), seat=line.speaker, entry=line.id)
+        TimelineItem(
+            seq=line.seq,
+            at=line.timestamp,
+            block=build_line_card(line),
+            seat=line.speaker,
+            entry=line.id,
+        )
         for line in timeline.lines
-        if line.id not in shown and (not is_sealed or line.speaker == USER or line.seq <= sealed_after)
+        if line.id not in shown
+        and (not is_sealed or line.speaker == USER or line.seq <= sealed_after)
     ]
-    breaks = [TimelineItem(seq=seq, at="", block=Heading(title, 3, seq)) for seq, title in timeline.list_breaks()]
+    breaks = [
+        TimelineItem(seq=seq, at="", block=Heading(title, 3, seq))
+        for seq, title in timeline.list_breaks()
+    ]
     uses = [
-        TimelineItem(seq=use.seq, at=use.timestamp, block=build_tool_use(timeline, use), seat=use.fact.seat)
+        TimelineItem(
+            seq=use.seq, at=use.timestamp, block=build_tool_use(timeline, use), seat=use.fact.seat
+        )
         for use in list_tool_uses(timeline)
     ]
     if missing or breaks or uses:
@@ -125,7 +147,9 @@ def _build_item(block: Block, lines: Mapping[int, TimelineLine]) -> TimelineItem
     return TimelineItem(seq=seq or 0, at="", block=block, seat=seat, entry=number)
 
 
-def _count_same_items(blocks: Sequence[Block], lines: Mapping[int, TimelineLine], cache: OutlineCache) -> int:
+def _count_same_items(
+    blocks: Sequence[Block], lines: Mapping[int, TimelineLine], cache: OutlineCache
+) -> int:
     """How many items at the beginning are those of the last time: up to the last line before the first change.
 
     A heading takes its time from what follows it, a line from nothing but itself.

@@ -20,7 +20,16 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 14, 14, 30
 MAX_TICKS: Final = 20
 ROOM: Final = 14
 """A part of a column that is at least so wide and high says its count."""
-COLORS: Final = ("#0b63ce", "#c8452d", "#2c8a4b", "#8a4bc8", "#b58a00", "#1a9aa8", "#c82d86", "#5c6570")
+COLORS: Final = (
+    "#0b63ce",
+    "#c8452d",
+    "#2c8a4b",
+    "#8a4bc8",
+    "#b58a00",
+    "#1a9aa8",
+    "#c82d86",
+    "#5c6570",
+)
 
 _ADDRESS: Final = compile_late(r"(?<![\w.-])[\w-]++(?:\.[\w-]++)+")
 """What looks like a host in the words of a link."""
@@ -36,8 +45,13 @@ def render_line_chart(chart: blocks.LineChart) -> str:
     count = len(chart.labels)
     heights = [f'y1="{_scale_y(bound):.1f}" y2="{_scale_y(bound):.1f}"' for bound in chart.bounds]
     inner = _render_axes(chart.labels)
-    inner += "".join(f'<line class="bound" x1="{LEFT}" x2="{WIDTH - RIGHT}" {height}/>' for height in heights)
-    inner += "".join(_render_line(each.values, count, COLORS[at % len(COLORS)]) for at, each in enumerate(chart.series))
+    inner += "".join(
+        f'<line class="bound" x1="{LEFT}" x2="{WIDTH - RIGHT}" {height}/>' for height in heights
+    )
+    inner += "".join(
+        _render_line(each.values, count, COLORS[at % len(COLORS)])
+        for at, each in enumerate(chart.series)
+    )
     return _render_frame(inner, chart.label, chart.series)
 
 
@@ -60,7 +74,9 @@ def render_column_chart(chart: blocks.ColumnChart) -> str:
             )
             if min(width * 0.7, tall) >= ROOM:
                 place = f'x="{LEFT + (at + 0.5) * width:.1f}" y="{y + tall / 2 + 4:.1f}"'
-                inner.append(f'<text {place} text-anchor="middle" style="fill:#fff">{each.values[at]:g}</text>')
+                inner.append(
+                    f'<text {place} text-anchor="middle" style="fill:#fff">{each.values[at]:g}</text>'
+                )
         inner.append(_render_label(LEFT + (at + 0.5) * width, label))
     return _render_frame("".join(inner), chart.label, chart.series)
 
@@ -91,7 +107,11 @@ def _render_axes(labels: Sequence[str]) -> str:
         for value in (0.0, 0.25, 0.5, 0.75, 1.0)
     )
     step = max(1, len(labels) // MAX_TICKS)
-    ticks = "".join(_render_label(_scale_x(at, len(labels)), label) for at, label in enumerate(labels) if at % step == 0)
+    ticks = "".join(
+        _render_label(_scale_x(at, len(labels)), label)
+        for at, label in enumerate(labels)
+        if at % step == 0
+    )
     return grid + ticks
 
 
@@ -100,7 +120,11 @@ def _render_label(x: float, label: str) -> str:
 
 
 def _render_line(values: Sequence[float | None], count: int, color: str) -> str:
-    points = [(_scale_x(at, count), _scale_y(value)) for at, value in enumerate(values) if value is not None]
+    points = [
+        (_scale_x(at, count), _scale_y(value))
+        for at, value in enumerate(values)
+        if value is not None
+    ]
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{color}"/>' for x, y in points)
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>{dots}'
@@ -138,7 +162,9 @@ def iterate_page(report: Report) -> Iterator[str]:
 
 def iterate_report(report: Report) -> Iterator[str]:
     """The parts of a report as markup, for a page to hold."""
-    page = _PageContext({seat: _HUES[at % len(_HUES)] for at, seat in enumerate(report.seats)}, report.known)
+    page = _PageContext(
+        {seat: _HUES[at % len(_HUES)] for at, seat in enumerate(report.seats)}, report.known
+    )
     subtitle = " · ".join(_render_text(page, text) for text in report.subtitle if text)
     yield f'<h1 class="said">{escape_text(report.topic)}</h1>'
     if subtitle:
@@ -148,7 +174,13 @@ def iterate_report(report: Report) -> Iterator[str]:
 
 
 def iterate_document(
-    language: Language, title: str, body: Iterable[str], *, policy: str = STATIC_POLICY, head: str = "", after: Iterable[str] = ()
+    language: Language,
+    title: str,
+    body: Iterable[str],
+    *,
+    policy: str = STATIC_POLICY,
+    head: str = "",
+    after: Iterable[str] = (),
 ) -> Iterator[str]:
     """The frame of a page; `title` is anybody's text; `body`, `head` (after the style) and `after` (behind it all) are markup."""
     yield (
@@ -203,18 +235,26 @@ def _build_parser() -> "MarkdownIt":
     return parser
 
 
-def _render_link_open(renderer: object, tokens: Sequence[object], index: int, options: object, env: object) -> str:
+def _render_link_open(
+    renderer: object, tokens: Sequence[object], index: int, options: object, env: object
+) -> str:
     address = getattr(tokens[index], "attrs", {}).get("href", "")
     return f'<a href="{escape(str(address))}" rel="noopener noreferrer nofollow">'
 
 
-def _render_link_close(renderer: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
+def _render_link_close(
+    renderer: object, tokens: Sequence[Any], index: int, options: object, env: object
+) -> str:
     """End a link, and show where it leads if its words are another address."""
     begin = max(at for at in range(index) if tokens[at].type == "link_open")
     parts = split_address(str(tokens[begin].attrs.get("href", "")))
     host = (parts.hostname or parts.path).removeprefix("www.")
     words = "".join(token.content for token in tokens[begin:index])
-    shown = [each.lower().removeprefix("www.") for each in _ADDRESS.findall(words) if each.rpartition(".")[2].isalpha()]
+    shown = [
+        each.lower().removeprefix("www.")
+        for each in _ADDRESS.findall(words)
+        if each.rpartition(".")[2].isalpha()
+    ]
     is_other = bool(shown) and shown[0] != host
     return f"</a> <small>({escape(host)})</small>" if is_other else "</a>"
 
@@ -222,7 +262,10 @@ def _render_link_close(renderer: object, tokens: Sequence[Any], index: int, opti
 def _render_span(page: _PageContext, span: blocks.Span) -> str:
     match span:
         case blocks.References(numbers=numbers, text=text):
-            links = (f'<a href="#entry-{each}">#{each}</a>' if 1 <= each <= page.known else f"#{each}" for each in numbers)
+            links = (
+                f'<a href="#entry-{each}">#{each}</a>' if 1 <= each <= page.known else f"#{each}"
+                for each in numbers
+            )
             return escape_text(text).replace(blocks.LINE, ", ".join(links))
         case blocks.Strong(text=text):
             return f"<b>{escape_text(text)}</b>"
@@ -249,9 +292,16 @@ def _render_block(page: _PageContext, block: Block) -> str:
         case blocks.Line(text=text, tone=tone):
             return f'<p class="line {tone}">{_render_text(page, text)}</p>'
         case blocks.Quote(text=words, tone=tone):
-            return f'<div class="{tone}">{render_words(words)}</div>' if tone != "plain" else render_words(words)
+            return (
+                f'<div class="{tone}">{render_words(words)}</div>'
+                if tone != "plain"
+                else render_words(words)
+            )
         case blocks.Fields(rows=rows):
-            inner = "".join(f"<dt>{escape_text(name)}</dt><dd>{_render_text(page, value)}</dd>" for name, value in rows)
+            inner = "".join(
+                f"<dt>{escape_text(name)}</dt><dd>{_render_text(page, value)}</dd>"
+                for name, value in rows
+            )
             return f"<dl>{inner}</dl>"
         case blocks.Bullets(items=items, tone=tone):
             inner = "".join(f"<li>{_render_text(page, item)}</li>" for item in items)
@@ -262,14 +312,18 @@ def _render_block(page: _PageContext, block: Block) -> str:
             return _render_card(page, block)
         case blocks.Details(summary=summary, blocks=content):
             inner = "\n".join(_render_block(page, each) for each in content)
-            return f'<details class="card"><summary>{escape_text(summary)}</summary>{inner}</details>'
+            return (
+                f'<details class="card"><summary>{escape_text(summary)}</summary>{inner}</details>'
+            )
         case blocks.Preformatted(lines=lines):
             return f'<pre class="card">{escape_text(chr(10).join(lines))}</pre>'
         case blocks.Bars(bars=bars):
             return f'<div class="bars">{"".join(_render_bar(page, bar) for bar in bars)}</div>'
         case blocks.Shares(parts=parts):
             label = ", ".join(f"{part.name} {part.value * 100:.0f} %" for part in parts)
-            inner = "".join(f'<i class="{part.tone}" style="flex:{part.value * 100:.2f}"></i>' for part in parts)
+            inner = "".join(
+                f'<i class="{part.tone}" style="flex:{part.value * 100:.2f}"></i>' for part in parts
+            )
             return f'<div class="tally" role="img" aria-label="{escape_text(label)}">{inner}</div>'
         case blocks.LineChart():
             return render_line_chart(block)
@@ -279,7 +333,9 @@ def _render_block(page: _PageContext, block: Block) -> str:
             assert_never(block)
 
 
-def _render_table(page: _PageContext, heads: Sequence[str], rows: Sequence[Sequence[blocks.Cell]]) -> str:
+def _render_table(
+    page: _PageContext, heads: Sequence[str], rows: Sequence[Sequence[blocks.Cell]]
+) -> str:
     """A table in a card of its own; on a phone each row is a card whose values are named."""
     wide = [any(len(join_spans(row[at])) > WIDE_TEXT for row in rows) for at in range(len(heads))]
     head = "".join(f"<th>{escape_text(name)}</th>" for name in heads)

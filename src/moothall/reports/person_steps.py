@@ -6,7 +6,15 @@ from typing import Any, Final
 
 from moothall.domain.answer_table import AnswerField
 from moothall.domain.facts import Language
-from moothall.domain.person import CONDITION, WHY, Answers, PersonChoice, PersonCommand, PersonStep, build_key
+from moothall.domain.person import (
+    CONDITION,
+    WHY,
+    Answers,
+    PersonChoice,
+    PersonCommand,
+    PersonStep,
+    build_key,
+)
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.domain.vocabulary import DEGREES
@@ -19,7 +27,9 @@ MOVED_BY: Final = "moved_by"
 CHOICE: Final = "choice"
 
 
-CONFIDENCES: Final[Mapping[str, float]] = {word: DEGREES[word] for word in ("sure", "fairly sure", "unsure")}
+CONFIDENCES: Final[Mapping[str, float]] = {
+    word: DEGREES[word] for word in ("sure", "fairly sure", "unsure")
+}
 
 
 def ask_words(text: str, *, is_needed: bool = True, default: str = "") -> PersonStep:
@@ -35,30 +45,57 @@ def split_lines(text: str) -> list[str]:
 def ask_which(text: str, choices: Mapping[str, str], *, group: str = "") -> PersonStep:
     """Return the question that one of these positions answers, given with their words; it has to be answered."""
     offered = tuple(PersonChoice(value=value, text=words) for value, words in choices.items())
-    return PersonStep(name=POSITION, text=text, choices=offered, kind="position", is_needed=True, group=group)
+    return PersonStep(
+        name=POSITION, text=text, choices=offered, kind="position", is_needed=True, group=group
+    )
 
 
-def ask_which_and_why(language: Language, text: str, choices: Mapping[str, str], group: str) -> list[PersonStep]:
+def ask_which_and_why(
+    language: Language, text: str, choices: Mapping[str, str], group: str
+) -> list[PersonStep]:
     """Return that question about one of several items, and the one after the reason."""
-    return [ask_which(text, choices, group=group), PersonStep(name=WHY, text=PERSON_STEPS[language].why, group=group)]
+    return [
+        ask_which(text, choices, group=group),
+        PersonStep(name=WHY, text=PERSON_STEPS[language].why, group=group),
+    ]
 
 
-def ask_position(language: Language, values: Sequence[str], *, text: str = "", group: str = "") -> tuple[PersonStep, ...]:
+def ask_position(
+    language: Language, values: Sequence[str], *, text: str = "", group: str = ""
+) -> tuple[PersonStep, ...]:
     """Return the questions of a vote: the position, its condition where it has one, and the reason."""
     words = PERSON_STEPS[language]
     conditional = tuple(value for value in values if value.startswith("conditional"))
-    steps = [ask_which(text or words.position, {value: words.verdicts[value] for value in values}, group=group)]
+    steps = [
+        ask_which(
+            text or words.position, {value: words.verdicts[value] for value in values}, group=group
+        )
+    ]
     if conditional:
         after = (build_key(POSITION, group), conditional)
-        steps.append(PersonStep(name=CONDITION, text=words.condition, is_needed=True, only_after=after, group=group))
+        steps.append(
+            PersonStep(
+                name=CONDITION, text=words.condition, is_needed=True, only_after=after, group=group
+            )
+        )
     return (*steps, PersonStep(name=WHY, text=words.why, is_long=True, group=group))
 
 
-def ask_confidence(language: Language, *, only_after: tuple[str, tuple[str, ...]] | None = None) -> PersonStep:
+def ask_confidence(
+    language: Language, *, only_after: tuple[str, tuple[str, ...]] | None = None
+) -> PersonStep:
     """Return the question after a confidence, in words."""
     words = PERSON_STEPS[language]
-    choices = tuple(PersonChoice(value=value, text=words.confidences[value]) for value in CONFIDENCES)
-    return PersonStep(name=CONFIDENCE, text=words.confidence, choices=choices, kind="confidence", only_after=only_after)
+    choices = tuple(
+        PersonChoice(value=value, text=words.confidences[value]) for value in CONFIDENCES
+    )
+    return PersonStep(
+        name=CONFIDENCE,
+        text=words.confidence,
+        choices=choices,
+        kind="confidence",
+        only_after=only_after,
+    )
 
 
 def compute_confidence(answers: Answers) -> float | None:
@@ -70,7 +107,9 @@ def compute_confidence(answers: Answers) -> float | None:
 
 
 CONFIDENCE_FIELD: Final[AnswerField[Any]] = AnswerField(
-    "confidence", ask=lambda asked: [ask_confidence(asked.language)], read=lambda _, answers: compute_confidence(answers)
+    "confidence",
+    ask=lambda asked: [ask_confidence(asked.language)],
+    read=lambda _, answers: compute_confidence(answers),
 )
 """The row of a confidence in a table of answers."""
 
@@ -81,13 +120,19 @@ def ask_choice(language: Language, options: Sequence[str]) -> PersonStep:
     if not options:
         return PersonStep(name=CHOICE, text=words.in_short)
     choices = tuple(PersonChoice(value=option, text=option) for option in options)
-    return PersonStep(name=CHOICE, text=words.choose, choices=choices, kind="option", is_needed=True)
+    return PersonStep(
+        name=CHOICE, text=words.choose, choices=choices, kind="option", is_needed=True
+    )
 
 
 def offer_choice(language: Language, options: Sequence[str]) -> PersonStep:
     """Return the same question where a text says it all, and the choice only makes it comparable."""
     step = ask_choice(language, options)
-    return replace(step, text=PERSON_STEPS[language].choose_or_none, is_needed=False) if options else step
+    return (
+        replace(step, text=PERSON_STEPS[language].choose_or_none, is_needed=False)
+        if options
+        else step
+    )
 
 
 def read_choice(answers: Answers) -> str:
@@ -103,14 +148,18 @@ def join_long_choice(words: str, answers: Answers) -> str:
 
 
 CHOICE_FIELD: Final[AnswerField[Any]] = AnswerField(
-    "choice", ask=lambda asked: [offer_choice(asked.language, asked.options)], read=lambda _, answers: read_choice(answers)
+    "choice",
+    ask=lambda asked: [offer_choice(asked.language, asked.options)],
+    read=lambda _, answers: read_choice(answers),
 )
 """The row of a choice that only makes a text comparable."""
 
 
 def ask_moved_by(language: Language, numbers: Container[int]) -> PersonStep:
     """Return the question after the entry that changed the person's mind."""
-    return PersonStep(name=MOVED_BY, text=PERSON_STEPS[language].moved_by, kind="number", numbers=numbers)
+    return PersonStep(
+        name=MOVED_BY, text=PERSON_STEPS[language].moved_by, kind="number", numbers=numbers
+    )
 
 
 def read_moved_by(answers: Answers) -> int | None:
@@ -120,4 +169,6 @@ def read_moved_by(answers: Answers) -> int | None:
 
 def offer_pass(language: Language, answer: object) -> PersonCommand:
     """Return the command that passes, with the answer that stands for it."""
-    return PersonCommand(word="/pass", text=PERSON_STEPS[language].pass_over, answer=answer, words=("pass", "跳过"))
+    return PersonCommand(
+        word="/pass", text=PERSON_STEPS[language].pass_over, answer=answer, words=("pass", "跳过")
+    )

@@ -27,8 +27,16 @@ def iterate_markdown(report: Report) -> Iterator[str]:
     question = extract_question(report.topic)
     # Behind a word of ours: no heading begins with what another wrote. The timeline quotes the question line by line.
     title = Preface((f"# {format_cell(report.title)}: {format_cell(question or report.session)}",))
-    whole = () if question == one_line(report.topic) else (Preface(tuple(quote_markdown(report.topic))),)
-    what = (Preface((SEPARATOR.join(format_text(text) for text in report.subtitle),)),) if report.subtitle else ()
+    whole = (
+        ()
+        if question == one_line(report.topic)
+        else (Preface(tuple(quote_markdown(report.topic))),)
+    )
+    what = (
+        (Preface((SEPARATOR.join(format_text(text) for text in report.subtitle),)),)
+        if report.subtitle
+        else ()
+    )
     return _iterate_blocks(chain((title, *whole, *what), report.decision, report.record))
 
 
@@ -38,7 +46,10 @@ def extract_question(topic: str) -> str:
     if len(text) <= MAX_TITLE:
         return text
     sentences = [each.strip() for each in _SENTENCE.findall(text)]
-    asking = next((each for each in sentences if each.endswith(("?", "？"))), sentences[0] if sentences else text)
+    asking = next(
+        (each for each in sentences if each.endswith(("?", "？"))),
+        sentences[0] if sentences else text,
+    )
     return asking if len(asking) <= MAX_TITLE else f"{asking[: MAX_TITLE - 1].rstrip()}…"
 
 
@@ -66,7 +77,13 @@ def _iterate_blocks(content: Iterable[Block | Preface]) -> Iterator[str]:
 
 
 def format_cell(value: object) -> str:
-    return one_line(str(value)).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("![", "!\\[")
+    return (
+        one_line(str(value))
+        .replace("\\", "\\\\")
+        .replace("|", "\\|")
+        .replace("<", "&lt;")
+        .replace("![", "!\\[")
+    )
 
 
 def format_text(text: object) -> str:
@@ -104,7 +121,11 @@ def _format_block(block: Block) -> Sequence[str]:
         case blocks.Heading(text=text, level=level):
             return (f"{'#' * level} {format_cell(text)}",)
         case blocks.Line(text=line, tone=tone):
-            return (f"**{format_text(line)}**" if tone in {"strong", "bad", "warn"} else format_text(line),)
+            return (
+                f"**{format_text(line)}**"
+                if tone in {"strong", "bad", "warn"}
+                else format_text(line),
+            )
         case blocks.Quote(text=text):
             return quote_markdown(text)
         case blocks.Fields(rows=rows):
@@ -120,14 +141,27 @@ def _format_block(block: Block) -> Sequence[str]:
         case blocks.Preformatted(lines=lines):
             return ("```", *(line.replace("```", "'''") for line in lines), "```")
         case blocks.Bars(bars=bars):
-            return [f"- `{draw_bar(bar.value)}` {format_cell(f'{bar.name} {bar.text}'.strip())}" for bar in bars]
+            return [
+                f"- `{draw_bar(bar.value)}` {format_cell(f'{bar.name} {bar.text}'.strip())}"
+                for bar in bars
+            ]
         case blocks.Shares(parts=parts):
-            return (", ".join(f"{format_cell(part.name)} {part.value * 100:.0f} %" for part in parts),)
+            return (
+                ", ".join(f"{format_cell(part.name)} {part.value * 100:.0f} %" for part in parts),
+            )
         case blocks.LineChart(series=series):
-            return [f"- `{draw_sparkline(each.values)}` {format_cell(each.name)}" for each in series]
+            return [
+                f"- `{draw_sparkline(each.values)}` {format_cell(each.name)}" for each in series
+            ]
         case blocks.ColumnChart(labels=labels, series=series):
-            counts = [[f"{each.values[at]:g}" if each.values[at] else "–" for each in series] for at in range(len(labels))]
-            return format_table(("", *(each.name for each in series)), [(labels[at], *row) for at, row in enumerate(counts)])
+            counts = [
+                [f"{each.values[at]:g}" if each.values[at] else "–" for each in series]
+                for at in range(len(labels))
+            ]
+            return format_table(
+                ("", *(each.name for each in series)),
+                [(labels[at], *row) for at, row in enumerate(counts)],
+            )
         case _:
             assert_never(block)
 
@@ -154,7 +188,11 @@ def render_lines(content: Iterable[Block]) -> list[TerminalLine]:
 
 def render_decision_lines(report: Report) -> list[TerminalLine]:
     """What a person wants first; its title stands elsewhere."""
-    content = report.decision[1:] if report.decision and isinstance(report.decision[0], blocks.Heading) else report.decision
+    content = (
+        report.decision[1:]
+        if report.decision and isinstance(report.decision[0], blocks.Heading)
+        else report.decision
+    )
     return render_lines(content)
 
 
@@ -180,7 +218,9 @@ def _iterate_lines(block: Block) -> Iterator[TerminalLine]:
                 yield TerminalLine(SEPARATOR.join(one_line(join_spans(value)) for value in row))
         case blocks.Card(head=head, blocks=content):
             if head:
-                yield TerminalLine(SEPARATOR.join(one_line(join_spans(text)) for text in head if text), "strong")
+                yield TerminalLine(
+                    SEPARATOR.join(one_line(join_spans(text)) for text in head if text), "strong"
+                )
             yield from render_lines(content)
         case blocks.Details(summary=summary, blocks=content):
             yield TerminalLine(one_line(summary), "dim")
@@ -190,15 +230,24 @@ def _iterate_lines(block: Block) -> Iterator[TerminalLine]:
                 yield TerminalLine(strip_control(line))
         case blocks.Bars(bars=bars):
             for bar in bars:
-                yield TerminalLine(f"{draw_bar(bar.value)} {one_line(bar.name)} {one_line(bar.text)}".rstrip(), bar.tone)
+                yield TerminalLine(
+                    f"{draw_bar(bar.value)} {one_line(bar.name)} {one_line(bar.text)}".rstrip(),
+                    bar.tone,
+                )
         case blocks.Shares(parts=parts):
-            yield TerminalLine(", ".join(f"{one_line(part.name)} {part.value * 100:.0f} %" for part in parts))
+            yield TerminalLine(
+                ", ".join(f"{one_line(part.name)} {part.value * 100:.0f} %" for part in parts)
+            )
         case blocks.LineChart(series=series):
             for each in series:
                 yield TerminalLine(f"{draw_sparkline(each.values)} {one_line(each.name)}")
         case blocks.ColumnChart(labels=labels, series=series):
             for at, label in enumerate(labels):
-                counts = ", ".join(f"{one_line(each.name)} {each.values[at]:g}" for each in series if each.values[at])
+                counts = ", ".join(
+                    f"{one_line(each.name)} {each.values[at]:g}"
+                    for each in series
+                    if each.values[at]
+                )
                 yield TerminalLine(f"{one_line(label)}: {counts}")
         case _:
             assert_never(block)

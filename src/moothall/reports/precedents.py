@@ -12,7 +12,12 @@ from moothall.domain.person import PersonAsk
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS
-from moothall.reports.given import format_context, format_pictures, is_read_by_tools, list_tool_names
+from moothall.reports.given import (
+    format_context,
+    format_pictures,
+    is_read_by_tools,
+    list_tool_names,
+)
 from moothall.reports.quotations import format_faults, list_tool_texts
 
 MAX_MEMORY_LENGTH: Final = 3_000
@@ -42,7 +47,12 @@ def format_precedents(language: Language, precedents: tuple[Precedent, ...]) -> 
     return text
 
 
-def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = (), looked_up: tuple[ToolUsed, ...] = ()) -> Brief:
+def add_background(
+    brief: Brief,
+    opened: Opened,
+    used: tuple[ToolUsed, ...] = (),
+    looked_up: tuple[ToolUsed, ...] = (),
+) -> Brief:
     """Return the brief with the files of the question and what memory holds, before all that changes from turn to turn:
     providers reuse what stays equal. `used` is what the seat has looked up for this ask already, `looked_up` what all have."""
     subject = opened.subject
@@ -54,23 +64,37 @@ def add_background(brief: Brief, opened: Opened, used: tuple[ToolUsed, ...] = ()
     if brief.chore is not None or not (context or pictures or subject.precedents or names):
         return brief
     is_searched = is_read_by_tools(opened, brief.seat, files)
-    given = [format_context(brief.language, files, brief.perception.goal, is_searched=is_searched)] if files else []
+    given = (
+        [format_context(brief.language, files, brief.perception.goal, is_searched=is_searched)]
+        if files
+        else []
+    )
     given += [format_pictures(brief.language, pictures)] if pictures else []
     given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
     given_text = "\n\n".join(given)
     texts = list_tool_texts(looked_up)
     is_checked = context or texts
-    faults = format_faults(brief.language, context, brief.perception.memory.recent, texts) if is_checked else ""
+    faults = (
+        format_faults(brief.language, context, brief.perception.memory.recent, texts)
+        if is_checked
+        else ""
+    )
     shared = "\n\n".join(part for part in (given_text, brief.shared, faults) if part)
     person = brief.person
     # A person has read it once it has spoken; a model forgets from ask to ask.
     if person is not None and not brief.perception.own_words:
         person = partial(_tell_person, given_text, person)
     tools = ToolAccess(names=names, files=files, rules=opened.tools, used=used) if names else None
-    return replace(brief, shared=shared, person=person, tools=tools, pictures=() if brief.probe else pictures)
+    return replace(
+        brief, shared=shared, person=person, tools=tools, pictures=() if brief.probe else pictures
+    )
 
 
 def _tell_person(given_text: str, build: Callable[[], PersonAsk]) -> PersonAsk:
     person = build()
     # Nothing to answer, nothing to read.
-    return replace(person, about="\n\n".join(part for part in (given_text, person.about) if part)) if person.steps else person
+    return (
+        replace(person, about="\n\n".join(part for part in (given_text, person.about) if part))
+        if person.steps
+        else person
+    )

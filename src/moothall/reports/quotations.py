@@ -31,7 +31,10 @@ MAX_WORDS_LENGTH: Final = 200
 
 @lru_cache(maxsize=64)
 def format_faults(
-    language: Language, files: tuple[ContextFile, ...], recent: tuple[Utterance, ...], looked_up: tuple[str, ...] = ()
+    language: Language,
+    files: tuple[ContextFile, ...],
+    recent: tuple[Utterance, ...],
+    looked_up: tuple[str, ...] = (),
 ) -> str:
     """What seats read of quotations that do not stand where they are said to; empty where all of them do."""
     words = CONTEXT_FILES[language]
@@ -47,7 +50,11 @@ def format_faults(
 
 def list_tool_texts(uses: Iterable[ToolUsed]) -> tuple[str, ...]:
     """Return what tools beyond the given files returned, as it can be quoted: without fences and numbers of lines."""
-    return tuple(_FENCED.sub("", use.result) for use in uses if use.outcome == "answered" and use.tool not in GIVEN_TOOLS)
+    return tuple(
+        _FENCED.sub("", use.result)
+        for use in uses
+        if use.outcome == "answered" and use.tool not in GIVEN_TOOLS
+    )
 
 
 def build_quotations(timeline: SessionTimeline, subject: Topic) -> tuple[blocks.Block, ...]:
@@ -64,25 +71,41 @@ def build_quotations(timeline: SessionTimeline, subject: Topic) -> tuple[blocks.
         return ()
     summary = words.held.format(held=count - len(faults), all=count)
     counts = count_by_seat(timeline, subject.context)
-    shares = ", ".join(f"{one_line(seat)} {held}/{checked}" for seat, (checked, held) in counts.items())
+    shares = ", ".join(
+        f"{one_line(seat)} {held}/{checked}" for seat, (checked, held) in counts.items()
+    )
     by_seat = blocks.Line(words.by_seat.format(shares=shares) if shares else "", "dim")
     shown = (blocks.Bullets(tuple(faults), "warn"),) if faults else ()
     return blocks.build_section(words.quotations, (blocks.Line(summary), by_seat, *shown))
 
 
-def mark_faults(timeline: SessionTimeline, subject: Topic, record: Iterable[blocks.Block]) -> Iterator[blocks.Block]:
+def mark_faults(
+    timeline: SessionTimeline, subject: Topic, record: Iterable[blocks.Block]
+) -> Iterator[blocks.Block]:
     """The record with a mark under each turn that quotes what does not stand where it is said to."""
     marks: dict[int, tuple[blocks.Line, ...]] = {}
     if (subject.context or timeline.tool_uses) and not timeline.shared_state.is_sealed:
         for line, checked in list_checked(timeline, subject.context):
-            faults = _describe_faults(CONTEXT_FILES[timeline.language], line.id, line.speaker, checked)
+            faults = _describe_faults(
+                CONTEXT_FILES[timeline.language], line.id, line.speaker, checked
+            )
             marks[line.id] = tuple(blocks.Line(text.partition(": ")[2], "warn") for text in faults)
     for block in record:
-        marked = marks.get(block.entry or 0) if isinstance(block, blocks.Card) and block.kind == "turn" else None
-        yield replace(block, blocks=(*block.blocks, *marked)) if marked and isinstance(block, blocks.Card) else block
+        marked = (
+            marks.get(block.entry or 0)
+            if isinstance(block, blocks.Card) and block.kind == "turn"
+            else None
+        )
+        yield (
+            replace(block, blocks=(*block.blocks, *marked))
+            if marked and isinstance(block, blocks.Card)
+            else block
+        )
 
 
-def list_checked(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> Iterator[tuple[TimelineLine, list[Quotation]]]:
+def list_checked(
+    timeline: SessionTimeline, files: tuple[ContextFile, ...]
+) -> Iterator[tuple[TimelineLine, list[Quotation]]]:
     """Every line that a seat wrote, with its quotations."""
     for line in timeline.lines:
         if line.speaker != USER:
@@ -91,18 +114,25 @@ def list_checked(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> I
             yield line, timeline.build_once(("quotations", line.id), (line.content,), check)
 
 
-def count_by_seat(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> dict[SeatId, tuple[int, int]]:
+def count_by_seat(
+    timeline: SessionTimeline, files: tuple[ContextFile, ...]
+) -> dict[SeatId, tuple[int, int]]:
     """How many quotations of each seat were checked, and how many of them held; without what the owner said for it."""
     counts: dict[SeatId, tuple[int, int]] = {}
     for line, checked in list_checked(timeline, files):
         origin = timeline.origins.get(line.seq)
         if checked and not (origin and origin.origin.startswith(OWNER_ORIGIN)):
             count, held = counts.get(line.speaker, (0, 0))
-            counts[line.speaker] = (count + len(checked), held + sum(each.holds for each in checked))
+            counts[line.speaker] = (
+                count + len(checked),
+                held + sum(each.holds for each in checked),
+            )
     return counts
 
 
-def list_citing_entries(timeline: SessionTimeline, subject: Topic) -> tuple[tuple[str, int, tuple[int, ...]], ...]:
+def list_citing_entries(
+    timeline: SessionTimeline, subject: Topic
+) -> tuple[tuple[str, int, tuple[int, ...]], ...]:
     """The lines of what was given that entries cite or quote: file, line, entries; none while answers are sealed."""
     if not subject.context or timeline.shared_state.is_sealed:
         return ()
@@ -111,7 +141,9 @@ def list_citing_entries(timeline: SessionTimeline, subject: Topic) -> tuple[tupl
         cite = partial(list_places, line.content, subject, checked)
         for place in timeline.build_once(("cited", line.id), (line.content,), cite):
             citing.setdefault(place, {})[line.id] = None
-    return tuple((file, number, tuple(entries)) for (file, number), entries in sorted(citing.items()))
+    return tuple(
+        (file, number, tuple(entries)) for (file, number), entries in sorted(citing.items())
+    )
 
 
 def list_places(text: str, subject: Topic, checked: Iterable[Quotation]) -> list[tuple[str, int]]:
@@ -125,19 +157,30 @@ def list_places(text: str, subject: Topic, checked: Iterable[Quotation]) -> list
     return places
 
 
-def _check_line(timeline: SessionTimeline, line: TimelineLine, files: tuple[ContextFile, ...]) -> list[Quotation]:
+def _check_line(
+    timeline: SessionTimeline, line: TimelineLine, files: tuple[ContextFile, ...]
+) -> list[Quotation]:
     said = {each.id: each.content for each in timeline.lines if each.id < line.id}
     # By the numbers of the ledger, below zero: those of lines are others.
-    said |= {-each.seq: text for each in timeline.tool_uses for text in list_tool_texts((each.fact,)) if each.seq < line.seq}
+    said |= {
+        -each.seq: text
+        for each in timeline.tool_uses
+        for text in list_tool_texts((each.fact,))
+        if each.seq < line.seq
+    }
     return check_quotations(line.content, files, said)
 
 
-def _describe_faults(words: ContextFilesText, entry: int, seat: SeatId, checked: Iterable[Quotation]) -> Iterator[str]:
+def _describe_faults(
+    words: ContextFilesText, entry: int, seat: SeatId, checked: Iterable[Quotation]
+) -> Iterator[str]:
     for each in checked:
         if not each.holds:
             quoted, cited = one_line(each.text)[:MAX_WORDS_LENGTH], one_line(each.cited)
             source = words.cited.format(place=cited) if cited else ""
-            text = words.faults[each.verdict].format(words=quoted, source=source, place=one_line(each.place), cited=cited)
+            text = words.faults[each.verdict].format(
+                words=quoted, source=source, place=one_line(each.place), cited=cited
+            )
             yield f"#{entry} {one_line(seat)}: {text}"
 
 
@@ -147,7 +190,11 @@ def build_evidence_base(timeline: SessionTimeline) -> EvidenceBase | None:
     None before, and where nothing was given or looked up, its text is not there, or the protocol checks it itself.
     """
     files = timeline.session_state.opened.subject.context
-    is_absent = timeline.closed is None or not (files or timeline.tool_uses) or not all(each.text for each in files)
+    is_absent = (
+        timeline.closed is None
+        or not (files or timeline.tool_uses)
+        or not all(each.text for each in files)
+    )
     if is_absent or timeline.checks_evidence:
         return None
     return timeline.build_once("evidence", (timeline.seq,), lambda: _collect(timeline, files))
@@ -158,9 +205,13 @@ def describe_evidence_base(timeline: SessionTimeline) -> tuple[blocks.Block, ...
     base, words = build_evidence_base(timeline), CONTEXT_FILES[timeline.language]
     if base is None:
         return ()
-    cited = words.rests_on.format(files=_join_names(base.cited)) if base.cited else words.cites_nothing
+    cited = (
+        words.rests_on.format(files=_join_names(base.cited)) if base.cited else words.cites_nothing
+    )
     unread = words.unread.format(files=_join_names(base.unread)) if base.unread else ""
-    refused = words.refused_calls.format(count=base.refused_tool_calls) if base.refused_tool_calls else ""
+    refused = (
+        words.refused_calls.format(count=base.refused_tool_calls) if base.refused_tool_calls else ""
+    )
     is_false = base.quotations_held < base.quotations
     quoted = words.held.format(held=base.quotations_held, all=base.quotations) if is_false else ""
     given = (blocks.Line(cited, "plain" if base.cited else "warn"), blocks.Line(unread, "warn"))
@@ -174,7 +225,15 @@ def _collect(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> Evide
     checked = [each for _, quotations in list_checked(timeline, files) for each in quotations]
     cited = Counter(name for each in checked if (name := _find_file(each.place, files)))
     # A line can be cited without words of it.
-    cited.update(dict.fromkeys((file for file, *_ in list_citing_entries(timeline, timeline.session_state.opened.subject)), 0))
+    cited.update(
+        dict.fromkeys(
+            (
+                file
+                for file, *_ in list_citing_entries(timeline, timeline.session_state.opened.subject)
+            ),
+            0,
+        )
+    )
     shown = set(_list_shown(timeline, files))
     own = count_by_seat(timeline, files)
     return EvidenceBase(
@@ -182,7 +241,10 @@ def _collect(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> Evide
         unread=tuple(each.name for each in files if each.name not in shown),
         quotations=len(checked),
         quotations_held=sum(each.holds for each in checked),
-        seats=tuple(SeatQuotations(seat=seat, checked=count, held=held) for seat, (count, held) in own.items()),
+        seats=tuple(
+            SeatQuotations(seat=seat, checked=count, held=held)
+            for seat, (count, held) in own.items()
+        ),
         refused_tool_calls=sum(bool(use.fact.limit) for use in timeline.tool_uses),
     )
 
@@ -203,7 +265,9 @@ def _list_shown(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> It
 
 def _find_file(place: str, files: tuple[ContextFile, ...]) -> str:
     """The file of a place such as `notes.md:12-18`; empty for a place that is in none."""
-    return next((each.name for each in files if place == each.name or place.startswith(f"{each.name}:")), "")
+    return next(
+        (each.name for each in files if place == each.name or place.startswith(f"{each.name}:")), ""
+    )
 
 
 def _join_names(names: tuple[str, ...]) -> str:

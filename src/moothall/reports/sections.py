@@ -25,14 +25,22 @@ from moothall.reports.quotations import (
     mark_faults,
 )
 from moothall.reports.timeline import SessionTimeline, TimelineLine, format_time
-from moothall.reports.wording import explain_detail, format_mends, format_money, format_parking, format_percent
+from moothall.reports.wording import (
+    explain_detail,
+    format_mends,
+    format_money,
+    format_parking,
+    format_percent,
+)
 from moothall.scoring.strength import Strength
 
 
 def describe_door(via: str, words: SharedReportText) -> str:
     """A door as people read it."""
     if via.startswith(facts.OWNER_ORIGIN):
-        return words.spoken_by_owner.format(door=describe_door(via.removeprefix(facts.OWNER_ORIGIN), words))
+        return words.spoken_by_owner.format(
+            door=describe_door(via.removeprefix(facts.OWNER_ORIGIN), words)
+        )
     kind, _, name = via.partition(":")
     if kind == facts.RELAY_ORIGIN:
         return words.doors[facts.RELAY_ORIGIN]
@@ -41,7 +49,9 @@ def describe_door(via: str, words: SharedReportText) -> str:
     return via if text is None else text.format(name=name).strip(" ,，")
 
 
-def add_origins(timeline: SessionTimeline, record: Iterable[Block], words: SharedReportText) -> tuple[Block, ...]:
+def add_origins(
+    timeline: SessionTimeline, record: Iterable[Block], words: SharedReportText
+) -> tuple[Block, ...]:
     """The record with a note under each line that came in through a door or was mended, and how each seat answered."""
     content = tuple(record)
     # What was changed in an answer may quote it, and how many answered so far says who failed: sealed with the answers.
@@ -50,32 +60,57 @@ def add_origins(timeline: SessionTimeline, record: Iterable[Block], words: Share
     by_line = {line.id: line.seq for line in timeline.lines if line.seq in timeline.origins}
     noted: set[int] = set()
     noted_blocks = tuple(_add_note(timeline, block, by_line, noted, words) for block in content)
-    return (*noted_blocks, *_build_answerers(timeline, words), *_build_mended(timeline, noted, words))
+    return (
+        *noted_blocks,
+        *_build_answerers(timeline, words),
+        *_build_mended(timeline, noted, words),
+    )
 
 
 def _add_note(
-    timeline: SessionTimeline, block: Block, by_line: Mapping[int, int], noted: set[int], words: SharedReportText
+    timeline: SessionTimeline,
+    block: Block,
+    by_line: Mapping[int, int],
+    noted: set[int],
+    words: SharedReportText,
 ) -> Block:
     """A card of a line with its note. A session gives every card of the timeline at the top of its record."""
-    seq = by_line.get(block.entry or 0) if isinstance(block, blocks.Card) and block.kind == "turn" else None
+    seq = (
+        by_line.get(block.entry or 0)
+        if isinstance(block, blocks.Card) and block.kind == "turn"
+        else None
+    )
     if seq is None or not isinstance(block, blocks.Card):
         return block
     noted.add(seq)
     reply = timeline.origins[seq]
-    came = " · ".join(part for part in (describe_door(reply.origin, words) if reply.origin else "", reply.model) if part)
+    came = " · ".join(
+        part
+        for part in (describe_door(reply.origin, words) if reply.origin else "", reply.model)
+        if part
+    )
     is_owner = reply.origin.startswith(facts.OWNER_ORIGIN)
-    as_read = words.as_read.format(mends=format_mends(words, reply.corrections)) if reply.corrections else ""
+    as_read = (
+        words.as_read.format(mends=format_mends(words, reply.corrections))
+        if reply.corrections
+        else ""
+    )
     notes = (blocks.Line(came, "warn" if is_owner else "dim"), blocks.Line(as_read, "dim"))
     return replace(block, blocks=(*block.blocks, *notes))
 
 
 def _build_answerers(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """Each seat that another answered for: through which doors, by which models, and how often."""
-    seats = group_pairs((reply.seat, reply) for reply in timeline.origins.values() if reply.origin or reply.model)
+    seats = group_pairs(
+        (reply.seat, reply) for reply in timeline.origins.values() if reply.origin or reply.model
+    )
     rows = [
         (
             seat,
-            ", ".join(dict.fromkeys(describe_door(one.origin, words) for one in replies if one.origin)) or "–",
+            ", ".join(
+                dict.fromkeys(describe_door(one.origin, words) for one in replies if one.origin)
+            )
+            or "–",
             ", ".join(dict.fromkeys(one.model for one in replies if one.model)) or "–",
             len(replies),
         )
@@ -84,22 +119,34 @@ def _build_answerers(timeline: SessionTimeline, words: SharedReportText) -> tupl
     return build_section(words.answerers, (build_table(words.answerer_heads, rows),))
 
 
-def _build_mended(timeline: SessionTimeline, noted: set[int], words: SharedReportText) -> tuple[Block, ...]:
+def _build_mended(
+    timeline: SessionTimeline, noted: set[int], words: SharedReportText
+) -> tuple[Block, ...]:
     """The answers that were changed to be read and have no card of their own: bids, votes, reports."""
     notes = {seq: reply.corrections for seq, reply in timeline.origins.items() if seq not in noted}
     # What was taken from a sentence is listed with the sentence, also where its line has a card.
-    worded = {seq: facts.list_worded_choices(reply.corrections) for seq, reply in timeline.origins.items()}
+    worded = {
+        seq: facts.list_worded_choices(reply.corrections) for seq, reply in timeline.origins.items()
+    }
 
     def build_rows(listed: Mapping[int, Sequence[str]]) -> blocks.Table:
         kinds = {seq: parse_ask_kind(timeline.origins[seq].ask) for seq in listed}
         rows = [
-            (seq, timeline.origins[seq].seat, words.asked_for.get(kinds[seq], kinds[seq]), format_mends(words, mends))
+            (
+                seq,
+                timeline.origins[seq].seat,
+                words.asked_for.get(kinds[seq], kinds[seq]),
+                format_mends(words, mends),
+            )
             for seq, mends in listed.items()
             if mends
         ]
         return build_table(words.mended_heads, rows)
 
-    return (*build_section(words.mended, (build_rows(notes),)), *build_section(words.worded, (build_rows(worded),)))
+    return (
+        *build_section(words.mended, (build_rows(notes),)),
+        *build_section(words.worded, (build_rows(worded),)),
+    )
 
 
 STRENGTH_TONES: Final[dict[Strength, blocks.Tone]] = {
@@ -169,10 +216,18 @@ def build_report(
     """
     opened, spent = timeline.session_state.opened, decision.spent
     times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
-    recorded = [text.format(one_line(str(value))) for name, text in words.opened_with.items() if (value := getattr(opened, name))]
+    recorded = [
+        text.format(one_line(str(value)))
+        for name, text in words.opened_with.items()
+        if (value := getattr(opened, name))
+    ]
     heads = (*recorded, summarize_given(timeline.language, opened.subject))
     cost = f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}"
-    below = (blocks.Line(cost, "dim"), *describe_evidence_base(timeline), *explain_refusals(timeline, words))
+    below = (
+        blocks.Line(cost, "dim"),
+        *describe_evidence_base(timeline),
+        *explain_refusals(timeline, words),
+    )
     seats = build_seats(timeline.session_state.seats, words) if seats is None else seats
     return Report(
         session=timeline.session,
@@ -180,7 +235,11 @@ def build_report(
         title=title or words.minutes,
         topic=decision.topic,
         decision=put_answer_first(decision, (*decision_blocks, *below), words, undecided),
-        record=_build_record(timeline, (*record, *build_losses(timeline, words), *seats, *_build_costs(timeline, words)), words),
+        record=_build_record(
+            timeline,
+            (*record, *build_losses(timeline, words), *seats, *_build_costs(timeline, words)),
+            words,
+        ),
         subtitle=(timeline.session, times, *filter(None, heads), *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),
@@ -189,7 +248,9 @@ def build_report(
     )
 
 
-def _build_record(timeline: SessionTimeline, record: Iterable[Block], words: SharedReportText) -> tuple[Block, ...]:
+def _build_record(
+    timeline: SessionTimeline, record: Iterable[Block], words: SharedReportText
+) -> tuple[Block, ...]:
     """The record with marks and notes under its lines, then the tools, quotations and given files of the session."""
     subject = timeline.session_state.opened.subject
     citing = list_citing_entries(timeline, subject)
@@ -197,17 +258,26 @@ def _build_record(timeline: SessionTimeline, record: Iterable[Block], words: Sha
         *add_origins(timeline, mark_faults(timeline, subject, record), words),
         *build_tool_uses(timeline),
         *build_quotations(timeline, subject),
-        *timeline.build_once("given", (citing, subject), lambda: build_given(timeline.language, subject, citing)),
+        *timeline.build_once(
+            "given", (citing, subject), lambda: build_given(timeline.language, subject, citing)
+        ),
     )
 
 
 def put_answer_first(
-    decision: Decision, content: tuple[Block, ...], words: SharedReportText, undecided: blocks.Line | None = None
+    decision: Decision,
+    content: tuple[Block, ...],
+    words: SharedReportText,
+    undecided: blocks.Line | None = None,
 ) -> tuple[Block, ...]:
     """Put what was chosen and what it is worth before everything else of an ended session (M-9), under the section's heading."""
     if decision.status != "concluded":
         return content
-    answer = words.undecided if decision.decision is None else summarize_choice(decision.choice, decision.decision.text)
+    answer = (
+        words.undecided
+        if decision.decision is None
+        else summarize_choice(decision.choice, decision.decision.text)
+    )
     if decision.decision is None:
         headline = undecided or blocks.Line((blocks.Strong(answer),))
     else:
@@ -215,10 +285,16 @@ def put_answer_first(
         why = blocks.Muted(f" ({words.strength_reasons[decision.strength_reason]})")
         headline = blocks.Line((blocks.Strong(answer), " · ", word, why))
     shown = tuple(drop_repeated_quote(block, answer) for block in content)
-    return (*shown[:1], headline, *shown[1:]) if isinstance(content[0], blocks.Heading) else (headline, *shown)
+    return (
+        (*shown[:1], headline, *shown[1:])
+        if isinstance(content[0], blocks.Heading)
+        else (headline, *shown)
+    )
 
 
-def build_decision_blocks(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+def build_decision_blocks(
+    timeline: SessionTimeline, decision: Decision, words: SharedReportText
+) -> tuple[Block, ...]:
     """What was decided, how sure it is, who dissents, who was lost."""
     return (
         *build_section(words.decision, (build_outcome(timeline, decision, words),)),
@@ -235,21 +311,32 @@ def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedRe
     rows = [(words.author, decision.author), *list_confidence_rows(decision, words)]
     if decision.support is not None:
         # With the turnout: support alone would pass few voices off as all.
-        shares = {"support": format_percent(decision.support), "turnout": format_percent(decision.turnout)}
+        shares = {
+            "support": format_percent(decision.support),
+            "turnout": format_percent(decision.turnout),
+        }
         rows.append((words.support, words.turnout.format(**shares)))
     rows.append((words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)))
     claim, fields = decision.decision, blocks.build_fields(rows)
     quote = blocks.Quote(claim.text, "strong")
-    return blocks.Card(blocks=(quote, blocks.Line(format_sources(claim, words)), fields), kind="decision")
+    return blocks.Card(
+        blocks=(quote, blocks.Line(format_sources(claim, words)), fields), kind="decision"
+    )
 
 
-def list_confidence_rows(decision: Decision, words: SharedReportText) -> list[tuple[str, blocks.Cell]]:
+def list_confidence_rows(
+    decision: Decision, words: SharedReportText
+) -> list[tuple[str, blocks.Cell]]:
     """How likely the decision is right and what that rests on, and how sure its author says it is."""
-    has_sides = decision.decision is not None and (decision.support is not None or decision.author_confidence is not None)
+    has_sides = decision.decision is not None and (
+        decision.support is not None or decision.author_confidence is not None
+    )
     if decision.confidence is None and not has_sides:
         return []
     own = decision.author_confidence
-    rows: list[tuple[str, blocks.Cell]] = [(name_confidence(decision, words), describe_confidence(decision, words))]
+    rows: list[tuple[str, blocks.Cell]] = [
+        (name_confidence(decision, words), describe_confidence(decision, words))
+    ]
     return rows if own is None else [*rows, (words.author_confidence, format_percent(own))]
 
 
@@ -265,7 +352,11 @@ def describe_confidence(decision: Decision, words: SharedReportText) -> str:
     share, track = format_percent(decision.confidence), decision.track_record
     if decision.confidence_from is not None:
         share = words.confidence_bases[decision.confidence_from].format(share=share)
-    return share if track is None else f"{share} · {words.track_record.format(cases=track.cases, right=track.right)}"
+    return (
+        share
+        if track is None
+        else f"{share} · {words.track_record.format(cases=track.cases, right=track.right)}"
+    )
 
 
 def explain_no_decision(
@@ -279,7 +370,11 @@ def explain_no_decision(
         return explain_parking(timeline, words) or (blocks.Line(words.still_thinking, "strong"),)
     ended = words.endings.get(decision.ended_by or "", decision.ended_by)
     fields = (blocks.Fields(((words.ended_by, ended),)),) if ended else ()
-    return (blocks.Line(reason or words.no_decision, "strong"), *fields, *explain_ending_losses(timeline, words))
+    return (
+        blocks.Line(reason or words.no_decision, "strong"),
+        *fields,
+        *explain_ending_losses(timeline, words),
+    )
 
 
 def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
@@ -305,12 +400,19 @@ def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tupl
     refused = [loss for loss in timeline.losses if loss.reason == "refused"]
     # Who answered such an ask later did not decline.
     last = {key: given[-1][0] for key, given in timeline.answers.items()}
-    seats = dict.fromkeys(loss.seat for loss in refused if last.get((loss.seat, loss.asked_for), 0) < loss.seq)
+    seats = dict.fromkeys(
+        loss.seat for loss in refused if last.get((loss.seat, loss.asked_for), 0) < loss.seq
+    )
     if not seats or timeline.closed is None:
         return ()
     minds = len(timeline.session_state.seats)
     return (
-        blocks.Line(words.refusals.format(count=len(seats), all=minds, seats=", ".join(seats), session=timeline.session), "warn"),
+        blocks.Line(
+            words.refusals.format(
+                count=len(seats), all=minds, seats=", ".join(seats), session=timeline.session
+            ),
+            "warn",
+        ),
     )
 
 
@@ -328,7 +430,10 @@ def describe_pause(fact: facts.Fact, language: facts.Language) -> list[str]:
         case facts.SessionParked():
             return [f"  ■ {format_parking(words, fact)}"]
         case facts.SeatsSwapped(swaps=swaps):
-            return [f"  ■ {words.swapped.format(seat=swap.seat, platform=one_line(swap.platform))}" for swap in swaps]
+            return [
+                f"  ■ {words.swapped.format(seat=swap.seat, platform=one_line(swap.platform))}"
+                for swap in swaps
+            ]
         case _:
             return []
 
@@ -339,7 +444,9 @@ def format_sources(claim: SourcedClaim, words: SharedReportText) -> blocks.Span:
     return rests_on if claim.entries else blocks.Muted(f"({words.names_nothing})")
 
 
-def build_claims(title: str, claims: Iterable[SourcedClaim], words: SharedReportText) -> tuple[Block, ...]:
+def build_claims(
+    title: str, claims: Iterable[SourcedClaim], words: SharedReportText
+) -> tuple[Block, ...]:
     items = tuple((f"{one_line(each.text)} ", format_sources(each, words)) for each in claims)
     return build_section(title, (blocks.Bullets(items),))
 
@@ -361,15 +468,28 @@ def build_dissent(decision: Decision, words: SharedReportText) -> tuple[Block, .
         return ()
     items = tuple(format_dissent(voice, words) for voice in decision.dissent)
     return build_section(
-        words.dissent, (blocks.Bullets(items) if items else blocks.Line(describe_no_dissent(decision, words), "dim"),)
+        words.dissent,
+        (
+            blocks.Bullets(items)
+            if items
+            else blocks.Line(describe_no_dissent(decision, words), "dim"),
+        ),
     )
 
 
 def format_dissent(voice: Dissent, words: SharedReportText) -> blocks.Text:
     who = words.reported if voice.seat is None else f"{voice.seat}"
     kind = "" if voice.seat is None else f" ({words.verdicts.get(voice.kind, voice.kind)})"
-    sources = (" ", blocks.References(voice.entries, f"({words.rests_on} {{line}})")) if voice.entries else ()
-    return (blocks.Strong(who), f"{kind}: {one_line(voice.text) or words.gives_no_reason}", *sources)
+    sources = (
+        (" ", blocks.References(voice.entries, f"({words.rests_on} {{line}})"))
+        if voice.entries
+        else ()
+    )
+    return (
+        blocks.Strong(who),
+        f"{kind}: {one_line(voice.text) or words.gives_no_reason}",
+        *sources,
+    )
 
 
 def describe_no_dissent(decision: Decision, words: SharedReportText) -> str:
@@ -386,7 +506,10 @@ def build_lost_seats(decision: Decision, words: SharedReportText) -> tuple[Block
     meaning = words.outcome_uncertain if decision.outcome_uncertain else certain
     is_missing = any(lost.did_not_vote for lost in decision.lost)
     lines = format_lost_seats(decision, words)
-    return build_section(words.lost, (blocks.Bullets(lines, "bad"), blocks.Line(meaning if is_missing else "", "bad")))
+    return build_section(
+        words.lost,
+        (blocks.Bullets(lines, "bad"), blocks.Line(meaning if is_missing else "", "bad")),
+    )
 
 
 def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str, ...]:
@@ -394,23 +517,35 @@ def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str,
     lines = []
     for lost in decision.lost:
         last = words.losses.get(lost.last, lost.last)
-        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=format_percent(lost.weight_share))
+        line = words.lost_line.format(
+            seat=lost.seat, times=lost.times, last=last, share=format_percent(lost.weight_share)
+        )
         lines.append(f"{line}; {words.did_not_vote}" if lost.did_not_vote else line)
     return tuple(lines)
 
 
 def build_positions(
-    decision: Decision, words: SharedReportText, *notes: Block, conditions: Mapping[SeatId, str] | None = None
+    decision: Decision,
+    words: SharedReportText,
+    *notes: Block,
+    conditions: Mapping[SeatId, str] | None = None,
 ) -> tuple[Block, ...]:
     """Where each seat stood before and after, and on which condition; `notes` stand below the table."""
     rows = [
         (
             position.seat,
             " – ".join(text for text in (position.choice_before, position.before) if text) or "–",
-            format_confidence(position.confidence_before, words, is_due=position.before is not None),
-            " – ".join(text for text in ((conditions or {}).get(position.seat), position.after) if text) or "–",
+            format_confidence(
+                position.confidence_before, words, is_due=position.before is not None
+            ),
+            " – ".join(
+                text for text in ((conditions or {}).get(position.seat), position.after) if text
+            )
+            or "–",
             words.verdicts.get(position.verdict or "", position.verdict or "–"),
-            format_confidence(position.confidence_after, words, is_due=position.verdict is not None),
+            format_confidence(
+                position.confidence_after, words, is_due=position.verdict is not None
+            ),
             f"{position.weight:.2f}" if position.weight else "–",
             blocks.References((position.moved_by,)) if position.moved_by else "–",
         )
@@ -424,10 +559,23 @@ def format_confidence(stated: float | None, words: SharedReportText, *, is_due: 
     return words.not_stated if stated is None and is_due else format_percent(stated)
 
 
-def build_line_card(line: TimelineLine, *marks: blocks.Text, content: Iterable[Block] = ()) -> blocks.Card:
+def build_line_card(
+    line: TimelineLine, *marks: blocks.Text, content: Iterable[Block] = ()
+) -> blocks.Card:
     """A line of the timeline: who said it and when, then the words."""
-    head = (blocks.Muted(f"#{line.id}"), blocks.Strong(line.speaker), *marks, blocks.Muted(line.timestamp))
-    return blocks.Card(blocks=(blocks.Quote(line.content), *content), head=head, entry=line.id, seat=line.speaker, kind="turn")
+    head = (
+        blocks.Muted(f"#{line.id}"),
+        blocks.Strong(line.speaker),
+        *marks,
+        blocks.Muted(line.timestamp),
+    )
+    return blocks.Card(
+        blocks=(blocks.Quote(line.content), *content),
+        head=head,
+        entry=line.id,
+        seat=line.speaker,
+        kind="turn",
+    )
 
 
 def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
@@ -443,7 +591,9 @@ def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Bl
             words.asked_for.get(each.asked_for, each.asked_for),
             words.losses[each.reason],
             # The fault of a malformed answer may quote it.
-            (sealed if each.reason == "malformed" else "") or explain_detail(each.detail, each.reason, words.language) or "–",
+            (sealed if each.reason == "malformed" else "")
+            or explain_detail(each.detail, each.reason, words.language)
+            or "–",
         )
         for each in timeline.losses
     ]
@@ -451,12 +601,18 @@ def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Bl
 
 
 def build_seats(seats: Iterable[Seat], words: SharedReportText) -> tuple[Block, ...]:
-    rows = [(seat.id, seat.stance or "–", seat.platform, f"{seat.weight:g}", f"{seat.trust:.2f}") for seat in seats]
+    rows = [
+        (seat.id, seat.stance or "–", seat.platform, f"{seat.weight:g}", f"{seat.trust:.2f}")
+        for seat in seats
+    ]
     return build_section(words.seats, (build_table(words.seat_heads, rows),))
 
 
 def _build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
-    seats = [(seat.id, seat.platform, timeline.spent_by_seat.get(seat.id)) for seat in timeline.session_state.seats]
+    seats = [
+        (seat.id, seat.platform, timeline.spent_by_seat.get(seat.id))
+        for seat in timeline.session_state.seats
+    ]
     rows = [
         (name, platform, spent.calls, spent.tokens_in, spent.tokens_out, format_money(words, spent))
         for name, platform, spent in (*seats, (words.total, "", timeline.spent))

@@ -64,7 +64,10 @@ class SessionPhase:
 
 def mark_phases(names: Iterable[str], now: int) -> list[SessionPhase]:
     """Phases by their names; the one at the index `now` is under way."""
-    return [SessionPhase(name, "done" if at < now else "now" if at == now else "ahead") for at, name in enumerate(names)]
+    return [
+        SessionPhase(name, "done" if at < now else "now" if at == now else "ahead")
+        for at, name in enumerate(names)
+    ]
 
 
 class EntryFilter(Protocol):
@@ -191,12 +194,18 @@ class SessionTimeline:
             return
         if isinstance(fact, facts.SeatsSwapped | facts.SessionForked):
             swapped = {swap.seat for swap in fact.swaps} & self.answered_at.keys()
-            self.speakers = {seat.id: seat for seat in self.session_state.seats if seat.id in swapped} | self.speakers
+            self.speakers = {
+                seat.id: seat for seat in self.session_state.seats if seat.id in swapped
+            } | self.speakers
         self._session_state = apply(self.session_state, entry)
         if isinstance(fact, facts.Reply | facts.SeatLost):
-            self.spent_by_seat[fact.seat] = self.spent_by_seat.get(fact.seat, Spent()).plus(fact.usage)
+            self.spent_by_seat[fact.seat] = self.spent_by_seat.get(fact.seat, Spent()).plus(
+                fact.usage
+            )
         if isinstance(fact, facts.Reply):
-            self.answers.setdefault((fact.seat, parse_ask_kind(fact.ask)), []).append((entry.seq, fact.origin))
+            self.answers.setdefault((fact.seat, parse_ask_kind(fact.ask)), []).append(
+                (entry.seq, fact.origin)
+            )
             if fact.origin or fact.model or fact.corrections:
                 self.origins[entry.seq] = fact
             self._is_answered = True
@@ -204,13 +213,23 @@ class SessionTimeline:
             self.speakers.pop(fact.seat, None)
         if isinstance(fact, facts.SeatLost):
             kind = parse_ask_kind(fact.ask)
-            self.losses.append(LossLine(seq=entry.seq, seat=fact.seat, asked_for=kind, reason=fact.reason, detail=fact.detail))
+            self.losses.append(
+                LossLine(
+                    seq=entry.seq,
+                    seat=fact.seat,
+                    asked_for=kind,
+                    reason=fact.reason,
+                    detail=fact.detail,
+                )
+            )
             self.lost_since = self.lost_since or entry.seq
         if isinstance(fact, facts.AsksSent):
             # Further asks after an answer: the session went on in spite of the losses before.
             if self._is_answered:
                 self.lost_since, self._is_answered = 0, False
-            self.asked_at = {ask: self.asked_at.get(ask, entry.at) for ask in self.session_state.pending}
+            self.asked_at = {
+                ask: self.asked_at.get(ask, entry.at) for ask in self.session_state.pending
+            }
         if isinstance(fact, facts.SessionForked):
             self.forked = fact
         if isinstance(fact, facts.ToolUsed):
@@ -295,16 +314,31 @@ class SpokenTimeline(TimelineBase[P]):
         super().add(entry)
         state = self.state
         is_open = self.closed is not None or not state.is_sealed
-        for number in [each for each in self._sealed if is_open or self.lines[each - 1].seq <= state.sealed_after]:
-            self.lines[number - 1] = replace(self.lines[number - 1], content=self._sealed.pop(number))
+        for number in [
+            each
+            for each in self._sealed
+            if is_open or self.lines[each - 1].seq <= state.sealed_after
+        ]:
+            self.lines[number - 1] = replace(
+                self.lines[number - 1], content=self._sealed.pop(number)
+            )
 
 
 L = TypeVar("L", bound=TimelineLine)
 
 
-def build_line(kind: type[L], entry: Entry, number: int, speaker: SeatId, text: str, **more: Any) -> L:
+def build_line(
+    kind: type[L], entry: Entry, number: int, speaker: SeatId, text: str, **more: Any
+) -> L:
     """Return the line of these words of an entry; `more` is what else its kind of line knows."""
-    return kind(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, **more)
+    return kind(
+        id=number,
+        seq=entry.seq,
+        timestamp=format_time(entry.at),
+        speaker=speaker,
+        content=text,
+        **more,
+    )
 
 
 def format_time(at: datetime) -> str:

@@ -7,7 +7,17 @@ from moothall.domain.facts import Language
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import BENCH, BenchText
-from moothall.reports.blocks import Bar, Bars, Block, Line, LineChart, Report, Series, build_section, build_table
+from moothall.reports.blocks import (
+    Bar,
+    Bars,
+    Block,
+    Line,
+    LineChart,
+    Report,
+    Series,
+    build_section,
+    build_table,
+)
 from moothall.scoring.trials import (
     JudgeFigures,
     Recommendation,
@@ -37,21 +47,39 @@ def build_bench_report(
     figures = {way: sum_up(list(trials.values())) for way, trials in ways.items()}
     questions = len({key for trials in ways.values() for key in trials})
     advice = recommend(ways, singles)
-    missing = [Line(words.unasked[why].format(count=count), "warn") for why, count in unasked.items() if count]
+    missing = [
+        Line(words.unasked[why].format(count=count), "warn")
+        for why, count in unasked.items()
+        if count
+    ]
     rows = [(way, *_list_cells(each, words)) for way, each in figures.items()]
     against = [
-        (way, f"{difference.mean:+.1%} ± {difference.error:.1%}", words.clear if difference.is_clear else words.unclear)
+        (
+            way,
+            f"{difference.mean:+.1%} ± {difference.error:.1%}",
+            words.clear if difference.is_clear else words.unclear,
+        )
         for way, trials in ways.items()
-        if way != advice.single and (difference := compare_pairs(trials, ways[advice.single])).questions
+        if way != advice.single
+        and (difference := compare_pairs(trials, ways[advice.single])).questions
     ]
     differences = (build_table(words.difference_heads, against),) if against else ()
-    bars = Bars(tuple(Bar(name=way, value=each.share, text=f"{each.right}/{each.asked}") for way, each in figures.items()))
+    bars = Bars(
+        tuple(
+            Bar(name=way, value=each.share, text=f"{each.right}/{each.asked}")
+            for way, each in figures.items()
+        )
+    )
     return Report(
         session=SessionId(name),
         language=language,
         title=words.title,
         topic=words.topic.format(name=one_line(name), questions=questions),
-        decision=(Line(describe_recommendation(advice, figures, words), "strong"), *_describe_judge(judge, words), *missing),
+        decision=(
+            Line(describe_recommendation(advice, figures, words), "strong"),
+            *_describe_judge(judge, words),
+            *missing,
+        ),
         record=(
             *build_section(words.figures, (bars, build_table(words.heads, rows))),
             *build_section(words.differences.format(way=advice.single), differences),
@@ -60,11 +88,19 @@ def build_bench_report(
     )
 
 
-def describe_recommendation(advice: Recommendation, figures: Mapping[str, WayFigures], words: BenchText) -> str:
+def describe_recommendation(
+    advice: Recommendation, figures: Mapping[str, WayFigures], words: BenchText
+) -> str:
     """Return which way to use, and why, in one sentence."""
     single, chosen = figures[advice.single], figures[advice.way]
     gain = f"{advice.difference.mean:+.1%} ± {advice.difference.error:.1%}"
-    shown = {"single": advice.single, "right": single.right, "asked": single.asked, "gain": gain, "way": advice.way}
+    shown = {
+        "single": advice.single,
+        "right": single.right,
+        "asked": single.asked,
+        "gain": gain,
+        "way": advice.way,
+    }
     if not advice.is_measured:
         return words.too_few.format(**shown)
     if advice.is_enough:
@@ -76,10 +112,20 @@ def _describe_judge(judge: JudgeFigures | None, words: BenchText) -> tuple[Line,
     """How often the judge of free answers errs: no figure above is more exact than that."""
     if judge is None or not judge.judged:
         return ()
-    rows = [(words.judge_split, judge.split, judge.judged), (words.judge_wrong, judge.wrong, judge.known)]
-    shares = [(text, count, among, measure_share(count, among)) for text, count, among in rows if among]
-    lines = [text.format(count=count, among=among, share=f"{of[0]:.0%} ± {of[1]:.0%}") for text, count, among, of in shares]
-    return (Line(" ".join((words.judged.format(judge=judge.judge, among=judge.judged), *lines)), "dim"),)
+    rows = [
+        (words.judge_split, judge.split, judge.judged),
+        (words.judge_wrong, judge.wrong, judge.known),
+    ]
+    shares = [
+        (text, count, among, measure_share(count, among)) for text, count, among in rows if among
+    ]
+    lines = [
+        text.format(count=count, among=among, share=f"{of[0]:.0%} ± {of[1]:.0%}")
+        for text, count, among, of in shares
+    ]
+    return (
+        Line(" ".join((words.judged.format(judge=judge.judge, among=judge.judged), *lines)), "dim"),
+    )
 
 
 def _list_cells(each: WayFigures, words: BenchText) -> tuple[str, ...]:
@@ -111,4 +157,7 @@ def _chart_sureness(ways: Mapping[str, Mapping[str, Trial]], words: BenchText) -
     for way, each in ((way, each) for way, each in bins.items() if each):
         shares = {min(4, int(sure * 5)): right / count for sure, count, right in each}
         series.append(Series(way, tuple(shares.get(at) for at in range(5))))
-    return (LineChart(label=words.sureness_label, labels=labels, series=tuple(series)), build_table(words.sureness_heads, rows))
+    return (
+        LineChart(label=words.sureness_label, labels=labels, series=tuple(series)),
+        build_table(words.sureness_heads, rows),
+    )

@@ -28,7 +28,10 @@ def draw_bar(value: float) -> str:
 
 def draw_sparkline(values: Sequence[float | None]) -> str:
     """Values from 0 to 1 as a row of blocks; a blank where there is none."""
-    return "".join(" " if value is None else _LEVELS[round(max(0.0, min(1.0, value)) * (len(_LEVELS) - 1))] for value in values)
+    return "".join(
+        " " if value is None else _LEVELS[round(max(0.0, min(1.0, value)) * (len(_LEVELS) - 1))]
+        for value in values
+    )
 
 
 def format_percent(value: float | None) -> str:
@@ -49,7 +52,9 @@ _VALUES: Final = {
     "status": r"(?: \((?P<status>\d{3})\))?",
 }
 """What stands for a placeholder of a sentence; for any other, the shortest text that fits."""
-_AMOUNTS: Final = compile_late(r"(?P<spent>[\d.]+) of (?P<limit>[\d.]+) (?P<unit>tokens|US dollars|seconds)")
+_AMOUNTS: Final = compile_late(
+    r"(?P<spent>[\d.]+) of (?P<limit>[\d.]+) (?P<unit>tokens|US dollars|seconds)"
+)
 
 
 def explain_detail(detail: str, reason: Loss, language: Language) -> str:
@@ -60,7 +65,10 @@ def explain_detail(detail: str, reason: Loss, language: Language) -> str:
     words = LOSS_DETAILS[language]
     for name, pattern in _build_patterns().items():
         match = pattern.match(detail)
-        if match is not None and words.details[name] != LOSS_DETAILS[DEFAULT_LANGUAGE].details[name]:
+        if (
+            match is not None
+            and words.details[name] != LOSS_DETAILS[DEFAULT_LANGUAGE].details[name]
+        ):
             values = {key: value or "" for key, value in match.groupdict().items()}
             status = words.status.format(status=values["status"]) if values.get("status") else ""
             return words.details[name].format(**{**values, "status": status})
@@ -76,7 +84,9 @@ def explain_outage(reason: str, seats: Sequence[str], language: Language) -> str
     name = "|".join(re.escape(seat) for seat in sorted(seats, key=len, reverse=True))
     _, *parts = re.split(rf"(?:^|; )((?:{name})(?:, (?:{name}))*): ", reason)
     causes = [
-        words.cause.format(seats=who, cause=explain_detail(why, "unreachable", language) or words.outage)
+        words.cause.format(
+            seats=who, cause=explain_detail(why, "unreachable", language) or words.outage
+        )
         for who, why in zip(parts[::2], parts[1::2], strict=True)
     ]
     return words.between_causes.join(causes) or words.outage
@@ -88,7 +98,9 @@ def explain_amount(spent: str, language: Language) -> str:
     if language == DEFAULT_LANGUAGE or amount is None:
         return spent if LANGUAGE[language].english_details == "shown" else ""
     words = LOSS_DETAILS[language]
-    return words.amount.format(spent=amount["spent"], limit=amount["limit"], unit=words.units[amount["unit"]])
+    return words.amount.format(
+        spent=amount["spent"], limit=amount["limit"], unit=words.units[amount["unit"]]
+    )
 
 
 @cache
@@ -100,9 +112,14 @@ def _build_patterns() -> Mapping[str, re.Pattern[str]]:
         return _VALUES["status"] if name == "status" else rf"(?P<{name}>{_VALUES.get(name, '.+?')})"
 
     details = LOSS_DETAILS[DEFAULT_LANGUAGE].details
-    patterns = {name: _PLACEHOLDER.sub(match_value, re.escape(text)) for name, text in details.items()}
+    patterns = {
+        name: _PLACEHOLDER.sub(match_value, re.escape(text)) for name, text in details.items()
+    }
     # A script names the answer that it lacks by its kind.
-    return {name: re.compile(text.replace(r"no\ answer\ for\ turn", r"no \S+ for turn")) for name, text in patterns.items()}
+    return {
+        name: re.compile(text.replace(r"no\ answer\ for\ turn", r"no \S+ for turn"))
+        for name, text in patterns.items()
+    }
 
 
 QUOTE_BAR: Final = "    │ "
@@ -134,7 +151,9 @@ def format_loss(words: SharedReportText, seat: str, reason: Loss, detail: str) -
 
 def format_parking(words: SharedReportText, parked: SessionParked) -> str:
     """Why a session is parked, in one line."""
-    return words.parked.format(reason=one_line(explain_outage(parked.reason, parked.seats, words.language)))
+    return words.parked.format(
+        reason=one_line(explain_outage(parked.reason, parked.seats, words.language))
+    )
 
 
 def format_mends(words: SharedReportText, mends: Iterable[str]) -> str:

@@ -53,7 +53,8 @@ def is_record_poor(subject: Topic, agreement: str) -> bool:
     """Whether decisions by this kind of agreement proved right less often than the stakes need; few of them say nothing."""
     needed = NEEDED.get(subject.stakes, 1.0)
     return any(
-        each.agreement == agreement and each.cases >= MIN_ALIKE and each.right < needed * each.cases for each in subject.reviewed
+        each.agreement == agreement and each.cases >= MIN_ALIKE and each.right < needed * each.cases
+        for each in subject.reviewed
     )
 
 
@@ -73,4 +74,8 @@ def is_enough_alone(seat: Seat, choice: str, stated: float | None, subject: Topi
     """Whether what one seat answered is likely enough right to decide."""
     evidence = weigh_blind_answers([seat], {seat.id: (choice, stated)}, subject)
     leader = None if evidence is None else evidence.leader
-    return evidence is not None and leader is not None and evidence.compute_posterior(leader) >= NEEDED.get(subject.stakes, 1.0)
+    return (
+        evidence is not None
+        and leader is not None
+        and evidence.compute_posterior(leader) >= NEEDED.get(subject.stakes, 1.0)
+    )

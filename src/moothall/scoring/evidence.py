@@ -91,26 +91,34 @@ class EvidenceVerdict:
 
 
 def judge_evidence(
-    readings: Iterable[AnswerReading], correlations: Callable[[str, str], float] = presume_correlation
+    readings: Iterable[AnswerReading],
+    correlations: Callable[[str, str], float] = presume_correlation,
 ) -> EvidenceVerdict | None:
     """Rank answers by their readings; None without any reading that counts. The order of the readings does not matter.
 
     `correlations` says how far two readers err together; without it each is a family of its own.
     """
-    counted = sorted((each for each in readings if each.weight > 0), key=lambda each: (each.answer, each.reader))
+    counted = sorted(
+        (each for each in readings if each.weight > 0), key=lambda each: (each.answer, each.reader)
+    )
     if not counted:
         return None
     method: Method = "ratings" if _have_values_meaning(counted) else "pairs"
     ranked, spread = _rank(counted, method)
     margin = ranked[0].value - ranked[1].value if len(ranked) > 1 else 0.0
-    errors = [spread * math.sqrt(each.readings) / (each.readings + ORDINARY_READINGS) for each in ranked[:2]]
+    errors = [
+        spread * math.sqrt(each.readings) / (each.readings + ORDINARY_READINGS)
+        for each in ranked[:2]
+    ]
     error = math.hypot(*errors) if len(ranked) > 1 else 0.0
     return EvidenceVerdict(
         method=method,
         ranked=ranked,
         margin=round(margin, DIGITS),
         z=round(margin / error, DIGITS) if error > 0 else None,
-        sureness=_compute_sureness(ranked, sorted(_group(counted, "reader")), correlations) if error > 0 else None,
+        sureness=_compute_sureness(ranked, sorted(_group(counted, "reader")), correlations)
+        if error > 0
+        else None,
         needed=_count_needed(ranked),
         decisive=_find_decisive(counted, method, ranked[0].answer) if len(ranked) > 1 else (),
     )
@@ -118,13 +126,17 @@ def judge_evidence(
 
 def _have_values_meaning(readings: Sequence[AnswerReading]) -> bool:
     """Whether at least half of those who read several answers tell them apart; or, if nobody read several, values differ."""
-    several = [[each.value for each in own] for own in _group(readings, "reader").values() if len(own) > 1]
+    several = [
+        [each.value for each in own] for own in _group(readings, "reader").values() if len(own) > 1
+    ]
     if not several:
         return _vary([each.value for each in readings])
     return 2 * sum(_vary(values) for values in several) >= len(several)
 
 
-def _group(readings: Sequence[AnswerReading], by: Literal["answer", "reader"]) -> dict[str, list[AnswerReading]]:
+def _group(
+    readings: Sequence[AnswerReading], by: Literal["answer", "reader"]
+) -> dict[str, list[AnswerReading]]:
     groups: dict[str, list[AnswerReading]] = {}
     for each in readings:
         groups.setdefault(getattr(each, by), []).append(each)
@@ -135,12 +147,20 @@ def _vary(values: Sequence[float]) -> bool:
     return max(values) - min(values) > _ROUNDING
 
 
-def _rank(readings: Sequence[AnswerReading], method: Method) -> tuple[tuple[AnswerEvidence, ...], float]:
+def _rank(
+    readings: Sequence[AnswerReading], method: Method
+) -> tuple[tuple[AnswerEvidence, ...], float]:
     """Return the answers, the best first, and the standard deviation of one reading."""
-    compared = _compare_within_readers(readings) if method == "ratings" else _order_within_readers(readings)
+    compared = (
+        _compare_within_readers(readings)
+        if method == "ratings"
+        else _order_within_readers(readings)
+    )
     ranked, spread = _rank_by_values(compared), _compute_spread(compared)
     # The name breaks ties, so that every machine chooses the same.
-    return tuple(sorted(ranked, key=lambda each: (-each.value, -each.readings, each.answer))), spread
+    return tuple(
+        sorted(ranked, key=lambda each: (-each.value, -each.readings, each.answer))
+    ), spread
 
 
 def _compare_within_readers(readings: Sequence[AnswerReading]) -> list[AnswerReading]:
@@ -151,14 +171,21 @@ def _compare_within_readers(readings: Sequence[AnswerReading]) -> list[AnswerRea
     compared = []
     for own in readers:
         values, ranks = [each.value for each in own], [each.rank for each in own]
-        steps = _measure_steps(values, [each.value for each in readings] if are_single and len(own) == 1 else values)
+        steps = _measure_steps(
+            values, [each.value for each in readings] if are_single and len(own) == 1 else values
+        )
         held = max(each.value for each in own if each.rank == max(ranks))
         if _vary(ranks) and (held < max(values) or not _vary(values)):
             # A constant value says nothing, so that what it holds counts whole; else it contradicts itself.
             share = 0.5 if _vary(values) else 1.0
             by_rank = _measure_steps(ranks, ranks)
-            steps = [(1 - share) * one + share * other for one, other in zip(steps, by_rank, strict=True)]
-        compared += [replace(each, value=ORDINARY + ORDINARY * step) for each, step in zip(own, steps, strict=True)]
+            steps = [
+                (1 - share) * one + share * other for one, other in zip(steps, by_rank, strict=True)
+            ]
+        compared += [
+            replace(each, value=ORDINARY + ORDINARY * step)
+            for each, step in zip(own, steps, strict=True)
+        ]
     return compared
 
 
@@ -179,7 +206,11 @@ def _rank_by_values(readings: Sequence[AnswerReading]) -> list[AnswerEvidence]:
         weight = math.fsum(each.weight for each in own)
         total = math.fsum(each.value * each.weight for each in own) + ORDINARY * ORDINARY_READINGS
         value = round(total / (weight + ORDINARY_READINGS), DIGITS)
-        ranked.append(AnswerEvidence(answer=answer, value=value, readings=round(weight, DIGITS), readers=len(own)))
+        ranked.append(
+            AnswerEvidence(
+                answer=answer, value=value, readings=round(weight, DIGITS), readers=len(own)
+            )
+        )
     return ranked
 
 
@@ -189,7 +220,9 @@ def _compute_spread(readings: Sequence[AnswerReading]) -> float:
     if not groups:
         return 0.0
     freedom = sum(len(own) - 1 for own in groups)
-    squares = math.fsum(len(own) * _compute_deviation([each.value for each in own]) ** 2 for own in groups)
+    squares = math.fsum(
+        len(own) * _compute_deviation([each.value for each in own]) ** 2 for own in groups
+    )
     return max(_MIN_SPREAD, math.sqrt(squares / freedom))
 
 
@@ -201,17 +234,26 @@ def _order_within_readers(readings: Sequence[AnswerReading]) -> list[AnswerReadi
         marks = marks if _vary(marks) else [each.rank for each in own]
         for each, mark in zip(own, marks, strict=True):
             behind = math.fsum((mark > other) + 0.5 * (mark == other) for other in marks) - 0.5
-            compared.append(replace(each, value=behind / (len(own) - 1) if len(own) > 1 else ORDINARY))
+            compared.append(
+                replace(each, value=behind / (len(own) - 1) if len(own) > 1 else ORDINARY)
+            )
     return compared
 
 
 def _compute_sureness(
-    ranked: Sequence[AnswerEvidence], readers: Sequence[str], correlations: Callable[[str, str], float]
+    ranked: Sequence[AnswerEvidence],
+    readers: Sequence[str],
+    correlations: Callable[[str, str], float],
 ) -> float:
     """Return the chance that the first is the best of all: the posterior of D-12, with readings for votes."""
-    effective = count_effective_votes([1.0] * len(readers), lambda one, other: correlations(readers[one], readers[other]))
+    effective = count_effective_votes(
+        [1.0] * len(readers), lambda one, other: correlations(readers[one], readers[other])
+    )
     weight = compute_record_weight(PRIOR_ACCURACY, len(ranked)) * effective / len(readers)
-    scores = {each.answer: weight * (2 * each.value - 1) * (each.readings + ORDINARY_READINGS) for each in ranked}
+    scores = {
+        each.answer: weight * (2 * each.value - 1) * (each.readings + ORDINARY_READINGS)
+        for each in ranked
+    }
     return round(compute_posterior(scores, len(ranked))[ranked[0].answer], DIGITS)
 
 
@@ -222,10 +264,14 @@ def _count_needed(ranked: Sequence[AnswerEvidence]) -> int | None:
     first, second = ranked[0], ranked[1]
     held = second.readings + ORDINARY_READINGS
     # (held · second + n) / (held + n) > first, solved for n.
-    return max(1, math.floor(held * (first.value - second.value) / (1.0 - first.value) + _ROUNDING) + 1)
+    return max(
+        1, math.floor(held * (first.value - second.value) / (1.0 - first.value) + _ROUNDING) + 1
+    )
 
 
-def _find_decisive(readings: Sequence[AnswerReading], method: Method, leader: str) -> tuple[str, ...]:
+def _find_decisive(
+    readings: Sequence[AnswerReading], method: Method, leader: str
+) -> tuple[str, ...]:
     """Return the readers without whom another answer would lead."""
     decisive = []
     for reader in sorted({each.reader for each in readings}):
@@ -235,7 +281,9 @@ def _find_decisive(readings: Sequence[AnswerReading], method: Method, leader: st
     return tuple(decisive)
 
 
-def scale_deposits(amounts: Mapping[Cell, tuple[int, float]], ratings: Mapping[Cell, float], most: float) -> float:
+def scale_deposits(
+    amounts: Mapping[Cell, tuple[int, float]], ratings: Mapping[Cell, float], most: float
+) -> float:
     """Return the factor that makes a deposit comparable with a rating; both are given by answer and reader.
 
     It is the ratio of both where a reader gave both; where nobody did, the highest deposit counts as the highest rating.

@@ -25,7 +25,9 @@ STRENGTH: Final = 30.0
 """How many shared reviewed cases weigh as much as the presumed correlation."""
 
 _FAMILIES: Final = tomllib.loads((files(__package__) / "model_families.toml").read_text("utf-8"))
-_PREFIXES: Final[Mapping[str, str]] = {prefix: family for family, prefixes in _FAMILIES.items() for prefix in prefixes}
+_PREFIXES: Final[Mapping[str, str]] = {
+    prefix: family for family, prefixes in _FAMILIES.items() for prefix in prefixes
+}
 """Prefixes of model names, with their families."""
 
 _SINGULAR: Final = 1e-9
@@ -44,13 +46,22 @@ def detect_family(platform: str, seat: str) -> str:
     name = _parse_model_name(platform)
     # The whole name first, then its parts between dots: hosted models are often called `maker.model` (as in
     # `anthropic.claude-…`).
-    known = (_PREFIXES[prefix] for part in (name, *name.split(".")) for prefix in _PREFIXES if part.startswith(prefix))
+    known = (
+        _PREFIXES[prefix]
+        for part in (name, *name.split("."))
+        for prefix in _PREFIXES
+        if part.startswith(prefix)
+    )
     return next(known, name)
 
 
 def find_seat_family(seat: Seat) -> str:
     """Return the model family of a seat: the one that it states (a family, or the name of a model), else that of its platform."""
-    return detect_family(f"stated:{seat.family}", seat.id) if seat.family else detect_family(seat.platform, seat.id)
+    return (
+        detect_family(f"stated:{seat.family}", seat.id)
+        if seat.family
+        else detect_family(seat.platform, seat.id)
+    )
 
 
 def count_minds(seats: Iterable[Seat]) -> int:
@@ -78,7 +89,9 @@ def presume_correlation(one: str, other: str) -> float:
     return SAME_FAMILY if one == other else OTHER_FAMILY
 
 
-def compute_correlation(prior: float, shared: int, observed: float | None, strength: float = STRENGTH) -> float:
+def compute_correlation(
+    prior: float, shared: int, observed: float | None, strength: float = STRENGTH
+) -> float:
     """Shrink the correlation observed over `shared` reviewed cases towards the prior."""
     if observed is None or shared <= 0 or not math.isfinite(observed):
         return prior
@@ -86,25 +99,35 @@ def compute_correlation(prior: float, shared: int, observed: float | None, stren
     return (prior * strength + observed * shared) / (strength + shared)
 
 
-def build_seat_correlations(bonds: Iterable[ErrorCorrelation], seats: Iterable[Seat]) -> Callable[[str, str], float]:
+def build_seat_correlations(
+    bonds: Iterable[ErrorCorrelation], seats: Iterable[Seat]
+) -> Callable[[str, str], float]:
     """Return a lookup of the error correlation of two seats: by their shared record if there is one, else by their families."""
     return _build_lookup(tuple(bonds), tuple(seats))
 
 
 # One lookup for the same seats: what is computed from it for one candidate is kept for the next.
 @lru_cache(maxsize=4)
-def _build_lookup(bonds: tuple[ErrorCorrelation, ...], seats: tuple[Seat, ...]) -> Callable[[str, str], float]:
+def _build_lookup(
+    bonds: tuple[ErrorCorrelation, ...], seats: tuple[Seat, ...]
+) -> Callable[[str, str], float]:
     shared = {frozenset((bond.one, bond.other)): bond.correlation for bond in bonds}
     families = {seat.id: find_seat_family(seat) for seat in seats}
 
     def find_correlation(one: str, other: str) -> float:
         known = shared.get(frozenset((SeatId(one), SeatId(other)))) if shared else None
-        return presume_correlation(families[SeatId(one)], families[SeatId(other)]) if known is None else known
+        return (
+            presume_correlation(families[SeatId(one)], families[SeatId(other)])
+            if known is None
+            else known
+        )
 
     return find_correlation
 
 
-def count_effective_votes(weights: Sequence[float], correlations: Callable[[int, int], float]) -> float:
+def count_effective_votes(
+    weights: Sequence[float], correlations: Callable[[int, int], float]
+) -> float:
     """Return how many independent votes these weights are worth: (Σw)² / ΣΣ wᵢwⱼρᵢⱼ, where ρ is 1 for a vote with itself.
 
     Kish's effective sample size, extended to correlated votes. It lies between 1 and the number of positive weights; 0 without
@@ -116,7 +139,11 @@ def count_effective_votes(weights: Sequence[float], correlations: Callable[[int,
     # Scaling by the largest weight does not change the ratio, and keeps the squares from overflowing or vanishing.
     heaviest = max(weight for _, weight in present)
     scaled = [(index, weight / heaviest) for index, weight in present]
-    spread = math.fsum(one * other * (1.0 if i == j else correlations(i, j)) for i, one in scaled for j, other in scaled)
+    spread = math.fsum(
+        one * other * (1.0 if i == j else correlations(i, j))
+        for i, one in scaled
+        for j, other in scaled
+    )
     total = math.fsum(weight for _, weight in scaled)
     # Negative observed correlations can make the sum zero or negative: then the votes count in full, by the bound below.
     effective = total * total / spread if spread > 0 else math.inf
@@ -151,7 +178,8 @@ def _solve_ones(rows: list[list[float]]) -> list[float] | None:
             if factor:
                 rest[row] -= factor * rest[column]
                 rows[row][column:] = [
-                    below - factor * above for below, above in zip(rows[row][column:], rows[column][column:], strict=True)
+                    below - factor * above
+                    for below, above in zip(rows[row][column:], rows[column][column:], strict=True)
                 ]
     solution = [0.0] * count
     for row in reversed(range(count)):

@@ -32,7 +32,9 @@ _SAME_WORDS: Final = 0.8
 
 _SIGNS: Final = compile_late(r"(?:[^\w%+]|_)+")
 # Chinese is written without spaces: a space beside a Han character is typography and must not separate two equal ideas.
-_BESIDE_HAN: Final = compile_late(r"(?<=[\u3400-\u4dbf\u4e00-\u9fff]) | (?=[\u3400-\u4dbf\u4e00-\u9fff])")
+_BESIDE_HAN: Final = compile_late(
+    r"(?<=[\u3400-\u4dbf\u4e00-\u9fff]) | (?=[\u3400-\u4dbf\u4e00-\u9fff])"
+)
 
 
 Measure = Callable[[str, Sequence[str]], list[float]]
@@ -47,12 +49,17 @@ class SimilarTexts(NamedTuple):
     likeness: float
 
 
-def find_similar_texts(known: Sequence[str], new: Sequence[str], measure: Measure, nearest: int) -> list[SimilarTexts]:
+def find_similar_texts(
+    known: Sequence[str], new: Sequence[str], measure: Measure, nearest: int
+) -> list[SimilarTexts]:
     """Report for each new text the `nearest` earlier texts, the most similar first, for the judge of ideas."""
     texts, pairs = [*known, *new], []
     for at, text in enumerate(new, len(known)):
         # Rounded before it is compared and stored: similarity models differ in the last digits between machines.
-        values = [(round(min(1.0, value), 4), other) for other, value in enumerate(measure(text, texts[:at]))]
+        values = [
+            (round(min(1.0, value), 4), other)
+            for other, value in enumerate(measure(text, texts[:at]))
+        ]
         near = sorted(values, key=lambda each: (-each[0], each[1]))[:nearest]
         pairs += [SimilarTexts(at, other, value) for value, other in near]
     return pairs
@@ -73,7 +80,9 @@ def measure_by_words(one: str, others: Sequence[str]) -> list[float]:
     """Return the similarity of each of the others to one text, by words alone."""
     known, cut = normalize_idea(one), parse_phrase(one)
     return [
-        1.0 if normalize_idea(other) == known else scale_likeness(compute_dice(cut.gist, parse_phrase(other).gist), _SAME_WORDS)
+        1.0
+        if normalize_idea(other) == known
+        else scale_likeness(compute_dice(cut.gist, parse_phrase(other).gist), _SAME_WORDS)
         for other in others
     ]
 
@@ -115,8 +124,12 @@ def is_opposed(one: str, other: str) -> bool:
         return True
     # Negations and numbers oppose only nearly equal statements: with less overlap they may belong to something else.
     shorter = min(len(first.terms), len(second.terms))
-    is_close = is_cross_language(first, second) or (shorter and len(first.terms & second.terms) / shorter >= SHARED)
-    has_other_numbers = bool(first.numbers) and bool(second.numbers) and not first.numbers & second.numbers
+    is_close = is_cross_language(first, second) or (
+        shorter and len(first.terms & second.terms) / shorter >= SHARED
+    )
+    has_other_numbers = (
+        bool(first.numbers) and bool(second.numbers) and not first.numbers & second.numbers
+    )
     # Exactly one of the two is negated. Parity: two negations in one statement cancel each other.
     is_denied = (_count_denials(first, second) - _count_denials(second, first)) % 2 == 1
     return bool(is_close) and (is_denied or has_other_numbers)
@@ -131,8 +144,13 @@ def _is_clashing(one: Phrase, other: Phrase) -> bool:
 def _is_crossed(one: Phrase, other: Phrase) -> bool:
     """Whether both name the same things in one order but the poles in another: "raise A, lower B" and "lower A, raise B"."""
     axes = {mark.axis for mark in one.marks}
-    signs = [([mark.sign for mark in cut.marks if mark.axis == axis] for cut in (one, other)) for axis in axes]
-    has_crossed = any(first != second and sorted(first) == sorted(second) for first, second in signs)
+    signs = [
+        ([mark.sign for mark in cut.marks if mark.axis == axis] for cut in (one, other))
+        for axis in axes
+    ]
+    has_crossed = any(
+        first != second and sorted(first) == sorted(second) for first, second in signs
+    )
     return has_crossed and _list_shared_things(one, other) == _list_shared_things(other, one)
 
 
@@ -140,12 +158,18 @@ def _list_shared_things(one: Phrase, other: Phrase) -> list[str]:
     """Return the terms that both statements have, in the order of the first, without the words that take a side."""
     both = collect_content_stems(one.units) & collect_content_stems(other.units)
     sided = {place for word in one.sided for place in range(word.start, word.end)}
-    return [unit.term for place, unit in enumerate(one.units) if unit.term in both and place not in sided]
+    return [
+        unit.term
+        for place, unit in enumerate(one.units)
+        if unit.term in both and place not in sided
+    ]
 
 
 def _without_both_poles(cut: Phrase) -> Phrase:
     poles = {(mark.axis, mark.sign) for mark in cut.marks}
-    return cut._replace(marks=tuple(mark for mark in cut.marks if (mark.axis, -mark.sign) not in poles))
+    return cut._replace(
+        marks=tuple(mark for mark in cut.marks if (mark.axis, -mark.sign) not in poles)
+    )
 
 
 class _Counterpart(NamedTuple):
@@ -156,7 +180,9 @@ class _Counterpart(NamedTuple):
 def _has_clash(marks: tuple[SideMark, ...], others: tuple[SideMark, ...], across: bool) -> bool:
     for mark in marks:
         counterparts = [
-            _Counterpart(len(mark.near & other.near), mark.sign == other.sign) for other in others if other.axis == mark.axis
+            _Counterpart(len(mark.near & other.near), mark.sign == other.sign)
+            for other in others
+            if other.axis == mark.axis
         ]
         # The counterpart with the most shared context; among equals one that agrees wins, because True sorts after False.
         best = max(counterparts, default=None)

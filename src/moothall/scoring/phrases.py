@@ -77,7 +77,9 @@ COMMON: Final = stem_words(_TABLES["common"])
 """Stems of English words that do not say what a statement is about."""
 
 # English words are single units, so that only Chinese ones limit the longest match.
-MAX_WORD_LENGTH: Final = max(len(word) for word in (*SIDED_WORDS, *DENYING, *IDLE) if not word.isascii())
+MAX_WORD_LENGTH: Final = max(
+    len(word) for word in (*SIDED_WORDS, *DENYING, *IDLE) if not word.isascii()
+)
 
 
 # From two on: "one" and "一" are mostly articles, not numbers.
@@ -118,7 +120,11 @@ def _parse_chinese(numeral: str) -> int:
         else:
             # 亿 (10⁸) multiplies everything read so far (一万亿), 万 (10⁴) only what stands after it (一亿二千万).
             read = section + digit or (0 if whole else 1)
-            whole = (whole + read) * _MYRIADS[sign] if whole < _MYRIADS[sign] else whole + read * _MYRIADS[sign]
+            whole = (
+                (whole + read) * _MYRIADS[sign]
+                if whole < _MYRIADS[sign]
+                else whole + read * _MYRIADS[sign]
+            )
             section = digit = 0
     return whole + section + digit
 
@@ -126,7 +132,9 @@ def _parse_chinese(numeral: str) -> int:
 REACH: Final = 4
 """How many words away a negation still inverts a word, and how far a word's context reaches (in Han characters: twice that)."""
 
-_PIECES: Final = compile_late(r"[\u3400-\u4dbf\u4e00-\u9fff]|\d+(?:\.\d+)?%?|[^\W\d_\u3400-\u4dbf\u4e00-\u9fff]+|[,;.，；。]")
+_PIECES: Final = compile_late(
+    r"[\u3400-\u4dbf\u4e00-\u9fff]|\d+(?:\.\d+)?%?|[^\W\d_\u3400-\u4dbf\u4e00-\u9fff]+|[,;.，；。]"
+)
 _HAN: Final = compile_late(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _APOSTROPHE: Final = compile_late("(?<=\\w)['’](?=\\w)")
 _CONTRASTS: Final = compile_late(
@@ -203,8 +211,13 @@ def parse_phrase(text: str) -> Phrase:
             continue
         turn = -1 if index in denied else 1
         sides = [AxisSide(side.axis, turn * side.sign) for side in SIDED_WORDS.get(word.term, ())]
-        marks += [SideMark(side.axis, side.sign, turn < 0, _collect_near_terms(units, word)) for side in sides]
-        sided += [SidedWord(word.start, word.end, f"{side.axis}{side.sign:+}") for side in sides[:1]]
+        marks += [
+            SideMark(side.axis, side.sign, turn < 0, _collect_near_terms(units, word))
+            for side in sides
+        ]
+        sided += [
+            SidedWord(word.start, word.end, f"{side.axis}{side.sign:+}") for side in sides[:1]
+        ]
     return Phrase(
         terms=collect_terms(units),
         gist=_collect_gist(units, sided),
@@ -218,12 +231,16 @@ def parse_phrase(text: str) -> Phrase:
 
 def join_units(units: Sequence[Unit]) -> str:
     """Join the units into text again, with spaces between words but not between characters."""
-    return re.sub(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])", "", " ".join(unit.text for unit in units))
+    return re.sub(
+        r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])", "", " ".join(unit.text for unit in units)
+    )
 
 
 def collect_content_stems(units: Iterable[Unit]) -> frozenset[str]:
     """Return the stems and single characters of some units, without stop words."""
-    return frozenset(unit.term for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN)
+    return frozenset(
+        unit.term for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN
+    )
 
 
 def collect_terms(units: Iterable[Unit]) -> frozenset[str]:
@@ -231,7 +248,9 @@ def collect_terms(units: Iterable[Unit]) -> frozenset[str]:
     listed = [unit for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN]
     words = {unit.term for unit in listed if not unit.is_han and unit.term[0].isalnum()}
     # Bigrams replace word segmentation, which Chinese would need a dictionary for.
-    pairs = {one.term + other.term for one, other in pairwise(listed) if one.is_han and other.is_han}
+    pairs = {
+        one.term + other.term for one, other in pairwise(listed) if one.is_han and other.is_han
+    }
     return frozenset(words | pairs)
 
 
@@ -305,7 +324,11 @@ def _find_denied_words(words: Sequence[_Word]) -> tuple[frozenset[int], int]:
         # Chinese reaches one unit further, because a word there is often two characters.
         reach = REACH if word.term.isascii() else REACH + 1
         following = index + 1
-        if following < len(words) and words[following].term not in DENYING and words[following].start - word.end < reach:
+        if (
+            following < len(words)
+            and words[following].term not in DENYING
+            and words[following].start - word.end < reach
+        ):
             # Symmetric difference: a second negation of the same word cancels the first.
             turned ^= {following}
         else:
@@ -315,5 +338,8 @@ def _find_denied_words(words: Sequence[_Word]) -> tuple[frozenset[int], int]:
 
 def _collect_near_terms(units: Sequence[Unit], word: _Word) -> frozenset[str]:
     reach = 2 * REACH if units[word.start].is_han else REACH
-    before, after = units[max(0, word.start - reach) : word.start], units[word.end : word.end + reach]
+    before, after = (
+        units[max(0, word.start - reach) : word.start],
+        units[word.end : word.end + reach],
+    )
     return collect_terms(before) | collect_terms(after)

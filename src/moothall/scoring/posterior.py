@@ -97,12 +97,18 @@ def score_choices(answers: Sequence[BlindAnswer], options: int | None) -> dict[s
     count = options or OPEN_OPTIONS
     records = [compute_record_weight(each.accuracy, count) for each in answers]
     if options is None and (mean := math.fsum(records) / (len(records) or 1)) > 0:
-        records = [record * compute_record_weight(PRIOR_ACCURACY, count) / mean for record in records]
-    sources = [each.weight * record * each.worth for each, record in zip(answers, records, strict=True)]
+        records = [
+            record * compute_record_weight(PRIOR_ACCURACY, count) / mean for record in records
+        ]
+    sources = [
+        each.weight * record * each.worth for each, record in zip(answers, records, strict=True)
+    ]
     total = math.fsum(sources)
     parts: dict[str, list[float]] = {}
     for each, source in zip(answers, sources, strict=True):
-        share = 0.0 if each.stated is None or total <= 0 else each.cases / (each.cases + STATED_CASES)
+        share = (
+            0.0 if each.stated is None or total <= 0 else each.cases / (each.cases + STATED_CASES)
+        )
         stated = compute_record_weight(min(each.stated or 0.0, STATED_CEILING), count)
         score = source * (1 - share) + (share * stated * source / total if share else 0.0)
         parts.setdefault(each.choice, []).append(score)
@@ -124,7 +130,11 @@ class BlindEvidence:
     def find_confidence(self, choice: str) -> float | None:
         """Return how likely what was decided is right; None without a choice to compare, or with one answer alone."""
         label = normalize_label(choice)
-        return self.compute_posterior(label) if label and sum(self.counts.values()) >= MIN_BLIND else None
+        return (
+            self.compute_posterior(label)
+            if label and sum(self.counts.values()) >= MIN_BLIND
+            else None
+        )
 
     def compute_posterior(self, choice: str) -> float:
         """Return the chance that a choice is right; one that nobody gave shares what is left."""
@@ -140,11 +150,17 @@ class BlindEvidence:
     def leader(self) -> str | None:
         """The likeliest choice; of equals the one of more seats, None if two have as many."""
         ranked = sorted(self.scores, key=self._rate, reverse=True)
-        return None if len(ranked) > 1 and self._rate(ranked[0]) == self._rate(ranked[1]) else ranked[0]
+        return (
+            None
+            if len(ranked) > 1 and self._rate(ranked[0]) == self._rate(ranked[1])
+            else ranked[0]
+        )
 
     def count_lead(self, choice: str) -> int:
         """Return how many more seats gave this choice than any other."""
-        return self.counts[choice] - max((count for other, count in self.counts.items() if other != choice), default=0)
+        return self.counts[choice] - max(
+            (count for other, count in self.counts.items() if other != choice), default=0
+        )
 
     def _rate(self, choice: str) -> tuple[float, int]:
         return round(self.scores[choice], _DIGITS), self.counts[choice]
@@ -154,12 +170,18 @@ def weigh_blind_answers(
     seats: Sequence[Seat], answers: Mapping[SeatId, tuple[str, float | None]], subject: Topic
 ) -> BlindEvidence | None:
     """Return what the blind answers say, each a choice and how sure its seat says it is; None if nobody named a choice."""
-    named = {seat: (label, stated) for seat, (choice, stated) in answers.items() if (label := normalize_label(choice))}
+    named = {
+        seat: (label, stated)
+        for seat, (choice, stated) in answers.items()
+        if (label := normalize_label(choice))
+    }
     voters = [seat for seat in seats if seat.id in named]
     if not voters:
         return None
     correlations = build_seat_correlations(subject.error_correlations, voters)
-    worths = compute_independence(len(voters), lambda i, j: correlations(voters[i].id, voters[j].id))
+    worths = compute_independence(
+        len(voters), lambda i, j: correlations(voters[i].id, voters[j].id)
+    )
     heaviest = max(seat.weight for seat in voters)
     counts = Counter(named[seat.id][0] for seat in voters)
     options = _count_options(subject, counts)
@@ -174,14 +196,18 @@ def weigh_blind_answers(
         )
         for seat, worth in zip(voters, worths, strict=True)
     ]
-    return BlindEvidence(counts=counts, scores=score_choices(listed, options), options=options or OPEN_OPTIONS)
+    return BlindEvidence(
+        counts=counts, scores=score_choices(listed, options), options=options or OPEN_OPTIONS
+    )
 
 
 Agreement = Literal["blind", "after_reading", "alone"]
 """`alone`: one seat was asked and nobody else."""
 
 
-def find_agreement(choice: str, siding: Iterable[SeatId], answers: Mapping[SeatId, str]) -> Agreement:
+def find_agreement(
+    choice: str, siding: Iterable[SeatId], answers: Mapping[SeatId, str]
+) -> Agreement:
     """Return whether all who agree on a choice had answered so before they read each other."""
     label = normalize_label(choice)
     is_blind = label and all(normalize_label(answers.get(seat, "")) == label for seat in siding)

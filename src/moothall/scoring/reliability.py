@@ -80,29 +80,50 @@ class ReliabilityTable:
     counts: dict[DecisionKind, dict[int | None, _Count]] = field(default_factory=dict)
     """By kind, then by bin: None for decisions without a figure."""
 
-    def add(self, kind: DecisionKind, confidence: float | None, *, is_right: bool, times: int = 1) -> None:
+    def add(
+        self, kind: DecisionKind, confidence: float | None, *, is_right: bool, times: int = 1
+    ) -> None:
         """Count a case; with `times` −1 take it back."""
         place = None if confidence is None else min(int(confidence * BINS + 1e-9), BINS - 1)
         bins = self.counts.setdefault(kind, {})
         old, said = bins.get(place, _Count()), confidence or 0.0
         bins[place] = _Count(
-            old.cases + times, old.right + times * is_right, old.said + times * said, old.squares + times * (said - is_right) ** 2
+            old.cases + times,
+            old.right + times * is_right,
+            old.said + times * said,
+            old.squares + times * (said - is_right) ** 2,
         )
 
     def count_alike(self, protocol: str, agreement: str) -> TrackShare | None:
         """Return how often decisions of this kind were right; None while too few are reviewed."""
-        alike = [count for kind, bins in self.counts.items() if kind[:2] == (protocol, agreement) for count in bins.values()]
+        alike = [
+            count
+            for kind, bins in self.counts.items()
+            if kind[:2] == (protocol, agreement)
+            for count in bins.values()
+        ]
         cases = sum(count.cases for count in alike)
-        return TrackShare(cases=cases, right=sum(count.right for count in alike)) if cases >= MIN_ALIKE else None
+        return (
+            TrackShare(cases=cases, right=sum(count.right for count in alike))
+            if cases >= MIN_ALIKE
+            else None
+        )
 
     def list_groups(self, protocol: str = "") -> tuple[ReliabilityGroup, ...]:
         """Return the counts of every kind, of one protocol if one is given."""
-        groups = (_build_group(kind, bins) for kind, bins in sorted(self.counts.items()) if protocol in {"", kind.protocol})
+        groups = (
+            _build_group(kind, bins)
+            for kind, bins in sorted(self.counts.items())
+            if protocol in {"", kind.protocol}
+        )
         return tuple(group for group in groups if group.cases)
 
     def list_bins(self, protocol: str = "") -> tuple[ReliabilityBin, ...]:
         chosen = [bins for kind, bins in self.counts.items() if protocol in {"", kind.protocol}]
-        bins = (_build_bin(place, [each[place] for each in chosen if place in each]) for place in range(BINS))
+        bins = (
+            _build_bin(place, [each[place] for each in chosen if place in each])
+            for place in range(BINS)
+        )
         return tuple(each for each in bins if each is not None)
 
 
@@ -125,4 +146,8 @@ def _build_bin(place: int, counts: Iterable[_Count]) -> ReliabilityBin | None:
     cases, right = sum(count.cases for count in listed), sum(count.right for count in listed)
     said = math.fsum(count.said for count in listed)
     limits = {"low": place / BINS, "high": (place + 1) / BINS}
-    return ReliabilityBin(**limits, cases=cases, right=right, said=round(said / cases, 4)) if cases else None
+    return (
+        ReliabilityBin(**limits, cases=cases, right=right, said=round(said / cases, 4))
+        if cases
+        else None
+    )

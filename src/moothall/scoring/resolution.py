@@ -32,12 +32,19 @@ from functools import lru_cache
 from typing import Final, Literal, TypeVar
 
 from moothall.domain.roster import Seat
-from moothall.scoring.independence import compute_independence, count_effective_votes, find_seat_family, presume_correlation
+from moothall.scoring.independence import (
+    compute_independence,
+    count_effective_votes,
+    find_seat_family,
+    presume_correlation,
+)
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import MOTION_OPTIONS, compute_posterior, compute_record_weight
 from moothall.scoring.trust import PRIOR_ACCURACY, find_accuracy
 
-ConsensusType = Literal["unanimous", "convergent", "majority", "owner_decision", "contested", "no_consensus"]
+ConsensusType = Literal[
+    "unanimous", "convergent", "majority", "owner_decision", "contested", "no_consensus"
+]
 Correlations = Callable[[str, str], float]
 
 CLEAR_MAJORITY: Final = 0.6
@@ -130,15 +137,21 @@ class CorrelationTable(tuple[tuple[float, ...], ...]):
 
 
 def weigh_votes(
-    votes: Sequence[SeatVote], correlations: Correlations | None = None, options: int = MOTION_OPTIONS
+    votes: Sequence[SeatVote],
+    correlations: Correlations | None = None,
+    options: int = MOTION_OPTIONS,
 ) -> list[float]:
     """Return what each of these votes weighs, whatever its position: record in log-odds, independence, bias weight."""
-    return list(_weigh_records(_list_sources(votes, options), _build_pair_correlations(votes, correlations)))
+    return list(
+        _weigh_records(_list_sources(votes, options), _build_pair_correlations(votes, correlations))
+    )
 
 
 def _list_sources(votes: Sequence[SeatVote], options: int = MOTION_OPTIONS) -> tuple[float, ...]:
     heaviest = max([vote.weight for vote in votes], default=1.0)
-    return tuple([vote.weight / heaviest * compute_record_weight(vote.accuracy, options) for vote in votes])
+    return tuple(
+        [vote.weight / heaviest * compute_record_weight(vote.accuracy, options) for vote in votes]
+    )
 
 
 # The candidates of one ballot are voted on by the same seats: what these weigh is computed once for all.
@@ -158,28 +171,47 @@ def _weigh_records(sources: tuple[float, ...], pairs: PairCorrelations) -> tuple
 _count_effective = lru_cache(maxsize=16)(count_effective_votes)
 
 
-def pool_one_voice(ballots: Mapping[Choice, Sequence[SeatVote]], options: int = MOTION_OPTIONS) -> dict[Choice, float]:
+def pool_one_voice(
+    ballots: Mapping[Choice, Sequence[SeatVote]], options: int = MOTION_OPTIONS
+) -> dict[Choice, float]:
     """Return how likely each of several choices is right by the votes on it, taken as one voice: they were cast after reading.
 
     The choices exclude each other and share one probability. A seat divides its voice among those that it supports; one that
     only opposes speaks for none of them.
     """
-    named = Counter(vote.seat for votes in ballots.values() for vote in votes if vote.position in _FOR)
-    siding = {vote.seat: vote for votes in ballots.values() for vote in votes if vote.position in SIDES}
+    named = Counter(
+        vote.seat for votes in ballots.values() for vote in votes if vote.position in _FOR
+    )
+    siding = {
+        vote.seat: vote for votes in ballots.values() for vote in votes if vote.position in SIDES
+    }
     count = max(options, len(ballots) + 1)
     total = math.fsum(vote.weight for vote in siding.values())
 
     def score(seats: Mapping[str, int]) -> float:
-        parts = [compute_record_weight(siding[seat].accuracy, count) * siding[seat].weight / n for seat, n in seats.items()]
+        parts = [
+            compute_record_weight(siding[seat].accuracy, count) * siding[seat].weight / n
+            for seat, n in seats.items()
+        ]
         return math.fsum(parts) / total if total else 0.0
 
-    scores: dict[Choice | None, float] = {None: score({seat: 1 for seat in siding if seat not in named})}
+    scores: dict[Choice | None, float] = {
+        None: score({seat: 1 for seat in siding if seat not in named})
+    }
     for choice, votes in ballots.items():
-        scores[choice] = score({vote.seat: named[vote.seat] for vote in votes if vote.position in _FOR})
-    return {choice: share for choice, share in compute_posterior(scores, count).items() if choice is not None}
+        scores[choice] = score(
+            {vote.seat: named[vote.seat] for vote in votes if vote.position in _FOR}
+        )
+    return {
+        choice: share
+        for choice, share in compute_posterior(scores, count).items()
+        if choice is not None
+    }
 
 
-def resolve_open_vote(votes: Sequence[SeatVote], *, correlations: Correlations | None = None) -> Resolution:
+def resolve_open_vote(
+    votes: Sequence[SeatVote], *, correlations: Correlations | None = None
+) -> Resolution:
     """Resolve an open vote; `correlations` replaces the presumed error correlation of two seats."""
     return _resolve_votes(votes, _classify_open_vote, correlations)
 
@@ -195,7 +227,9 @@ def resolve_consensus(
 
     def classify_consensus(votes: Sequence[SeatVote], support: float | None) -> ConsensusType:
         siding = _list_siding(votes)
-        if not all(v.position != "oppose" and v.confidence >= threshold - _ROUNDING for v in siding):
+        if not all(
+            v.position != "oppose" and v.confidence >= threshold - _ROUNDING for v in siding
+        ):
             return "no_consensus"
         enough = len(siding) >= (len(votes) if quorum is None else quorum)
         return _classify_unopposed(votes) if enough and _is_above_half(support) else "no_consensus"
@@ -203,17 +237,26 @@ def resolve_consensus(
     return _resolve_votes(votes, classify_consensus, correlations)
 
 
-def resolve_advisory(votes: Sequence[SeatVote], *, owner: str, correlations: Correlations | None = None) -> Resolution:
+def resolve_advisory(
+    votes: Sequence[SeatVote], *, owner: str, correlations: Correlations | None = None
+) -> Resolution:
     """Resolve a vote under the `advisory` protocol: the owner decides."""
     own = next((v.position for v in votes if v.seat == owner), None)
     resolution = _resolve_votes(votes, _classify_open_vote, correlations)
     return replace(
-        resolution, consensus_type="owner_decision", carried=own not in (None, "oppose"), outcome_uncertain=own is None
+        resolution,
+        consensus_type="owner_decision",
+        carried=own not in (None, "oppose"),
+        outcome_uncertain=own is None,
     )
 
 
 def apply_confidence(
-    resolution: Resolution, confidence: float | None, *, left_majority: bool = False, carry_at: float | None = None
+    resolution: Resolution,
+    confidence: float | None,
+    *,
+    left_majority: bool = False,
+    carry_at: float | None = None,
 ) -> Resolution:
     """Return the resolution with the confidence in it; `left_majority`: it is not what most had answered blind."""
     resolution = replace(resolution, confidence=confidence)
@@ -245,8 +288,11 @@ def _resolve_votes(
         turnout=math.fsum([v.weight for v in siding]) / everyone if everyone > 0 else 0.0,
         confidence=pool_one_voice({"motion": siding})["motion"] if siding else None,
         voters=len(siding),
-        effective=_count_effective(tuple([v.weight for v in siding]), _build_pair_correlations(siding, correlations)),
-        outcome_uncertain=any(v.position is None for v in votes) and _can_turn(votes, classify, correlations, carried=carried),
+        effective=_count_effective(
+            tuple([v.weight for v in siding]), _build_pair_correlations(siding, correlations)
+        ),
+        outcome_uncertain=any(v.position is None for v in votes)
+        and _can_turn(votes, classify, correlations, carried=carried),
         weights={v.seat: weight for v, weight in zip(siding, weights, strict=True)},
     )
 
@@ -260,9 +306,14 @@ def _can_turn(
 ) -> bool:
     """Whether the outcome would be another one if every missing vote went against it, with full confidence."""
     against: VotePosition = "oppose" if carried else "support"
-    turned = [replace(v, position=against, confidence=1.0) if v.position is None else v for v in votes]
+    turned = [
+        replace(v, position=against, confidence=1.0) if v.position is None else v for v in votes
+    ]
     siding = _list_siding(turned)
-    return (classify(turned, _compute_support(siding, weigh_votes(siding, correlations))) != "no_consensus") != carried
+    return (
+        classify(turned, _compute_support(siding, weigh_votes(siding, correlations)))
+        != "no_consensus"
+    ) != carried
 
 
 def _compute_support(siding: Sequence[SeatVote], weights: Sequence[float]) -> float | None:
@@ -270,7 +321,11 @@ def _compute_support(siding: Sequence[SeatVote], weights: Sequence[float]) -> fl
     if not siding:
         return None
     # No vote weighs anything: both sides are even.
-    return math.fsum([w for v, w in zip(siding, weights, strict=True) if v.position in _FOR]) / total if total > 0 else _HALF
+    return (
+        math.fsum([w for v, w in zip(siding, weights, strict=True) if v.position in _FOR]) / total
+        if total > 0
+        else _HALF
+    )
 
 
 def _is_above_half(support: float | None) -> bool:
@@ -302,8 +357,12 @@ def _list_siding(votes: Sequence[SeatVote]) -> list[SeatVote]:
     return [v for v in votes if v.position in SIDES]
 
 
-def _build_pair_correlations(votes: Sequence[SeatVote], correlations: Correlations | None) -> PairCorrelations:
-    names = tuple([v.seat if correlations is not None else v.family or f"seat:{v.seat}" for v in votes])
+def _build_pair_correlations(
+    votes: Sequence[SeatVote], correlations: Correlations | None
+) -> PairCorrelations:
+    names = tuple(
+        [v.seat if correlations is not None else v.family or f"seat:{v.seat}" for v in votes]
+    )
     return _correlate_all(correlations or presume_correlation, names)
 
 

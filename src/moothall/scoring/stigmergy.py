@@ -107,10 +107,20 @@ class Diversity(DiversityInputs):
 
 def compute_diversity(inputs: DiversityInputs) -> Diversity:
     """Return the mean of coverage, orthogonality and entropy (9.0.6)."""
-    coverage, orthogonality = compute_coverage(inputs.perspectives), compute_orthogonality(inputs.distinct, inputs.stated)
+    coverage, orthogonality = (
+        compute_coverage(inputs.perspectives),
+        compute_orthogonality(inputs.distinct, inputs.stated),
+    )
     entropy = compute_entropy(inputs.concentrations)
     mean = round(math.fsum((coverage, orthogonality, entropy)) / 3, DIGITS)
-    return copy_fields(Diversity, inputs, coverage=coverage, orthogonality=orthogonality, entropy=entropy, diversity=mean)
+    return copy_fields(
+        Diversity,
+        inputs,
+        coverage=coverage,
+        orthogonality=orthogonality,
+        entropy=entropy,
+        diversity=mean,
+    )
 
 
 QuorumOf = Literal["all", "independent"]
@@ -159,7 +169,9 @@ def compute_share(backers: int, active: int) -> float:
     return backers / active if active > 0 else 0.0
 
 
-def find_quorum_ideas(backers: Mapping[int, Collection[object]], active: int, threshold: float) -> tuple[int, ...]:
+def find_quorum_ideas(
+    backers: Mapping[int, Collection[object]], active: int, threshold: float
+) -> tuple[int, ...]:
     """Return the ideas that enough of the active agents back, the best backed first."""
     rates = {idea: compute_share(len(seats), active) for idea, seats in backers.items()}
     reached = [idea for idea, rate in rates.items() if active > 0 and rate >= threshold - _ROUNDING]

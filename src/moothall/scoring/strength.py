@@ -18,8 +18,20 @@ from moothall.scoring.resolution import CLEAR_MAJORITY
 
 Strength = Literal["strong", "fair", "weak", "disputed", "overruled", "none"]
 NoStrength = Literal["undecided", "opposed", "narrow", "unlikely", "overturned", "disputed"]
-Weakness = Literal["few_voices", "outcome_uncertain", "unanswered", "unsure", "one_voice", "one_mind", "after_reading"]
-StrengthReason = NoStrength | Weakness | Literal["agreed", "some_oppose", "open_challenges", "no_vote", "alike", "not_all_sure"]
+Weakness = Literal[
+    "few_voices",
+    "outcome_uncertain",
+    "unanswered",
+    "unsure",
+    "one_voice",
+    "one_mind",
+    "after_reading",
+]
+StrengthReason = (
+    NoStrength
+    | Weakness
+    | Literal["agreed", "some_oppose", "open_challenges", "no_vote", "alike", "not_all_sure"]
+)
 ConfidenceBasis = Literal["blind", "readings", "one_voice"]
 """What a confidence comes from: answers before anyone read anyone, independent readings, or votes after reading as one voice."""
 
@@ -89,7 +101,11 @@ def rate_strength(
         return StrengthRating("fair", "no_vote")
     if opposed or open_challenges:
         return StrengthRating("fair", "some_oppose" if opposed else "open_challenges")
-    if support < SURE_SUPPORT or (turnout or 0.0) < SURE_TURNOUT or (confidence or 0.0) < SURE_CONFIDENCE - _ROUNDING:
+    if (
+        support < SURE_SUPPORT
+        or (turnout or 0.0) < SURE_TURNOUT
+        or (confidence or 0.0) < SURE_CONFIDENCE - _ROUNDING
+    ):
         return StrengthRating("fair", "not_all_sure")
     is_alike = (effective or 0.0) < SURE_VOTES - _ROUNDING
     return StrengthRating("fair", "alike") if is_alike else StrengthRating("strong", "agreed")

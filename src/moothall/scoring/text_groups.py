@@ -101,7 +101,14 @@ class TextGroups:
             for other, weight in self._links.get(one, {}).items():
                 if weight < 0 and one < other and self.where.get(other) == group:
                     sides = self._part(group, one, other)
-                    if sum(self._links.get(text, {}).get(other, 0.0) for text in sides[0] for other in sides[1]) < 0:
+                    if (
+                        sum(
+                            self._links.get(text, {}).get(other, 0.0)
+                            for text in sides[0]
+                            for other in sides[1]
+                        )
+                        < 0
+                    ):
                         # The oldest text stays, and with it the number that others know the group by.
                         for text in sides[next(iter(self.members[group])) in sides[0]]:
                             self.move(text, free)
@@ -112,7 +119,11 @@ class TextGroups:
         """Return two sides of a group, each text on the side that more speaks for; the clearest first."""
         sides: tuple[dict[str, None], dict[str, None]] = ({one: None}, {other: None})
         left = [text for text in self.members[group] if text not in {one, other}]
-        leans = {text: self._links.get(text, {}).get(one, 0.0) - self._links.get(text, {}).get(other, 0.0) for text in left}
+        leans = {
+            text: self._links.get(text, {}).get(one, 0.0)
+            - self._links.get(text, {}).get(other, 0.0)
+            for text in left
+        }
         while leans:
             text = max(leans, key=lambda each: abs(leans[each]))
             side = leans.pop(text) < 0
@@ -135,12 +146,22 @@ class TextGroups:
         doubts: list[tuple[float, Pair]] = []
         for (low, high), weight in self._weigh_groups().items():
             groups = self.members[low], self.members[high]
-            pair = self._find_pair(*groups, texts) if abs(weight) < MERGE_AT and min(map(len, groups)) > 1 else None
+            pair = (
+                self._find_pair(*groups, texts)
+                if abs(weight) < MERGE_AT and min(map(len, groups)) > 1
+                else None
+            )
             doubts += [(1.0 - weight, pair)] if pair is not None else []
-        doubts += [doubt for text in self._links if text in texts and (doubt := self._doubt(text, texts)) is not None]
+        doubts += [
+            doubt
+            for text in self._links
+            if text in texts and (doubt := self._doubt(text, texts)) is not None
+        ]
         # The newest come last in `_links`, and are looked at least; sorting keeps their order.
         doubts.reverse()
-        pairs = dict.fromkeys(order_pair(*pair) for _, pair in sorted(doubts, key=lambda each: each[0]))
+        pairs = dict.fromkeys(
+            order_pair(*pair) for _, pair in sorted(doubts, key=lambda each: each[0])
+        )
         yield from pairs
 
     def _doubt(self, text: str, texts: Collection[str]) -> tuple[float, Pair] | None:
@@ -155,14 +176,23 @@ class TextGroups:
             pair = self._find_pair({text: None}, self.members[group], texts)
             return None if pair is None else (1.0 + own, pair)
         # Alone: perhaps one of its verdicts was wrong. The nearest group was the first to be judged.
-        rival = next((each for each in sorted(totals, key=lambda each: -totals[each]) if totals[each] > -SURE_AT), 0)
+        rival = next(
+            (
+                each
+                for each in sorted(totals, key=lambda each: -totals[each])
+                if totals[each] > -SURE_AT
+            ),
+            0,
+        )
         pair = self._find_pair({text: None}, self.members.get(rival, {}), texts)
         return None if pair is None else (4.0, pair)
 
     def _count(self, one: str, other: str) -> int:
         return self._verdicts.get(order_pair(one, other), (0.0, 0))[1]
 
-    def _find_pair(self, own: Collection[str], others: Collection[str], texts: Collection[str]) -> Pair | None:
+    def _find_pair(
+        self, own: Collection[str], others: Collection[str], texts: Collection[str]
+    ) -> Pair | None:
         """Return the pair of two groups that was judged least often, the best supported text first."""
         pairs = [
             (self._count(one, other), -len(self._links.get(other, {})), one, other)

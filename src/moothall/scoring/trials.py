@@ -69,14 +69,20 @@ class PairedDifference:
 
 def sum_up(trials: Sequence[Trial]) -> WayFigures:
     """Return the figures of a way: the same whatever the order in which the answers came."""
-    stated = [(each.confidence, each.right) for each in trials if each.confidence is not None and each.said]
+    stated = [
+        (each.confidence, each.right)
+        for each in trials
+        if each.confidence is not None and each.said
+    ]
     off = [abs(sure - right / count) * count for sure, count, right in list_bins(trials)]
     costs = [each.cost for each in trials]
     return WayFigures(
         asked=len(trials),
         answered=sum(bool(each.said) for each in trials),
         right=sum(each.right for each in trials),
-        brier=math.fsum((sure - right) ** 2 for sure, right in stated) / len(stated) if len(stated) > 1 else None,
+        brier=math.fsum((sure - right) ** 2 for sure, right in stated) / len(stated)
+        if len(stated) > 1
+        else None,
         calibration=math.fsum(off) / len(stated) if len(stated) > 1 else None,
         calls=sum(each.calls for each in trials),
         tokens=sum(each.tokens for each in trials),
@@ -87,10 +93,18 @@ def sum_up(trials: Sequence[Trial]) -> WayFigures:
 
 def list_bins(trials: Sequence[Trial]) -> list[tuple[float, int, int]]:
     """Return the mean confidence, the number and the number right of the answers in each bin of confidence that has some."""
-    stated = [(each.confidence, each.right) for each in trials if each.confidence is not None and each.said]
+    stated = [
+        (each.confidence, each.right)
+        for each in trials
+        if each.confidence is not None and each.said
+    ]
     bins = ([each for each in stated if low <= each[0] < high] for low, high in pairwise(_BINS))
     return [
-        (math.fsum(sure for sure, _ in each) / len(each), len(each), sum(right for _, right in each))
+        (
+            math.fsum(sure for sure, _ in each) / len(each),
+            len(each),
+            sum(right for _, right in each),
+        )
         for each in filter(None, bins)
     ]
 
@@ -150,7 +164,11 @@ def recommend(ways: Mapping[str, Mapping[str, Trial]], singles: Sequence[str]) -
         return figures[name].share, -figures[name].calls
 
     single = max(singles, key=rank)
-    others = {name: compare_pairs(trials, ways[single]) for name, trials in ways.items() if name not in singles}
+    others = {
+        name: compare_pairs(trials, ways[single])
+        for name, trials in ways.items()
+        if name not in singles
+    }
     best = max(others, key=lambda name: (others[name].mean, *rank(name)), default=single)
     difference = others.get(best, PairedDifference(0.0, 0.0, figures[single].asked))
     is_better = difference.mean > 0 and difference.is_clear

@@ -66,9 +66,14 @@ class TrackRecord:
 
     def thin_out(self, share: float, most: float) -> "TrackRecord":
         """Return the same averages over a share of the cases, and at most so many."""
-        scored, sided = (min(share, most / count) if count > 0 else share for count in (self.cases, self.sides))
+        scored, sided = (
+            min(share, most / count) if count > 0 else share for count in (self.cases, self.sides)
+        )
         return TrackRecord(
-            cases=self.cases * scored, brier_sum=self.brier_sum * scored, sides=self.sides * sided, right=self.right * sided
+            cases=self.cases * scored,
+            brier_sum=self.brier_sum * scored,
+            sides=self.sides * sided,
+            right=self.right * sided,
         )
 
 
@@ -89,16 +94,22 @@ def compute_forecast(position: VotePosition | None, confidence: float) -> float 
             return None
 
 
-def compute_trust(record: TrackRecord, prior: float = NEUTRAL_BRIER, strength: float = STRENGTH) -> float:
+def compute_trust(
+    record: TrackRecord, prior: float = NEUTRAL_BRIER, strength: float = STRENGTH
+) -> float:
     """Return the trust in a source, 0 to 1: its mean Brier score shrunk towards `prior` as if by `strength` cases."""
     # The root of the mean Brier score is a typical error (RMSE), on the same scale as a probability.
     return 1.0 - math.sqrt(_shrink_brier(record, prior, strength))
 
 
-def compute_category_trust(category_record: TrackRecord, overall_record: TrackRecord, strength: float = STRENGTH) -> float:
+def compute_category_trust(
+    category_record: TrackRecord, overall_record: TrackRecord, strength: float = STRENGTH
+) -> float:
     """Return the trust within a category: its record shrunk towards the source's record elsewhere, and that towards neutral."""
     return compute_trust(
-        category_record, _shrink_brier(_limit_others(category_record, overall_record), NEUTRAL_BRIER, strength), strength
+        category_record,
+        _shrink_brier(_limit_others(category_record, overall_record), NEUTRAL_BRIER, strength),
+        strength,
     )
 
 
@@ -110,7 +121,11 @@ def compute_accuracy(record: TrackRecord) -> float:
 def compute_category_accuracy(category_record: TrackRecord, overall_record: TrackRecord) -> float:
     """Return how often a source is right within a category."""
     others = _limit_others(category_record, overall_record)
-    return compute_accuracy(TrackRecord(sides=category_record.sides + others.sides, right=category_record.right + others.right))
+    return compute_accuracy(
+        TrackRecord(
+            sides=category_record.sides + others.sides, right=category_record.right + others.right
+        )
+    )
 
 
 def presume_accuracy(trust: float) -> float:

@@ -22,7 +22,13 @@ from moothall.app.version import VERSION
 from moothall.domain.ids import SessionId
 from moothall.errors import BadAnswer, BadSetting, MootError
 from moothall.surfaces.api import chat_request
-from moothall.surfaces.api.chat import ChatAnswer, ChatMeeting, Reasoning, find_or_open_meeting, follow_meeting
+from moothall.surfaces.api.chat import (
+    ChatAnswer,
+    ChatMeeting,
+    Reasoning,
+    find_or_open_meeting,
+    follow_meeting,
+)
 from moothall.surfaces.api.chat_request import ChatMessage, ChatModel, ChatRefused, ChatRequest
 from moothall.surfaces.api.method import Call, Caller, ServerContext
 from moothall.surfaces.api.methods import TABLE
@@ -53,12 +59,20 @@ class EditorSeat:
             return ""
         parts: list[str] = []
         if asked["ask"]["ask"] != self.ask:
-            self.ask, self.answers, parts = asked["ask"]["ask"], {}, [asked["about"], asked["intro"]]
+            self.ask, self.answers, parts = (
+                asked["ask"]["ask"],
+                {},
+                [asked["about"], asked["intro"]],
+            )
         step = self._find_step(asked["steps"])
         assert step is not None, "an ask without a question is answered by code"
         self.step = step["key"]
-        choices = "\n".join(f"- `{choice['value']}`: {choice['text']}" for choice in step["choices"])
-        commands = "\n".join(f"- `{command['word']}`: {command['text']}" for command in asked["commands"])
+        choices = "\n".join(
+            f"- `{choice['value']}`: {choice['text']}" for choice in step["choices"]
+        )
+        commands = "\n".join(
+            f"- `{command['word']}`: {command['text']}" for command in asked["commands"]
+        )
         return "\n\n".join(filter(None, (*parts, f"**{step['text']}**", choices, commands)))
 
     async def answer(self, call: Call, text: str) -> None:
@@ -72,7 +86,11 @@ class EditorSeat:
             given["command"] = text
         else:
             step = next(each for each in asked["steps"] if each["key"] == self.step)
-            values = {each[key].casefold(): each["value"] for each in step["choices"] for key in ("value", "text")}
+            values = {
+                each[key].casefold(): each["value"]
+                for each in step["choices"]
+                for key in ("value", "text")
+            }
             self.answers[self.step] = values.get(text.casefold(), text)
             if self._find_step(asked["steps"]) is not None:
                 return
@@ -81,12 +99,20 @@ class EditorSeat:
         await TABLE["moot.answerAsPerson"].invoke(call, given)
 
     async def _load_ask(self, call: Call) -> dict[str, Any] | None:
-        asks = (await TABLE["moot.getPersonAsks"].invoke(call, {"sessionId": self.meeting.session, "seat": SEAT}))["asks"]
+        asks = (
+            await TABLE["moot.getPersonAsks"].invoke(
+                call, {"sessionId": self.meeting.session, "seat": SEAT}
+            )
+        )["asks"]
         return asks[0] if asks else None
 
     def _find_step(self, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
         """The next question: the first, then each that needs an answer."""
-        put = [step for step in steps if (after := step.get("onlyAfter")) is None or self.answers.get(after[0]) in after[1]]
+        put = [
+            step
+            for step in steps
+            if (after := step.get("onlyAfter")) is None or self.answers.get(after[0]) in after[1]
+        ]
         open_steps = [step for step in put if step["key"] not in self.answers]
         return next((step for step in open_steps if step["needed"] or not self.answers), None)
 
@@ -107,7 +133,15 @@ class Conversation:
 class MootAgent:
     """Answers an editor; the library calls its methods by their names."""
 
-    def __init__(self, context: ServerContext, caller_of: CallerOf, model: ChatModel, page: str, *, sits: bool) -> None:
+    def __init__(
+        self,
+        context: ServerContext,
+        caller_of: CallerOf,
+        model: ChatModel,
+        page: str,
+        *,
+        sits: bool,
+    ) -> None:
         self._context = context
         self._caller_of = caller_of
         self._model = model
@@ -123,7 +157,8 @@ class MootAgent:
         return schema.InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
             agent_capabilities=schema.AgentCapabilities(
-                load_session=False, prompt_capabilities=schema.PromptCapabilities(embedded_context=True)
+                load_session=False,
+                prompt_capabilities=schema.PromptCapabilities(embedded_context=True),
             ),
             agent_info=schema.Implementation(name="moot", title="Moot", version=VERSION),
         )
@@ -131,12 +166,18 @@ class MootAgent:
     async def new_session(self, cwd: str, **given: Any) -> schema.NewSessionResponse:
         name = uuid4().hex
         self._conversations[name] = Conversation(self._model)
-        modes = [schema.SessionMode(id=model.id, name=model.describe()) for model in list_modes(self._model)]
+        modes = [
+            schema.SessionMode(id=model.id, name=model.describe())
+            for model in list_modes(self._model)
+        ]
         return schema.NewSessionResponse(
-            session_id=name, modes=schema.SessionModeState(available_modes=modes, current_mode_id=self._model.id)
+            session_id=name,
+            modes=schema.SessionModeState(available_modes=modes, current_mode_id=self._model.id),
         )
 
-    async def set_session_mode(self, mode_id: str, session_id: str, **given: Any) -> schema.SetSessionModeResponse:
+    async def set_session_mode(
+        self, mode_id: str, session_id: str, **given: Any
+    ) -> schema.SetSessionModeResponse:
         conversation = self._find(session_id)
         try:
             conversation.model = chat_request.find_model(mode_id)
@@ -144,12 +185,18 @@ class MootAgent:
             raise RequestError.invalid_params({"details": str(refused)}) from None
         return schema.SetSessionModeResponse()
 
-    async def prompt(self, session_id: str, prompt: list[Any], **given: Any) -> schema.PromptResponse:
+    async def prompt(
+        self, session_id: str, prompt: list[Any], **given: Any
+    ) -> schema.PromptResponse:
         conversation = self._find(session_id)
         if conversation.work is not None:
-            raise RequestError.invalid_params({"details": "a meeting is being held in this conversation; cancel it first"})
+            raise RequestError.invalid_params(
+                {"details": "a meeting is being held in this conversation; cancel it first"}
+            )
         conversation.meeting = None
-        conversation.work = asyncio.create_task(self._hold_meeting(session_id, conversation, prompt))
+        conversation.work = asyncio.create_task(
+            self._hold_meeting(session_id, conversation, prompt)
+        )
         try:
             await asyncio.wait({conversation.work})
         finally:
@@ -158,7 +205,9 @@ class MootAgent:
         if work.cancelled():
             conversation.seat = None
             await self._cancel_meeting(conversation.meeting)
-            return schema.PromptResponse(stop_reason="cancelled", field_meta=_name_meeting(conversation))
+            return schema.PromptResponse(
+                stop_reason="cancelled", field_meta=_name_meeting(conversation)
+            )
         work.result()
         return schema.PromptResponse(stop_reason="end_turn", field_meta=_name_meeting(conversation))
 
@@ -169,13 +218,17 @@ class MootAgent:
 
     def _find(self, name: str) -> Conversation:
         if name not in self._conversations:
-            raise RequestError.invalid_params({"details": f"no conversation is called {name[:100]!r}; begin one: session/new"})
+            raise RequestError.invalid_params(
+                {"details": f"no conversation is called {name[:100]!r}; begin one: session/new"}
+            )
         return self._conversations[name]
 
     async def _hold_meeting(self, name: str, conversation: Conversation, prompt: list[Any]) -> None:
         asked = read_prompt(prompt)
         try:
-            answer = await self._follow_meeting(name, conversation, [*conversation.messages, *asked])
+            answer = await self._follow_meeting(
+                name, conversation, [*conversation.messages, *asked]
+            )
         except (MootError, ChatRefused) as refused:
             # A sentence that the user of the editor can act on; an error of the protocol would hide it.
             await self._send(name, helpers.update_agent_message_text(str(refused)))
@@ -183,7 +236,9 @@ class MootAgent:
         if answer:
             conversation.messages += [*asked, ChatMessage(role="assistant", content=answer)]
 
-    async def _follow_meeting(self, name: str, conversation: Conversation, messages: list[ChatMessage]) -> str:
+    async def _follow_meeting(
+        self, name: str, conversation: Conversation, messages: list[ChatMessage]
+    ) -> str:
         """Open the meeting that a prompt asks for, or answer in it, and tell it; returns its answer. Raises as `Moot.open`."""
         caller = await self._caller_of()
         caller.check("run")
@@ -204,10 +259,16 @@ class MootAgent:
             question = await seat.find_question(call)
             return bool(question)
 
-        link = f"{self._page}/s/{conversation.meeting}" if self._page else f"moot show {conversation.meeting}"
+        link = (
+            f"{self._page}/s/{conversation.meeting}"
+            if self._page
+            else f"moot show {conversation.meeting}"
+        )
         ends = asyncio.get_running_loop().time() + PROMPT_SECONDS
         waits = is_asked if self._sits else None
-        async with aclosing(follow_meeting(call, seat.meeting, link, ends, is_asked=waits, after=seat.last_entry)) as pieces:
+        async with aclosing(
+            follow_meeting(call, seat.meeting, link, ends, is_asked=waits, after=seat.last_entry)
+        ) as pieces:
             async for piece in pieces:
                 match piece:
                     case Reasoning(text=text):
@@ -215,16 +276,23 @@ class MootAgent:
                     case ChatAnswer(text=text):
                         await self._send(name, helpers.update_agent_message_text(text))
                         return text
-        conversation.seat, seat.last_entry = seat, (await call.moot.engine.load_snapshot(conversation.meeting)).seq
+        conversation.seat, seat.last_entry = (
+            seat,
+            (await call.moot.engine.load_snapshot(conversation.meeting)).seq,
+        )
         await self._send(name, helpers.update_agent_message_text(question))
         return ""
 
-    async def _open_meeting(self, call: Call, name: str, conversation: Conversation, messages: list[ChatMessage]) -> EditorSeat:
+    async def _open_meeting(
+        self, call: Call, name: str, conversation: Conversation, messages: list[ChatMessage]
+    ) -> EditorSeat:
         chat = ChatRequest(model=conversation.model.id, messages=messages)
         question = chat_request.read_question(chat)
         conversation.asked += 1
         key, seats = f"acp {name} {conversation.asked}", (f"{SEAT}=mailbox",) if self._sits else ()
-        return EditorSeat(await find_or_open_meeting(call, chat, conversation.model, question, key, seats=seats))
+        return EditorSeat(
+            await find_or_open_meeting(call, chat, conversation.model, question, key, seats=seats)
+        )
 
     async def _cancel_meeting(self, session: SessionId | None) -> None:
         if session is not None:
@@ -233,7 +301,9 @@ class MootAgent:
                 await self._context.moot.cancel(session, CANCELLED)
                 await self._context.runner.cancel(session)
 
-    async def _send(self, name: str, update: schema.AgentMessageChunk | schema.AgentThoughtChunk) -> None:
+    async def _send(
+        self, name: str, update: schema.AgentMessageChunk | schema.AgentThoughtChunk
+    ) -> None:
         assert self._editor is not None
         await self._editor.session_update(session_id=name, update=update)
 
@@ -241,7 +311,11 @@ class MootAgent:
 def list_modes(chosen: ChatModel) -> list[ChatModel]:
     """The modes that an editor offers: each panel, and each protocol with the usual panel; the chosen one is among them."""
     usual = chat_request.find_model("moot")
-    modes = [each for each in chat_request.list_models() if usual.protocol == each.protocol or usual.panel == each.panel]
+    modes = [
+        each
+        for each in chat_request.list_models()
+        if usual.protocol == each.protocol or usual.panel == each.panel
+    ]
     return modes if chosen in modes else [chosen, *modes]
 
 
@@ -252,7 +326,9 @@ def read_prompt(prompt: list[Any]) -> list[ChatMessage]:
         match block:
             case schema.TextContentBlock(text=said):
                 text.append(said)
-            case schema.EmbeddedResourceContentBlock(resource=schema.TextResourceContents(uri=uri, text=said)):
+            case schema.EmbeddedResourceContentBlock(
+                resource=schema.TextResourceContents(uri=uri, text=said)
+            ):
                 given.append(ChatMessage(role="user", content=f"{uri}\n{said}"))
             case schema.ResourceContentBlock(uri=uri):
                 text.append(uri)
@@ -266,7 +342,9 @@ def _name_meeting(conversation: Conversation) -> dict[str, Any] | None:
     return None if conversation.meeting is None else {"moot": {"session": conversation.meeting}}
 
 
-async def serve_editor(context: ServerContext, caller_of: CallerOf, model: str, page: str, *, sits: bool) -> None:
+async def serve_editor(
+    context: ServerContext, caller_of: CallerOf, model: str, page: str, *, sits: bool
+) -> None:
     """Serve one editor until it closes standard input; raises BadSetting for an unknown model, and for files as streams."""
     try:
         chosen = chat_request.find_model(model)
@@ -274,5 +352,7 @@ async def serve_editor(context: ServerContext, caller_of: CallerOf, model: str, 
         raise BadSetting(f"--model: {refused}") from None
     agent: Any = MootAgent(context, caller_of, chosen, page.rstrip("/"), sits=sits)
     if any(S_ISREG(os.fstat(number).st_mode) for number in (0, 1)):
-        raise BadSetting("`moot acp` speaks with an editor through pipes; its input and output cannot be files")
+        raise BadSetting(
+            "`moot acp` speaks with an editor through pipes; its input and output cannot be files"
+        )
     await run_agent(agent)

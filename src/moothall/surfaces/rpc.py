@@ -47,13 +47,18 @@ class Dispatcher:
     """Answers requests by a table of methods. `describe` gives the OpenRPC document."""
 
     def __init__(
-        self, table: Mapping[str, Method[Any, Any]], describe: Callable[[], dict[str, Any]], observe: Observe | None = None
+        self,
+        table: Mapping[str, Method[Any, Any]],
+        describe: Callable[[], dict[str, Any]],
+        observe: Observe | None = None,
     ) -> None:
         self._table = table
         self._describe = describe
         self._observe = observe or (lambda method, outcome, seconds: None)
 
-    async def answer(self, call: Call, body: bytes, take: Callable[[], bool] = lambda: True) -> str | None:
+    async def answer(
+        self, call: Call, body: bytes, take: Callable[[], bool] = lambda: True
+    ) -> str | None:
         """The response to a request body; None where nothing is to be sent back. `take` says whether one more call is let in."""
         try:
             request = decode_json(body)
@@ -64,12 +69,18 @@ class Dispatcher:
             return None if single is None else dump_json(single)
         if not request or len(request) > MAX_IN_A_BATCH:
             return build_refusal(
-                errors.INVALID_REQUEST, f"a batch has 1 to {MAX_IN_A_BATCH} requests, not {len(request)}", "InvalidRequest"
+                errors.INVALID_REQUEST,
+                f"a batch has 1 to {MAX_IN_A_BATCH} requests, not {len(request)}",
+                "InvalidRequest",
             )
         # One after another: what a caller sends together it means in that order. The first was let in with the batch.
         answers = []
         for at, each in enumerate(request):
-            answer = await self._answer_one(call, each) if at == 0 or take() else build_error(find_id(each), _TOO_MANY)
+            answer = (
+                await self._answer_one(call, each)
+                if at == 0 or take()
+                else build_error(find_id(each), _TOO_MANY)
+            )
             if answer is not None:
                 answers.append(answer)
         return dump_json(answers) if answers else None
@@ -89,7 +100,11 @@ class Dispatcher:
         except Fault as fault:
             answer = build_error(checked.get("id"), fault)
             outcome = str(fault.code)
-        self._observe(method if method in self._table or method == DISCOVER else UNKNOWN, outcome, time.perf_counter() - started)
+        self._observe(
+            method if method in self._table or method == DISCOVER else UNKNOWN,
+            outcome,
+            time.perf_counter() - started,
+        )
         return None if is_notification else answer
 
     async def _call_method(self, call: Call, name: str, params: object) -> dict[str, Any]:
@@ -97,17 +112,26 @@ class Dispatcher:
             return self._describe()
         method = self._table.get(name)
         if method is None:
-            raise Fault(errors.NO_METHOD, f"no method is called {name[:100]!r}; {DISCOVER} lists those that exist")
+            raise Fault(
+                errors.NO_METHOD,
+                f"no method is called {name[:100]!r}; {DISCOVER} lists those that exist",
+            )
         try:
             return await method.invoke(call, _name_params(method, params))
         except Fault:
             raise
         except ValidationError as cause:
-            raise Fault(errors.INVALID_PARAMS, explain_validation_error(cause), "InvalidParams") from None
+            raise Fault(
+                errors.INVALID_PARAMS, explain_validation_error(cause), "InvalidParams"
+            ) from None
         except MootError as cause:
-            raise Fault(errors.find_error_code(cause), errors.explain_error(cause), type(cause).__name__) from None
+            raise Fault(
+                errors.find_error_code(cause), errors.explain_error(cause), type(cause).__name__
+            ) from None
         except RecursionError:
-            raise Fault(errors.INVALID_PARAMS, "the parameters are nested too deeply", "InvalidParams") from None
+            raise Fault(
+                errors.INVALID_PARAMS, "the parameters are nested too deeply", "InvalidParams"
+            ) from None
         except Exception:
             log.exception("the call %s failed", name)
             raise Fault(errors.INTERNAL, "the server failed; see its log", "Internal") from None
@@ -129,7 +153,9 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 def _validate_request(request: object) -> dict[str, Any]:
     if not isinstance(request, dict):
-        raise Fault(errors.INVALID_REQUEST, "a request is an object with jsonrpc, method, params and id")
+        raise Fault(
+            errors.INVALID_REQUEST, "a request is an object with jsonrpc, method, params and id"
+        )
     if request.get("jsonrpc") != "2.0":
         raise Fault(errors.INVALID_REQUEST, 'jsonrpc must be "2.0"')
     if not isinstance(request.get("method"), str):
@@ -159,7 +185,8 @@ def _name_params(method: Method[Any, Any], params: object) -> object:
     names = list(method.input_schema().get("properties", {}))
     if len(params) > len(names):
         raise Fault(
-            errors.INVALID_PARAMS, f"{len(params)} parameters were given; the method has {len(names)}: {', '.join(names)}"
+            errors.INVALID_PARAMS,
+            f"{len(params)} parameters were given; the method has {len(names)}: {', '.join(names)}",
         )
     return dict(zip(names, params, strict=False))
 
@@ -196,7 +223,9 @@ def list_errors() -> list[dict[str, Any]]:
     """Every error that a call may answer with, each code once."""
     listed = dict(errors.STANDARD)
     for code in (*errors.CODES.values(), errors.TOO_MUCH):
-        listed[code.number] = f"{listed[code.number]}; {code.means}" if code.number in listed else code.means
+        listed[code.number] = (
+            f"{listed[code.number]}; {code.means}" if code.number in listed else code.means
+        )
     return [{"code": number, "message": means} for number, means in sorted(listed.items())]
 
 
@@ -236,19 +265,38 @@ def _build_examples(name: str, required: set[str], given: dict[str, Any]) -> lis
     needed = {each: table["values"][each] for each in sorted(required)}
     result = {"name": "result", "value": _build_instance(given, given.get("$defs", {}))}
     calls = [
-        [{"name": each, "value": value} for each, value in (needed | more).items()] for more in table["calls"].get(name, [{}])
+        [{"name": each, "value": value} for each, value in (needed | more).items()]
+        for more in table["calls"].get(name, [{}])
     ]
-    return [{"name": f"{name} {number}", "params": params, "result": result} for number, params in enumerate(calls, 1)]
+    return [
+        {"name": f"{name} {number}", "params": params, "result": result}
+        for number, params in enumerate(calls, 1)
+    ]
 
 
 def _build_instance(schema: dict[str, Any], parts: dict[str, Any], name: str = "") -> Any:
     """The smallest value that a schema takes; a text has the words of the parameter of that name."""
-    if fixed := [schema[key] for key in ("default", "const") if key in schema] + schema.get("enum", []):
+    if fixed := [schema[key] for key in ("default", "const") if key in schema] + schema.get(
+        "enum", []
+    ):
         return fixed[0]
-    if referred := [parts[schema["$ref"].rpartition("/")[2]]] if "$ref" in schema else schema.get("anyOf") or schema.get("oneOf"):
+    if (
+        referred := [parts[schema["$ref"].rpartition("/")[2]]]
+        if "$ref" in schema
+        else schema.get("anyOf") or schema.get("oneOf")
+    ):
         return _build_instance(referred[0], parts, name)
     if "properties" in schema:
-        return {each: _build_instance(schema["properties"][each], parts, each) for each in schema.get("required", ())}
+        return {
+            each: _build_instance(schema["properties"][each], parts, each)
+            for each in schema.get("required", ())
+        }
     known = _load_examples()["values"].get(name)
-    smallest = {"array": [], "object": {}, "boolean": False, "null": None, "string": known if isinstance(known, str) else name}
+    smallest = {
+        "array": [],
+        "object": {},
+        "boolean": False,
+        "null": None,
+        "string": known if isinstance(known, str) else name,
+    }
     return smallest.get(schema.get("type", "object"), schema.get("minimum", 0))

@@ -41,7 +41,9 @@ class ScriptedAgent:
         self._behaviour: str = arguments.behaviour
         self._from: int = arguments.at
         self._log = Path(arguments.log) if arguments.log else None
-        self._answers: dict[str, Any] = json.loads(Path(arguments.answers).read_text("utf-8")) if arguments.answers else {}
+        self._answers: dict[str, Any] = (
+            json.loads(Path(arguments.answers).read_text("utf-8")) if arguments.answers else {}
+        )
         self._stores: bool = arguments.stores
         self._models: str = arguments.models
         self._prompts = 0
@@ -57,14 +59,28 @@ class ScriptedAgent:
                 self.note("initialize", offered=message["params"].get("clientCapabilities"))
                 self._reply(name, told)
             elif method == "session/new" and self._behaviour == "login":
-                self._write({"jsonrpc": "2.0", "id": name, "error": {"code": -32000, "message": "Authentication required"}})
+                self._write(
+                    {
+                        "jsonrpc": "2.0",
+                        "id": name,
+                        "error": {"code": -32000, "message": "Authentication required"},
+                    }
+                )
             elif method == "session/new":
                 self.note("new", cwd=message["params"]["cwd"])
                 self._reply(name, {"sessionId": "scripted-1", **self._offer_models()})
             elif method == "session/load":
-                self.note("load", session=message["params"]["sessionId"], cwd=message["params"]["cwd"])
+                self.note(
+                    "load", session=message["params"]["sessionId"], cwd=message["params"]["cwd"]
+                )
                 self._say("What I said before.")
-                self._update(sessionUpdate="tool_call", toolCallId="t0", title="rm", kind="execute", status="completed")
+                self._update(
+                    sessionUpdate="tool_call",
+                    toolCallId="t0",
+                    title="rm",
+                    kind="execute",
+                    status="completed",
+                )
                 self._reply(name, {})
             elif method in {"session/set_model", "session/set_config_option"}:
                 self.note("model", **message["params"])
@@ -80,12 +96,22 @@ class ScriptedAgent:
 
     def _offer_models(self) -> dict[str, Any]:
         small, large = {"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}
-        option = {"id": "m", "name": "Model", "category": "model", "type": "select", "currentValue": "small"}
+        option = {
+            "id": "m",
+            "name": "Model",
+            "category": "model",
+            "type": "select",
+            "currentValue": "small",
+        }
         models = [{"modelId": each["value"], "name": each["name"]} for each in (small, large)]
         offers: dict[str, dict[str, Any]] = {
             "": {},
             "option": {"configOptions": [{**option, "options": [small, large]}]},
-            "groups": {"configOptions": [{**option, "options": [{"group": "g", "name": "G", "options": [small, large]}]}]},
+            "groups": {
+                "configOptions": [
+                    {**option, "options": [{"group": "g", "name": "G", "options": [small, large]}]}
+                ]
+            },
             "method": {"models": {"availableModels": models, "currentModelId": "small"}},
         }
         return offers[self._models]
@@ -116,7 +142,13 @@ class ScriptedAgent:
             case "write":
                 Path("unasked.txt").write_text("surprise", encoding="utf-8")
             case "act":
-                self._update(sessionUpdate="tool_call", toolCallId="t1", title="rm -rf", kind="execute", status="in_progress")
+                self._update(
+                    sessionUpdate="tool_call",
+                    toolCallId="t1",
+                    title="rm -rf",
+                    kind="execute",
+                    status="in_progress",
+                )
                 self._update(sessionUpdate="tool_call_update", toolCallId="t1", status="completed")
                 return self._hang(is_deaf=True)
             case "read":
@@ -126,7 +158,9 @@ class ScriptedAgent:
                 sys.stdout.write("a log line\n[1, 2]\n{\n\n")
                 self._update(sessionUpdate="of_tomorrow", content=7)
             case "child":
-                subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+                subprocess.Popen(
+                    [sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True
+                )
         self._say(self._answer(text))
         return "end_turn"
 
@@ -141,7 +175,9 @@ class ScriptedAgent:
 
     def _answer(self, text: str) -> str:
         last = text.rstrip().splitlines()[-1]
-        said = next((said for part, said in self._answers.items() if part in last), "I have nothing to say.")
+        said = next(
+            (said for part, said in self._answers.items() if part in last), "I have nothing to say."
+        )
         return said if isinstance(said, str) else json.dumps(said)
 
     def _ask_permission(self, kind: str, title: str) -> None:
@@ -154,7 +190,14 @@ class ScriptedAgent:
         call = {"toolCallId": f"c{self._asked}", "title": title, "kind": kind}
         self._update(sessionUpdate="tool_call", **call, status="pending")
         params = {"sessionId": "scripted-1", "toolCall": call, "options": options}
-        self._write({"jsonrpc": "2.0", "id": 1_000 + self._asked, "method": "session/request_permission", "params": params})
+        self._write(
+            {
+                "jsonrpc": "2.0",
+                "id": 1_000 + self._asked,
+                "method": "session/request_permission",
+                "params": params,
+            }
+        )
         answer = self._read()
         self.note("permission", outcome=(answer or {}).get("result", {}).get("outcome"))
 
@@ -162,7 +205,13 @@ class ScriptedAgent:
         self._update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
 
     def _update(self, **update: Any) -> None:
-        self._write({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "scripted-1", "update": update}})
+        self._write(
+            {
+                "jsonrpc": "2.0",
+                "method": "session/update",
+                "params": {"sessionId": "scripted-1", "update": update},
+            }
+        )
 
     def _reply(self, name: Any, result: dict[str, Any]) -> None:
         self._write({"jsonrpc": "2.0", "id": name, "result": result})

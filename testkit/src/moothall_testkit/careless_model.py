@@ -21,7 +21,10 @@ from moothall_testkit.schema_values import draw_value
 FAULT_RATE: Final = 1 / 3
 """How many answers of a live model of 1.5 billion parameters had a fault."""
 ATTEMPTS: Final = 2
-_LONG: Final = "The team is free to choose among these ways, and each of them has its price, which somebody must pay. " * 3
+_LONG: Final = (
+    "The team is free to choose among these ways, and each of them has its price, which somebody must pay. "
+    * 3
+)
 _SPEECHES: Final = {
     "en": "I would start with a pilot, because we do not know the load yet; 20 users are enough to measure it.",
     "zh": "我主张先做试点，因为我们还不清楚负载；二十个用户足以测出来。",
@@ -49,7 +52,9 @@ class CarelessModel:
     `made` counts the faults that it made, `asked` the asks, `lost` those that could not be used even the second time.
     """
 
-    def __init__(self, seed: int = 0, *, rate: float = FAULT_RATE, faults: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, seed: int = 0, *, rate: float = FAULT_RATE, faults: tuple[str, ...] = ()
+    ) -> None:
         self._seed = seed
         self._rate = rate
         self._faults = faults or tuple(FAULTS)
@@ -83,14 +88,21 @@ class CarelessModel:
         if brief.form.form == "text":
             return self._write_words(brief, random, fault if is_faulty else "")
         meant = draw_value(branch, random)
-        return FAULTS[fault](meant, branch, random) if is_faulty else json.dumps(meant, ensure_ascii=False)
+        return (
+            FAULTS[fault](meant, branch, random)
+            if is_faulty
+            else json.dumps(meant, ensure_ascii=False)
+        )
 
     def _write_words(self, brief: Brief, random: Random, fault: str) -> str:
         words = _SPEECHES["zh" if (brief.language == "zh") != (fault == "other_language") else "en"]
         verdicts = ("APPROVED", "REJECTED")
         if "verdict" in get_own_schema(brief).get("properties", {}):
             verdict = random.choice(verdicts)
-            forms = {"fenced": f"```\n{verdict}\n```\n{words}", "apologetic": f"I am sorry for the delay.\n{words}\n{verdict}"}
+            forms = {
+                "fenced": f"```\n{verdict}\n```\n{words}",
+                "apologetic": f"I am sorry for the delay.\n{words}\n{verdict}",
+            }
             return forms.get(fault, f"{verdict}\n{words}")
         match fault:
             case "fenced":
@@ -109,13 +121,33 @@ def _dump(meant: Fields) -> str:
 
 def _name_other_phase(meant: Fields, schema: Schema, random: Random) -> str:
     allowed = schema["properties"].get("type", {}).get("enum", ())
-    others = [each for each in ("propose", "support", "challenge", "vote", "synthesize") if each not in allowed]
-    return _dump({**meant, "type": random.choice(others)} if "type" not in meant else {**meant, "phase": random.choice(others)})
+    others = [
+        each
+        for each in ("propose", "support", "challenge", "vote", "synthesize")
+        if each not in allowed
+    ]
+    return _dump(
+        {**meant, "type": random.choice(others)}
+        if "type" not in meant
+        else {**meant, "phase": random.choice(others)}
+    )
 
 
 def _add_other_fields(meant: Fields, schema: Schema, random: Random) -> str:
-    extra = {"position": "challenge", "taken": [], "reaction_score": 7, "refers_to": 1, "id": "x-1", "answers": ["cyd"]}
-    return _dump({**meant, **{name: each for name, each in extra.items() if name not in schema["properties"]}})
+    extra = {
+        "position": "challenge",
+        "taken": [],
+        "reaction_score": 7,
+        "refers_to": 1,
+        "id": "x-1",
+        "answers": ["cyd"],
+    }
+    return _dump(
+        {
+            **meant,
+            **{name: each for name, each in extra.items() if name not in schema["properties"]},
+        }
+    )
 
 
 def _number_with_signs(meant: Fields, schema: Schema, random: Random) -> str:
@@ -124,7 +156,11 @@ def _number_with_signs(meant: Fields, schema: Schema, random: Random) -> str:
             return value
         if isinstance(value, int):
             return random.choice((f"#{value}", f"line {value}", f"{value}.0"))
-        return [change(each) for each in value] if isinstance(value, list) else {key: change(each) for key, each in value.items()}
+        return (
+            [change(each) for each in value]
+            if isinstance(value, list)
+            else {key: change(each) for key, each in value.items()}
+        )
 
     return _dump(change(meant))
 
@@ -138,7 +174,13 @@ def _leave_empty(value: Any) -> Spoil:
 
 
 def _refer_to_nothing(meant: Fields, schema: Schema, random: Random) -> str:
-    fields = {"refers_to": 99, "moved_by": 77, "answers": [1, 98], "accepts": ["cyd"], "targetFindingId": "finding-999"}
+    fields = {
+        "refers_to": 99,
+        "moved_by": 77,
+        "answers": [1, 98],
+        "accepts": ["cyd"],
+        "targetFindingId": "finding-999",
+    }
     known = {name: each for name, each in fields.items() if name in schema["properties"]}
     return _dump({**meant, **known} if known else {**meant, "refers_to": 99})
 
@@ -150,7 +192,10 @@ def _write_too_much(meant: Fields, schema: Schema, random: Random) -> str:
         if isinstance(value, list):
             return [lengthen(each, known.get("items", {})) for each in value]
         if isinstance(value, dict):
-            return {key: lengthen(each, known.get("properties", {}).get(key, {})) for key, each in value.items()}
+            return {
+                key: lengthen(each, known.get("properties", {}).get(key, {}))
+                for key, each in value.items()
+            }
         return value
 
     return _dump(lengthen(meant, schema))
@@ -177,7 +222,9 @@ def _write_numbers_in_words(meant: Fields, schema: Schema, random: Random) -> st
             return random.choice((f"{round(value * 100)}%", f"{value:.1f}", "high"))
         if isinstance(value, list):
             return [change(each) for each in value]
-        return {key: change(each) for key, each in value.items()} if isinstance(value, dict) else value
+        return (
+            {key: change(each) for key, each in value.items()} if isinstance(value, dict) else value
+        )
 
     return _dump(change(meant))
 
@@ -194,7 +241,9 @@ def _cut_off(meant: Fields, schema: Schema, random: Random) -> str:
 
 def _label_choices(meant: Fields, schema: Schema, random: Random) -> str:
     labelled = {
-        name: f"{value}. {value.capitalize()}, as I said" if "enum" in schema["properties"].get(name, {}) else value
+        name: f"{value}. {value.capitalize()}, as I said"
+        if "enum" in schema["properties"].get(name, {})
+        else value
         for name, value in meant.items()
         if isinstance(value, str)
     }
@@ -202,16 +251,34 @@ def _label_choices(meant: Fields, schema: Schema, random: Random) -> str:
 
 
 def _drop_confidence(meant: Fields, schema: Schema, random: Random) -> str:
-    return _dump({name: value for name, value in meant.items() if name not in {"confidence", "reason", "view"}})
+    return _dump(
+        {
+            name: value
+            for name, value in meant.items()
+            if name not in {"confidence", "reason", "view"}
+        }
+    )
 
 
 def _speak_plainly(meant: Fields, schema: Schema, random: Random) -> str:
-    choices = [str(value) for name, value in meant.items() if "enum" in schema["properties"].get(name, {})]
-    texts = [value for name, value in meant.items() if isinstance(value, str) and value not in choices and value]
+    choices = [
+        str(value) for name, value in meant.items() if "enum" in schema["properties"].get(name, {})
+    ]
+    texts = [
+        value
+        for name, value in meant.items()
+        if isinstance(value, str) and value not in choices and value
+    ]
     # One position on each candidate: nobody means two.
-    ballot = {each["candidate"]: each["position"] for each in meant.get("ballot") or () if isinstance(each, dict)}
+    ballot = {
+        each["candidate"]: each["position"]
+        for each in meant.get("ballot") or ()
+        if isinstance(each, dict)
+    }
     if ballot:
-        return " ".join(f"#{candidate}: {position}.\n" for candidate, position in ballot.items()) + ". ".join(texts)
+        return " ".join(
+            f"#{candidate}: {position}.\n" for candidate, position in ballot.items()
+        ) + ". ".join(texts)
     return ". ".join([*choices[:1], *texts]) or _dump(meant)
 
 
@@ -231,7 +298,9 @@ FAULTS: Final[dict[str, Spoil]] = {
     "doubled_keys": _double_keys,
     "cut_off": _cut_off,
     "fenced": lambda meant, schema, random: f"```json\n{_dump(meant)}\n```",
-    "apologetic": lambda meant, schema, random: f"I am sorry for the confusion. Here it is:\n{_dump(meant)}\nI hope this helps!",
+    "apologetic": lambda meant, schema, random: (
+        f"I am sorry for the confusion. Here it is:\n{_dump(meant)}\nI hope this helps!"
+    ),
     "comma": lambda meant, schema, random: f"{_dump(meant)[:-1]},}}",
     "single_quotes": lambda meant, schema, random: str(meant),
     "wrapped": lambda meant, schema, random: _dump({"answer": meant}),

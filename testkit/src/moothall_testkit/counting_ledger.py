@@ -19,7 +19,9 @@ class CountingLedger:
     async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         await self._inner.append(session, records)
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+    async def read(
+        self, session: SessionId, after: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
         self.reads[session] += 1
         return await self._inner.read(session, after, limit)
 

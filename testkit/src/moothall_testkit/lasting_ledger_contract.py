@@ -30,7 +30,9 @@ class LastingLedgerContract(LedgerContract):
         """One more handle to the ledger that `open_ledger` opened, whether that is open still or not."""
         raise NotImplementedError
 
-    def run_with_two_handles(self, body: Callable[[Ledger, Ledger], Coroutine[Any, Any, None]]) -> None:
+    def run_with_two_handles(
+        self, body: Callable[[Ledger, Ledger], Coroutine[Any, Any, None]]
+    ) -> None:
         """Run a test's body over two handles to a fresh ledger."""
 
         async def work() -> None:
@@ -42,7 +44,9 @@ class LastingLedgerContract(LedgerContract):
     def test_all_is_there_after_reopening_and_goes_on(self) -> None:
         async def work() -> None:
             records = build_chain(ONE, 8)
-            for round_, handle in enumerate((self.open_ledger, self.reopen_ledger, self.reopen_ledger, self.reopen_ledger)):
+            for round_, handle in enumerate(
+                (self.open_ledger, self.reopen_ledger, self.reopen_ledger, self.reopen_ledger)
+            ):
                 async with handle() as ledger:
                     assert await ledger.read(ONE) == records[: round_ * 2]
                     await expect_error(SeqConflict, ledger.append(ONE, records[round_ * 2 + 1 :]))
@@ -57,7 +61,12 @@ class LastingLedgerContract(LedgerContract):
     def test_each_handle_sees_at_once_what_the_other_wrote(self) -> None:
         async def body(ours: Ledger, theirs: Ledger) -> None:
             records = build_chain(ONE, 10)
-            for writer, reader, seq in [(ours, theirs, 0), (theirs, ours, 2), (ours, theirs, 4), (theirs, ours, 6)]:
+            for writer, reader, seq in [
+                (ours, theirs, 0),
+                (theirs, ours, 2),
+                (ours, theirs, 4),
+                (theirs, ours, 6),
+            ]:
                 await writer.append(ONE, records[seq : seq + 2])
                 assert await reader.read(ONE) == records[: seq + 2]
                 assert await reader.heads() == [Head(ONE, records[0], records[seq + 1])]
@@ -116,12 +125,18 @@ class LastingLedgerContract(LedgerContract):
         async def body(ours: Ledger, theirs: Ledger) -> None:
             sessions = [SessionId(f"s{number:02d}") for number in range(40)]
             mine = [ours.append(session, build_chain(session, 2, "mine")) for session in sessions]
-            other = [theirs.append(session, build_chain(session, 2, "other")) for session in reversed(sessions)]
+            other = [
+                theirs.append(session, build_chain(session, 2, "other"))
+                for session in reversed(sessions)
+            ]
             results = await asyncio.gather(*mine, *other, return_exceptions=True)
             assert {type(result) for result in results if result is not None} <= {SeqConflict}
             assert sum(result is None for result in results) == 40
             for session in sessions:
-                assert await ours.read(session) in (build_chain(session, 2, "mine"), build_chain(session, 2, "other"))
+                assert await ours.read(session) in (
+                    build_chain(session, 2, "mine"),
+                    build_chain(session, 2, "other"),
+                )
                 assert await ours.read(session) == await theirs.read(session)
 
         self.run_with_two_handles(body)
@@ -129,7 +144,9 @@ class LastingLedgerContract(LedgerContract):
     def test_a_ledger_is_opened_by_many_at_once(self) -> None:
         async def work() -> None:
             async with self.open_ledger(), AsyncExitStack() as stack:
-                handles = await asyncio.gather(*(stack.enter_async_context(self.reopen_ledger()) for _ in range(6)))
+                handles = await asyncio.gather(
+                    *(stack.enter_async_context(self.reopen_ledger()) for _ in range(6))
+                )
                 await handles[0].append(ONE, build_chain(ONE, 1))
                 assert [await handle.read(ONE) for handle in handles] == [build_chain(ONE, 1)] * 6
 

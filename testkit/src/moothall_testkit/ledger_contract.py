@@ -166,7 +166,9 @@ class LedgerContract:
     def test_two_appends_at_one_seq_at_once_are_one_append(self) -> None:
         async def body(ledger: Ledger) -> None:
             rivals = [build_chain(ONE, 2, f"rival-{number}") for number in range(20)]
-            results = await asyncio.gather(*(ledger.append(ONE, rival) for rival in rivals), return_exceptions=True)
+            results = await asyncio.gather(
+                *(ledger.append(ONE, rival) for rival in rivals), return_exceptions=True
+            )
             won = [rival for rival, result in zip(rivals, results, strict=True) if result is None]
             assert [type(result) for result in results if result is not None] == [SeqConflict] * 19
             assert [await ledger.read(ONE)] == won
@@ -175,7 +177,10 @@ class LedgerContract:
 
     def test_many_sessions_at_once_are_all_there_and_each_in_order(self) -> None:
         async def body(ledger: Ledger) -> None:
-            wanted = {SessionId(f"s{number:03d}"): build_chain(SessionId(f"s{number:03d}"), 6) for number in range(200)}
+            wanted = {
+                SessionId(f"s{number:03d}"): build_chain(SessionId(f"s{number:03d}"), 6)
+                for number in range(200)
+            }
 
             async def write(session: SessionId, records: list[StoredRecord]) -> None:
                 for batch in (records[:1], records[1:3], records[3:4], records[4:]):
@@ -183,7 +188,9 @@ class LedgerContract:
 
             await asyncio.gather(*(write(session, records) for session, records in wanted.items()))
             assert {session: await ledger.read(session) for session in wanted} == wanted
-            assert await ledger.heads() == [Head(session, records[0], records[-1]) for session, records in wanted.items()]
+            assert await ledger.heads() == [
+                Head(session, records[0], records[-1]) for session, records in wanted.items()
+            ]
 
         self.run_with_ledger(body)
 
@@ -194,11 +201,19 @@ class LedgerContract:
             appends = [ledger.append(session, build_chain(session, 2)) for session in good]
             appends.insert(30, ledger.append(TWO, build_chain(TWO, 9)[5:]))
             appends.insert(20, ledger.append(TWO, build_chain(TWO, 1, "late")))
-            appends.insert(10, ledger.append(SessionId("bad"), build_chain(SessionId("bad"), 3)[1:]))
+            appends.insert(
+                10, ledger.append(SessionId("bad"), build_chain(SessionId("bad"), 3)[1:])
+            )
             results = await asyncio.gather(*appends, return_exceptions=True)
-            assert [index for index, result in enumerate(results) if result is not None] == [10, 21, 32]
+            assert [index for index, result in enumerate(results) if result is not None] == [
+                10,
+                21,
+                32,
+            ]
             assert {type(results[index]) for index in (10, 21, 32)} == {SeqConflict}
-            assert {session: await ledger.read(session) for session in good} == {s: build_chain(s, 2) for s in good}
+            assert {session: await ledger.read(session) for session in good} == {
+                s: build_chain(s, 2) for s in good
+            }
             assert await ledger.read(TWO) == build_chain(TWO, 2)
             assert await ledger.read(SessionId("bad")) == []
 
@@ -232,13 +247,30 @@ class LedgerContract:
             await ledger.append(ONE, one)
             assert await ledger.heads() == [Head(ONE, one[0], one[0]), Head(TWO, two[0], two[3])]
             await ledger.append(TWO, build_chain(TWO, 5)[4:])
-            assert await ledger.heads() == [Head(ONE, one[0], one[0]), Head(TWO, two[0], build_chain(TWO, 5)[4])]
+            assert await ledger.heads() == [
+                Head(ONE, one[0], one[0]),
+                Head(TWO, two[0], build_chain(TWO, 5)[4]),
+            ]
 
         self.run_with_ledger(body)
 
     def test_heads_are_ordered_by_id_as_bytes_are(self) -> None:
         async def body(ledger: Ledger) -> None:
-            names = ["b", "a_b", "ab", "A", "a-b", "Z9", "a", "0", "aB", "a10", "a9", "think_20260101_010", "think_20260101_1000"]
+            names = [
+                "b",
+                "a_b",
+                "ab",
+                "A",
+                "a-b",
+                "Z9",
+                "a",
+                "0",
+                "aB",
+                "a10",
+                "a9",
+                "think_20260101_010",
+                "think_20260101_1000",
+            ]
             for name in names:
                 await ledger.append(SessionId(name), build_chain(SessionId(name), 1))
             assert [head.session for head in await ledger.heads()] == sorted(names)
@@ -292,7 +324,9 @@ class LedgerContract:
         async def body(ledger: Ledger) -> None:
             records = build_chain(ONE, 4)
             await ledger.append(ONE, records[:1])
-            early, late = (asyncio.create_task(ledger.wait_for_change(ONE, after)) for after in (1, 3))
+            early, late = (
+                asyncio.create_task(ledger.wait_for_change(ONE, after)) for after in (1, 3)
+            )
             await ledger.append(TWO, build_chain(TWO, 5))
             assert await ledger.wait_for_change(TWO, 4) == 5
             assert (early.done(), late.done()) == (False, False)
@@ -407,7 +441,9 @@ class LedgerContract:
             await ledger.append(ONE, records)
             found = await ledger.read(ONE)
             assert found == records
-            assert {tuple(type(field) for field in record) for record in found} == {(int, int, bytes, bytes)}
+            assert {tuple(type(field) for field in record) for record in found} == {
+                (int, int, bytes, bytes)
+            }
             assert {type(record) for record in found} == {StoredRecord}
 
         self.run_with_ledger(body)
@@ -423,7 +459,10 @@ class LedgerContract:
                 "𝕞𝕠𝕠𝕥",
                 "\u0000\u2028\ufeff",
             )
-            records = [StoredRecord(seq, seq, text.encode(), bytes(32)) for seq, text in enumerate(texts, 1)]
+            records = [
+                StoredRecord(seq, seq, text.encode(), bytes(32))
+                for seq, text in enumerate(texts, 1)
+            ]
             await ledger.append(ONE, records)
             assert [record.body.decode() for record in await ledger.read(ONE)] == list(texts)
 
@@ -432,7 +471,10 @@ class LedgerContract:
     def test_a_body_of_a_megabyte_comes_back_whole(self) -> None:
         async def body(ledger: Ledger) -> None:
             large = bytes(range(256)) * 4_096 + "完".encode()
-            records = [StoredRecord(seq, seq, large + bytes([seq]), bytes([seq]) * 32) for seq in range(1, 4)]
+            records = [
+                StoredRecord(seq, seq, large + bytes([seq]), bytes([seq]) * 32)
+                for seq in range(1, 4)
+            ]
             await ledger.append(ONE, records[:1])
             await ledger.append(ONE, records[1:])
             assert await ledger.read(ONE) == records

@@ -29,7 +29,10 @@ def build_chain(session: SessionId, count: int, text: str = "entry") -> list[Sto
         body = f'{{"fact":"{text}","n":{seq}}}'.encode()
         records.append(
             StoredRecord(
-                seq, 1_700_000_000_000_000 + seq, body, compute_record_hash(before, seq, 1_700_000_000_000_000 + seq, body)
+                seq,
+                1_700_000_000_000_000 + seq,
+                body,
+                compute_record_hash(before, seq, 1_700_000_000_000_000 + seq, body),
             )
         )
         before = records[-1].hash

@@ -25,8 +25,12 @@ async def take(
     sessions: int | None = None,
     session: str = "",
 ) -> float:
-    allowance = Allowance(requests=requests, tokens=tokens_a_minute, at_once=at_once, sessions=sessions)
-    return await limits.take(account, call, tokens=tokens, allowance=allowance, lasts=lasts, session=session)
+    allowance = Allowance(
+        requests=requests, tokens=tokens_a_minute, at_once=at_once, sessions=sessions
+    )
+    return await limits.take(
+        account, call, tokens=tokens, allowance=allowance, lasts=lasts, session=session
+    )
 
 
 class LimitsContract:

@@ -19,7 +19,13 @@ from typing import Any, Final, Generic, TypeVar
 
 from hypothesis import strategies as st
 
-from moothall.codec.answers import MAX_ANSWER_LENGTH, Reading, build_reply, parse_answer, read_answer
+from moothall.codec.answers import (
+    MAX_ANSWER_LENGTH,
+    Reading,
+    build_reply,
+    parse_answer,
+    read_answer,
+)
 from moothall.codec.schemas import get_own_schema
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, BudgetKind, Usage
@@ -72,13 +78,23 @@ _LOSSES: Final[tuple[Loss, ...]] = (
     "unreachable",
 )
 _BUDGETS: Final[tuple[BudgetKind, ...]] = ("tokens", "money", "time")
-_USAGES: Final = (FREE, Usage(tokens_in=40, tokens_out=9, cost=12, calls=1), Usage(tokens_in=7, calls=2))
+_USAGES: Final = (
+    FREE,
+    Usage(tokens_in=40, tokens_out=9, cost=12, calls=1),
+    Usage(tokens_in=7, calls=2),
+)
 # Built once: a strategy is checked when it is first drawn from.
 _FATES: Final = st.tuples(st.integers(0, 15), st.sampled_from(_USAGES))
 _PAUSES: Final = st.sampled_from((0, 1, 30))
 _COUNTS: Final = st.sampled_from((1, 1, 2, 3))
 _LOST: Final = st.sampled_from(_LOSSES)
-_TEXTS: Final = ("And the cost?", "# Now\n[#9 bob]\u2028| x", "那预算呢？", "\x1b[2J\u202eevil", " ")
+_TEXTS: Final = (
+    "And the cost?",
+    "# Now\n[#9 bob]\u2028| x",
+    "那预算呢？",
+    "\x1b[2J\u202eevil",
+    " ",
+)
 
 DrawFact = Callable[[st.DataObject, Ask], Fact]
 """Draws what happens while this ask is out: its answer or loss, or something that nobody was asked for."""
@@ -98,7 +114,9 @@ class RulebookContract(Generic[S]):
     longest_brief: int = 150_000
 
 
-def build_fact_source(rules: Rulebook[Any], said: Mapping[str, st.SearchStrategy[object]]) -> DrawFact:
+def build_fact_source(
+    rules: Rulebook[Any], said: Mapping[str, st.SearchStrategy[object]]
+) -> DrawFact:
     """Mostly answers, drawn from `said` by the kind of the ask; else losses and what comes from outside."""
     outside: tuple[st.SearchStrategy[Fact], ...] = (
         st.builds(InputGiven, text=st.sampled_from(_TEXTS), key=st.sampled_from(("", "k1"))),
@@ -112,7 +130,9 @@ def build_fact_source(rules: Rulebook[Any], said: Mapping[str, st.SearchStrategy
     def draw_fact(data: st.DataObject, ask: Ask) -> Fact:
         fate, usage = data.draw(_FATES)
         if fate < 12:
-            return build_reply(rules.forms[ask.kind], ask.id, ask.seat, data.draw(said[ask.kind]), usage)
+            return build_reply(
+                rules.forms[ask.kind], ask.id, ask.seat, data.draw(said[ask.kind]), usage
+            )
         if fate < 14:
             return SeatLost(ask=ask.id, seat=ask.seat, reason=data.draw(_LOST), usage=usage)
         return data.draw(outside[data.draw(chosen)])
@@ -148,7 +168,14 @@ def play_session(contract: RulebookContract[S], data: st.DataObject) -> PlayedSe
         if snapshot.is_closed:
             break
         assert batch.asks, f"a session that is not closed asks for nothing: {snapshot.state}"
-        arrived = _draw_arrivals(contract, data, snapshot, batch.asks, entries, may_interrupt=interruptions < MAX_INTERRUPTIONS)
+        arrived = _draw_arrivals(
+            contract,
+            data,
+            snapshot,
+            batch.asks,
+            entries,
+            may_interrupt=interruptions < MAX_INTERRUPTIONS,
+        )
         interruptions += sum(not isinstance(fact, Reply | SeatLost) for fact in arrived)
     return PlayedSession(entries, snapshot)
 
@@ -175,18 +202,27 @@ def _draw_arrivals(
         arrived.append(_build_ghost_loss())
         arrived += arrived[:1]
     if may_interrupt and data.draw(st.integers(0, 31)) == 31:
-        swaps = (Swap(seat=asks[0].seat, platform="script:other"), Swap(seat=GHOST, platform="script:other"))
+        swaps = (
+            Swap(seat=asks[0].seat, platform="script:other"),
+            Swap(seat=GHOST, platform="script:other"),
+        )
         arrived.append(SessionForked(source=_SESSION, entry=len(before), swaps=swaps))
     return arrived or [SeatLost(ask=asks[0].id, seat=asks[0].seat, reason="timeout")]
 
 
-def _refuse_alternative(contract: RulebookContract[S], snapshot: Snapshot, ask: Ask, fact: Fact) -> Fact:
+def _refuse_alternative(
+    contract: RulebookContract[S], snapshot: Snapshot, ask: Ask, fact: Fact
+) -> Fact:
     """What is given in place of an answer is a loss where the brief does not take it, as the engine has it."""
     instead = contract.rules.forms[ask.kind].instead
     if instead is None or not isinstance(fact, instead.reply):
         return fact
     fault = contract.rules.brief(snapshot.state, ask).fault(fact.said)
-    return fact if fault is None else SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=fault)
+    return (
+        fact
+        if fault is None
+        else SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=fault)
+    )
 
 
 def _build_ghost_loss() -> SeatLost:
@@ -196,7 +232,9 @@ def _build_ghost_loss() -> SeatLost:
 def _check_step(before: Snapshot, arrived: Sequence[Fact], written: Sequence[Entry]) -> None:
     answered = [entry.fact.ask for entry in written if isinstance(entry.fact, Reply | SeatLost)]
     assert len(answered) == len(set(answered)), "an ask was answered twice"
-    assert set(answered) <= set(before.session_state.pending), "an answer to nothing that was asked was taken"
+    assert set(answered) <= set(before.session_state.pending), (
+        "an answer to nothing that was asked was taken"
+    )
     assert len(answered) <= len(arrived)
 
 
@@ -235,7 +273,15 @@ def check_asks(contract: RulebookContract[S], played: PlayedSession) -> None:
             assert ask.id not in settled, f"{ask.id!r} was settled, and is asked again"
             if ask.id not in known or not isinstance(entry.fact, Reply | SeatLost):
                 brief = rules.brief(state, ask)
-                prompt = (brief.system, brief.shared, brief.own, brief.probe, brief.subject, brief.schema, brief.fills)
+                prompt = (
+                    brief.system,
+                    brief.shared,
+                    brief.own,
+                    brief.probe,
+                    brief.subject,
+                    brief.schema,
+                    brief.fills,
+                )
                 # What is asked in the same words as before is read as before.
                 if prompts.get(ask.id) != prompt:
                     _check_brief(contract, state, ask, brief)
@@ -259,7 +305,9 @@ def _find_settled_asks(fact: Fact) -> set[AskId]:
 
 def _check_brief(contract: RulebookContract[S], state: S, ask: Ask, brief: Brief) -> None:
     assert (brief.ask, brief.seat.id, brief.form) == (ask, ask.seat, contract.rules.forms[ask.kind])
-    size = sum(len(part) for part in (brief.system, brief.shared, brief.own, brief.probe, brief.subject))
+    size = sum(
+        len(part) for part in (brief.system, brief.shared, brief.own, brief.probe, brief.subject)
+    )
     assert 0 < size <= contract.longest_brief, f"the brief of {ask.id!r} has {size} characters"
     _check_answer_rules(contract.rules, state, brief)
 
@@ -270,11 +318,17 @@ def _check_answer_rules(rules: Rulebook[S], state: S, brief: Brief) -> None:
     if build is None:
         return
     alone: AnswerRules = build(state, brief.ask)
-    assert (alone.form, alone.fills, alone.person is None) == (brief.form, brief.fills, brief.person is None)
+    assert (alone.form, alone.fills, alone.person is None) == (
+        brief.form,
+        brief.fills,
+        brief.person is None,
+    )
     schema = get_own_schema(brief)
     value = draw_value(schema, Random(f"{brief.ask.id} {json.dumps(schema, sort_keys=True)}"))  # noqa: S311
     # Form and filled fields are equal: both parse it in the same way, so that it is parsed once.
-    said = _try_to_parse(brief.form, value, {**brief.fills, **value} if isinstance(value, dict) else value)
+    said = _try_to_parse(
+        brief.form, value, {**brief.fills, **value} if isinstance(value, dict) else value
+    )
     plain = AnswerRules(**{each.name: getattr(brief, each.name) for each in fields(AnswerRules)})
     assert _try_to_read(alone, said) == _try_to_read(plain, said)
 
@@ -303,7 +357,11 @@ def check_schema(brief: Brief) -> None:
     for raw in (value, text) if len(text) <= MAX_ANSWER_LENGTH else (value,):
         read = read_answer(brief, raw, is_strict=brief.seat.is_outside)
         # Of the entries in a range, those that were not shown are left out.
-        lost = [note for note in read.mends if note.startswith(("left_out", "cut")) and "entries" not in note]
+        lost = [
+            note
+            for note in read.mends
+            if note.startswith(("left_out", "cut")) and "entries" not in note
+        ]
         assert not lost, f"{brief.ask.id!r} was changed to be read: {lost} of {raw}"
 
 
@@ -336,7 +394,11 @@ def build_stray_facts(played: PlayedSession) -> list[Fact]:
         *(replace(fact, seat=GHOST) for fact in replies),
         *(replace(fact, ask=AskId("no such ask")) for fact in replies),
         *(replace(fact, said=None) for fact in replies),
-        *(replace(fact, **_find_impossible_values(fact)) for fact in own if _find_impossible_values(fact)),
+        *(
+            replace(fact, **_find_impossible_values(fact))
+            for fact in own
+            if _find_impossible_values(fact)
+        ),
         AsksSent(asks=(AskId(""),)),
         AsksWithdrawn(asks=(AskId("."),)),
         _build_ghost_loss(),

@@ -85,7 +85,11 @@ def build_contribution(phase: str) -> Contribution:
 
 
 def build_debate(
-    *, outside: bool = False, patience: float = 3_600.0, patience_inside: float = 180.0, hosted: bool = True
+    *,
+    outside: bool = False,
+    patience: float = 3_600.0,
+    patience_inside: float = 180.0,
+    hosted: bool = True,
 ) -> DebateOpened:
     """A debate of one participant, and of a second one from outside."""
     seats = [Seat(id=ADA, platform="test"), *([Seat(id=EVE, platform=MAILBOX)] if outside else [])]
@@ -109,14 +113,21 @@ async def wait_until(is_so: Callable[[], bool]) -> None:
 class RunnerContract:
     """One test per promise; `run` is under way in each unless it says otherwise."""
 
-    def open_runner(self, seating: ParticipantFactory, ended: EndedSessions) -> AbstractAsyncContextManager[RunnerStage]:
+    def open_runner(
+        self, seating: ParticipantFactory, ended: EndedSessions
+    ) -> AbstractAsyncContextManager[RunnerStage]:
         """A runner over an empty ledger, whose `run` has not been called."""
         raise NotImplementedError
 
-    def play(self, body: Callable[[RunnerStage, GatedParticipant, EndedSessions], Coroutine[Any, Any, None]]) -> None:
+    def play(
+        self,
+        body: Callable[[RunnerStage, GatedParticipant, EndedSessions], Coroutine[Any, Any, None]],
+    ) -> None:
         async def work() -> None:
             ada, ended = GatedParticipant(), EndedSessions()
-            async with self.open_runner(lambda seat: ada if seat.id == ADA else None, ended) as stage:
+            async with self.open_runner(
+                lambda seat: ada if seat.id == ADA else None, ended
+            ) as stage:
                 await body(stage, ada, ended)
 
         run_with_deadline(work())
@@ -167,7 +178,11 @@ class RunnerContract:
                 session = await stage.engine.open(build_debate(outside=True, patience=0.1))
                 stage.runner.wake(session)
                 await wait_until(lambda: bool(ended.sessions))
-                lost = [entry.fact for entry in await stage.engine.entries(session) if isinstance(entry.fact, SeatLost)]
+                lost = [
+                    entry.fact
+                    for entry in await stage.engine.entries(session)
+                    if isinstance(entry.fact, SeatLost)
+                ]
                 assert {(fact.seat, fact.reason) for fact in lost} == {(EVE, "timeout")}
 
         self.play(body)

@@ -31,7 +31,9 @@ def draw_value(schema: Schema, random: Random) -> Any:
         case "string":
             return draw_text(schema, random)
         case "integer":
-            return random.randint(math.ceil(schema.get("minimum", 0)), math.floor(schema.get("maximum", 30)))
+            return random.randint(
+                math.ceil(schema.get("minimum", 0)), math.floor(schema.get("maximum", 30))
+            )
         case "number":
             return round(random.uniform(schema.get("minimum", 0), schema.get("maximum", 1)), 3)
         case "boolean":
@@ -60,10 +62,25 @@ def _draw_object(schema: Schema, random: Random) -> dict[str, Any]:
 
 def _draw_list(schema: Schema, random: Random) -> list[Any]:
     # What every list must hold comes first: one item for each `contains`, with the fields that it fixes.
-    fixed = [each["contains"]["properties"] for each in schema.get("allOf", ()) if "contains" in each]
-    items = [{**draw_value(schema["items"], random), **{name: each["const"] for name, each in one.items()}} for one in fixed]
+    fixed = [
+        each["contains"]["properties"] for each in schema.get("allOf", ()) if "contains" in each
+    ]
+    items = [
+        {
+            **draw_value(schema["items"], random),
+            **{name: each["const"] for name, each in one.items()},
+        }
+        for one in fixed
+    ]
     longest = schema.get("maxItems", 3)
     most = min(3, longest)
     # Now and then a list is as long as it may be: a limit that is off by one is seen there alone.
-    count = longest if random.random() < 0.1 else random.randint(min(most, schema.get("minItems", 0)), most)
-    return items + [draw_value(schema.get("items", {}), random) for _ in range(min(count, max(0, longest - len(items))))]
+    count = (
+        longest
+        if random.random() < 0.1
+        else random.randint(min(most, schema.get("minItems", 0)), most)
+    )
+    return items + [
+        draw_value(schema.get("items", {}), random)
+        for _ in range(min(count, max(0, longest - len(items))))
+    ]

@@ -10,4 +10,6 @@ def check_snapshot(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
     assert path.exists(), f"no snapshot {path.name}; write it with MOOT_SNAPSHOTS=write"
-    assert text == path.read_bytes().decode(), f"{path.name} differs; if that is meant, write it anew with MOOT_SNAPSHOTS=write"
+    assert text == path.read_bytes().decode(), (
+        f"{path.name} differs; if that is meant, write it anew with MOOT_SNAPSHOTS=write"
+    )

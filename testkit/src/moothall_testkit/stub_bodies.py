@@ -95,7 +95,9 @@ class Request:
 
 
 def build_error_body(fail: Fail) -> Json:
-    return {"error": {"message": fail.message, "type": "stub_error", "param": None, "code": fail.code}}
+    return {
+        "error": {"message": fail.message, "type": "stub_error", "param": None, "code": fail.code}
+    }
 
 
 def build_models_body(names: Sequence[str]) -> Json:
@@ -105,12 +107,20 @@ def build_models_body(names: Sequence[str]) -> Json:
 
 def build_body(reply: StubReply, request: Request) -> Json:
     """The whole answer."""
-    return _build_response(reply, request, "completed") if request.is_responses else _build_completion(reply, request)
+    return (
+        _build_response(reply, request, "completed")
+        if request.is_responses
+        else _build_completion(reply, request)
+    )
 
 
 def stream_events(reply: StubReply, request: Request) -> AsyncIterator[Json]:
     """The answer as events, in its time."""
-    return _stream_response_events(reply, request) if request.is_responses else _stream_completion_events(reply, request)
+    return (
+        _stream_response_events(reply, request)
+        if request.is_responses
+        else _stream_completion_events(reply, request)
+    )
 
 
 def _collect_strings(value: object) -> list[str]:
@@ -119,7 +129,12 @@ def _collect_strings(value: object) -> list[str]:
     if isinstance(value, list):
         return [text for item in value for text in _collect_strings(item)]
     if isinstance(value, dict):
-        return [text for key in ("content", "text") if key in value for text in _collect_strings(value[key])]
+        return [
+            text
+            for key in ("content", "text")
+            if key in value
+            for text in _collect_strings(value[key])
+        ]
     return []
 
 
@@ -137,7 +152,10 @@ async def _stream_pieces(reply: StubReply) -> AsyncIterator[str | None]:
 
 
 def _build_logprobs(reply: StubReply, most: int) -> Json:
-    told = [{"token": token, "logprob": math.log(share), "bytes": list(token.encode())} for token, share in reply.chosen]
+    told = [
+        {"token": token, "logprob": math.log(share), "bytes": list(token.encode())}
+        for token, share in reply.chosen
+    ]
     return {"content": [told[0] | {"top_logprobs": told[:most]}]}
 
 
@@ -160,7 +178,11 @@ def _build_completion(reply: StubReply, request: Request) -> Json:
         message["reasoning_content"] = reply.reasoning
     if reply.calls:
         message["tool_calls"] = [
-            {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            {
+                "id": f"call_{number}",
+                "type": "function",
+                "function": {"name": name, "arguments": arguments},
+            }
             for number, (name, arguments) in enumerate(reply.calls)
         ]
     finish = reply.finish_reason or ("tool_calls" if reply.calls else "stop")
@@ -180,7 +202,12 @@ def _build_completion(reply: StubReply, request: Request) -> Json:
 
 
 async def _stream_completion_events(reply: StubReply, request: Request) -> AsyncIterator[Json]:
-    base: Json = {"id": "stub-1", "object": "chat.completion.chunk", "created": 1, "model": request.body.get("model")}
+    base: Json = {
+        "id": "stub-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": request.body.get("model"),
+    }
 
     def chunk(delta: Json, finish: str | None = None) -> Json:
         return base | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
@@ -193,7 +220,9 @@ async def _stream_completion_events(reply: StubReply, request: Request) -> Async
     async for piece in _stream_pieces(reply):
         yield BREAK if piece is None else chunk({"content": piece})
     yield chunk({}, reply.finish_reason or "stop")
-    if (usage := _build_chat_usage(reply)) is not None and (request.body.get("stream_options") or {}).get("include_usage"):
+    if (usage := _build_chat_usage(reply)) is not None and (
+        request.body.get("stream_options") or {}
+    ).get("include_usage"):
         yield base | {"choices": [], "usage": usage}
 
 
@@ -201,7 +230,13 @@ def _build_message(reply: StubReply) -> Json:
     part: Json = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
     if reply.refusal:
         part = {"type": "refusal", "refusal": reply.refusal}
-    return {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [part],
+    }
 
 
 def _build_searches(reply: StubReply) -> list[Json]:
@@ -264,7 +299,11 @@ async def _stream_response_events(reply: StubReply, request: Request) -> AsyncIt
     else:
         yield event("response.content_part.added", **where, part=part)
     async for piece in _stream_pieces(reply):
-        yield BREAK if piece is None else event("response.output_text.delta", **where, delta=piece, logprobs=[])
+        yield (
+            BREAK
+            if piece is None
+            else event("response.output_text.delta", **where, delta=piece, logprobs=[])
+        )
     if not reply.refusal:
         yield event("response.output_text.done", **where, text=reply.text, logprobs=[])
         yield event("response.content_part.done", **where, part=part | {"text": reply.text})

@@ -30,7 +30,13 @@ from moothall_testkit.stub_bodies import (
 
 __all__ = ["Drop", "Fail", "Hang", "Raw", "Request", "Step", "StubReply", "StubServer"]
 
-ROUTES: Final = ("/responses", "/chat/completions", "/messages", ":generateContent", ":streamGenerateContent")
+ROUTES: Final = (
+    "/responses",
+    "/chat/completions",
+    "/messages",
+    ":generateContent",
+    ":streamGenerateContent",
+)
 
 Script = Sequence[Step | Callable[[Request], Step]]
 
@@ -100,7 +106,12 @@ class StubServer:
             while (request := await _read_request(reader)) is not None:
                 self.requests.append(request)
                 await self._answer(request, writer)
-        except (_CloseConnection, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        except (
+            _CloseConnection,
+            ConnectionError,
+            asyncio.IncompleteReadError,
+            asyncio.CancelledError,
+        ):
             pass
         finally:
             writer.transport.abort()
@@ -110,7 +121,10 @@ class StubServer:
         await _perform_step(self._choose_step(request), request, writer, more)
 
     def _choose_step(self, request: Request) -> Step:
-        if self._api_key is not None and request.headers.get("authorization") != f"Bearer {self._api_key}":
+        if (
+            self._api_key is not None
+            and request.headers.get("authorization") != f"Bearer {self._api_key}"
+        ):
             return Fail(status=401, message="Incorrect API key provided", code="invalid_api_key")
         if request.method == "GET" and request.path.endswith("/models"):
             names = ["stub"] if self._models is None else self._models
@@ -119,7 +133,9 @@ class StubServer:
             return Fail(status=404, message=f"no route {request.method} {request.path}")
         name = request.body.get("model")
         if self._models is not None and name not in self._models:
-            return Fail(status=404, message=f"The model `{name}` does not exist", code="model_not_found")
+            return Fail(
+                status=404, message=f"The model `{name}` does not exist", code="model_not_found"
+            )
         if self._reject is not None and (refused := self._reject(request.body)) is not None:
             return refused
         return self._take_next_step(request)
@@ -132,7 +148,9 @@ class StubServer:
         return step(request) if callable(step) else step
 
 
-async def _perform_step(step: Step, request: Request, writer: asyncio.StreamWriter, more: Sequence[str]) -> None:
+async def _perform_step(
+    step: Step, request: Request, writer: asyncio.StreamWriter, more: Sequence[str]
+) -> None:
     match step:
         case Hang():
             await asyncio.Event().wait()
@@ -143,7 +161,12 @@ async def _perform_step(step: Step, request: Request, writer: asyncio.StreamWrit
         case Fail(status=status, retry_after=retry_after):
             wait = [] if retry_after is None else [f"retry-after: {retry_after}"]
             await _send_response(
-                writer, status, json.dumps(build_error_body(step)).encode(), "content-type: application/json", *wait, *more
+                writer,
+                status,
+                json.dumps(build_error_body(step)).encode(),
+                "content-type: application/json",
+                *wait,
+                *more,
             )
         case StubReply():
             await asyncio.sleep(step.delay)
@@ -151,7 +174,11 @@ async def _perform_step(step: Step, request: Request, writer: asyncio.StreamWrit
                 await _send_events(writer, step, stream_events(step, request), more)
             else:
                 await _send_response(
-                    writer, 200, json.dumps(build_body(step, request)).encode(), "content-type: application/json", *more
+                    writer,
+                    200,
+                    json.dumps(build_body(step, request)).encode(),
+                    "content-type: application/json",
+                    *more,
                 )
         case _:
             assert_never(step)
@@ -170,20 +197,34 @@ async def _read_request(reader: asyncio.StreamReader) -> Request | None:
     body = json.loads(raw) if raw else {}
     at = asyncio.get_running_loop().time()
     return Request(
-        method=method, path=path.partition("?")[0], headers=headers, body=body if isinstance(body, dict) else {}, at=at
+        method=method,
+        path=path.partition("?")[0],
+        headers=headers,
+        body=body if isinstance(body, dict) else {},
+        at=at,
     )
 
 
-async def _send_response(writer: asyncio.StreamWriter, status: int, body: bytes, *headers: str) -> None:
+async def _send_response(
+    writer: asyncio.StreamWriter, status: int, body: bytes, *headers: str
+) -> None:
     head = [f"HTTP/1.1 {status} Stub", f"content-length: {len(body)}", *headers]
     writer.write("\r\n".join(head).encode() + b"\r\n\r\n" + body)
     await writer.drain()
 
 
 async def _send_events(
-    writer: asyncio.StreamWriter, reply: StubReply, events: AsyncIterator[Json], more: Sequence[str] = ()
+    writer: asyncio.StreamWriter,
+    reply: StubReply,
+    events: AsyncIterator[Json],
+    more: Sequence[str] = (),
 ) -> None:
-    head = ["HTTP/1.1 200 Stub", "content-type: text/event-stream", "transfer-encoding: chunked", *more]
+    head = [
+        "HTTP/1.1 200 Stub",
+        "content-type: text/event-stream",
+        "transfer-encoding: chunked",
+        *more,
+    ]
     writer.write("\r\n".join(head).encode() + b"\r\n\r\n")
     async for body in events:
         if body is BREAK:

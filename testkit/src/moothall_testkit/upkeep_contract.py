@@ -51,7 +51,9 @@ class UpkeepContract:
         """A ledger that holds nothing yet."""
         raise NotImplementedError
 
-    def run_with_upkeep(self, body: Callable[[Ledger, LedgerUpkeep], Coroutine[Any, Any, None]]) -> None:
+    def run_with_upkeep(
+        self, body: Callable[[Ledger, LedgerUpkeep], Coroutine[Any, Any, None]]
+    ) -> None:
         """Run a test's body over a fresh ledger."""
 
         async def work() -> None:
@@ -88,7 +90,9 @@ class UpkeepContract:
             begin = (await ledger.list_written()).position
             await ledger.append(ONE, build_chain(ONE, 1))
             await wait_for_register(ledger, {ONE: read_head(build_chain(ONE, 1), ONE)})
-            assert [head.session for head in (*await ledger.heads(), *await ledger.heads("_"))] == [ONE]
+            assert [head.session for head in (*await ledger.heads(), *await ledger.heads("_"))] == [
+                ONE
+            ]
             assert (await ledger.list_written(begin)).sessions in (frozenset({ONE}), None)
 
         self.run_with_upkeep(body)
@@ -99,13 +103,21 @@ class UpkeepContract:
             await ledger.append(ONE, records[:2])
             await ledger.append(ONE, records[2:])
             await ledger.append(TWO, build_chain(TWO, 1))
-            await wait_for_register(ledger, {ONE: read_head(records, ONE), TWO: read_head(build_chain(TWO, 1), TWO)})
+            await wait_for_register(
+                ledger, {ONE: read_head(records, ONE), TWO: read_head(build_chain(TWO, 1), TWO)}
+            )
             report = await upkeep.inspect()
             assert report.faults == []
             assert report.heads is not None
             register = report.heads.pop(HEADS)
-            assert register == ((await ledger.read(HEADS))[-1].seq, (await ledger.read(HEADS))[-1].hash)
-            assert report.heads == {ONE: (5, records[4].hash), TWO: (1, build_chain(TWO, 1)[0].hash)}
+            assert register == (
+                (await ledger.read(HEADS))[-1].seq,
+                (await ledger.read(HEADS))[-1].hash,
+            )
+            assert report.heads == {
+                ONE: (5, records[4].hash),
+                TWO: (1, build_chain(TWO, 1)[0].hash),
+            }
             assert (await upkeep.inspect(ONE)).heads == {ONE: (5, records[4].hash)}
 
         self.run_with_upkeep(body)
@@ -116,7 +128,10 @@ class UpkeepContract:
             await ledger.append(ONE, records)
             await ledger.append(TWO, build_chain(TWO, 2))
             await upkeep.remove([ONE])
-            assert (await ledger.read(ONE), [head.session for head in await ledger.heads()]) == ([], [TWO])
+            assert (await ledger.read(ONE), [head.session for head in await ledger.heads()]) == (
+                [],
+                [TWO],
+            )
             assert await upkeep.list_removed() == [ONE]
             await expect_error(SeqConflict, ledger.append(ONE, build_chain(ONE, 1, "another")))
             await expect_error(SeqConflict, upkeep.put_back(ONE, records[:3]))
@@ -127,7 +142,9 @@ class UpkeepContract:
 
         self.run_with_upkeep(body)
 
-    def test_a_reserved_id_is_taken_and_only_the_session_that_it_is_reserved_for_comes_back(self) -> None:
+    def test_a_reserved_id_is_taken_and_only_the_session_that_it_is_reserved_for_comes_back(
+        self,
+    ) -> None:
         async def body(ledger: Ledger, upkeep: LedgerUpkeep) -> None:
             records, others = build_chain(ONE, 4), build_chain(TWO, 2)
             await ledger.append(TWO, others)
@@ -162,6 +179,9 @@ class UpkeepContract:
                     assert copied == records[: len(copied)]
                     assert await copy.heads() == [Head(ONE, copied[0], copied[-1])]
                     report = await copy.inspect(ONE)
-                    assert (report.faults, report.heads) == ([], {ONE: (len(copied), copied[-1].hash)})
+                    assert (report.faults, report.heads) == (
+                        [],
+                        {ONE: (len(copied), copied[-1].hash)},
+                    )
 
         self.run_with_upkeep(body)

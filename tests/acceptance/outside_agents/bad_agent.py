@@ -43,7 +43,9 @@ elif way == "flood":
         sys.stdout.write("## Stance\n" * 10_000)
 elif way == "forks":
     # One child in a session of its own holds the output open.
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True)
+    subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True
+    )
     print("no speech")
 elif way == "fails":
     sys.exit(7)
@@ -94,10 +96,16 @@ elif way == "blocks aside":
 elif way == "makes folders":
     os.mkdir(os.path.join(folder, "{:03d}_{}.md".format(count() + 1, turn()["current_speaker"])))
 elif way == "skips itself":
-    put("{:03d}_{}.md".format(count() + 1, turn()["current_speaker"]), "[SKIPPED] I have nothing to say (refused)\n")
+    put(
+        "{:03d}_{}.md".format(count() + 1, turn()["current_speaker"]),
+        "[SKIPPED] I have nothing to say (refused)\n",
+    )
 elif way == "removes":
     import shutil
 
     shutil.rmtree(folder)
 elif way == "links":
-    os.symlink("/etc/passwd", os.path.join(folder, "{:03d}_{}.md".format(count() + 1, turn()["current_speaker"])))
+    os.symlink(
+        "/etc/passwd",
+        os.path.join(folder, "{:03d}_{}.md".format(count() + 1, turn()["current_speaker"])),
+    )

@@ -16,7 +16,11 @@ STATES = {"your_turn"}
 SAYS: dict[str, Json] = {
     "propose": {"text": "Ship it behind a flag.", "choice": "yes", "confidence": 0.7},
     "support": {"text": "The tests pass.", "refersTo": 2, "confidence": 0.7},
-    "synthesize": {"text": "Ship it behind a flag, with a way back.", "choice": "yes", "confidence": 0.8},
+    "synthesize": {
+        "text": "Ship it behind a flag, with a way back.",
+        "choice": "yes",
+        "confidence": 0.8,
+    },
     "vote": {"position": "support", "text": "It holds.", "confidence": 0.8},
 }
 SPEECH = (
@@ -112,7 +116,11 @@ def fill(schema: Any, whole: Any = None) -> Any:
     match schema.get("type"):
         case "object":
             fields = schema.get("properties", {})
-            wanted = [name for name in fields if name in schema.get("required", fields) or name == "entries"]
+            wanted = [
+                name
+                for name in fields
+                if name in schema.get("required", fields) or name == "entries"
+            ]
             return {name: fill(fields[name], whole) for name in wanted}
         case "array":
             # Numbers are entries that something rests on: the first one is always there.

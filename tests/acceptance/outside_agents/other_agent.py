@@ -40,17 +40,28 @@ class 会议:
 
     def 推进(self, 状态: dict[str, typing.Any], 期望: str) -> None:
         轮, 位 = divmod(
-            (状态["round"] - 1) * len(状态["speaker_order"]) + 状态["current_speaker_index"] + 1, len(状态["speaker_order"])
+            (状态["round"] - 1) * len(状态["speaker_order"]) + 状态["current_speaker_index"] + 1,
+            len(状态["speaker_order"]),
         )
         新 = {**状态, "round": 轮 + 1, "current_speaker_index": 位, "prompt_for_speaker": 期望}
         结束 = 轮 + 1 > 状态["max_rounds"] or all(map(self.共识, 状态["speaker_order"]))
-        新 |= {"status": "concluding", "current_speaker": "moderator"} if 结束 else {"current_speaker": 状态["speaker_order"][位]}
+        新 |= (
+            {"status": "concluding", "current_speaker": "moderator"}
+            if 结束
+            else {"current_speaker": 状态["speaker_order"][位]}
+        )
         self.落盘("turn.json", json.dumps(新, ensure_ascii=False, indent=1), ".turn")
 
     def 总结(self, 状态: dict[str, typing.Any]) -> str:
         摘要 = "\n".join(f"- {文件.stem}" for 文件 in self.发言)
-        self.落盘("MINUTES.md", f"## 讨论摘要\n{摘要}\n## 最终共识\n无\n## 悬而未决的分歧\n全部\n## 决议行动项\n无\n", ".minutes")
-        self.落盘("turn.json", json.dumps({**状态, "status": "closed"}, ensure_ascii=False), ".turn")
+        self.落盘(
+            "MINUTES.md",
+            f"## 讨论摘要\n{摘要}\n## 最终共识\n无\n## 悬而未决的分歧\n全部\n## 决议行动项\n无\n",
+            ".minutes",
+        )
+        self.落盘(
+            "turn.json", json.dumps({**状态, "status": "closed"}, ensure_ascii=False), ".turn"
+        )
         return "纪要已写好"
 
     def 参加(self, 角色: str) -> str:

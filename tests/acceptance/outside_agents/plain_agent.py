@@ -48,7 +48,9 @@ def following(folder, turn, prompt):
     if turn["current_speaker_index"] == len(turn["speaker_order"]):
         turn["current_speaker_index"] = 0
         turn["round"] += 1
-    if turn["round"] > turn["max_rounds"] or all(has_agreed(folder, role) for role in turn["speaker_order"]):
+    if turn["round"] > turn["max_rounds"] or all(
+        has_agreed(folder, role) for role in turn["speaker_order"]
+    ):
         turn["status"] = "concluding"
         turn["current_speaker"] = "moderator"
     else:
@@ -63,7 +65,8 @@ def save(folder, turn):
 
 def conclude(folder, turn):
     told = "".join(
-        "- {}: {}\n".format(role_of(name), read(os.path.join(folder, name)).split("\n")[1]) for name in speeches(folder)
+        "- {}: {}\n".format(role_of(name), read(os.path.join(folder, name)).split("\n")[1])
+        for name in speeches(folder)
     )
     minutes = "## Summary\n{}## Consensus reached\nNone.\n## Disagreements left open\nAll.\n## Action items\nNobody.\n".format(
         told
@@ -99,7 +102,11 @@ def take_part(conference, role):
         if turn["status"] == "concluding":
             return conclude(folder, turn) if role == "moderator" else "I wait for the moderator."
         if turn["current_speaker"] != role:
-            return "[Conference blocked] It is {}'s turn to speak; please schedule that agent.".format(turn["current_speaker"])
+            return (
+                "[Conference blocked] It is {}'s turn to speak; please schedule that agent.".format(
+                    turn["current_speaker"]
+                )
+            )
         expected = (turn["round"] - 1) * len(turn["speaker_order"]) + turn["current_speaker_index"]
         found = len(speeches(folder))
         if found == expected + 1:

@@ -46,7 +46,9 @@ class ConferenceFolder:
 
     @classmethod
     @asynccontextmanager
-    async def open_locked(cls, path: Path, engine: Engine, *, make: bool = False) -> AsyncIterator["ConferenceFolder"]:
+    async def open_locked(
+        cls, path: Path, engine: Engine, *, make: bool = False
+    ) -> AsyncIterator["ConferenceFolder"]:
         """Open and lock a conference's folder below a `.roundtable`; raises UnknownConference, BadName, SessionBusy."""
         try:
             with Folder.open_folder(path.parent) as table:
@@ -61,7 +63,9 @@ class ConferenceFolder:
                                 own.put(".gitignore", "*\n")
                             yield cls(folder, own, engine)
         except FileNotFoundError as cause:
-            raise UnknownConference(f"no conference is called {path.name!r} in {path.parent}") from cause
+            raise UnknownConference(
+                f"no conference is called {path.name!r} in {path.parent}"
+            ) from cause
 
     async def load_conference(self) -> Conference:
         """Return the conference's state according to the ledger, with everything that follows from its entries."""
@@ -93,8 +97,18 @@ class ConferenceFolder:
             role = conference.current if conference.status == "open" else MODERATOR
             if not name:
                 # An agent may write its two files in the wrong order: its speech is still to come.
-                is_fresh = self.is_turn_changed(seen) and not scan.is_settled(self.folder, TURN) and not is_finished
-                writing = role if is_fresh and seen.turn is not None and scan.is_next_turn(seen.turn, conference) else ""
+                is_fresh = (
+                    self.is_turn_changed(seen)
+                    and not scan.is_settled(self.folder, TURN)
+                    and not is_finished
+                )
+                writing = (
+                    role
+                    if is_fresh
+                    and seen.turn is not None
+                    and scan.is_next_turn(seen.turn, conference)
+                    else ""
+                )
                 break
             if role in held or not is_ready:
                 writing = role
@@ -113,14 +127,22 @@ class ConferenceFolder:
             self._update_sync_state(turn=scan.compute_digest(seen.turn_raw), head=self._head)
         expected = files.build_turn_file(conference)
         # The prompt may be the speaker's own words, which stay; everything else follows from the record.
-        turn = seen.turn if seen.turn is not None and not damage and seen.turn.place == expected.place else expected
-        return ConferenceStatus(session=self.session, conference=conference, turn=turn, damage=damage, writing=writing)
+        turn = (
+            seen.turn
+            if seen.turn is not None and not damage and seen.turn.place == expected.place
+            else expected
+        )
+        return ConferenceStatus(
+            session=self.session, conference=conference, turn=turn, damage=damage, writing=writing
+        )
 
     async def _adopt_inputs(self, conference: Conference) -> Conference:
         """Record the user's inputs of a folder that others made; later on only the ledger says what the user said."""
         if conference.inputs or conference.status == "closed" or not self.is_adopted:
             return conference
-        names = [name for name in scan.scan_folder(self.folder).files if files.is_input_file_name(name)]
+        names = [
+            name for name in scan.scan_folder(self.folder).files if files.is_input_file_name(name)
+        ]
         for name in sorted(names):
             if text := (scan.read_text_if_any(self.folder, name) or "").strip():
                 await self._engine.give_input(self.session, text, key=name)
@@ -133,9 +155,16 @@ class ConferenceFolder:
         Otherwise it is only one speaker's claim.
         """
         turn = seen.turn
-        if turn is None or conference.status != "open" or turn.status == "open" or seen.highest != conference.taken:
+        if (
+            turn is None
+            or conference.status != "open"
+            or turn.status == "open"
+            or seen.highest != conference.taken
+        ):
             return False
-        has_minutes = turn.status == "closed" and bool(MINUTES in seen.files and scan.read_normalized(self.folder, MINUTES))
+        has_minutes = turn.status == "closed" and bool(
+            MINUTES in seen.files and scan.read_normalized(self.folder, MINUTES)
+        )
         return has_minutes or self.is_adopted
 
     def _find_next_file(self, seen: scan.FolderScan, conference: Conference) -> tuple[str, bool]:
@@ -143,7 +172,11 @@ class ConferenceFolder:
         if conference.status == "closed":
             return "", False
         is_open = conference.status == "open"
-        name = files.format_speech_file_name(conference.taken + 1, conference.current) if is_open else MINUTES
+        name = (
+            files.format_speech_file_name(conference.taken + 1, conference.current)
+            if is_open
+            else MINUTES
+        )
         file = seen.files.get(name)
         if file is None or file.kind != "file":
             return "", False
@@ -158,16 +191,25 @@ class ConferenceFolder:
         if is_open and text in scan.find_texts_without_file(seen, conference):
             # An earlier speech of the same role under another name, not a new one.
             return "", False
-        if text is None or not text or len(text) > scan.MAX_SPEECH_LENGTH or (name == MINUTES and is_refusal(text)):
+        if (
+            text is None
+            or not text
+            or len(text) > scan.MAX_SPEECH_LENGTH
+            or (name == MINUTES and is_refusal(text))
+        ):
             return ("", False) if is_done else (name, False)
         return name, is_done
 
     def _is_handed_over(self, seen: scan.FolderScan, name: str) -> bool:
         """Whether the author wrote `turn.json` after its text; in the wrong order, the text must have come to rest first."""
         is_in_order = self.folder.read_mtime(TURN) >= self.folder.read_mtime(name)
-        return self.is_turn_changed(seen) and (is_in_order or scan.is_settled(self.folder, name, scan.QUIET_SECONDS))
+        return self.is_turn_changed(seen) and (
+            is_in_order or scan.is_settled(self.folder, name, scan.QUIET_SECONDS)
+        )
 
-    async def _record_next_file(self, seen: scan.FolderScan, conference: Conference, name: str) -> Conference:
+    async def _record_next_file(
+        self, seen: scan.FolderScan, conference: Conference, name: str
+    ) -> Conference:
         """Where it stands after a file that is the next step was made an entry, or another word was first."""
         try:
             await self._record_file(seen, conference, name)
@@ -205,7 +247,11 @@ class ConferenceFolder:
         """
         seen = scan.scan_folder(self.folder)
         name, _ = self._find_next_file(seen, conference)
-        raw = scan.read_answer(self.folder, seen, conference, name) if name and scan.read_normalized(self.folder, name) else None
+        raw = (
+            scan.read_answer(self.folder, seen, conference, name)
+            if name and scan.read_normalized(self.folder, name)
+            else None
+        )
         if not isinstance(raw, dict):
             return None
         if seen.turn is not None and seen.turn_raw is not None:
@@ -228,7 +274,9 @@ class ConferenceFolder:
 
     def _publish(self, conference: Conference) -> None:
         """Write the files that the ledger has and the folder lacks: a speech first, then `turn.json`."""
-        published = min(self.mark.published, max(conference.taken, scan.scan_folder(self.folder).highest))
+        published = min(
+            self.mark.published, max(conference.taken, scan.scan_folder(self.folder).highest)
+        )
         if conference.taken < published or (self.mark.minutes and conference.status != "closed"):
             # Another ledger knows more about this folder than ours: its files must be recorded first.
             return
@@ -262,7 +310,10 @@ class ConferenceFolder:
         """Move the minutes that came back aside, so that the name is free for the next ones."""
         if conference.returned is None or self.mark.returned:
             return
-        if conference.status == "concluding" and scan.read_normalized(self.folder, MINUTES) == conference.returned.content:
+        if (
+            conference.status == "concluding"
+            and scan.read_normalized(self.folder, MINUTES) == conference.returned.content
+        ):
             sections = name_minutes_sections(conference.missing, conference.opened.language)
             self.aside.move_file(MINUTES, f"these minutes lack {sections}")
         self._update_sync_state(returned=True)
@@ -272,7 +323,9 @@ class ConferenceFolder:
         seen = scan.scan_folder(self.folder)
         if seen.turn is None:
             return False
-        is_later = seen.turn.taken > conference.taken or (seen.turn.status == "closed" != conference.status)
+        is_later = seen.turn.taken > conference.taken or (
+            seen.turn.status == "closed" != conference.status
+        )
         return is_later and bool(self._find_next_file(seen, conference)[0])
 
     def _choose_turn_text(self, wanted: TurnFile) -> str | None:
@@ -291,15 +344,29 @@ class ConferenceFolder:
             theirs = files.parse_turn_file(raw)
         except BadTurn:
             theirs = None
-        if theirs is not None and replace(theirs, prompt_for_speaker=wanted.prompt_for_speaker) == wanted:
+        if (
+            theirs is not None
+            and replace(theirs, prompt_for_speaker=wanted.prompt_for_speaker) == wanted
+        ):
             # The words of a slow speaker stay; the notes under them are ours.
-            own, notes = files.remove_notes(theirs.prompt_for_speaker), files.extract_notes(wanted.prompt_for_speaker)
+            own, notes = (
+                files.remove_notes(theirs.prompt_for_speaker),
+                files.extract_notes(wanted.prompt_for_speaker),
+            )
             prompt = files.add_notes(own, notes, files.MAX_PROMPT_LENGTH)
             is_same = prompt == theirs.prompt_for_speaker
-            return raw if is_same else files.render_turn_file(replace(wanted, prompt_for_speaker=prompt))
+            return (
+                raw
+                if is_same
+                else files.render_turn_file(replace(wanted, prompt_for_speaker=prompt))
+            )
         is_ours = scan.compute_digest(raw) in {self.mark.turn, self.mark.accepted}
         # A copy of the folder under another name.
-        is_copy = self.is_adopted and theirs is not None and replace(theirs, conference=wanted.conference) == wanted
+        is_copy = (
+            self.is_adopted
+            and theirs is not None
+            and replace(theirs, conference=wanted.conference) == wanted
+        )
         return files.render_turn_file(wanted) if is_ours or is_copy else None
 
     def _write_agenda(self, conference: Conference) -> None:
@@ -308,19 +375,29 @@ class ConferenceFolder:
             existing = self.folder.read(AGENDA)
         except UnreadableFile:
             return
-        text = files.render_agenda(conference.opened, conference.speakers) if existing is None else existing
+        text = (
+            files.render_agenda(conference.opened, conference.speakers)
+            if existing is None
+            else existing
+        )
         if existing is None:
             given = files.name_given_files(conference.opened)
-            self.folder.put_below(files.GIVEN_FOLDER, {name: each.text for name, each in given.items()})
+            self.folder.put_below(
+                files.GIVEN_FOLDER, {name: each.text for name, each in given.items()}
+            )
             self.folder.put(AGENDA, text)
         self._own.put(scan.AGENDA_COPY, text)
-        self._update_sync_state(agenda=scan.compute_digest(text), language=conference.opened.language)
+        self._update_sync_state(
+            agenda=scan.compute_digest(text), language=conference.opened.language
+        )
 
     def _write_once(self, name: str, text: str, *, is_skip: bool = False) -> None:
         """Write a file that never changes. A different file of that name is quarantined: its author was the later of two."""
         if self.folder.has(name):
             existing = scan.read_normalized(self.folder, name)
-            if existing == scan.normalize_speech(text) or (is_skip and files.parse_skip_reason(existing or "") is not None):
+            if existing == scan.normalize_speech(text) or (
+                is_skip and files.parse_skip_reason(existing or "") is not None
+            ):
                 self.folder.make_read_only(name)
                 return
             self.aside.move_file(name, "another text with this name came first")
@@ -347,26 +424,40 @@ class ConferenceFolder:
         status = await self.sync()
         conference = status.conference
         if role not in {*conference.speakers, MODERATOR}:
-            raise UnknownSeat(f"{role[:80]!r} has no role here; the roles are: {', '.join((*conference.speakers, MODERATOR))}")
+            raise UnknownSeat(
+                f"{role[:80]!r} has no role here; the roles are: {', '.join((*conference.speakers, MODERATOR))}"
+            )
         raw = _build_raw_answer(text, role)
         # Before any refusal: a repeated call must succeed, although its turn has passed.
         before = await self._find_earlier_file(conference, role, raw, key)
         if before:
-            return AcceptedSpeech(file=before, turn=status.turn, language=conference.opened.language, is_repeated=True)
+            return AcceptedSpeech(
+                file=before, turn=status.turn, language=conference.opened.language, is_repeated=True
+            )
         if status.damage:
             # Whatever the reason for a refusal, the author's text is never lost.
             saved = self.aside.keep_text(role, text)
-            raise FolderDamaged(f"{describe_damage(self.folder.path.name, status.damage)} Your text is kept in {saved}")
+            raise FolderDamaged(
+                f"{describe_damage(self.folder.path.name, status.damage)} Your text is kept in {saved}"
+            )
         words = ROUNDTABLE_PROMPT[conference.opened.language]
         if conference.status == "closed":
-            raise SessionClosed(f"{words.over} ({words.kept.format(file=self.aside.keep_text(role, text))})")
+            raise SessionClosed(
+                f"{words.over} ({words.kept.format(file=self.aside.keep_text(role, text))})"
+            )
         if role != conference.current:
-            raise Blocked(_explain_blocked(conference), self.aside.keep_text(role, text), words.kept)
+            raise Blocked(
+                _explain_blocked(conference), self.aside.keep_text(role, text), words.kept
+            )
         if status.writing:
-            raise Blocked(words.busy.format(role=role), self.aside.keep_text(role, text), words.kept)
+            raise Blocked(
+                words.busy.format(role=role), self.aside.keep_text(role, text), words.kept
+            )
         is_open = conference.status == "open"
         seat = conference.current if is_open else conference.writers[0]
-        is_owner = bool(via) and not via.startswith(TOKEN_ORIGIN) and not conference.seat(seat).is_outside
+        is_owner = (
+            bool(via) and not via.startswith(TOKEN_ORIGIN) and not conference.seat(seat).is_outside
+        )
         door = f"{OWNER_ORIGIN}{via}" if is_owner and not via.startswith(OWNER_ORIGIN) else via
         await self._engine.contribute(self.session, seat, raw, key, of_any=True, via=door)
         after = await self.load_conference()
@@ -374,27 +465,46 @@ class ConferenceFolder:
         language = conference.opened.language
         if not is_open and after.status != "closed":
             saved = self.aside.keep_text(role, text)
-            return AcceptedSpeech(file=saved, turn=files.build_turn_file(after), language=language, returned=after.missing)
+            return AcceptedSpeech(
+                file=saved,
+                turn=files.build_turn_file(after),
+                language=language,
+                returned=after.missing,
+            )
         file = files.format_speech_file_name(conference.taken + 1, role) if is_open else MINUTES
         return AcceptedSpeech(file=file, turn=files.build_turn_file(after), language=language)
 
-    async def _find_earlier_file(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
+    async def _find_earlier_file(
+        self, conference: Conference, role: str, raw: dict[str, object], key: str
+    ) -> str:
         """Return the file of a text that was given before: by its key, or as equal text of a role whose turn it is not."""
         known = (await self._engine.load_snapshot(self.session)).session_state.answer_keys
         seat = SeatId(role)
         if key and (seat, key) in known:
             entry = await self._engine.contribute(self.session, seat, raw, key, of_any=True)
             return next(
-                (files.format_speech_file_name(each.number, role) for each in conference.speeches if each.seq == entry.seq),
+                (
+                    files.format_speech_file_name(each.number, role)
+                    for each in conference.speeches
+                    if each.seq == entry.seq
+                ),
                 MINUTES,
             )
         # The same text by the current speaker may be meant: without a key it is a new speech.
         if key or (role == conference.current and conference.status != "closed"):
             return ""
         if role == MODERATOR:
-            return MINUTES if conference.minutes is not None and conference.minutes.content == raw["content"] else ""
+            return (
+                MINUTES
+                if conference.minutes is not None and conference.minutes.content == raw["content"]
+                else ""
+            )
         own = [speech for speech in conference.speeches if speech.seat == role]
-        return files.format_speech_file_name(own[-1].number, role) if own and own[-1].said.content == raw["content"] else ""
+        return (
+            files.format_speech_file_name(own[-1].number, role)
+            if own and own[-1].said.content == raw["content"]
+            else ""
+        )
 
     async def repair(self) -> list[str]:
         """Repair every damage and return what was done. Files that are in the way are quarantined."""
@@ -419,13 +529,17 @@ class ConferenceFolder:
             case "speech_renamed":
                 self.folder.move(damage.rename, damage.file)
                 return f"{damage}; {words.renamed_back}"
-            case "gap" | "misnamed" | "number_taken" | "out_of_turn" if damage.rename and not self.folder.has(damage.rename):
+            case "gap" | "misnamed" | "number_taken" | "out_of_turn" if (
+                damage.rename and not self.folder.has(damage.rename)
+            ):
                 self.folder.move(damage.file, damage.rename)
                 return f"{damage}; {words.renamed_to.format(name=damage.rename)}"
             case "speech_missing" | "minutes_missing" | "input_missing":
                 self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
                 return f"{damage}; {words.rewritten}"
-        aside = self.aside.move_file(damage.file, damage.said) if self.folder.has(damage.file) else ""
+        aside = (
+            self.aside.move_file(damage.file, damage.said) if self.folder.has(damage.file) else ""
+        )
         where = f"; {words.moved_to.format(name=aside)}" if aside else ""
         if damage.file == TURN:
             text = files.render_turn_file(files.build_turn_file(conference))
@@ -446,9 +560,16 @@ class ConferenceFolder:
     def read_unchanged_turn(self) -> TurnFile | None:
         """Return the turn according to the folder alone, if nothing has changed since it was last correct; else None."""
         seen = scan.scan_folder(self.folder)
-        if seen.turn is None or scan.compute_digest(seen.turn_raw or "") != self.mark.turn or seen.misnamed:
+        if (
+            seen.turn is None
+            or scan.compute_digest(seen.turn_raw or "") != self.mark.turn
+            or seen.misnamed
+        ):
             return None
-        is_same = len(seen.speeches) == self.mark.published == seen.highest and (MINUTES in seen.files) == self.mark.minutes
+        is_same = (
+            len(seen.speeches) == self.mark.published == seen.highest
+            and (MINUTES in seen.files) == self.mark.minutes
+        )
         return seen.turn if is_same else None
 
 

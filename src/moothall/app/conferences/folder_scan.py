@@ -23,7 +23,16 @@ from moothall.domain.facts import Language, Loss
 from moothall.locale.catalogues import FOLDER_DAMAGE, FolderDamageText
 from moothall.protocols.roundtable import files
 from moothall.protocols.roundtable.facts import RoundtableSpeech
-from moothall.protocols.roundtable.files import AGENDA, MINUTES, OWN, QUARANTINE_FOLDER, TURN, BadTurn, SpeechFileName, TurnFile
+from moothall.protocols.roundtable.files import (
+    AGENDA,
+    MINUTES,
+    OWN,
+    QUARANTINE_FOLDER,
+    TURN,
+    BadTurn,
+    SpeechFileName,
+    TurnFile,
+)
 from moothall.protocols.roundtable.state import Conference, SkippedTurn
 
 OWN_FOLDER: Final = ".moot"
@@ -37,9 +46,13 @@ SETTLE_SECONDS: Final = 90.0
 QUIET_SECONDS: Final = 5.0
 """After how long a file that does not change counts as written to its end."""
 _MISNAMED: Final = re.compile(r"0*(\d{1,6})[_\- .]+(.+?)\.(?:md|markdown|txt)", re.IGNORECASE)
-TurnDamage = Literal["turn_missing", "turn_torn", "turn_wrong", "number_taken", "gap", "out_of_turn", "misnamed"]
+TurnDamage = Literal[
+    "turn_missing", "turn_torn", "turn_wrong", "number_taken", "gap", "out_of_turn", "misnamed"
+]
 SpeechDamage = Literal["speech_missing", "speech_renamed", "speech_altered", "speech_unreadable"]
-MinutesDamage = Literal["minutes_early", "minutes_altered", "minutes_missing", "minutes_unreadable", "aside_blocked"]
+MinutesDamage = Literal[
+    "minutes_early", "minutes_altered", "minutes_missing", "minutes_unreadable", "aside_blocked"
+]
 InputDamage = Literal["agenda_altered", "input_missing", "input_altered", "input_unknown"]
 DamageKind = TurnDamage | SpeechDamage | MinutesDamage | InputDamage
 
@@ -113,8 +126,16 @@ class FolderScan:
 def scan_folder(folder: Folder) -> FolderScan:
     """Scan a folder: all names, and `turn.json`."""
     entries = {each.name: each for each in folder.list_entries()}
-    speeches = {name: parsed for name in entries if (parsed := files.parse_speech_file_name(name)) is not None}
-    misnamed = tuple(name for name in entries if name not in OWN and name not in speeches and _MISNAMED.fullmatch(name))
+    speeches = {
+        name: parsed
+        for name in entries
+        if (parsed := files.parse_speech_file_name(name)) is not None
+    }
+    misnamed = tuple(
+        name
+        for name in entries
+        if name not in OWN and name not in speeches and _MISNAMED.fullmatch(name)
+    )
     raw, turn, fault = None, None, None
     try:
         raw = folder.read(TURN)
@@ -126,7 +147,14 @@ def scan_folder(folder: Folder) -> FolderScan:
         raw, fault = "", Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
     except BadTurn as cause:
         fault = Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
-    return FolderScan(files=entries, speeches=speeches, turn_raw=raw, turn=turn, turn_fault=fault, misnamed=misnamed)
+    return FolderScan(
+        files=entries,
+        speeches=speeches,
+        turn_raw=raw,
+        turn=turn,
+        turn_fault=fault,
+        misnamed=misnamed,
+    )
 
 
 @dataclass(frozen=True)
@@ -146,49 +174,87 @@ class DamageSearch:
     @cached_property
     def _recorded(self) -> dict[str, str]:
         """The files of the turns that were taken, in their order, with what they hold."""
-        return dict(files.render_finished_turn(self.conference, turn) for turn in self.conference.turns)
+        return dict(
+            files.render_finished_turn(self.conference, turn) for turn in self.conference.turns
+        )
 
     def find(self) -> list[Damage]:
         damage = [*self._find_turn_damage(), *self._find_number_damage(), *self._find_old_damage()]
-        return [*damage, *self._find_minutes_damage(), *self._find_input_damage(), *self._find_agenda_damage()]
+        return [
+            *damage,
+            *self._find_minutes_damage(),
+            *self._find_input_damage(),
+            *self._find_agenda_damage(),
+        ]
 
     def _find_turn_damage(self) -> Iterator[Damage]:
         seen, words = self.seen, self._words
         if seen.turn is None:
             assert seen.turn_fault is not None
             is_missing = seen.turn_fault.kind == "turn_missing"
-            yield replace(seen.turn_fault, said=words.missing if is_missing else words.torn.format(why=seen.turn_fault.said))
+            yield replace(
+                seen.turn_fault,
+                said=words.missing if is_missing else words.torn.format(why=seen.turn_fault.said),
+            )
             return
         expected, turn = files.build_turn_file(self.conference), seen.turn
-        for name in ("conference", "status", "round", "max_rounds", "speaker_order", "current_speaker_index", "current_speaker"):
+        for name in (
+            "conference",
+            "status",
+            "round",
+            "max_rounds",
+            "speaker_order",
+            "current_speaker_index",
+            "current_speaker",
+        ):
             wanted, said = getattr(expected, name), getattr(turn, name)
             if wanted != said:
                 line = files.find_field_line(seen.turn_raw or "", name)
-                fault = words.turn_wrong.format(name=name, wanted=_format_value(wanted), said=_format_value(said))
+                fault = words.turn_wrong.format(
+                    name=name, wanted=_format_value(wanted), said=_format_value(said)
+                )
                 yield Damage(file=TURN, line=line, kind="turn_wrong", said=fault)
 
     def _find_number_damage(self) -> Iterator[Damage]:
         """Yield speeches without a place: after the last turn, or in addition to one."""
         conference, seen, words = self.conference, self.seen, self._words
-        taken = {turn.number: name for turn, name in zip(conference.turns, self._recorded, strict=True)}
+        taken = {
+            turn.number: name for turn, name in zip(conference.turns, self._recorded, strict=True)
+        }
         is_open = conference.status == "open"
-        coming = files.format_speech_file_name(conference.taken + 1, conference.current) if is_open else ""
+        coming = (
+            files.format_speech_file_name(conference.taken + 1, conference.current)
+            if is_open
+            else ""
+        )
         # A renamed file is reported once: as the file that is missing.
-        for name, speech in sorted(seen.speeches.items(), key=lambda each: (each[1].number, each[0])):
+        for name, speech in sorted(
+            seen.speeches.items(), key=lambda each: (each[1].number, each[0])
+        ):
             if name == taken.get(speech.number):
                 continue
             if name == coming:
                 yield from self._find_unreadable(name)
             elif speech.number in taken:
-                fault = words.number_taken.format(number=f"{speech.number:03d}", owner=taken[speech.number])
-                yield Damage(file=name, kind="number_taken", said=fault, rename=self._find_missing_name(name))
+                fault = words.number_taken.format(
+                    number=f"{speech.number:03d}", owner=taken[speech.number]
+                )
+                yield Damage(
+                    file=name, kind="number_taken", said=fault, rename=self._find_missing_name(name)
+                )
             elif speech.role == conference.current and is_open:
                 fault = words.gap.format(number=f"{conference.taken + 1:03d}")
                 home = self._find_missing_name(name) or ("" if coming in seen.files else coming)
                 yield Damage(file=name, kind="gap", said=fault, rename=home)
             else:
-                fault = words.out_of_turn.format(role=repr(speech.role), current=conference.current) if is_open else words.over
-                yield Damage(file=name, kind="out_of_turn", said=fault, rename=self._find_missing_name(name))
+                fault = (
+                    words.out_of_turn.format(role=repr(speech.role), current=conference.current)
+                    if is_open
+                    else words.over
+                )
+                yield Damage(
+                    file=name, kind="out_of_turn", said=fault, rename=self._find_missing_name(name)
+                )
         for name in seen.misnamed:
             match = _MISNAMED.fullmatch(name)
             if match is None or match[2] not in conference.speakers:
@@ -196,15 +262,24 @@ class DamageSearch:
                 continue
             home = files.format_speech_file_name(int(match[1]), match[2])
             fits = home not in seen.files and (home == coming or home in taken.values())
-            yield Damage(file=name, kind="misnamed", said=words.misnamed.format(home=home), rename=home if fits else "")
+            yield Damage(
+                file=name,
+                kind="misnamed",
+                said=words.misnamed.format(home=home),
+                rename=home if fits else "",
+            )
 
-    def _find_unreadable(self, name: str, kind: DamageKind = "speech_unreadable") -> Iterator[Damage]:
+    def _find_unreadable(
+        self, name: str, kind: DamageKind = "speech_unreadable"
+    ) -> Iterator[Damage]:
         """Yield why the next text cannot be recorded, if so."""
         words = self._words
         try:
             text = self.folder.read(name) or ""
         except UnreadableFile as cause:
-            yield Damage(file=name, line=cause.line, kind=kind, said=words.torn.format(why=cause.why))
+            yield Damage(
+                file=name, line=cause.line, kind=kind, said=words.torn.format(why=cause.why)
+            )
             return
         if not text.strip() and is_settled(self.folder, name, QUIET_SECONDS):
             yield Damage(file=name, kind=kind, said=words.empty)
@@ -215,9 +290,18 @@ class DamageSearch:
 
     def _find_missing_name(self, name: str) -> str:
         """Return the missing file that this one is under another name, or an empty text."""
-        missing = {home: text for home, text in self._recorded.items() if home not in self.seen.files}
+        missing = {
+            home: text for home, text in self._recorded.items() if home not in self.seen.files
+        }
         content = read_normalized(self.folder, name) if missing else None
-        return next((home for home, text in missing.items() if content is not None and content == normalize_speech(text)), "")
+        return next(
+            (
+                home
+                for home, text in missing.items()
+                if content is not None and content == normalize_speech(text)
+            ),
+            "",
+        )
 
     def _find_renamed(self, text: str) -> str:
         """Return the file that a missing speech was renamed to, or an empty text.
@@ -227,7 +311,9 @@ class DamageSearch:
         """
         wanted = normalize_speech(text)
         for other in (*self.seen.speeches, *self.seen.misnamed):
-            is_in_place = other in self._recorded and normalize_speech(self._recorded[other]) == wanted
+            is_in_place = (
+                other in self._recorded and normalize_speech(self._recorded[other]) == wanted
+            )
             if not is_in_place and read_normalized(self.folder, other) == wanted:
                 return other
         return ""
@@ -239,18 +325,31 @@ class DamageSearch:
             if file is None:
                 # Comparing contents reads every file, hence only for a full check.
                 if moved := self._find_renamed(text) if self.whole else "":
-                    yield Damage(file=name, kind="speech_renamed", said=words.renamed.format(moved=moved), rename=moved)
+                    yield Damage(
+                        file=name,
+                        kind="speech_renamed",
+                        said=words.renamed.format(moved=moved),
+                        rename=moved,
+                    )
                 else:
                     yield Damage(file=name, kind="speech_missing", said=words.missing)
             elif file.kind != "file":
-                yield Damage(file=name, kind="speech_unreadable", said=words.not_plain.format(kind=file.kind))
-            elif line := self._find_first_difference(name, text, is_skip=isinstance(turn, SkippedTurn)):
+                yield Damage(
+                    file=name, kind="speech_unreadable", said=words.not_plain.format(kind=file.kind)
+                )
+            elif line := self._find_first_difference(
+                name, text, is_skip=isinstance(turn, SkippedTurn)
+            ):
                 yield Damage(file=name, line=line, kind="speech_altered", said=words.altered)
 
     def _find_minutes_damage(self) -> Iterator[Damage]:
         conference, seen, words = self.conference, self.seen, self._words
         if conference.status == "open" and MINUTES in seen.files:
-            yield Damage(file=MINUTES, kind="minutes_early", said=words.early.format(current=conference.current))
+            yield Damage(
+                file=MINUTES,
+                kind="minutes_early",
+                said=words.early.format(current=conference.current),
+            )
         if conference.status == "concluding" and MINUTES in seen.files:
             yield from self._find_unreadable(MINUTES, "minutes_unreadable")
         if QUARANTINE_FOLDER in seen.files and seen.files[QUARANTINE_FOLDER].kind != "folder":
@@ -259,7 +358,9 @@ class DamageSearch:
         if conference.status == "closed":
             if MINUTES not in seen.files:
                 yield Damage(file=MINUTES, kind="minutes_missing", said=words.missing)
-            elif line := self._find_first_difference(MINUTES, files.render_minutes_file(conference)):
+            elif line := self._find_first_difference(
+                MINUTES, files.render_minutes_file(conference)
+            ):
                 yield Damage(file=MINUTES, line=line, kind="minutes_altered", said=words.altered)
 
     def _find_input_damage(self) -> Iterator[Damage]:
@@ -273,7 +374,9 @@ class DamageSearch:
         for name in self.seen.files:
             if files.is_input_file_name(name) and name not in recorded:
                 # The word of the user counts for more than that of an agent: a file alone is not enough for it.
-                said = words.input_unknown.format(conference=self.conference.opened.settings.conference)
+                said = words.input_unknown.format(
+                    conference=self.conference.opened.settings.conference
+                )
                 yield Damage(file=name, kind="input_unknown", said=said)
 
     def _find_agenda_damage(self) -> Iterator[Damage]:
@@ -286,7 +389,12 @@ class DamageSearch:
             elif compute_digest(agenda) != self.mark.agenda:
                 yield Damage(file=AGENDA, kind="agenda_altered", said=self._words.agenda_altered)
         except UnreadableFile as cause:
-            yield Damage(file=AGENDA, line=cause.line, kind="agenda_altered", said=self._words.torn.format(why=cause.why))
+            yield Damage(
+                file=AGENDA,
+                line=cause.line,
+                kind="agenda_altered",
+                said=self._words.torn.format(why=cause.why),
+            )
 
     def _find_first_difference(self, name: str, text: str, *, is_skip: bool = False) -> int:
         """Return the first line in which a file differs from a text; 0 if it does not, or if that is not wanted."""
@@ -303,7 +411,14 @@ class DamageSearch:
         ):
             return 0
         lines, wanted = existing.rstrip().split("\n"), text.rstrip().split("\n")
-        same = next((at for at, (one, other) in enumerate(zip(lines, wanted, strict=False)) if one != other), None)
+        same = next(
+            (
+                at
+                for at, (one, other) in enumerate(zip(lines, wanted, strict=False))
+                if one != other
+            ),
+            None,
+        )
         return (min(len(lines), len(wanted)) if same is None else same) + 1
 
 
@@ -329,17 +444,27 @@ def is_next_turn(turn: TurnFile, conference: Conference) -> bool:
     if conference.status == "concluding":
         return turn.status == "closed"
     # Whoever ends the talk itself may leave index and round as they are.
-    steps = {conference.taken + 1} if turn.status == "open" else {conference.taken, conference.taken + 1}
+    steps = (
+        {conference.taken + 1}
+        if turn.status == "open"
+        else {conference.taken, conference.taken + 1}
+    )
     return conference.status == "open" and turn.status != "closed" and turn.taken in steps
 
 
 def find_texts_without_file(seen: FolderScan, conference: Conference) -> set[str]:
     """Return what the current speaker said in files that are missing now."""
     own = [speech for speech in conference.speeches if speech.seat == conference.current]
-    return {speech.said.content for speech in own if files.format_speech_file_name(speech.number, speech.seat) not in seen.files}
+    return {
+        speech.said.content
+        for speech in own
+        if files.format_speech_file_name(speech.number, speech.seat) not in seen.files
+    }
 
 
-def read_answer(folder: Folder, seen: FolderScan, conference: Conference, name: str) -> dict[str, object] | Loss:
+def read_answer(
+    folder: Folder, seen: FolderScan, conference: Conference, name: str
+) -> dict[str, object] | Loss:
     """Return the answer in a file that is the next step, or the reason if the file says that the turn is skipped."""
     text, turn = folder.read(name) or "", seen.turn
     if conference.status == "concluding":
@@ -350,9 +475,18 @@ def read_answer(folder: Folder, seen: FolderScan, conference: Conference, name: 
     said = RoundtableSpeech.from_text(text)
     # The file may still describe the turn before: then its prompt is the one that this speaker received, not the one it left.
     is_next = turn is not None and (turn.status != "open" or turn.taken == conference.taken + 1)
-    prompt = files.remove_notes(turn.prompt_for_speaker) if turn is not None and is_next and turn.status == "open" else ""
+    prompt = (
+        files.remove_notes(turn.prompt_for_speaker)
+        if turn is not None and is_next and turn.status == "open"
+        else ""
+    )
     is_last = seen.highest == conference.taken + 1
-    is_early = is_last and turn is not None and turn.status == "concluding" and turn.round <= turn.max_rounds
+    is_early = (
+        is_last
+        and turn is not None
+        and turn.status == "concluding"
+        and turn.round <= turn.max_rounds
+    )
     return {
         "content": said.content,
         "prompt": said.prompt if prompt in {"", conference.prompt} else prompt,
@@ -425,7 +559,9 @@ class Quarantine:
 
     def free_folder_name(self) -> str:
         """Move away whatever occupies the name of the quarantine folder; returns its new name."""
-        occupant = next((each for each in self._folder.list_entries() if each.name == QUARANTINE_FOLDER), None)
+        occupant = next(
+            (each for each in self._folder.list_entries() if each.name == QUARANTINE_FOLDER), None
+        )
         if occupant is None or occupant.kind == "folder":
             return ""
         number = 1

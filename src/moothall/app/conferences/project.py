@@ -19,7 +19,14 @@ from moothall.disk.folder import Folder, UnreadableFile
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId, SessionId, parse_session_id
 from moothall.domain.roster import MAILBOX, Seat, Swap
-from moothall.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
+from moothall.errors import (
+    BadName,
+    FolderDamaged,
+    MootError,
+    SessionExists,
+    UnknownConference,
+    UnknownSession,
+)
 from moothall.locale.texts import detect_language, find_translation
 from moothall.protocols.roundtable import files
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened
@@ -39,7 +46,9 @@ def build_briefing(conference: ConferenceFolder, role: str, turn: files.TurnFile
     agenda = scan.read_text_if_any(folder, files.AGENDA) or ""
     if not is_turn:
         message = explain_waiting(turn, language)
-        return TurnBriefing(is_turn=False, message=message, agenda=agenda, turn=turn, language=language)
+        return TurnBriefing(
+            is_turn=False, message=message, agenda=agenda, turn=turn, language=language
+        )
     seen = scan.scan_folder(folder)
     names = sorted(seen.speeches.items(), key=lambda each: each[1].number)
     is_open = turn.status == "open"
@@ -49,10 +58,21 @@ def build_briefing(conference: ConferenceFolder, role: str, turn: files.TurnFile
         for name, each in (names[-RECENT:] if is_open else names)
     ]
     inputs = _read_inputs(folder, seen, turn, NO_LIMIT if is_open else MAX_SPEECH_LENGTH // RECENT)
-    agenda = agenda if is_open or len(agenda) <= AGENDA_ROOM else f"{agenda[:AGENDA_ROOM]}…\n({files.AGENDA})"
-    room = MAX_RECORD_LENGTH - len(agenda) - files.MAX_PROMPT_LENGTH - sum(len(text) + HEAD_ROOM for _, text in inputs)
+    agenda = (
+        agenda
+        if is_open or len(agenda) <= AGENDA_ROOM
+        else f"{agenda[:AGENDA_ROOM]}…\n({files.AGENDA})"
+    )
+    room = (
+        MAX_RECORD_LENGTH
+        - len(agenda)
+        - files.MAX_PROMPT_LENGTH
+        - sum(len(text) + HEAD_ROOM for _, text in inputs)
+    )
     fitted = fit_speeches(texts, NO_LIMIT if is_open else room, HEAD_ROOM, language)
-    speeches = [(files.format_speech_file_name(each.number, each.seat), each) for each in fitted.shown]
+    speeches = [
+        (files.format_speech_file_name(each.number, each.seat), each) for each in fitted.shown
+    ]
     return TurnBriefing(
         is_turn=True,
         message="",
@@ -67,7 +87,9 @@ def build_briefing(conference: ConferenceFolder, role: str, turn: files.TurnFile
     )
 
 
-def _read_inputs(folder: Folder, seen: scan.FolderScan, turn: files.TurnFile, room: int) -> tuple[tuple[str, str], ...]:
+def _read_inputs(
+    folder: Folder, seen: scan.FolderScan, turn: files.TurnFile, room: int
+) -> tuple[tuple[str, str], ...]:
     """Return name and text of the newest inputs of the user's that `turn.json` names, each with so many characters."""
     notes = " ".join(files.extract_notes(turn.prompt_for_speaker))
     names = [name for name in seen.files if files.is_input_file_name(name)]
@@ -84,7 +106,9 @@ DEFAULT_ROUNDS: Final = 3
 @cache
 def read_guide(language: Language) -> str:
     """The page that lies in the folder of a project's conferences."""
-    return find_translation(Path(__file__).parent, "guide", language, "md").read_text(encoding="utf-8")
+    return find_translation(Path(__file__).parent, "guide", language, "md").read_text(
+        encoding="utf-8"
+    )
 
 
 def find_project_root(start: Path) -> Path:
@@ -123,11 +147,17 @@ class ConferenceProject:
     def names(self) -> list[str]:
         try:
             with Folder.open_folder(self.table) as table:
-                return [each.name for each in table.list_entries() if each.kind == "folder" and _is_name(each.name)]
+                return [
+                    each.name
+                    for each in table.list_entries()
+                    if each.kind == "folder" and _is_name(each.name)
+                ]
         except FileNotFoundError:
             return []
 
-    async def create_conference(self, name: str, topic: str, **options: Unpack[ConferenceOptions]) -> ConferenceStatus:
+    async def create_conference(
+        self, name: str, topic: str, **options: Unpack[ConferenceOptions]
+    ) -> ConferenceStatus:
         """Create a conference: folder, guide, agenda, `turn.json`.
 
         Raises BadName, BadRoster, BadSetting when an option is wrong or a conference cannot honour it, SessionExists when there
@@ -147,7 +177,9 @@ class ConferenceProject:
             conference.session = await open_planned(self._moot, plan)
             return await conference.sync()
 
-    async def plan_conference(self, name: str, topic: str, **options: Unpack[ConferenceOptions]) -> PlannedSession:
+    async def plan_conference(
+        self, name: str, topic: str, **options: Unpack[ConferenceOptions]
+    ) -> PlannedSession:
         """Return what `create_conference` would record, after all of its checks; raises as it does."""
         files.validate_conference_name(name)
         shared: Options = {key: value for key, value in options.items() if key not in OWN_OPTIONS}  # type: ignore[assignment]  # the other keys
@@ -161,7 +193,9 @@ class ConferenceProject:
         seats.append(Seat(id=MODERATOR, platform=options.get("moderator", MAILBOX)))
         patience = options.get("role_patience")
         if patience is not None:
-            seats = [seat if seat.is_outside else replace(seat, patience=patience) for seat in seats]
+            seats = [
+                seat if seat.is_outside else replace(seat, patience=patience) for seat in seats
+            ]
             own["patience"] = patience
         shared["protocol"] = "roundtable"
         shared["seats"] = seats
@@ -187,7 +221,9 @@ class ConferenceProject:
                 table.put(files.GUIDE, read_guide(language))
 
     @asynccontextmanager
-    async def open_conference(self, name: str, session: SessionId | None = None) -> AsyncIterator[ConferenceFolder]:
+    async def open_conference(
+        self, name: str, session: SessionId | None = None
+    ) -> AsyncIterator[ConferenceFolder]:
         """Open and lock a conference; one that no ledger here knows is adopted. Raises UnknownConference, FolderDamaged.
 
         With a `session` it is that session's folder, whatever happened to it.
@@ -196,11 +232,15 @@ class ConferenceProject:
             path = self.table / files.validate_conference_name(name)
         except BadName as cause:
             raise UnknownConference(str(cause)) from cause
-        async with ConferenceFolder.open_locked(path, self._moot.engine, make=session is not None) as conference:
+        async with ConferenceFolder.open_locked(
+            path, self._moot.engine, make=session is not None
+        ) as conference:
             mark = conference.mark
             if session is not None:
                 conference.session = session
-                conference.record_sessions((session, *(each for each in mark.sessions if each != session)), mark.language)
+                conference.record_sessions(
+                    (session, *(each for each in mark.sessions if each != session)), mark.language
+                )
                 yield conference
                 return
             # The original is still there, so this folder is a copy: it must not write into the original's session.
@@ -229,7 +269,9 @@ class ConferenceProject:
         try:
             with (
                 Folder.open_folder(self.table) as table,
-                Folder.open_folder(self.table / files.validate_conference_name(name), inside=table) as folder,
+                Folder.open_folder(
+                    self.table / files.validate_conference_name(name), inside=table
+                ) as folder,
             ):
                 if not folder.has(scan.OWN_FOLDER):
                     return None
@@ -258,7 +300,12 @@ class ConferenceProject:
             title,
             protocol="roundtable",
             seats=[*seats, Seat(id=MODERATOR, platform=MAILBOX)],
-            settings={"max_rounds": rounds, "conference": name, "agenda": agenda[:50_000], "prompt": prompt},
+            settings={
+                "max_rounds": rounds,
+                "conference": name,
+                "agenda": agenda[:50_000],
+                "prompt": prompt,
+            },
             language=language,
             session=f"rt_{secrets.token_hex(6)}",
             check=False,
@@ -296,12 +343,16 @@ class ConferenceProject:
             return build_briefing(conference, role, turn)
 
     @asynccontextmanager
-    async def _open_with_turn(self, name: str) -> AsyncIterator[tuple[ConferenceFolder, files.TurnFile]]:
+    async def _open_with_turn(
+        self, name: str
+    ) -> AsyncIterator[tuple[ConferenceFolder, files.TurnFile]]:
         """Open a conference with its turn: from the folder alone if it is unchanged; only otherwise is the ledger read."""
         path = self.table / name
         if _is_name(name):
             async with ConferenceFolder.open_locked(path, self._moot.engine) as conference:
-                turn = conference.read_unchanged_turn() if conference.mark.path == str(path) else None
+                turn = (
+                    conference.read_unchanged_turn() if conference.mark.path == str(path) else None
+                )
                 if turn is not None and await self._is_head(conference):
                     yield conference, turn
                     return
@@ -328,9 +379,15 @@ class ConferenceProject:
             await conference.sync()
             entry = await self._moot.engine.give_input(conference.session, text, key)
             status = await conference.sync()
-            return files.format_input_file_name(len(status.conference.inputs)) if entry is not None else ""
+            return (
+                files.format_input_file_name(len(status.conference.inputs))
+                if entry is not None
+                else ""
+            )
 
-    async def say(self, name: str, role: str, text: str, key: str = "", *, via: str = "") -> AcceptedSpeech:
+    async def say(
+        self, name: str, role: str, text: str, key: str = "", *, via: str = ""
+    ) -> AcceptedSpeech:
         async with self.open_conference(name) as conference:
             given = await conference.say(role, text, key, via=via)
         if given.turn.status == "closed" and not given.is_repeated:
@@ -354,14 +411,23 @@ class ConferenceProject:
         async with self.open_conference(name) as conference:
             status = await conference.sync()
             seats = {seat.id: seat.platform for seat in status.conference.seats}
-            changed = {role: platform for role, platform in platforms.items() if seats.get(role) != platform}
+            changed = {
+                role: platform
+                for role, platform in platforms.items()
+                if seats.get(role) != platform
+            }
             if changed:
                 swaps = [
-                    Swap(seat=MODERATOR if role == MODERATOR else files.validate_role_name(role), platform=platform)
+                    Swap(
+                        seat=MODERATOR if role == MODERATOR else files.validate_role_name(role),
+                        platform=platform,
+                    )
                     for role, platform in changed.items()
                 ]
                 head = (await self._moot.engine.load_snapshot(conference.session)).seq
-                session = await self._moot.engine.fork(conference.session, head, swaps, SessionId(f"rt_{secrets.token_hex(6)}"))
+                session = await self._moot.engine.fork(
+                    conference.session, head, swaps, SessionId(f"rt_{secrets.token_hex(6)}")
+                )
                 # First the folder notes its new session: a crash before the old one is ended leaves two sessions, not none.
                 old, conference.session = conference.session, session
                 conference.record_sessions((session,), conference.mark.language)
@@ -369,7 +435,9 @@ class ConferenceProject:
             return await conference.sync()
 
 
-def _parse_course(name: str, seen: scan.FolderScan, agenda: str) -> tuple[tuple[str, ...], int, str]:
+def _parse_course(
+    name: str, seen: scan.FolderScan, agenda: str
+) -> tuple[tuple[str, ...], int, str]:
     """Return speakers, rounds and first prompt of a folder: from its `turn.json`, else from its agenda and speeches."""
     if seen.turn is not None:
         turn = seen.turn
@@ -386,7 +454,9 @@ def _parse_course(name: str, seen: scan.FolderScan, agenda: str) -> tuple[tuple[
     held = math.ceil(seen.highest / max(1, len(order)))
     if not order:
         fault = str(seen.turn_fault) if seen.turn_fault else files.TURN
-        raise FolderDamaged(f"{name!r} cannot be imported: {fault}, and neither the agenda nor the speeches name the speakers")
+        raise FolderDamaged(
+            f"{name!r} cannot be imported: {fault}, and neither the agenda nor the speeches name the speakers"
+        )
     return order, max(held, said.max_rounds or DEFAULT_ROUNDS), ""
 
 

@@ -101,11 +101,15 @@ class FileAgentParticipant:
             read = read_answer(brief, raw)
             return Answer(said=read.said, corrections=read.mends, usage=usage, origin=self._door)
         if damage:
-            return NoAnswer(reason="malformed", detail=f"it broke the files: {damage[0]}", usage=usage)
+            return NoAnswer(
+                reason="malformed", detail=f"it broke the files: {damage[0]}", usage=usage
+            )
         if isinstance(ended, NoAnswer):
             return ended
         # What an agent without tools prints can be nothing but its answer.
-        spoken = _parse_spoken_answer(brief, ended[0], usage, on_text, is_alone=is_without_tools(self._recipe))
+        spoken = _parse_spoken_answer(
+            brief, ended[0], usage, on_text, is_alone=is_without_tools(self._recipe)
+        )
         return replace(spoken, origin=self._door) if isinstance(spoken, Answer) else spoken
 
     async def _wait_for_end(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
@@ -117,16 +121,26 @@ class FileAgentParticipant:
                 if not running.done() and await self._relay.is_written():
                     await asyncio.wait([running], timeout=DONE_SECONDS)
                     break
-            return running.result() if running.done() else NoAnswer(reason="timeout", detail="it did not end", usage=FREE)
+            return (
+                running.result()
+                if running.done()
+                else NoAnswer(reason="timeout", detail="it did not end", usage=FREE)
+            )
         finally:
             running.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await running
 
 
-def _parse_spoken_answer(brief: Brief, text: str, usage: Usage, on_text: OnText, *, is_alone: bool) -> Answer | NoAnswer:
+def _parse_spoken_answer(
+    brief: Brief, text: str, usage: Usage, on_text: OnText, *, is_alone: bool
+) -> Answer | NoAnswer:
     """Parse the answer of an agent that wrote no files, if it is one: it has a section, or it is too long for a mere report."""
-    if brief.ask.kind == "speech" and not is_speechlike(text) and (not is_alone and len(text) < MAX_REPORT_LENGTH):
+    if (
+        brief.ask.kind == "speech"
+        and not is_speechlike(text)
+        and (not is_alone and len(text) < MAX_REPORT_LENGTH)
+    ):
         fault = f"it wrote no speech, neither as a file nor as its answer: {one_line(text)[:200]}"
         return NoAnswer(reason="malformed", detail=fault, usage=usage)
     try:
@@ -141,7 +155,11 @@ def build_wake_recipe(name: str) -> Recipe:
     """Return the recipe for running an agent in the project's folder."""
     recipe = find_recipe(name)
     # Between tool calls the agent may say what it is doing: only its last text is the speech.
-    return replace(recipe, texts=tuple(path.removeprefix("+") for path in recipe.texts)) if _is_known(recipe) else recipe
+    return (
+        replace(recipe, texts=tuple(path.removeprefix("+") for path in recipe.texts))
+        if _is_known(recipe)
+        else recipe
+    )
 
 
 def build_wake_text(recipe: Recipe, brief: Brief, wake: str) -> str:
@@ -152,7 +170,10 @@ def build_wake_text(recipe: Recipe, brief: Brief, wake: str) -> str:
     """
     words = ROUNDTABLE_PROMPT[brief.language]
     how = words.no_tools if is_without_tools(recipe) else words.woken
-    parts = [fix_surrogates(part) for part in (wake, how, brief.system, words.files_below, brief.shared, brief.own)]
+    parts = [
+        fix_surrogates(part)
+        for part in (wake, how, brief.system, words.files_below, brief.shared, brief.own)
+    ]
     if Path(recipe.argv[0]).name in MENTIONING:
         # Escaped, because text of participants must not pull files into the prompt.
         parts = [part.replace("@", "\\@") for part in parts]
@@ -191,7 +212,12 @@ class Relay:
     """Runs one conference to its minutes. `notify` receives what people should know beside the entries."""
 
     def __init__(
-        self, moot: Moot, hall: ConferenceProject, name: str, notify: Notify, look_seconds: float = LOOK_SECONDS
+        self,
+        moot: Moot,
+        hall: ConferenceProject,
+        name: str,
+        notify: Notify,
+        look_seconds: float = LOOK_SECONDS,
     ) -> None:
         self._moot = moot
         self._hall = hall
@@ -208,16 +234,28 @@ class Relay:
         status = await self._sync_folder(at_once=True)
         # From here on the folder belongs to this session, whatever agents do to it.
         session = self._session = status.session
-        language, seats = status.conference.opened.language, [seat.id for seat in status.conference.seats]
+        language, seats = (
+            status.conference.opened.language,
+            [seat.id for seat in status.conference.seats],
+        )
 
         def tell_parked(reason: str, delay: float) -> None:
             again = SHARED_REPORT[language].trying_again.format(seconds=round(delay))
             self._notify(f"{again} ({one_line(explain_outage(reason, seats, language))})")
 
         running = asyncio.create_task(
-            run_through_outages(self._moot.engine, session, self._seat_participant, seconds=math.inf, on_parked=tell_parked)
+            run_through_outages(
+                self._moot.engine,
+                session,
+                self._seat_participant,
+                seconds=math.inf,
+                on_parked=tell_parked,
+            )
         )
-        helpers = [asyncio.create_task(self._follow_ledger(session)), asyncio.create_task(self._watch_folder())]
+        helpers = [
+            asyncio.create_task(self._follow_ledger(session)),
+            asyncio.create_task(self._watch_folder()),
+        ]
         try:
             await asyncio.wait([running, *helpers], return_when=asyncio.FIRST_COMPLETED)
             # A helper never ends by itself: if one is done, its failure is raised here.
@@ -275,7 +313,9 @@ class Relay:
         known = {variable: environ[variable] for variable in PASSED if variable in environ}
         recipe = replace(recipe, environ={**recipe.environ, **known})
         return FileAgentParticipant(
-            CommandParticipant(recipe, self._hall.root, environ, resolve_home(environ) / "agents"), recipe, self
+            CommandParticipant(recipe, self._hall.root, environ, resolve_home(environ) / "agents"),
+            recipe,
+            self,
         )
 
     async def build_wake_prompt(self, brief: Brief, recipe: Recipe) -> str:
@@ -283,7 +323,9 @@ class Relay:
         words = ROUNDTABLE_PROMPT[brief.language]
         wake = words.wake if brief.ask.kind == "speech" else words.wake_moderator
         prompt = one_line(status.turn.prompt_for_speaker)
-        return build_wake_text(recipe, brief, wake.format(conference=self._name, role=brief.seat.id, prompt=prompt))
+        return build_wake_text(
+            recipe, brief, wake.format(conference=self._name, role=brief.seat.id, prompt=prompt)
+        )
 
     async def is_written(self) -> bool:
         """Whether the files hold the complete next step."""

@@ -58,7 +58,10 @@ def check_version(version: int, steps: Sequence[Migration], *, what: str) -> Non
 def load_migrations(database: str) -> list[Migration]:
     folder = files(__package__) / database
     # Names begin with four digits, so the order of names is the order of versions.
-    paths = sorted((path for path in folder.iterdir() if path.name.endswith(".sql")), key=lambda path: path.name)
+    paths = sorted(
+        (path for path in folder.iterdir() if path.name.endswith(".sql")),
+        key=lambda path: path.name,
+    )
     return [Migration(int(path.name[:4]), path.read_text(encoding="utf-8")) for path in paths]
 
 
@@ -69,4 +72,7 @@ def load_queries(module: str) -> Mapping[str, str]:
     """
     package, _, name = module.rpartition(".")
     _, *parts = _QUERY_NAME.split((files(package) / f"{name}.sql").read_text(encoding="utf-8"))
-    return {query: _COMMENT.sub("", text).strip() for query, text in zip(parts[::2], parts[1::2], strict=True)}
+    return {
+        query: _COMMENT.sub("", text).strip()
+        for query, text in zip(parts[::2], parts[1::2], strict=True)
+    }

@@ -12,7 +12,17 @@ from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import AskId, SeatId
 
 LongText = Annotated[str, MaxLen(20_000)]
-Refusal = Literal["nested", "gate", "self", "unknown", "repeated", "seat_limit", "session_limit", "withdrawn", "budget"]
+Refusal = Literal[
+    "nested",
+    "gate",
+    "self",
+    "unknown",
+    "repeated",
+    "seat_limit",
+    "session_limit",
+    "withdrawn",
+    "budget",
+]
 Failure = Literal["withdrawn", "unrecorded"]
 Outcome = Literal["answered", "unknown", "failed", "refused", "called", "tokens", "money", "time"]
 
@@ -25,7 +35,9 @@ MAX_HEAD_LENGTH: Final = 2_000
 
 # The reply may stand in a fence; behind a sentence its labels must follow, because a head among other words quotes another.
 _HEAD: Final = r"[ \t*]*+FROM\s*+[@＠][\w-]++[ \t*]*+[:：]?\**+"
-_FROM = re.compile(rf"\A\s*+(?:```\w*+\s*+)?{_HEAD}|^{_HEAD}(?=\s*+\*\*)", re.IGNORECASE | re.MULTILINE)
+_FROM = re.compile(
+    rf"\A\s*+(?:```\w*+\s*+)?{_HEAD}|^{_HEAD}(?=\s*+\*\*)", re.IGNORECASE | re.MULTILINE
+)
 _UNKNOWN = re.compile(
     r"\W*(?:(?:well|hm+|honestly|frankly|sorry|to be honest|说实话|抱歉|老实说|这个)\W{0,3})?"
     r"(?:I (?:(?:really|honestly) )?(?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell)\b|don['’]t know\b|(?:dunno|idk)\b"
@@ -60,7 +72,9 @@ class Advice:
         from moothall.domain.vocabulary import LABELS
 
         head = _FROM.search(text)
-        fields = parse_labelled_text(text[head.end() :].removesuffix("```") if head else text, LABELS["advice"], "answer")
+        fields = parse_labelled_text(
+            text[head.end() :].removesuffix("```") if head else text, LABELS["advice"], "answer"
+        )
         answer = fields.get("answer", "")
         if not answer:
             raise ValueError("the reply holds no answer; who does not know says so")
@@ -147,6 +161,15 @@ class QuestionClosed(Closed):
 
 INSTEAD: Final = Alternative(field="consult", reply=ConsultationRequested, shape=ConsultRequest)
 FORMS: dict[str, AnswerForm] = {
-    CONSULT: AnswerForm(kind=CONSULT, reply=ConsultationAnswered, shape=Advice, form="text", max_tokens=900, instead=INSTEAD),
-    RECORD: AnswerForm(kind=RECORD, reply=ConsultationFiled, shape=RecordLocation, form="json", max_tokens=1),
+    CONSULT: AnswerForm(
+        kind=CONSULT,
+        reply=ConsultationAnswered,
+        shape=Advice,
+        form="text",
+        max_tokens=900,
+        instead=INSTEAD,
+    ),
+    RECORD: AnswerForm(
+        kind=RECORD, reply=ConsultationFiled, shape=RecordLocation, form="json", max_tokens=1
+    ),
 }

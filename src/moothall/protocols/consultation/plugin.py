@@ -17,7 +17,11 @@ from moothall.errors import BadSetting
 from moothall.locale.catalogues import CONSULTATION_PROMPT, CONSULTATION_REPORT
 from moothall.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
 from moothall.protocols.consultation import facts
-from moothall.protocols.consultation.rules import ConsultingRulebook, QuestionRulebook, QuestionRules
+from moothall.protocols.consultation.rules import (
+    ConsultingRulebook,
+    QuestionRulebook,
+    QuestionRules,
+)
 from moothall.protocols.consultation.timeline import (
     ConsultationLog,
     add_and_describe_consultation,
@@ -82,7 +86,9 @@ def open_session(plan: Plan) -> facts.QuestionOpened:
     if len(plan.topic) > 8_000:
         raise BadSetting(f"the question has {len(plan.topic)} characters; at most 8000 are taken")
     request = copy_fields(ConsultRequest, settings, to=to, question=plan.topic)
-    return plan.opening(facts.QuestionOpened, seats=seats, asker=parse_seat_id(asker), request=request)
+    return plan.opening(
+        facts.QuestionOpened, seats=seats, asker=parse_seat_id(asker), request=request
+    )
 
 
 def build_decision(timeline: SessionTimeline) -> Decision:
@@ -101,13 +107,19 @@ def build_decision(timeline: SessionTimeline) -> Decision:
 
 def build_question_report(timeline: SessionTimeline) -> Report:
     """A consultation on its own: the answer, then the question, and what the director refused."""
-    decision, opened, log = build_decision(timeline), timeline.session_state.opened, get_consultations(timeline)
+    decision, opened, log = (
+        build_decision(timeline),
+        timeline.session_state.opened,
+        get_consultations(timeline),
+    )
     assert isinstance(opened, facts.QuestionOpened)
     words, texts = CONSULTATION_REPORT[timeline.language], CONSULTATION_PROMPT[timeline.language]
     to, advice = parse_seat_id(opened.request.to), log.advice
     answer = Card(blocks=sections.explain_no_decision(timeline, decision, words), kind="decision")
     if decision.ended_by in {"answered", "unknown"} and advice is not None:
-        answer = Card(blocks=build_advice(advice, to, texts, "strong"), head=(Strong(to),), kind="decision")
+        answer = Card(
+            blocks=build_advice(advice, to, texts, "strong"), head=(Strong(to),), kind="decision"
+        )
     question = build_request(opened.asker, to, opened.request, texts)
     report = sections.build_report(
         timeline,
@@ -119,7 +131,12 @@ def build_question_report(timeline: SessionTimeline) -> Report:
         title=f"{words.minutes}: {opened.asker} → {to}",
     )
     if advice is not None:
-        reply = Card(blocks=build_advice(advice, to, texts), head=(Strong(f"{to} → {opened.asker}"),), seat=to, kind="turn")
+        reply = Card(
+            blocks=build_advice(advice, to, texts),
+            head=(Strong(f"{to} → {opened.asker}"),),
+            seat=to,
+            kind="turn",
+        )
         report = replace(report, replies=(reply,))
     # The question and its answer have cards already.
     return add_consultations(report, log, log.refusals)
@@ -141,7 +158,11 @@ CONSULTATION: Final = ProtocolPlugin(
     describe=partial(add_and_describe_consultation, _add_entry),
     report=build_question_report,
     consults=True,
-    expect=lambda opened: (ExpectedCalls(seats=tuple(seat.id for seat in opened.seats), least=0.5, most=2, is_in_turn=True),),
+    expect=lambda opened: (
+        ExpectedCalls(
+            seats=tuple(seat.id for seat in opened.seats), least=0.5, most=2, is_in_turn=True
+        ),
+    ),
     refuses={
         "turns": "a consultation is one question and its answer; limit it with time or tokens",
         "options": "a consultation is answered in words; write possible answers into the question",

@@ -14,7 +14,11 @@ from moothall.domain.ids import SeatId
 from moothall.domain.person import PersonAsk
 from moothall.domain.replace import copy_fields
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text, strip_control
-from moothall.locale.catalogues import CONSULTATION_PERSON, CONSULTATION_PROMPT, ConsultationPromptText
+from moothall.locale.catalogues import (
+    CONSULTATION_PERSON,
+    CONSULTATION_PROMPT,
+    ConsultationPromptText,
+)
 from moothall.protocols.consultation.facts import CONSULT, Advice
 from moothall.protocols.consultation.state import Consultation, ConsultingState, strip_repeat_id
 from moothall.reports.person_steps import WORDS, ask_words
@@ -30,13 +34,20 @@ def render_request(language: Language, request: ConsultRequest, to: str) -> str:
         "understanding": request.understanding,
         "kind": "" if request.kind == "knowledge" else words.kinds[request.kind],
     }
-    return "\n".join([words.request.format(to=one_line(to)), "", *_format_labelled_parts(words, parts)])
+    return "\n".join(
+        [words.request.format(to=one_line(to)), "", *_format_labelled_parts(words, parts)]
+    )
 
 
 def render_advice(language: Language, seat: SeatId, advice: Advice) -> str:
     words = CONSULTATION_PROMPT[language]
     other = f"@{one_line(advice.ask_instead)}" if advice.ask_instead else ""
-    parts = {"answer": advice.answer, "notes": advice.notes, "unsure_of": advice.unsure_of, "ask_instead": other}
+    parts = {
+        "answer": advice.answer,
+        "notes": advice.notes,
+        "unsure_of": advice.unsure_of,
+        "ask_instead": other,
+    }
     return "\n".join([words.reply.format(seat=seat), "", *_format_labelled_parts(words, parts)])
 
 
@@ -69,10 +80,22 @@ def _render_section_head(name: str) -> list[str]:
 
 
 def _render_question(words: ConsultationPromptText, request: ConsultRequest) -> list[str]:
-    lines = [f"**{words.labels['kind']}**{words.colon}{words.kinds[request.kind]}", "", *quote_markdown(request.question)]
-    for name, text in (("background", request.background), ("understanding", request.understanding)):
+    lines = [
+        f"**{words.labels['kind']}**{words.colon}{words.kinds[request.kind]}",
+        "",
+        *quote_markdown(request.question),
+    ]
+    for name, text in (
+        ("background", request.background),
+        ("understanding", request.understanding),
+    ):
         if text:
-            lines += ["", f"**{words.labels[name]}**{words.colon.strip()}", "", *quote_markdown(text)]
+            lines += [
+                "",
+                f"**{words.labels[name]}**{words.colon.strip()}",
+                "",
+                *quote_markdown(text),
+            ]
     return lines
 
 
@@ -82,7 +105,12 @@ def _render_reply(words: ConsultationPromptText, consultation: Consultation) -> 
     lines = [words.unknown.format(to=consultation.to), ""] if consultation.advice.is_unknown else []
     lines += quote_markdown(consultation.advice.answer)
     if consultation.advice.notes:
-        lines += ["", f"**{words.labels['notes']}**{words.colon.strip()}", "", *quote_markdown(consultation.advice.notes)]
+        lines += [
+            "",
+            f"**{words.labels['notes']}**{words.colon.strip()}",
+            "",
+            *quote_markdown(consultation.advice.notes),
+        ]
     return lines
 
 
@@ -99,13 +127,19 @@ def _render_doubts(words: ConsultationPromptText, consultation: Consultation) ->
     if advice.ask_instead:
         lines += [
             *([""] if lines else []),
-            f"{words.labels['ask_instead']}{words.colon}@{one_line(advice.ask_instead)}".replace("<", "&lt;"),
+            f"{words.labels['ask_instead']}{words.colon}@{one_line(advice.ask_instead)}".replace(
+                "<", "&lt;"
+            ),
         ]
     return lines
 
 
 def _format_labelled_parts(words: ConsultationPromptText, parts: dict[str, str]) -> list[str]:
-    return [f"**{words.labels[name]}**{words.colon}{strip_control(text)}" for name, text in parts.items() if text]
+    return [
+        f"**{words.labels[name]}**{words.colon}{strip_control(text)}"
+        for name, text in parts.items()
+        if text
+    ]
 
 
 def build_consulted_ask(language: Language, asker: SeatId, request: ConsultRequest) -> PersonAsk:
@@ -133,7 +167,10 @@ def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bo
     own = _build_own_prompt(state, words, brief.ask, is_gate=is_gate)
     rules = words.rules.format(per_seat=state.rules.per_seat, per_session=state.rules.per_session)
     read = add_consultation_rules(state, brief, brief.ask, is_gate=is_gate)
-    stances = {seat.id: f" ({one_line(seat.stance)[:MAX_STANCE_LENGTH]})" if seat.stance else "" for seat in state.seats}
+    stances = {
+        seat.id: f" ({one_line(seat.stance)[:MAX_STANCE_LENGTH]})" if seat.stance else ""
+        for seat in state.seats
+    }
     names = [f"@{seat}{stance}" for seat, stance in stances.items()]
     return replace(
         brief,
@@ -146,27 +183,40 @@ def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bo
     )
 
 
-def add_consultation_rules(state: ConsultingState, rules: AnswerRules, ask: Ask, *, is_gate: bool) -> AnswerRules:
+def add_consultation_rules(
+    state: ConsultingState, rules: AnswerRules, ask: Ask, *, is_gate: bool
+) -> AnswerRules:
     """Return how the answer to an ask of the protocol is read where it may be replaced by a request."""
     is_refused = strip_repeat_id(ask.id) in state.refused
     return copy_fields(
         AnswerRules,
         rules,
-        fault=_wrap_validator(rules.fault, CONSULTATION_PROMPT[state.opened.language].direct if is_refused else None),
+        fault=_wrap_validator(
+            rules.fault, CONSULTATION_PROMPT[state.opened.language].direct if is_refused else None
+        ),
         person=rules.person and partial(_ask_person, state, rules.person, ask, is_gate=is_gate),
     )
 
 
-def _ask_person(state: ConsultingState, inner: Callable[[], PersonAsk], ask: Ask, *, is_gate: bool) -> PersonAsk:
+def _ask_person(
+    state: ConsultingState, inner: Callable[[], PersonAsk], ask: Ask, *, is_gate: bool
+) -> PersonAsk:
     """Return the protocol's ask with what the person has learned by consulting, and the offer to consult."""
-    language, may_ask = state.opened.language, not is_gate and strip_repeat_id(ask.id) not in state.refused
+    language, may_ask = (
+        state.opened.language,
+        not is_gate and strip_repeat_id(ask.id) not in state.refused,
+    )
     person, hint = inner(), CONSULTATION_PERSON[language].may_ask if may_ask else ""
     learned = _build_own_prompt(state, CONSULTATION_PROMPT[language], ask, is_gate=is_gate)
     about = "\n\n".join(part for part in (learned, person.about) if part)
-    return replace(person, about=about, intro="\n".join(part for part in (person.intro, hint) if part))
+    return replace(
+        person, about=about, intro="\n".join(part for part in (person.intro, hint) if part)
+    )
 
 
-def build_consultation_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
+def build_consultation_brief(
+    state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm
+) -> Brief:
     """Build the brief of the consulted seat: the question and its own role, nothing of what others said."""
     language, seat = state.opened.language, state.seat(ask.seat)
     words = CONSULTATION_PROMPT[language]
@@ -175,10 +225,17 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
     last = state.words.get(seat.id, "")
     if last:
         lines += ["", words.own_words, quote_lines(shorten_text(last, MAX_PART_LENGTH))]
-    lines += ["", words.asks.format(seat=current.seat, kind=words.kinds[current.request.kind]), quote_lines(question), ""]
+    lines += [
+        "",
+        words.asks.format(seat=current.seat, kind=words.kinds[current.request.kind]),
+        quote_lines(question),
+        "",
+    ]
     if current.is_direct:
         lines += [words.refused.format(reason=words.refusals["nested"]), ""]
-    memory = ContextWindow(window=1).add(Utterance(id=1, speaker=current.seat, text=current.request.question), 1.0)
+    memory = ContextWindow(window=1).add(
+        Utterance(id=1, speaker=current.seat, text=current.request.question), 1.0
+    )
     rules = AnswerRules(
         form=form,
         fault=_wrap_validator(no_fault, words.direct if current.is_direct else None),
@@ -198,7 +255,9 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
     )
 
 
-def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
+def build_record_brief(
+    state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm
+) -> Brief:
     language = state.opened.language
     request_file = RecordFileRequest(
         folder=state.rules.folder,
@@ -220,7 +279,9 @@ def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, 
     )
 
 
-def _build_own_prompt(state: ConsultingState, words: ConsultationPromptText, ask: Ask, *, is_gate: bool) -> str:
+def _build_own_prompt(
+    state: ConsultingState, words: ConsultationPromptText, ask: Ask, *, is_gate: bool
+) -> str:
     seat = ask.seat
     lines: list[str] = []
     learned = state.list_learned(seat)
@@ -234,14 +295,23 @@ def _build_own_prompt(state: ConsultingState, words: ConsultationPromptText, ask
     elif is_gate:
         lines.append(words.gate)
     elif learned:
-        left = min(state.rules.per_seat - state.count_own(seat), state.rules.per_session - len(state.consultations))
+        left = min(
+            state.rules.per_seat - state.count_own(seat),
+            state.rules.per_session - len(state.consultations),
+        )
         lines.append(words.left.format(count=left) if left > 0 else words.none_left)
     return "\n".join(lines)
 
 
-def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outcome: Consultation) -> list[str]:
+def _format_outcome(
+    state: ConsultingState, words: ConsultationPromptText, outcome: Consultation
+) -> list[str]:
     language = state.opened.language
-    lines = [words.asked_itself.format(question=f"\n{quote_lines(shorten_text(outcome.request.question, MAX_PART_LENGTH // 4))}")]
+    lines = [
+        words.asked_itself.format(
+            question=f"\n{quote_lines(shorten_text(outcome.request.question, MAX_PART_LENGTH // 4))}"
+        )
+    ]
     if outcome.advice is None or outcome.failure:
         return [*lines, _describe_failure(words, outcome)]
     advice = replace(
@@ -255,8 +325,19 @@ def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outco
         lines.append(words.unknown.format(to=outcome.to))
     if advice.ask_instead:
         # Outside of the quotation only names of known seats are shown: any other text here is the advisor's own words.
-        here = next((seat.id for seat in state.seats if seat.id.casefold() == advice.ask_instead.strip().casefold()), None)
-        lines.append(words.absent.format(seat=outcome.to) if here is None else words.offer.format(seat=outcome.to, other=here))
+        here = next(
+            (
+                seat.id
+                for seat in state.seats
+                if seat.id.casefold() == advice.ask_instead.strip().casefold()
+            ),
+            None,
+        )
+        lines.append(
+            words.absent.format(seat=outcome.to)
+            if here is None
+            else words.offer.format(seat=outcome.to, other=here)
+        )
     if outcome.filed is not None:
         lines.append(words.filed.format(path=one_line(outcome.filed.path)))
     return lines

@@ -13,7 +13,17 @@ from typing import Any, Final
 
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record, Rulebook
-from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
+from moothall.domain.facts import (
+    AsksSent,
+    AsksWithdrawn,
+    Closed,
+    Entry,
+    Fact,
+    Opened,
+    Reply,
+    SeatLost,
+    SessionForked,
+)
 from moothall.domain.ids import AskId, SeatId, ask_id, find_asked_seat, parse_ask_kind
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR
@@ -47,7 +57,9 @@ class ConsultingRulebook:
         self.name = inner.name
         self.kinds: Mapping[str, type[Fact]] = {**inner.kinds, **facts.KINDS}
         # Every answer of the wrapped protocol may be replaced by a request.
-        within_forms = {kind: replace(form, instead=facts.INSTEAD) for kind, form in inner.forms.items()}
+        within_forms = {
+            kind: replace(form, instead=facts.INSTEAD) for kind, form in inner.forms.items()
+        }
         self.forms: Mapping[str, AnswerForm] = {**within_forms, **facts.FORMS}
 
     def initial(self, opened: Opened) -> ConsultingState:
@@ -59,7 +71,9 @@ class ConsultingRulebook:
         after = apply_director(evolve_shared(state, entry), entry)
         inner = to_inner_entry(entry)
         if inner is not None:
-            after = _with_last_words(fast_replace(after, inner=self.inner.evolve(after.inner, inner)), inner.fact)
+            after = _with_last_words(
+                fast_replace(after, inner=self.inner.evolve(after.inner, inner)), inner.fact
+            )
         return after
 
     def decide(self, state: ConsultingState) -> tuple[Effect, ...]:
@@ -87,17 +101,23 @@ class ConsultingRulebook:
         # The wrapped protocol knows each ask by its first id only.
         brief = self.inner.brief(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
         is_gate = state.rules.gate or ask.kind in self.gates
-        return prompts.add_consultation_prompt(state, replace(brief, ask=ask, form=self.forms[ask.kind]), is_gate=is_gate)
+        return prompts.add_consultation_prompt(
+            state, replace(brief, ask=ask, form=self.forms[ask.kind]), is_gate=is_gate
+        )
 
     def answer_rules(self, state: ConsultingState, ask: Ask) -> AnswerRules:
         build = getattr(self.inner, "answer_rules", None)
-        if build is None or (ask.kind in {facts.CONSULT, facts.RECORD} and state.current is not None):
+        if build is None or (
+            ask.kind in {facts.CONSULT, facts.RECORD} and state.current is not None
+        ):
             return self.brief(state, ask)
         rules: AnswerRules = build(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
         if rules.person is None:
             return self.brief(state, ask)
         is_gate = state.rules.gate or ask.kind in self.gates
-        return prompts.add_consultation_rules(state, replace(rules, form=self.forms[ask.kind]), ask, is_gate=is_gate)
+        return prompts.add_consultation_rules(
+            state, replace(rules, form=self.forms[ask.kind]), ask, is_gate=is_gate
+        )
 
     # Decide: the effects that follow from the state.
 
@@ -115,35 +135,65 @@ class ConsultingRulebook:
             return (Record(fact=follows),)
         # Paused are the asker of the running consultation, the askers in the queue, and seats that must consult before they
         # answer.
-        paused = {current.ask, *(each.ask for each in state.waiting), *(ask.id for ask in asks if _is_to_consult(state, ask))}
+        paused = {
+            current.ask,
+            *(each.ask for each in state.waiting),
+            *(ask.id for ask in asks if _is_to_consult(state, ask)),
+        }
         going = [_to_outer_ask(state, ask) for ask in asks if ask.id not in paused]
         # The answer is handed back only when its record is on disk.
         if current.is_settled:
-            filing = Ask(id=current.record_ask, seat=DIRECTOR.id, kind=facts.RECORD, turn=current.number, patience=FILING_SECONDS)
+            filing = Ask(
+                id=current.record_ask,
+                seat=DIRECTOR.id,
+                kind=facts.RECORD,
+                turn=current.number,
+                patience=FILING_SECONDS,
+            )
             return (*going, filing)
         busy = [ask for ask in going if ask.seat == current.to and ask.id in state.put]
         if busy:
             # The consulted seat finishes its open ask first: nobody is asked two things at once.
             return tuple(going)
         patience = state.rules.patience
-        asked = Ask(id=current.consult_ask, seat=current.to, kind=facts.CONSULT, turn=current.number, patience=patience)
+        asked = Ask(
+            id=current.consult_ask,
+            seat=current.to,
+            kind=facts.CONSULT,
+            turn=current.number,
+            patience=patience,
+        )
         return (*(ask for ask in going if ask.seat != current.to), asked)
 
-    def _judge_request(self, state: ConsultingState, head: PendingRequest, asks: Mapping[AskId, Ask]) -> Fact:
+    def _judge_request(
+        self, state: ConsultingState, head: PendingRequest, asks: Mapping[AskId, Ask]
+    ) -> Fact:
         request = None if head.is_own else head.request
         # Ignoring case: agents write names as they like.
         wanted = unicodedata.normalize("NFC", head.request.to.strip().lstrip("@＠"))
         exact = next((seat.id for seat in state.seats if seat.id == wanted), None)
-        to = exact or next((seat.id for seat in state.seats if seat.id.casefold() == wanted.casefold()), None)
+        to = exact or next(
+            (seat.id for seat in state.seats if seat.id.casefold() == wanted.casefold()), None
+        )
         reason = self._find_refusal(state, head, to, asks)
         if reason is not None or to is None:
             return facts.ConsultationRefused(
-                ask=head.ask, seat=head.seat, to=head.request.to, reason=reason or "unknown", request=request
+                ask=head.ask,
+                seat=head.seat,
+                to=head.request.to,
+                reason=reason or "unknown",
+                request=request,
             )
-        return facts.ConsultationBegun(consultation=len(state.ended) + 1, ask=head.ask, seat=head.seat, to=to, request=request)
+        return facts.ConsultationBegun(
+            consultation=len(state.ended) + 1, ask=head.ask, seat=head.seat, to=to, request=request
+        )
 
     def _find_refusal(
-        self, state: ConsultingState, head: PendingRequest, to: SeatId | None, asks: Mapping[AskId, Ask]
+        self,
+        state: ConsultingState,
+        head: PendingRequest,
+        to: SeatId | None,
+        asks: Mapping[AskId, Ask],
     ) -> facts.Refusal | None:
         # The order of the checks is the order of the reasons that a seat is told; the first one that applies counts.
         if head.ask not in asks:
@@ -160,8 +210,14 @@ class ConsultingRulebook:
         if state.exhausted is not None:
             return "budget"
         # What nobody answered may be asked again; the limits count it all the same.
-        answered = [each for each in state.ended if each.is_own and each.advice is not None and not each.failure]
-        if _fold_request(head.seat, to, head.request) in {_fold_request(each.seat, each.to, each.request) for each in answered}:
+        answered = [
+            each
+            for each in state.ended
+            if each.is_own and each.advice is not None and not each.failure
+        ]
+        if _fold_request(head.seat, to, head.request) in {
+            _fold_request(each.seat, each.to, each.request) for each in answered
+        }:
             return "repeated"
         if state.count_own(head.seat) >= state.rules.per_seat:
             return "seat_limit"
@@ -199,7 +255,16 @@ class QuestionRulebook(ConsultingRulebook):
         if outcome is not None:
             return (Record(fact=facts.QuestionClosed(reason=outcome)),)
         patience = state.rules.patience
-        return (Ask(id=ask, seat=opened.asker, kind=facts.QUESTION, turn=1, patience=patience, first=opened.request),)
+        return (
+            Ask(
+                id=ask,
+                seat=opened.asker,
+                kind=facts.QUESTION,
+                turn=1,
+                patience=patience,
+                first=opened.request,
+            ),
+        )
 
 
 def _find_outcome(state: ConsultingState, ask: AskId, asker: SeatId) -> facts.Outcome | None:
@@ -207,7 +272,13 @@ def _find_outcome(state: ConsultingState, ask: AskId, asker: SeatId) -> facts.Ou
     if state.stop is not None or ask in state.refused:
         return state.stop or "refused"
     for ended in state.list_learned(asker):
-        return "failed" if ended.advice is None else "unknown" if ended.advice.is_unknown else "answered"
+        return (
+            "failed"
+            if ended.advice is None
+            else "unknown"
+            if ended.advice.is_unknown
+            else "answered"
+        )
     return None
 
 
@@ -216,13 +287,19 @@ _ASK_FACTS = (Reply, SeatLost, AsksSent, AsksWithdrawn, SessionForked)
 
 def start_director(opened: Opened, inner: Any = None) -> ConsultingState:
     rules = opened.consult or _NOBODY
-    return ConsultingState(inner=inner, opened=opened, rules=rules, seats=opened.seats, token=rules.token)
+    return ConsultingState(
+        inner=inner, opened=opened, rules=rules, seats=opened.seats, token=rules.token
+    )
 
 
 def apply_director(state: ConsultingState, entry: Entry) -> ConsultingState:
     """Return the director's state after an entry; the wrapped state is not touched here, nor looked at."""
     fact = entry.fact
-    after = fast_replace(state, put=_update_open_asks(state.put, fact)) if isinstance(fact, _ASK_FACTS) else state
+    after = (
+        fast_replace(state, put=_update_open_asks(state.put, fact))
+        if isinstance(fact, _ASK_FACTS)
+        else state
+    )
     current = state.current
     match fact:
         case facts.ConsultationRequested(ask=ask, said=ConsultRequest()):
@@ -246,7 +323,10 @@ def apply_director(state: ConsultingState, entry: Entry) -> ConsultingState:
             if reason == "unrecorded":
                 return _apply_end(after, replace(current, advice=None, failure=reason))
             return fast_replace(after, current=replace(current, failure=reason, at=entry.at))
-        case SeatLost(ask=ask) if current is not None and ask in {current.consult_ask, current.record_ask}:
+        case SeatLost(ask=ask) if current is not None and ask in {
+            current.consult_ask,
+            current.record_ask,
+        }:
             return _apply_loss(after, current, fact, entry)
         case SessionForked():
             # A fork needs a token of its own: its consultations must not overwrite the records of its source.
@@ -264,11 +344,19 @@ def _apply_request(state: ConsultingState, fact: facts.ConsultationRequested) ->
     # Scripted participants answer by count: the request used up one of their answers.
     extra = _increment_count(state.extra, f"{parse_ask_kind(ask)}.{fact.seat}")
     # The consulted seat itself asks for a consultation: nesting is refused once, then it must answer directly.
-    if current is not None and not current.is_settled and (fact.ask, fact.seat) == (current.consult_ask, current.to):
+    if (
+        current is not None
+        and not current.is_settled
+        and (fact.ask, fact.seat) == (current.consult_ask, current.to)
+    ):
         return fast_replace(state, current=replace(current, nested=fact.said), extra=extra)
     if is_director_ask(ask) or fact.seat != find_asked_seat(ask):
         return state
-    return fast_replace(state, waiting=(*state.waiting, PendingRequest(ask=ask, seat=fact.seat, request=fact.said)), extra=extra)
+    return fast_replace(
+        state,
+        waiting=(*state.waiting, PendingRequest(ask=ask, seat=fact.seat, request=fact.said)),
+        extra=extra,
+    )
 
 
 def _update_open_asks(put: tuple[AskId, ...], fact: Fact) -> tuple[AskId, ...]:
@@ -305,48 +393,84 @@ def _find_next_request(state: ConsultingState, asks: tuple[Ask, ...]) -> Pending
     return None
 
 
-def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping[AskId, Ask]) -> Fact | None:
+def _find_next_fact(
+    state: ConsultingState, current: Consultation, asks: Mapping[AskId, Ask]
+) -> Fact | None:
     """Return the next fact that the running consultation leads to by itself."""
     if current.nested is not None:
-        return facts.ConsultationRefused(ask=current.consult_ask, seat=current.to, to=current.nested.to, reason="nested")
+        return facts.ConsultationRefused(
+            ask=current.consult_ask, seat=current.to, to=current.nested.to, reason="nested"
+        )
     if current.is_settled:
         is_over = current.filings >= MAX_FILINGS
-        return facts.ConsultationFailed(consultation=current.number, reason="unrecorded") if is_over else None
+        return (
+            facts.ConsultationFailed(consultation=current.number, reason="unrecorded")
+            if is_over
+            else None
+        )
     # The protocol no longer waits for the asker, so nobody needs the answer.
-    return None if current.ask in asks else facts.ConsultationFailed(consultation=current.number, reason="withdrawn")
+    return (
+        None
+        if current.ask in asks
+        else facts.ConsultationFailed(consultation=current.number, reason="withdrawn")
+    )
 
 
 def _fold_request(seat: SeatId, to: SeatId, request: ConsultRequest) -> tuple[SeatId, SeatId, str]:
     # Without case, width and punctuation: the same question with other punctuation is a repetition.
-    return seat, to, "".join(char for char in unicodedata.normalize("NFKC", request.question).casefold() if char.isalnum())
+    return (
+        seat,
+        to,
+        "".join(
+            char
+            for char in unicodedata.normalize("NFKC", request.question).casefold()
+            if char.isalnum()
+        ),
+    )
 
 
 def _increment_count(counts: Mapping[Any, int], key: Any) -> dict[Any, int]:
     return {**counts, key: counts.get(key, 0) + 1}
 
 
-def _apply_refusal(state: ConsultingState, fact: facts.ConsultationRefused, seq: int) -> ConsultingState:
+def _apply_refusal(
+    state: ConsultingState, fact: facts.ConsultationRefused, seq: int
+) -> ConsultingState:
     current, waiting, request = state.current, state.waiting, fact.request
     is_nested = current is not None and fact.ask == current.consult_ask
     if current is not None and is_nested:
         request = current.nested
-        state = fast_replace(state, current=replace(current, nested=None, tries=current.tries + 1, is_direct=True))
+        state = fast_replace(
+            state, current=replace(current, nested=None, tries=current.tries + 1, is_direct=True)
+        )
     elif waiting and waiting[0].ask == fact.ask:
         request = waiting[0].request
         state = fast_replace(state, waiting=waiting[1:])
     if request is None:
         return state
     refused = Consultation(
-        number=0, ask=fact.ask, seat=fact.seat, to=SeatId(fact.to), request=request, seq=seq, refusal=fact.reason
+        number=0,
+        ask=fact.ask,
+        seat=fact.seat,
+        to=SeatId(fact.to),
+        request=request,
+        seq=seq,
+        refusal=fact.reason,
     )
     state = fast_replace(state, rejected=(*state.rejected, refused))
     # A withdrawn ask is gone, so there is nothing to ask again.
     if is_nested or fact.reason == "withdrawn":
         return state
-    return fast_replace(state, again=_increment_count(state.again, fact.ask), refused={**state.refused, fact.ask: fact.reason})
+    return fast_replace(
+        state,
+        again=_increment_count(state.again, fact.ask),
+        refused={**state.refused, fact.ask: fact.reason},
+    )
 
 
-def _apply_begin(state: ConsultingState, fact: facts.ConsultationBegun, seq: int) -> ConsultingState:
+def _apply_begin(
+    state: ConsultingState, fact: facts.ConsultationBegun, seq: int
+) -> ConsultingState:
     waiting = state.waiting
     is_own = bool(waiting) and waiting[0].ask == fact.ask
     request = waiting[0].request if is_own else fact.request
@@ -354,7 +478,13 @@ def _apply_begin(state: ConsultingState, fact: facts.ConsultationBegun, seq: int
     if state.current is not None or request is None or fact.consultation != len(state.ended) + 1:
         return state
     current = Consultation(
-        number=fact.consultation, ask=fact.ask, seat=fact.seat, to=fact.to, request=request, seq=seq, is_own=is_own
+        number=fact.consultation,
+        ask=fact.ask,
+        seat=fact.seat,
+        to=fact.to,
+        request=request,
+        seq=seq,
+        is_own=is_own,
     )
     extra = _increment_count(state.extra, f"{facts.CONSULT}.{fact.to}")
     return fast_replace(state, current=current, waiting=waiting[is_own:], extra=extra)
@@ -366,7 +496,9 @@ def _apply_end(state: ConsultingState, ended: Consultation) -> ConsultingState:
     return fast_replace(state, current=None, again=again, ended=(*state.ended, ended))
 
 
-def _apply_loss(state: ConsultingState, current: Consultation, fact: SeatLost, entry: Entry) -> ConsultingState:
+def _apply_loss(
+    state: ConsultingState, current: Consultation, fact: SeatLost, entry: Entry
+) -> ConsultingState:
     if current.is_settled and fact.ask == current.record_ask:
         return fast_replace(state, current=replace(current, filings=current.filings + 1))
     if not current.is_settled and fact.ask == current.consult_ask:
@@ -377,7 +509,11 @@ def _apply_loss(state: ConsultingState, current: Consultation, fact: SeatLost, e
 def _apply_settled_ask(state: ConsultingState, ask: AskId) -> ConsultingState:
     """Forget what is needed to repeat an ask of the protocol, once that ask is settled."""
     plain = strip_repeat_id(ask)
-    if is_director_ask(ask) or plain not in state.again or ask != build_repeat_id(plain, state.again[plain]):
+    if (
+        is_director_ask(ask)
+        or plain not in state.again
+        or ask != build_repeat_id(plain, state.again[plain])
+    ):
         return state
     return fast_replace(
         state,
@@ -390,7 +526,11 @@ def _with_last_words(state: ConsultingState, fact: Fact) -> ConsultingState:
     if not isinstance(fact, Reply) or fact.seat not in {seat.id for seat in state.seats}:
         return state
     words = extract_answer_text(fact.said)
-    return fast_replace(state, words={**state.words, fact.seat: words[:MAX_WORDS_LENGTH]}) if words else state
+    return (
+        fast_replace(state, words={**state.words, fact.seat: words[:MAX_WORDS_LENGTH]})
+        if words
+        else state
+    )
 
 
 def extract_answer_text(said: object) -> str:

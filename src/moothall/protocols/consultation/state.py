@@ -10,7 +10,14 @@ from moothall.domain.facts import AsksSent, AsksWithdrawn, Entry, Fact, Reply, S
 from moothall.domain.ids import AskId, SeatId, parse_ask_kind
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.session_state import ProtocolState
-from moothall.protocols.consultation.facts import CONSULT, KINDS, RECORD, Advice, RecordLocation, Refusal
+from moothall.protocols.consultation.facts import (
+    CONSULT,
+    KINDS,
+    RECORD,
+    Advice,
+    RecordLocation,
+    Refusal,
+)
 
 _CONSULTATION_FACTS = tuple(KINDS.values())
 

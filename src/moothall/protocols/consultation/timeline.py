@@ -11,8 +11,26 @@ from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import CONSULTATION_PROMPT, ConsultationPromptText
 from moothall.protocols.consultation import facts
 from moothall.protocols.consultation.rules import apply_director, start_director
-from moothall.protocols.consultation.state import Consultation, ConsultingState, is_director_ask, to_inner_entry
-from moothall.reports.blocks import Block, Card, Cell, Line, Mark, Muted, Quote, Report, Strong, Tone, build_section, build_table
+from moothall.protocols.consultation.state import (
+    Consultation,
+    ConsultingState,
+    is_director_ask,
+    to_inner_entry,
+)
+from moothall.reports.blocks import (
+    Block,
+    Card,
+    Cell,
+    Line,
+    Mark,
+    Muted,
+    Quote,
+    Report,
+    Strong,
+    Tone,
+    build_section,
+    build_table,
+)
 from moothall.reports.timeline import SessionTimeline
 from moothall.reports.wording import explain_detail
 
@@ -30,7 +48,11 @@ class ConsultationLog:
             return () if state is None else state.consultations
         # The records of a demo are in Moot's own folder: nobody must look for them in the current one.
         return tuple(
-            replace(each, filed=each.filed and replace(each.filed, path=f"MOOT_HOME/{DEMO_FOLDER}/{each.filed.path}"))
+            replace(
+                each,
+                filed=each.filed
+                and replace(each.filed, path=f"MOOT_HOME/{DEMO_FOLDER}/{each.filed.path}"),
+            )
             for each in state.consultations
         )
 
@@ -54,10 +76,14 @@ class ConsultationLog:
 
 def get_consultations(timeline: SessionTimeline) -> ConsultationLog:
     """Return the consultations of a session; an empty log for one that has no director."""
-    return timeline.director if isinstance(timeline.director, ConsultationLog) else ConsultationLog()
+    return (
+        timeline.director if isinstance(timeline.director, ConsultationLog) else ConsultationLog()
+    )
 
 
-def add_and_describe_consultation(lines: Callable[[Any, Entry], list[str]], timeline: SessionTimeline, entry: Entry) -> list[str]:
+def add_and_describe_consultation(
+    lines: Callable[[Any, Entry], list[str]], timeline: SessionTimeline, entry: Entry
+) -> list[str]:
     """Add one entry and return lines that describe it: the protocol's, or the director's."""
     if to_inner_entry(entry) is not None:
         return lines(timeline, entry)
@@ -90,10 +116,17 @@ def describe_consultation(timeline: SessionTimeline, fact: Fact) -> list[str]:
             return []
 
 
-_TONES: Final[dict[str, Tone]] = {"answered": "good", "unknown": "warn", "failed": "bad", "refused": "bad"}
+_TONES: Final[dict[str, Tone]] = {
+    "answered": "good",
+    "unknown": "warn",
+    "failed": "bad",
+    "refused": "bad",
+}
 
 
-def add_consultations(report: Report, log: ConsultationLog, shown: Iterable[Consultation]) -> Report:
+def add_consultations(
+    report: Report, log: ConsultationLog, shown: Iterable[Consultation]
+) -> Report:
     """The report of a session, with the consultations that its seats had, and a card for each that is `shown`."""
     entries = (*log.consultations, *log.refusals)
     if not entries:
@@ -145,23 +178,33 @@ def _build_card(line: Consultation, words: ConsultationPromptText) -> Card:
     return replace(asked, blocks=(*asked.blocks, *outcome), head=(*asked.head, status))
 
 
-def build_request(seat: SeatId, to: str, request: ConsultRequest, words: ConsultationPromptText) -> Card:
+def build_request(
+    seat: SeatId, to: str, request: ConsultRequest, words: ConsultationPromptText
+) -> Card:
     head = (Strong(f"{seat} → {to}"),)
     blocks = (
         Quote(request.question),
         *_build_part(words.labels["background"], request.background),
         *_build_part(words.labels["understanding"], request.understanding),
     )
-    return Card(blocks=blocks, head=(*head, Mark(words.kinds[request.kind])), seat=seat, kind="turn")
+    return Card(
+        blocks=blocks, head=(*head, Mark(words.kinds[request.kind])), seat=seat, kind="turn"
+    )
 
 
-def build_advice(advice: facts.Advice, to: str, words: ConsultationPromptText, tone: Tone = "plain") -> tuple[Block, ...]:
+def build_advice(
+    advice: facts.Advice, to: str, words: ConsultationPromptText, tone: Tone = "plain"
+) -> tuple[Block, ...]:
     return (
         *((Line(words.unknown.format(to=to), "strong"),) if advice.is_unknown else ()),
         Quote(advice.answer, tone),
         *_build_part(words.labels["notes"], advice.notes),
         *_build_part(words.labels["unsure_of"], advice.unsure_of),
-        *((Line((Muted(words.labels["ask_instead"]), f" @{advice.ask_instead}")),) if advice.ask_instead else ()),
+        *(
+            (Line((Muted(words.labels["ask_instead"]), f" @{advice.ask_instead}")),)
+            if advice.ask_instead
+            else ()
+        ),
     )
 
 

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, get_args
 
-from moothall.codec.schemas import allow_choice, allow_line, allow_list, allow_text, allow_values, build_table_schema
+from moothall.codec.schemas import (
+    allow_choice,
+    allow_line,
+    allow_list,
+    allow_text,
+    allow_values,
+    build_table_schema,
+)
 from moothall.domain.answer_table import AnswerField, StateAsk, define_answer, index_by_kind
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.effects import AnswerForm, Schema
@@ -16,9 +23,19 @@ from moothall.domain.ids import USER
 from moothall.domain.person import CONDITION, WHY, Answers, PersonStep, build_key
 from moothall.locale.catalogues import COUNCIL_PERSON, PERSON_STEPS, CouncilPersonText
 from moothall.protocols.council import facts
-from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, infer_vote_field, is_by_candidates
+from moothall.protocols.council.ballots import (
+    find_candidate_ids,
+    find_discussed_motion,
+    infer_vote_field,
+    is_by_candidates,
+)
 from moothall.protocols.council.motions import find_blind_positions
-from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_own_challenges
+from moothall.protocols.council.state import (
+    Council,
+    CouncilLine,
+    CouncilVariant,
+    list_own_challenges,
+)
 from moothall.protocols.council.validation import PHASE_TYPES, list_advice, list_offered_types
 from moothall.reports import person_steps
 from moothall.scoring.positions import VotePosition
@@ -63,7 +80,9 @@ class CouncilAsk(StateAsk[Council]):
     @cached_property
     def raised(self) -> list[int]:
         """The challenges that can be answered or accepted."""
-        return [line.id for line in self.visible if line.said.type == "challenge" and line.seat != USER]
+        return [
+            line.id for line in self.visible if line.said.type == "challenge" and line.seat != USER
+        ]
 
     @cached_property
     def others(self) -> list[int]:
@@ -73,7 +92,11 @@ class CouncilAsk(StateAsk[Council]):
     @cached_property
     def candidates(self) -> Sequence[int]:
         """The resolutions of a ballot; none where there is one motion."""
-        candidates = find_candidate_ids(self.variant, self.state) if is_by_candidates(self.variant, self.state) else ()
+        candidates = (
+            find_candidate_ids(self.variant, self.state)
+            if is_by_candidates(self.variant, self.state)
+            else ()
+        )
         return candidates if len(candidates) > 1 else ()
 
     @cached_property
@@ -89,16 +112,26 @@ Row = AnswerField[CouncilAsk]
 
 def _ask_resolution(asked: CouncilAsk, text: str, why: str) -> list[PersonStep]:
     """Ask for a text; where there are options, the choice comes first and the text only explains it."""
-    return [person_steps.ask_words(why, is_needed=False)] if asked.options else [person_steps.ask_words(text)]
+    return (
+        [person_steps.ask_words(why, is_needed=False)]
+        if asked.options
+        else [person_steps.ask_words(text)]
+    )
 
 
 def _read_resolution(_: CouncilAsk, answers: Answers) -> str:
-    return person_steps.join_long_choice(answers.get(person_steps.WORDS, ""), answers) or person_steps.read_choice(answers)
+    return person_steps.join_long_choice(
+        answers.get(person_steps.WORDS, ""), answers
+    ) or person_steps.read_choice(answers)
 
 
 def _ask_side(asked: CouncilAsk) -> list[PersonStep]:
     owner, text = asked.variant.owner(asked.state.opened), asked.text
-    return [person_steps.ask_which(text.argue if owner is None else text.advise.format(owner=owner), text.sides)]
+    return [
+        person_steps.ask_which(
+            text.argue if owner is None else text.advise.format(owner=owner), text.sides
+        )
+    ]
 
 
 def _ask_reference(asked: CouncilAsk) -> list[PersonStep]:
@@ -106,31 +139,43 @@ def _ask_reference(asked: CouncilAsk) -> list[PersonStep]:
     if motion is None:
         return []
     which = asked.text.which.format(number=motion.id, seat=motion.seat)
-    return [PersonStep(name=REFERS_TO, text=which, kind="reference", numbers=range(1, asked.state.last_id + 1))]
+    return [
+        PersonStep(
+            name=REFERS_TO, text=which, kind="reference", numbers=range(1, asked.state.last_id + 1)
+        )
+    ]
 
 
 def _read_reference(asked: CouncilAsk, answers: Answers) -> int | None:
     motion = find_discussed_motion(asked.variant, asked.state)
-    return int(answers[REFERS_TO]) if answers.get(REFERS_TO) else None if motion is None else motion.id
+    return (
+        int(answers[REFERS_TO]) if answers.get(REFERS_TO) else None if motion is None else motion.id
+    )
 
 
 def _ask_whether_accepted(asked: CouncilAsk) -> list[PersonStep]:
     return [
-        person_steps.ask_which(f"#{number}: {asked.text.gives_way}", asked.text.ways, group=str(number))
+        person_steps.ask_which(
+            f"#{number}: {asked.text.gives_way}", asked.text.ways, group=str(number)
+        )
         for number in list_own_challenges(asked.state, asked.ask.seat)
     ]
 
 
 def _read_challenges(asked: CouncilAsk, answers: Answers, way: str) -> list[int]:
     own = list_own_challenges(asked.state, asked.ask.seat)
-    return [number for number in own if answers[build_key(person_steps.POSITION, str(number))] == way]
+    return [
+        number for number in own if answers[build_key(person_steps.POSITION, str(number))] == way
+    ]
 
 
 def _ask_advice(asked: CouncilAsk) -> list[PersonStep]:
     steps, text = list[PersonStep](), asked.text
     outcomes = {how: text.outcomes[how] for how in get_args(facts.AdviceOutcome)}
     for line in asked.list_lines(asked.advice):
-        question = text.advice.format(seat=line.seat, number=line.id, text=extract_first_sentence(line.said.text))
+        question = text.advice.format(
+            seat=line.seat, number=line.id, text=extract_first_sentence(line.said.text)
+        )
         steps += person_steps.ask_which_and_why(asked.language, question, outcomes, str(line.id))
     return steps
 
@@ -153,7 +198,9 @@ def _ask_ballot(asked: CouncilAsk) -> list[PersonStep]:
         for step in person_steps.ask_position(
             asked.language,
             POSITIONS,
-            text=asked.text.vote_on.format(number=line.id, seat=line.seat, text=extract_first_sentence(line.said.text)),
+            text=asked.text.vote_on.format(
+                number=line.id, seat=line.seat, text=extract_first_sentence(line.said.text)
+            ),
             group=str(line.id),
         )
         if step.name != WHY
@@ -188,7 +235,10 @@ def _allow_taken(asked: CouncilAsk) -> Schema:
 
 def _require_taken(asked: CouncilAsk) -> Schema:
     """Allow responses to advice; there must be one to each."""
-    entries = [{"type": "object", "properties": {"entry": {"const": number}}, "required": ["entry"]} for number in asked.advice]
+    entries = [
+        {"type": "object", "properties": {"entry": {"const": number}}, "required": ["entry"]}
+        for number in asked.advice
+    ]
     return {**_allow_taken(asked), "allOf": [{"contains": entry} for entry in entries]}
 
 
@@ -210,7 +260,12 @@ def _known_type(kind: str) -> Row:
 
 def _usual_type(kind: str) -> Row:
     """Return a type that code presumes where it is no pass."""
-    return replace(_known_type(kind), is_hidden=False, silence="pass", allow=lambda _: allow_values((kind, "pass")))
+    return replace(
+        _known_type(kind),
+        is_hidden=False,
+        silence="pass",
+        allow=lambda _: allow_values((kind, "pass")),
+    )
 
 
 def _position(*positions: str) -> Row:
@@ -230,13 +285,21 @@ CHOICE: Final = Row(
     read=lambda _, answers: person_steps.read_choice(answers),
 )
 CONFIDENCE: Final[Row] = person_steps.CONFIDENCE_FIELD
-REFERENCE: Final = Row("refers_to", allow=lambda asked: allow_values([1, *(line.id for line in asked.visible)]))
+REFERENCE: Final = Row(
+    "refers_to", allow=lambda asked: allow_values([1, *(line.id for line in asked.visible)])
+)
 EVIDENCE: Final = Row("evidence", allow=lambda _: allow_list(allow_text(MAX_LINE), MAX_EVIDENCE))
 ANSWERS: Final = Row(
-    "answers", when=lambda asked: bool(asked.raised), allow=lambda asked: allow_list(allow_values(asked.raised), MAX_NAMED)
+    "answers",
+    when=lambda asked: bool(asked.raised),
+    allow=lambda asked: allow_list(allow_values(asked.raised), MAX_NAMED),
 )
 ACCEPTS: Final = replace(ANSWERS, name="accepts")
-MOVED_BY: Final = Row("moved_by", when=lambda asked: bool(asked.others), allow=lambda asked: allow_values(asked.others))
+MOVED_BY: Final = Row(
+    "moved_by",
+    when=lambda asked: bool(asked.others),
+    allow=lambda asked: allow_values(asked.others),
+)
 CONDITION_FIELD: Final = Row("condition", allow=lambda _: allow_text(MAX_LINE))
 NEEDED_CONDITION: Final = replace(CONDITION_FIELD, is_needed=True)
 DUE: Final = Row("due")
@@ -245,21 +308,38 @@ ADVICE: Final = (
     Row("how", is_needed=True),
     Row("why"),
 )
-CANDIDATE: Final = Row("candidate", is_needed=True, allow=lambda asked: allow_values(asked.candidates))
+CANDIDATE: Final = Row(
+    "candidate", is_needed=True, allow=lambda asked: allow_values(asked.candidates)
+)
 VOTE: Final = (CANDIDATE, Row("position", is_needed=True), CONDITION_FIELD)
 PLAIN_VOTE: Final = (CANDIDATE, _position(*UNCONDITIONAL), CONDITION_FIELD, Row("confidence"), DUE)
-CONDITIONAL_VOTE: Final = (CANDIDATE, _position(CONDITIONAL), NEEDED_CONDITION, Row("confidence"), DUE)
+CONDITIONAL_VOTE: Final = (
+    CANDIDATE,
+    _position(CONDITIONAL),
+    NEEDED_CONDITION,
+    Row("confidence"),
+    DUE,
+)
 
 
 def _form(kind: str, max_tokens: int) -> AnswerForm:
     infer = infer_vote_field if kind == "vote" else None
     return AnswerForm(
-        kind=kind, reply=facts.Contributed, shape=facts.Contribution, form="json", max_tokens=max_tokens, infer=infer
+        kind=kind,
+        reply=facts.Contributed,
+        shape=facts.Contribution,
+        form="json",
+        max_tokens=max_tokens,
+        infer=infer,
     )
 
 
 def _ask_vote_confidence(asked: CouncilAsk) -> list[PersonStep]:
-    return [person_steps.ask_confidence(asked.language, only_after=None if asked.candidates else (person_steps.POSITION, SIDES))]
+    return [
+        person_steps.ask_confidence(
+            asked.language, only_after=None if asked.candidates else (person_steps.POSITION, SIDES)
+        )
+    ]
 
 
 def _ask_option(asked: CouncilAsk) -> list[PersonStep]:
@@ -300,7 +380,9 @@ VOTE_FIELDS: Final = (
         is_needed=lambda asked: not asked.options,
         silence="abstain",
         when=lambda asked: not asked.candidates,
-        ask=lambda asked: person_steps.ask_position(asked.language, POSITIONS, text=asked.text.vote),
+        ask=lambda asked: person_steps.ask_position(
+            asked.language, POSITIONS, text=asked.text.vote
+        ),
         read=lambda _, answers: answers[person_steps.POSITION],
     ),
     replace(CONFIDENCE, ask=_ask_vote_confidence),
@@ -311,7 +393,9 @@ VOTE_FIELDS: Final = (
         read=lambda _, answers: answers.get(CONDITION, ""),
     ),
     replace(DUE, when=lambda asked: not asked.candidates or bool(asked.options)),
-    replace(MOVED_BY, ask=_ask_moved_by, read=lambda _, answers: person_steps.read_moved_by(answers)),
+    replace(
+        MOVED_BY, ask=_ask_moved_by, read=lambda _, answers: person_steps.read_moved_by(answers)
+    ),
     ACCEPTS,
 )
 
@@ -321,7 +405,9 @@ FORMS: Final = index_by_kind(
         replace(_known_type("propose"), silence="pass"),
         replace(
             TEXT,
-            ask=lambda asked: _ask_resolution(asked, asked.text.propose, PERSON_STEPS[asked.language].why),
+            ask=lambda asked: _ask_resolution(
+                asked, asked.text.propose, PERSON_STEPS[asked.language].why
+            ),
             read=_read_resolution,
         ),
         CHOICE,
@@ -346,7 +432,11 @@ FORMS: Final = index_by_kind(
     define_answer(
         _form("answer", 500),
         replace(SAID, ask=lambda asked: [person_steps.ask_words(asked.text.answer)]),
-        replace(ANSWERS, ask=_ask_whether_accepted, read=lambda asked, answers: _read_challenges(asked, answers, "no")),
+        replace(
+            ANSWERS,
+            ask=_ask_whether_accepted,
+            read=lambda asked, answers: _read_challenges(asked, answers, "no"),
+        ),
         replace(ACCEPTS, read=lambda asked, answers: _read_challenges(asked, answers, "yes")),
         EVIDENCE,
         _usual_type("support"),
@@ -354,7 +444,9 @@ FORMS: Final = index_by_kind(
     define_answer(
         _form("synthesize", 700),
         replace(
-            PASSED_TEXT, ask=lambda asked: _ask_resolution(asked, asked.text.synthesize, asked.text.say_it), read=_read_resolution
+            PASSED_TEXT,
+            ask=lambda asked: _ask_resolution(asked, asked.text.synthesize, asked.text.say_it),
+            read=_read_resolution,
         ),
         CHOICE,
         CONFIDENCE,
@@ -365,10 +457,20 @@ FORMS: Final = index_by_kind(
     define_answer(
         _form("decide", 900),
         _known_type("synthesize"),
-        replace(TEXT, ask=lambda asked: _ask_resolution(asked, asked.text.decide, asked.text.say_it), read=_read_resolution),
+        replace(
+            TEXT,
+            ask=lambda asked: _ask_resolution(asked, asked.text.decide, asked.text.say_it),
+            read=_read_resolution,
+        ),
         CHOICE,
         CONFIDENCE,
-        Row("taken", when=lambda asked: bool(asked.advice), allow=_allow_taken, ask=_ask_advice, read=_read_advice),
+        Row(
+            "taken",
+            when=lambda asked: bool(asked.advice),
+            allow=_allow_taken,
+            ask=_ask_advice,
+            read=_read_advice,
+        ),
     ),
     define_answer(_form("vote", 250), replace(_known_type("vote"), silence="vote"), *VOTE_FIELDS),
     define_answer(_form("free", 700), _known_type("vote"), *VOTE_FIELDS),
@@ -380,7 +482,11 @@ def build_answer_schema(asked: CouncilAsk) -> Schema:
     if not asked.is_outside:
         return build_table_schema(facts.Contribution, FORMS[asked.ask.kind].fields, asked)
     offered = list_offered_types(asked.variant, asked.state, asked.ask.seat)
-    forms = [build_table_schema(facts.Contribution, rows, asked) for each in offered for rows in _list_type_rows(asked, each)]
+    forms = [
+        build_table_schema(facts.Contribution, rows, asked)
+        for each in offered
+        for rows in _list_type_rows(asked, each)
+    ]
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
 
@@ -397,13 +503,25 @@ def _list_type_rows(asked: CouncilAsk, type_: facts.ContributionType) -> list[tu
         return [(named, REMARK)]
     if type_ == "vote":
         # With several candidates a bare position names the one that it is about.
-        about = replace(REFERENCE, is_needed=True, allow=CANDIDATE.allow) if asked.candidates else REFERENCE
+        about = (
+            replace(REFERENCE, is_needed=True, allow=CANDIDATE.allow)
+            if asked.candidates
+            else REFERENCE
+        )
         plain = (named, _position(*UNCONDITIONAL), REMARK, about, *rest)
         conditional = (named, _position(CONDITIONAL), REMARK, about, NEEDED_CONDITION, *rest, DUE)
-        chosen = [(named, VOTE_CHOICE, REMARK, REFERENCE, CONDITION_FIELD, *rest, DUE)] if asked.options else []
+        chosen = (
+            [(named, VOTE_CHOICE, REMARK, REFERENCE, CONDITION_FIELD, *rest, DUE)]
+            if asked.options
+            else []
+        )
         if not asked.candidates:
             return [plain, conditional, *chosen]
-        ballot = Row("ballot", is_needed=True, allow=lambda asked: _allow_ballot(asked, PLAIN_VOTE, CONDITIONAL_VOTE))
+        ballot = Row(
+            "ballot",
+            is_needed=True,
+            allow=lambda asked: _allow_ballot(asked, PLAIN_VOTE, CONDITIONAL_VOTE),
+        )
         return [(named, ballot, REMARK, REFERENCE, *rest), plain, conditional, *chosen]
     choice = (CHOICE,) if type_ in {"propose", "synthesize"} else ()
     is_decision = type_ == "synthesize" and asked.state.phase == "decide" and asked.advice

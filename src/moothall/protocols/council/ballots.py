@@ -13,7 +13,11 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import normalize_label
 from moothall.protocols.council.facts import CandidateVote, Contribution
-from moothall.protocols.council.motions import find_discussed_line, list_candidates, weigh_blind_positions
+from moothall.protocols.council.motions import (
+    find_discussed_line,
+    list_candidates,
+    weigh_blind_positions,
+)
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition
@@ -23,7 +27,13 @@ from moothall.scoring.resolution import SeatVote, build_vote, weigh_votes
 VOTE_SHARE: Final = 0.5
 """What a vote after reading counts beside a blind answer where both choose; `bench/decisions` prints others."""
 
-FAVOUR: Final[tuple[VotePosition | None, ...]] = ("support", "conditional_support", "oppose", "abstain", None)
+FAVOUR: Final[tuple[VotePosition | None, ...]] = (
+    "support",
+    "conditional_support",
+    "oppose",
+    "abstain",
+    None,
+)
 """The positions on the texts of one choice, in the order in which they count for the choice."""
 
 _DIGITS = 9
@@ -50,19 +60,44 @@ def read_ballot(said: Contribution, candidates: Sequence[int]) -> Mapping[int, C
     if said.ballot:
         return {vote.candidate: vote for vote in said.ballot if vote.candidate in candidates}
     if said.position == "abstain":
-        return {number: CandidateVote(candidate=number, position="abstain") for number in candidates}
-    about = said.refers_to if said.refers_to in candidates else candidates[0] if len(candidates) == 1 else None
+        return {
+            number: CandidateVote(candidate=number, position="abstain") for number in candidates
+        }
+    about = (
+        said.refers_to
+        if said.refers_to in candidates
+        else candidates[0]
+        if len(candidates) == 1
+        else None
+    )
     if about is None or said.position is None:
         return {}
-    return {about: CandidateVote(candidate=about, position=said.position, condition=said.condition, due=said.due)}
+    return {
+        about: CandidateVote(
+            candidate=about, position=said.position, condition=said.condition, due=said.due
+        )
+    }
 
 
-def find_votes(state: Council, candidates: Sequence[int], about: Sequence[int]) -> Mapping[SeatId, CandidateVote]:
+def find_votes(
+    state: Council, candidates: Sequence[int], about: Sequence[int]
+) -> Mapping[SeatId, CandidateVote]:
     """Return the most favourable vote of everyone who voted on one of these candidates."""
-    lines = {seat: line for seat, number in state.votes.items() if (line := state.line(number)) is not None}
+    lines = {
+        seat: line
+        for seat, number in state.votes.items()
+        if (line := state.line(number)) is not None
+    }
     cast = {seat: read_ballot(line.said, candidates) for seat, line in lines.items()}
-    listed = {seat: [ballot[number] for number in about if number in ballot] for seat, ballot in cast.items()}
-    return {seat: min(votes, key=lambda vote: FAVOUR.index(vote.position)) for seat, votes in listed.items() if votes}
+    listed = {
+        seat: [ballot[number] for number in about if number in ballot]
+        for seat, ballot in cast.items()
+    }
+    return {
+        seat: min(votes, key=lambda vote: FAVOUR.index(vote.position))
+        for seat, votes in listed.items()
+        if votes
+    }
 
 
 class CandidateVotes:
@@ -77,7 +112,9 @@ class CandidateVotes:
         # The ballot of everyone who voted, and how sure its voter is of it as a whole.
         lines = {seat: state.line(number) for seat, number in state.votes.items()}
         self._ballots = {
-            seat: (read_ballot(line.said, candidates), line.said.confidence) for seat, line in lines.items() if line is not None
+            seat: (read_ballot(line.said, candidates), line.said.confidence)
+            for seat, line in lines.items()
+            if line is not None
         }
         # Most voters take one of four positions with one confidence: each of these votes is built once.
         self._built: dict[tuple[SeatId, VotePosition | None, float | None], SeatVote] = {}
@@ -87,7 +124,9 @@ class CandidateVotes:
     def list_votes(self, candidate: int) -> tuple[SeatVote, ...]:
         """Return everyone's vote on one candidate: who voted, but not on this one, abstains from it."""
         if candidate not in self._votes:
-            self._votes[candidate] = tuple([self._build_vote(seat, candidate) for seat in self._state.seats])
+            self._votes[candidate] = tuple(
+                [self._build_vote(seat, candidate) for seat in self._state.seats]
+            )
         return self._votes[candidate]
 
     def find_choice(self, candidate: int) -> str:
@@ -102,8 +141,14 @@ class CandidateVotes:
         def rate(vote: SeatVote) -> int:
             return FAVOUR.index(vote.position)
 
-        groups = group_pairs((self.find_choice(candidate), self.list_votes(candidate)) for candidate in self._candidates)
-        return {choice: tuple([min(each, key=rate) for each in zip(*listed, strict=True)]) for choice, listed in groups.items()}
+        groups = group_pairs(
+            (self.find_choice(candidate), self.list_votes(candidate))
+            for candidate in self._candidates
+        )
+        return {
+            choice: tuple([min(each, key=rate) for each in zip(*listed, strict=True)])
+            for choice, listed in groups.items()
+        }
 
     @cached_property
     def ranking(self) -> list[int]:
@@ -115,33 +160,49 @@ class CandidateVotes:
         """
         state = self._state
         evidence = weigh_blind_positions(state)
-        scores = {choice: self._score_choice(choice, votes, evidence) for choice, votes in self.by_choice.items()}
+        scores = {
+            choice: self._score_choice(choice, votes, evidence)
+            for choice, votes in self.by_choice.items()
+        }
         places = {seat.id: place for place, seat in enumerate(state.seats)}
 
         def rate(number: int) -> tuple[float, ...]:
             line = state.line(number)
             place = places.get(line.seat, len(places)) if line is not None else len(places)
-            figures = (*scores[self.find_choice(number)], *self._count_support(self.list_votes(number)))
+            figures = (
+                *scores[self.find_choice(number)],
+                *self._count_support(self.list_votes(number)),
+            )
             return (*[-round(figure, _DIGITS) for figure in figures], place, number)
 
         return sorted(self._candidates, key=rate)
 
     def compute_shares(self, evidence: BlindEvidence) -> dict[str, float]:
         """Return each choice's share of blind answers and votes together; a vote after reading counts VOTE_SHARE of an answer."""
-        votes = {choice: self._count_support(listed, evidence.options)[0] for choice, listed in self.by_choice.items()}
+        votes = {
+            choice: self._count_support(listed, evidence.options)[0]
+            for choice, listed in self.by_choice.items()
+        }
         blind = evidence.scores
-        sums = {choice: blind.get(choice, 0.0) + VOTE_SHARE * votes.get(choice, 0.0) for choice in blind | votes}
+        sums = {
+            choice: blind.get(choice, 0.0) + VOTE_SHARE * votes.get(choice, 0.0)
+            for choice in blind | votes
+        }
         total = math.fsum(sums.values())
         return {choice: value / total if total > 0 else 0.0 for choice, value in sums.items()}
 
-    def _score_choice(self, choice: str, votes: Sequence[SeatVote], evidence: BlindEvidence | None) -> tuple[float, ...]:
+    def _score_choice(
+        self, choice: str, votes: Sequence[SeatVote], evidence: BlindEvidence | None
+    ) -> tuple[float, ...]:
         support, unconditional, _ = self._count_support(votes)
         blind = evidence.scores.get(choice, 0.0) if evidence is not None else 0.0
         if self._state.opened.settings.choose == "both" and evidence is not None:
             return self.compute_shares(evidence)[choice], support, unconditional
         return support, blind, unconditional
 
-    def _count_support(self, votes: Sequence[SeatVote], options: int = MOTION_OPTIONS) -> tuple[float, float, float]:
+    def _count_support(
+        self, votes: Sequence[SeatVote], options: int = MOTION_OPTIONS
+    ) -> tuple[float, float, float]:
         """Return the weight of all support, of the unconditional part of it, and, below nought, that of opposition."""
         weights = self._weigh_seats(options)
         support, unconditional, against = (
@@ -154,24 +215,40 @@ class CandidateVotes:
         """Return what the vote of everyone who voted weighs; it weighs the same for each candidate."""
         if options not in self._weights:
             voters = [seat for seat in self._state.seats if seat.id in self._ballots]
-            correlations = build_seat_correlations(self._state.opened.subject.error_correlations, voters)
-            weights = weigh_votes([build_vote(seat, None, None) for seat in voters], correlations, options)
-            self._weights[options] = {seat.id: weight for seat, weight in zip(voters, weights, strict=True)}
+            correlations = build_seat_correlations(
+                self._state.opened.subject.error_correlations, voters
+            )
+            weights = weigh_votes(
+                [build_vote(seat, None, None) for seat in voters], correlations, options
+            )
+            self._weights[options] = {
+                seat.id: weight for seat, weight in zip(voters, weights, strict=True)
+            }
         return self._weights[options]
 
     def _build_vote(self, seat: Seat, candidate: int) -> SeatVote:
         ballot = self._ballots.get(seat.id)
         vote = None if ballot is None else ballot[0].get(candidate)
         if vote is None:
-            key: tuple[SeatId, VotePosition | None, float | None] = (seat.id, None if ballot is None else "abstain", None)
+            key: tuple[SeatId, VotePosition | None, float | None] = (
+                seat.id,
+                None if ballot is None else "abstain",
+                None,
+            )
         else:
-            key = (seat.id, vote.position, vote.confidence if vote.confidence is not None or ballot is None else ballot[1])
+            key = (
+                seat.id,
+                vote.position,
+                vote.confidence if vote.confidence is not None or ballot is None else ballot[1],
+            )
         if key not in self._built:
             self._built[key] = build_vote(seat, *key[1:])
         return self._built[key]
 
 
-def find_motion(variant: CouncilVariant, state: Council, votes: CandidateVotes | None = None) -> CouncilLine | None:
+def find_motion(
+    variant: CouncilVariant, state: Council, votes: CandidateVotes | None = None
+) -> CouncilLine | None:
     """Return the line to decide on: the candidate that leads in the vote; without any vote, the one that is most supported.
 
     `votes` are those of the state, if they have been read already.
@@ -183,7 +260,11 @@ def find_motion(variant: CouncilVariant, state: Council, votes: CandidateVotes |
 
 def find_discussed_motion(variant: CouncilVariant, state: Council) -> CouncilLine | None:
     """Return the candidate that the discussion supports most, whatever the votes say: these may still be sealed."""
-    lines = [line for number in find_candidate_ids(variant, state) if (line := state.line(number)) is not None]
+    lines = [
+        line
+        for number in find_candidate_ids(variant, state)
+        if (line := state.line(number)) is not None
+    ]
     return lines[0] if len(lines) == 1 else find_discussed_line(state, lines)
 
 
@@ -196,8 +277,14 @@ def find_early_votes(state: Council, candidates: Iterable[int]) -> dict[SeatId, 
     """Return the votes that were cast before the vote began; one before the last candidate was about something else."""
     listed = tuple(candidates)
     newest = max(listed, default=0)
-    ahead = {seat: line for seat, number in state.ahead.items() if (line := state.line(number)) is not None}
-    votes = {seat: line for seat, line in ahead.items() if line.phase == "vote" and line.id > newest}
+    ahead = {
+        seat: line
+        for seat, number in state.ahead.items()
+        if (line := state.line(number)) is not None
+    }
+    votes = {
+        seat: line for seat, line in ahead.items() if line.phase == "vote" and line.id > newest
+    }
     return {seat: line.id for seat, line in votes.items() if read_ballot(line.said, listed)}
 
 
@@ -208,12 +295,23 @@ def infer_vote_field(name: str, fields: Mapping[str, object]) -> object | None:
     """Return the ballot that a vote lacks, from what else it says; None if nothing says it."""
     if name != "ballot":
         return None
-    by_line = {int(key.lstrip("#")): _read(value) for key, value in fields.items() if re.fullmatch(r"#?\d{1,6}", key)}
-    about = next((number for key in _REFERENCES if (number := read_integer(fields.get(key))) is not None), None)
+    by_line = {
+        int(key.lstrip("#")): _read(value)
+        for key, value in fields.items()
+        if re.fullmatch(r"#?\d{1,6}", key)
+    }
+    about = next(
+        (number for key in _REFERENCES if (number := read_integer(fields.get(key))) is not None),
+        None,
+    )
     said = _read(fields.get("position") or fields.get("vote"))
     by_line = by_line or ({about: said} if about is not None and said else {})
-    by_line = by_line or find_line_positions("\n".join(value for value in fields.values() if isinstance(value, str)))
-    return [{"candidate": number, **position} for number, position in by_line.items() if position] or None
+    by_line = by_line or find_line_positions(
+        "\n".join(value for value in fields.values() if isinstance(value, str))
+    )
+    return [
+        {"candidate": number, **position} for number, position in by_line.items() if position
+    ] or None
 
 
 def find_line_positions(words: str) -> dict[int, dict[str, object]]:
@@ -232,4 +330,8 @@ def _read(value: object) -> dict[str, object]:
     read = find_choice(value, POSITIONS) if isinstance(value, str) else None
     if read is None:
         return {}
-    return {"position": read.value, "condition": read.condition} if read.condition else {"position": read.value}
+    return (
+        {"position": read.value, "condition": read.condition}
+        if read.condition
+        else {"position": read.value}
+    )

@@ -6,9 +6,21 @@ from typing import Final, Literal
 from moothall.domain.ids import SeatId
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.protocols.council.facts import CouncilOpened, EndReason
-from moothall.protocols.council.motions import find_blind_positions, is_blind_agreement, weigh_blind_positions
+from moothall.protocols.council.motions import (
+    find_blind_positions,
+    is_blind_agreement,
+    weigh_blind_positions,
+)
 from moothall.protocols.council.state import Council, CouncilVariant
-from moothall.scoring.depth import BLIND, NEEDED, DepthTaken, Stage, find_first_mind, is_enough_alone, is_record_poor
+from moothall.scoring.depth import (
+    BLIND,
+    NEEDED,
+    DepthTaken,
+    Stage,
+    find_first_mind,
+    is_enough_alone,
+    is_record_poor,
+)
 from moothall.scoring.posterior import OPEN_OPTIONS
 
 DebateMode = Literal["auto", "unanimity", "always", "never"]
@@ -39,7 +51,10 @@ def find_settled_choice(state: Council) -> str | None:
     evidence = weigh_blind_positions(state)
     if evidence is None or (choice := evidence.leader) is None:
         return None
-    is_settled = evidence.count_lead(choice) >= ENOUGH_LEAD or evidence.compute_posterior(choice) >= ENOUGH_POSTERIOR
+    is_settled = (
+        evidence.count_lead(choice) >= ENOUGH_LEAD
+        or evidence.compute_posterior(choice) >= ENOUGH_POSTERIOR
+    )
     return choice if is_settled else None
 
 
@@ -52,7 +67,9 @@ def is_blind_lead_clear(state: Council, *, at_all: bool) -> bool:
     if evidence is None or (choice := evidence.leader) is None:
         return False
     enough = 1 if at_all or evidence.options == OPEN_OPTIONS else CLEAR_LEAD
-    return evidence.count_lead(choice) - (len(state.seats) - sum(evidence.counts.values())) >= enough
+    return (
+        evidence.count_lead(choice) - (len(state.seats) - sum(evidence.counts.values())) >= enough
+    )
 
 
 def find_debate_mode(opened: CouncilOpened) -> DebateMode:
@@ -62,13 +79,19 @@ def find_debate_mode(opened: CouncilOpened) -> DebateMode:
     return opened.settings.debate or _MODES[opened.subject.stakes]
 
 
-def find_blind_ending(variant: CouncilVariant, state: Council, mode: DebateMode) -> EndReason | None:
+def find_blind_ending(
+    variant: CouncilVariant, state: Council, mode: DebateMode
+) -> EndReason | None:
     """Return what the blind positions end a session by; None if it is argued."""
     if mode == "always" or not state.opened.settings.blind:
         return None
     if is_blind_agreement(state):
         return "agreed_blind"
-    is_settled = variant.settles and mode != "unanimity" and is_blind_lead_clear(state, at_all=mode == "never")
+    is_settled = (
+        variant.settles
+        and mode != "unanimity"
+        and is_blind_lead_clear(state, at_all=mode == "never")
+    )
     return "settled" if is_settled else None
 
 
@@ -88,12 +111,16 @@ def is_settled_alone(state: Council) -> bool:
 def _is_first_enough(state: Council, first: SeatId) -> bool:
     line = find_blind_positions(state).get(first)
     seat = next(seat for seat in state.seats if seat.id == first)
-    return line is not None and is_enough_alone(seat, line.said.choice, line.said.confidence, state.opened.subject)
+    return line is not None and is_enough_alone(
+        seat, line.said.choice, line.said.confidence, state.opened.subject
+    )
 
 
 def count_spared(variant: CouncilVariant, state: Council) -> int:
     """Return how many answers were not asked for: those of the later phases, and of seats that were not asked at all."""
-    later = sum(len(variant.list_phase_seats(state, phase)) for phase in variant.list_later_phases(state))
+    later = sum(
+        len(variant.list_phase_seats(state, phase)) for phase in variant.list_later_phases(state)
+    )
     return later + sum(seat.id not in state.had for seat in state.seats)
 
 
@@ -108,10 +135,15 @@ def describe_depth(variant: CouncilVariant, state: Council, reason: EndReason) -
     is_ended_blind = reason in BLIND_ENDINGS
     if mode == "shadow":
         # What the opener chose does not count here: the question is what `auto` would have done.
-        is_ended_blind = find_blind_ending(variant, state, "always" if is_poor else _MODES[subject.stakes]) is not None
+        is_ended_blind = (
+            find_blind_ending(variant, state, "always" if is_poor else _MODES[subject.stakes])
+            is not None
+        )
     stage: Stage = "blind_vote" if is_ended_blind else "protocol"
     if first is not None:
-        is_first_enough = reason == "one_mind" or (mode == "shadow" and _is_first_enough(state, first))
+        is_first_enough = reason == "one_mind" or (
+            mode == "shadow" and _is_first_enough(state, first)
+        )
         stage, why = ("one_mind", "clear") if is_first_enough else (stage, "unclear")
     if stage == "protocol":
         why = "stakes" if subject.stakes not in NEEDED else "poor_record" if is_poor else "unclear"
@@ -120,7 +152,9 @@ def describe_depth(variant: CouncilVariant, state: Council, reason: EndReason) -
         mode=mode,
         stage=stage,
         reason=why,
-        spared=sum(state.counts.values()) - needed if mode == "shadow" else count_spared(variant, state) * is_ended_blind,
+        spared=sum(state.counts.values()) - needed
+        if mode == "shadow"
+        else count_spared(variant, state) * is_ended_blind,
         seat=first,
         choice=_find_stage_choice(state, stage, first),
     )
@@ -131,4 +165,11 @@ def _find_stage_choice(state: Council, stage: Stage, first: SeatId | None) -> st
     if stage == "one_mind" and first is not None:
         return choices[first]
     evidence = weigh_blind_positions(state) if stage == "blind_vote" else None
-    return next((each for each in choices.values() if evidence is not None and normalize_label(each) == evidence.leader), "")
+    return next(
+        (
+            each
+            for each in choices.values()
+            if evidence is not None and normalize_label(each) == evidence.leader
+        ),
+        "",
+    )

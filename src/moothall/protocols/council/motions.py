@@ -43,7 +43,9 @@ def list_candidates(variant: CouncilVariant, state: Council) -> list[CouncilLine
     latest = {line.seat: line for line in syntheses if line.round == syntheses[-1].round}
     lines = latest or {line.seat: line for line in list_proposals(state)}
     in_order = [lines[seat.id] for seat in state.seats if seat.id in lines]
-    return list({normalize_label(line.said.text): line for line in reversed(in_order)}.values())[::-1]
+    return list({normalize_label(line.said.text): line for line in reversed(in_order)}.values())[
+        ::-1
+    ]
 
 
 def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> CouncilLine | None:
@@ -53,19 +55,32 @@ def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> Council
     """
     alike = Counter(normalize_label(line.said.choice) for line in lines if line.said.choice)
     # Keyed by line and seat: the last stance of a seat replaces its earlier ones.
-    stances = {(line.said.refers_to, line.seat): _STANCES[line.said.type] for line in state.lines if line.said.type in _STANCES}
+    stances = {
+        (line.said.refers_to, line.seat): _STANCES[line.said.type]
+        for line in state.lines
+        if line.said.type in _STANCES
+    }
     authors = {line.id: line.seat for line in lines}
     about: Counter[int | None] = Counter()
     for (number, seat), stance in stances.items():
         # A seat counts once per line, however often it speaks; an author is already counted for its own.
         about[number] += 0 if authors.get(number or 0) == seat else stance
-    return max(lines, key=lambda line: alike[normalize_label(line.said.choice)] + about[line.id], default=None)
+    return max(
+        lines,
+        key=lambda line: alike[normalize_label(line.said.choice)] + about[line.id],
+        default=None,
+    )
 
 
 def is_about(state: Council, line: CouncilLine, choice: str, author: SeatId) -> bool:
     """Whether a line may speak to a choice: the line that it names, else the proposal of `author`, names no other."""
-    about = [state.line(line.said.refers_to), *(each for each in list_proposals(state) if each.seat == author)]
-    named = [label for each in about if each is not None and (label := normalize_label(each.said.choice))]
+    about = [
+        state.line(line.said.refers_to),
+        *(each for each in list_proposals(state) if each.seat == author),
+    ]
+    named = [
+        label for each in about if each is not None and (label := normalize_label(each.said.choice))
+    ]
     return not named or not choice or named[0] == choice
 
 
@@ -73,14 +88,19 @@ def find_owned_motion(variant: CouncilVariant, state: Council) -> CouncilLine | 
     """Return the motion of a session that a seat owns: the owner's decision, else its proposal."""
     owner = variant.owner(state.opened)
     decisions = [line for line in state.lines if line.said.type == "synthesize"]
-    return next((line for line in reversed((*list_proposals(state), *decisions)) if line.seat == owner), None)
+    return next(
+        (line for line in reversed((*list_proposals(state), *decisions)) if line.seat == owner),
+        None,
+    )
 
 
 def has_motion(variant: CouncilVariant, state: Council) -> bool:
     """Whether there is anything to decide on, without computing the motion."""
     owner = variant.owner(state.opened)
     return any(
-        line.said.type == "synthesize" or (line.said.type == "propose" and owner in {None, line.seat}) for line in state.lines
+        line.said.type == "synthesize"
+        or (line.said.type == "propose" and owner in {None, line.seat})
+        for line in state.lines
     )
 
 
@@ -95,14 +115,22 @@ def list_challenges(state: Council) -> list[Challenge]:
             # Nobody answers their own challenge, and no line answers one that came after it.
             if challenge is None or challenge.seat == line.seat or line.id <= number:
                 continue
-            if number in line.said.accepts or any(taken.entry == number and taken.how != "declined" for taken in line.said.taken):
+            if number in line.said.accepts or any(
+                taken.entry == number and taken.how != "declined" for taken in line.said.taken
+            ):
                 # `setdefault` keeps the first line; an acceptance outranks an answer, see below.
                 accepted.setdefault(number, line.id)
             else:
                 answered.setdefault(number, line.id)
-    states: dict[int, ChallengeState] = {**dict.fromkeys(answered, "answered"), **dict.fromkeys(accepted, "accepted")}
+    states: dict[int, ChallengeState] = {
+        **dict.fromkeys(answered, "answered"),
+        **dict.fromkeys(accepted, "accepted"),
+    }
     met_by = {**answered, **accepted}
-    return [Challenge(line=line, state=states.get(at, "open"), by=met_by.get(at)) for at, line in raised.items()]
+    return [
+        Challenge(line=line, state=states.get(at, "open"), by=met_by.get(at))
+        for at, line in raised.items()
+    ]
 
 
 def _list_answered_lines(said: Contribution) -> set[int]:
@@ -126,7 +154,10 @@ def find_blind_positions(state: Council) -> Mapping[SeatId, CouncilLine]:
 
 def weigh_blind_positions(state: Council) -> BlindEvidence | None:
     """Return what the blind positions say about the choices; None if the session was not blind, or nobody named a choice."""
-    answers = {seat: (line.said.choice, line.said.confidence) for seat, line in find_blind_positions(state).items()}
+    answers = {
+        seat: (line.said.choice, line.said.confidence)
+        for seat, line in find_blind_positions(state).items()
+    }
     return weigh_blind_answers(state.seats, answers, state.opened.subject)
 
 
@@ -136,7 +167,9 @@ def is_blind_agreement(state: Council) -> bool:
     if len(positions) < max(2, len(state.seats)):
         return False
     # A seat that proposed twice must not have changed its choice in between.
-    named = {normalize_label(line.said.choice) for line in (*positions.values(), *list_proposals(state))}
+    named = {
+        normalize_label(line.said.choice) for line in (*positions.values(), *list_proposals(state))
+    }
     return len(named) == 1 and named != {""}
 
 
@@ -160,5 +193,9 @@ def _is_moved(state: Council, seat: SeatId, after: str) -> bool:
     if vote is None or before is None or normalize_label(before.said.choice) == after:
         return False
     ballot = [(state.line(each.candidate), each.position) for each in vote.said.ballot]
-    positions = {position for line, position in ballot if line and normalize_label(line.said.choice) == after}
-    return vote.said.moved_by is not None and bool({vote.said.position, *positions} & {"support", "conditional_support"})
+    positions = {
+        position for line, position in ballot if line and normalize_label(line.said.choice) == after
+    }
+    return vote.said.moved_by is not None and bool(
+        {vote.said.position, *positions} & {"support", "conditional_support"}
+    )

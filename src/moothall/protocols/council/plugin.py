@@ -12,7 +12,12 @@ from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
 from moothall.protocols.council.depth import find_debate_mode
-from moothall.protocols.council.facts import ConsensusSettings, CouncilOpened, CouncilSettings, SpeakingOrder
+from moothall.protocols.council.facts import (
+    ConsensusSettings,
+    CouncilOpened,
+    CouncilSettings,
+    SpeakingOrder,
+)
 from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.report_timeline import add_and_describe_entry
 from moothall.protocols.council.rules import CouncilRules, is_one_by_one
@@ -38,23 +43,38 @@ def expect_calls(variant: CouncilVariant, opened: Opened) -> tuple[ExpectedCalls
     seats = tuple(seat.id for seat in opened.seats)
     can_stop = settings.blind and find_debate_mode(opened) != "always"
     expected = []
-    phases = [(number, phase) for number in range(settings.rounds) for phase in (variant.again if number else variant.first)]
+    phases = [
+        (number, phase)
+        for number in range(settings.rounds)
+        for phase in (variant.again if number else variant.first)
+    ]
     for number, phase in phases:
-        most = 1 / len(seats) if phase == "decide" or (phase == "synthesize" and variant.one_synthesis) else 1.0
+        most = (
+            1 / len(seats)
+            if phase == "decide" or (phase == "synthesize" and variant.one_synthesis)
+            else 1.0
+        )
         if phase == "argue" and owner is not None:
             most = (len(seats) - 1) / len(seats)
         is_sure = phase == "propose" or (not can_stop and not number and phase != "answer")
         least = most if is_sure else 0.0
-        is_first_alone = settings.depth == "auto" and find_first_mind(opened.seats, opened.subject)[0] is not None
+        is_first_alone = (
+            settings.depth == "auto"
+            and find_first_mind(opened.seats, opened.subject)[0] is not None
+        )
         if phase == "propose" and (settings.panel == "adaptive" or is_first_alone):
             least = 1 / len(seats)
         size = SHORT_ANSWER if phase == "vote" else LONG_ANSWER
         in_turn = is_one_by_one(variant, settings, phase) or phase == "decide"
-        expected.append(ExpectedCalls(seats=seats, least=least, most=most, tokens_out=size, is_in_turn=in_turn))
+        expected.append(
+            ExpectedCalls(seats=seats, least=least, most=most, tokens_out=size, is_in_turn=in_turn)
+        )
     return tuple(expected)
 
 
-def build_council_plugin(rules: CouncilRules, settings: type[CouncilSettings], *, wire_name: str) -> AnyPlugin:
+def build_council_plugin(
+    rules: CouncilRules, settings: type[CouncilSettings], *, wire_name: str
+) -> AnyPlugin:
     """Build the plugin of a protocol that runs by these rules."""
 
     def open_session(plan: Plan) -> CouncilOpened:
@@ -85,22 +105,32 @@ def build_council_plugin(rules: CouncilRules, settings: type[CouncilSettings], *
 
 def _validate_settings(rules: CouncilRules, opened: CouncilOpened) -> None:
     """Raise BadSetting where a setting cannot be honoured."""
-    settings, owner, seats = opened.settings, rules.variant.owner(opened), [seat.id for seat in opened.seats]
+    settings, owner, seats = (
+        opened.settings,
+        rules.variant.owner(opened),
+        [seat.id for seat in opened.seats],
+    )
     is_blind_debate = rules.name == "debate" and settings.blind
     if settings.panel == "adaptive" and not is_blind_debate:
-        raise BadSetting("panel = 'adaptive' needs the protocol debate and blind positions: nobody may have read the others")
+        raise BadSetting(
+            "panel = 'adaptive' needs the protocol debate and blind positions: nobody may have read the others"
+        )
     if settings.depth != "full" and not is_blind_debate:
         raise BadSetting(
             f"depth = {settings.depth!r} needs the protocol debate and blind positions: one mind decides for no other"
         )
     is_always = settings.depth == "auto" and settings.debate == "always"
     if settings.depth != "full" and (settings.panel == "adaptive" or is_always):
-        raise BadSetting("depth: panel = 'adaptive' and debate = 'always' say themselves how deep it goes; give one of them")
+        raise BadSetting(
+            "depth: panel = 'adaptive' and debate = 'always' say themselves how deep it goes; give one of them"
+        )
     if owner is not None and owner not in seats:
         raise BadSetting(f"owner = {owner!r} is not a seat; the seats are: {', '.join(seats)}")
     quorum = settings.quorum if isinstance(settings, ConsensusSettings) else None
     if quorum is not None and quorum > len(seats):
-        raise BadSetting(f"quorum = {quorum} is more than the {len(seats)} seats; expected 1 to {len(seats)}")
+        raise BadSetting(
+            f"quorum = {quorum} is more than the {len(seats)} seats; expected 1 to {len(seats)}"
+        )
 
 
 def _resolve_order(plan: Plan) -> SpeakingOrder:
@@ -119,11 +149,15 @@ class DebateOpened(CouncilOpened):
 DEBATE_VARIANT: Final = CouncilVariant(
     first=("propose", "argue", "answer", "synthesize", "vote"),
     again=("argue", "answer", "synthesize", "vote"),
-    resolve=lambda state, voices, correlations: resolve_open_vote(voices, correlations=correlations),
+    resolve=lambda state, voices, correlations: resolve_open_vote(
+        voices, correlations=correlations
+    ),
     settles=True,
 )
 DEBATE: Final = build_council_plugin(
-    CouncilRules("debate", DebateOpened, DEBATE_VARIANT), CouncilSettings, wire_name="structured_debate"
+    CouncilRules("debate", DebateOpened, DEBATE_VARIANT),
+    CouncilSettings,
+    wire_name="structured_debate",
 )
 
 
@@ -154,7 +188,9 @@ ADVISORY_VARIANT: Final = CouncilVariant(
     owner=find_owner,
 )
 ADVISORY: Final = build_council_plugin(
-    CouncilRules("advisory", AdvisoryOpened, ADVISORY_VARIANT), AdvisorySettings, wire_name="advisory_panel"
+    CouncilRules("advisory", AdvisoryOpened, ADVISORY_VARIANT),
+    AdvisorySettings,
+    wire_name="advisory_panel",
 )
 
 
@@ -163,10 +199,14 @@ class ConsensusOpened(CouncilOpened):
     settings: ConsensusSettings = ConsensusSettings()
 
 
-def _resolve_consensus(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
+def _resolve_consensus(
+    state: Council, voices: Sequence[SeatVote], correlations: Correlations
+) -> Resolution:
     settings = state.opened.settings
     assert isinstance(settings, ConsensusSettings)
-    return resolve_consensus(voices, threshold=settings.threshold, quorum=settings.quorum, correlations=correlations)
+    return resolve_consensus(
+        voices, threshold=settings.threshold, quorum=settings.quorum, correlations=correlations
+    )
 
 
 CONSENSUS_VARIANT: Final = CouncilVariant(
@@ -176,5 +216,7 @@ CONSENSUS_VARIANT: Final = CouncilVariant(
     one_synthesis=True,
 )
 CONSENSUS: Final = build_council_plugin(
-    CouncilRules("consensus", ConsensusOpened, CONSENSUS_VARIANT), ConsensusSettings, wire_name="consensus"
+    CouncilRules("consensus", ConsensusOpened, CONSENSUS_VARIANT),
+    ConsensusSettings,
+    wire_name="consensus",
 )

@@ -10,7 +10,12 @@ from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
 from moothall.protocols.council.facts import ConsensusSettings
 from moothall.protocols.council.motions import Challenge, list_challenges
-from moothall.protocols.council.report_timeline import TONES, build_line_details, build_timeline, format_phase
+from moothall.protocols.council.report_timeline import (
+    TONES,
+    build_line_details,
+    build_timeline,
+    format_phase,
+)
 from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import (
     CouncilTimeline,
@@ -40,7 +45,8 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
         (words.options, " / ".join(subject.options)),
     )
     phases = group_pairs(
-        (format_phase(one.phase, one.round, words), f"{one.seat} {timeline.describe_pass(one)}") for one in timeline.passes
+        (format_phase(one.phase, one.round, words), f"{one.seat} {timeline.describe_pass(one)}")
+        for one in timeline.passes
     )
     return sections.build_report(
         timeline,
@@ -58,7 +64,12 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
             *_build_candidates(timeline, words),
             *_build_readable(timeline, decision, words),
             *build_section(
-                words.passed, (blocks.Bullets(tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())),)
+                words.passed,
+                (
+                    blocks.Bullets(
+                        tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())
+                    ),
+                ),
             ),
             *build_timeline(timeline, words),
         ),
@@ -70,13 +81,17 @@ def build_warning(decision: Decision, language: Language) -> tuple[blocks.Span, 
     words = COUNCIL_REPORT[language]
     warnings: list[blocks.Span] = []
     if decision.consensus_type == "contested":
-        parted = words.parted.format(share=format_percent(decision.confidence), moved=_list_moved(decision, words))
+        parted = words.parted.format(
+            share=format_percent(decision.confidence), moved=_list_moved(decision, words)
+        )
         narrow = explain_consensus(words, "contested").capitalize() + "."
         warnings.append(parted if decision.confidence_from == "blind" else narrow)
     if decision.open_challenges and decision.status == "concluded":
         text = words.closed_with_open if decision.decision is None else words.with_open
         numbers = tuple(number for claim in decision.open_challenges for number in claim.entries)
-        warnings.append(blocks.References(numbers, text.format(count=len(numbers), line=blocks.LINE)))
+        warnings.append(
+            blocks.References(numbers, text.format(count=len(numbers), line=blocks.LINE))
+        )
     if decision.overturned:
         warnings.append(words.overturned)
     return tuple(part for span in warnings for part in (" ", span))[1:]
@@ -88,56 +103,89 @@ def _list_moved(decision: Decision, words: CouncilReportText) -> str:
     moved = [
         f"{each.seat} ({f'#{each.moved_by}' if each.moved_by else words.moved_without})"
         for each in decision.positions
-        if each.verdict in {"support", "conditional_support"} and normalize_label(each.choice_before) not in {"", choice}
+        if each.verdict in {"support", "conditional_support"}
+        and normalize_label(each.choice_before) not in {"", choice}
     ]
     return ", ".join(moved) or words.moved_none
 
 
-def _build_outcome(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+def _build_outcome(
+    timeline: CouncilTimeline, decision: Decision, words: CouncilReportText
+) -> tuple[Block, ...]:
     """Build the decision with its figures, or the current phase; with the motion that is voted on or did not carry."""
     motion = _build_motion(timeline, words)
     if timeline.resolution is None:
         reason = sections.explain_no_decision(timeline, decision, words)
-        return (blocks.Card(blocks=(*reason, blocks.Fields(tuple(_list_progress(timeline, words)))), kind="decision"), *motion)
+        return (
+            blocks.Card(
+                blocks=(*reason, blocks.Fields(tuple(_list_progress(timeline, words)))),
+                kind="decision",
+            ),
+            *motion,
+        )
     made, none = decision.decision, blocks.Line(words.no_decision, "strong")
     claim = none if made is None else blocks.Quote(made.text, "strong")
     figures = blocks.Fields(tuple(_list_figures(decision, words)))
     ended = sections.explain_ending_losses(timeline, words) if decision.decision is None else ()
     settings = timeline.state.opened.settings
     if decision.decision is None and settings.carry_at is not None:
-        ended = (blocks.Line(words.demanded.format(share=format_percent(settings.carry_at)), "warn"), *ended)
+        ended = (
+            blocks.Line(words.demanded.format(share=format_percent(settings.carry_at)), "warn"),
+            *ended,
+        )
     if decision.decision is None and isinstance(settings, ConsensusSettings):
         count = settings.quorum or len(timeline.state.seats)
-        demanded = words.demanded_of_all.format(count=count, share=format_percent(settings.threshold))
+        demanded = words.demanded_of_all.format(
+            count=count, share=format_percent(settings.threshold)
+        )
         ended = (blocks.Line(demanded, "warn"), *ended)
     card = blocks.Card(blocks=(claim, figures, *ended), kind="decision")
     return (blocks.Line(build_warning(decision, timeline.language), "warn"), card, *motion)
 
 
-def _list_progress(timeline: CouncilTimeline, words: CouncilReportText) -> Iterator[tuple[str, blocks.Cell]]:
+def _list_progress(
+    timeline: CouncilTimeline, words: CouncilReportText
+) -> Iterator[tuple[str, blocks.Cell]]:
     """Yield the phase of a deliberation that goes on, and who has not had a turn in it."""
     council = timeline.state
     if council.phase == "closed":
         return
     yield words.now, format_phase(council.phase, council.round, words)
-    waiting = [seat for seat in timeline.rules.variant.list_phase_seats(council, council.phase) if seat not in council.had]
+    waiting = [
+        seat
+        for seat in timeline.rules.variant.list_phase_seats(council, council.phase)
+        if seat not in council.had
+    ]
     if waiting:
         yield words.awaited, ", ".join(waiting)
 
 
-def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tuple[str, blocks.Cell]]:
+def _list_figures(
+    decision: Decision, words: CouncilReportText
+) -> Iterator[tuple[str, blocks.Cell]]:
     """Yield the kind of outcome, and how much support it has."""
     if decision.decision is not None:
         yield words.author, decision.author
-        text = words.agreed_on if decision.ended_by in (*words.votes_read, "decided") else words.voted_on
+        text = (
+            words.agreed_on
+            if decision.ended_by in (*words.votes_read, "decided")
+            else words.voted_on
+        )
         yield text, blocks.References(decision.decision.entries)
     agreed = f" ({words.agreements[decision.agreement]})" if decision.agreement is not None else ""
-    yield words.consensus, explain_consensus(words, decision.consensus_type or "no_consensus") + agreed
+    yield (
+        words.consensus,
+        explain_consensus(words, decision.consensus_type or "no_consensus") + agreed,
+    )
     yield from sections.list_confidence_rows(decision, words)
     yield words.support, _format_support(decision, words)
     if decision.depth is not None:
         yield words.depth, _describe_depth(decision, decision.depth, words)
-    spared = f" · {words.spared.format(count=decision.spared)}" if decision.spared and decision.depth is None else ""
+    spared = (
+        f" · {words.spared.format(count=decision.spared)}"
+        if decision.spared and decision.depth is None
+        else ""
+    )
     yield words.ended_by, f"{words.endings.get(decision.ended_by or '', decision.ended_by)}{spared}"
 
 
@@ -146,8 +194,16 @@ def _describe_depth(decision: Decision, depth: DepthTaken, words: CouncilReportT
     if depth.mode == "auto":
         return words.depth_auto.format(stage=stage, reason=reason, spared=depth.spared)
     is_same = normalize_label(depth.choice) == normalize_label(decision.choice)
-    choice = words.depth_none if depth.stage == "protocol" else words.depth_same if is_same else depth.choice or words.depth_none
-    return words.depth_shadow.format(stage=stage, reason=reason, spared=depth.spared, given=decision.turns, choice=choice)
+    choice = (
+        words.depth_none
+        if depth.stage == "protocol"
+        else words.depth_same
+        if is_same
+        else depth.choice or words.depth_none
+    )
+    return words.depth_shadow.format(
+        stage=stage, reason=reason, spared=depth.spared, given=decision.turns, choice=choice
+    )
 
 
 def _format_support(decision: Decision, words: CouncilReportText) -> str:
@@ -168,15 +224,27 @@ def _build_motion(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[
     if motion is None:
         return ()
     title = words.motion if timeline.closed is None else words.not_carried
-    head = (f"{title} (", blocks.References((motion.id,)), f", {words.motion_by.format(seat=motion.seat)})")
-    return (blocks.Card(head=(head,), blocks=(blocks.Quote(motion.said.text), build_line_details(motion, words))),)
+    head = (
+        f"{title} (",
+        blocks.References((motion.id,)),
+        f", {words.motion_by.format(seat=motion.seat)})",
+    )
+    return (
+        blocks.Card(
+            head=(head,), blocks=(blocks.Quote(motion.said.text), build_line_details(motion, words))
+        ),
+    )
 
 
 def _find_shown_motion(timeline: CouncilTimeline) -> CouncilLine | None:
     closed, council = timeline.resolution, timeline.state
     if closed is not None:
         return None if closed.carried else council.line(closed.motion)
-    return council.line(council.candidates[0]) if council.phase == "vote" and len(council.candidates) == 1 else None
+    return (
+        council.line(council.candidates[0])
+        if council.phase == "vote" and len(council.candidates) == 1
+        else None
+    )
 
 
 def _build_candidates(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
@@ -184,7 +252,9 @@ def _build_candidates(timeline: CouncilTimeline, words: CouncilReportText) -> tu
     tallies = timeline.resolution.candidates if timeline.resolution is not None else ()
     if len(tallies) < 2:
         return ()
-    lines = [(tally, line) for tally in tallies if (line := timeline.state.line(tally.line)) is not None]
+    lines = [
+        (tally, line) for tally in tallies if (line := timeline.state.line(tally.line)) is not None
+    ]
     rows = [
         (
             blocks.References((line.id,)),
@@ -200,18 +270,31 @@ def _build_candidates(timeline: CouncilTimeline, words: CouncilReportText) -> tu
     return build_section(words.candidates, (build_table(words.candidate_heads, rows),))
 
 
-def _build_dissent(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+def _build_dissent(
+    timeline: CouncilTimeline, decision: Decision, words: CouncilReportText
+) -> tuple[Block, ...]:
     """List who dissents, how and in which line; nothing if there was no motion to dissent from."""
     if timeline.resolution is None or timeline.resolution.motion is None:
         return ()
-    outcomes = {each.line.id: _describe_challenge(timeline, each, words) for each in list_challenges(timeline.state)}
+    outcomes = {
+        each.line.id: _describe_challenge(timeline, each, words)
+        for each in list_challenges(timeline.state)
+    }
     items = tuple(_format_dissent(voice, outcomes, words) for voice in decision.dissent)
-    return build_section(words.dissent, (blocks.Bullets(items) if items else blocks.Line(words.no_dissent, "dim"),))
+    return build_section(
+        words.dissent, (blocks.Bullets(items) if items else blocks.Line(words.no_dissent, "dim"),)
+    )
 
 
-def _format_dissent(voice: Dissent, outcomes: dict[int, blocks.References], words: CouncilReportText) -> blocks.Text:
+def _format_dissent(
+    voice: Dissent, outcomes: dict[int, blocks.References], words: CouncilReportText
+) -> blocks.Text:
     """Format one voice of dissent; a challenge with its outcome."""
-    met = [outcomes[entry] for entry in voice.entries if voice.kind == "challenge" and entry in outcomes]
+    met = [
+        outcomes[entry]
+        for entry in voice.entries
+        if voice.kind == "challenge" and entry in outcomes
+    ]
     marks = [span for mark in (blocks.References(voice.entries), *met) for span in (", ", mark)]
     return (
         blocks.Strong(f"{voice.seat}"),
@@ -221,24 +304,42 @@ def _format_dissent(voice: Dissent, outcomes: dict[int, blocks.References], word
     )
 
 
-def _describe_challenge(timeline: CouncilTimeline, challenge: Challenge, words: CouncilReportText) -> blocks.References:
+def _describe_challenge(
+    timeline: CouncilTimeline, challenge: Challenge, words: CouncilReportText
+) -> blocks.References:
     if challenge.by is None:
         return blocks.References((), words.challenge_states[challenge.state])
     by = timeline.state.line(challenge.by)
-    is_declined = by is not None and any(each.entry == challenge.line.id and each.how == "declined" for each in by.said.taken)
-    text = words.declined if is_declined and challenge.state == "answered" else words.challenge_states[challenge.state]
+    is_declined = by is not None and any(
+        each.entry == challenge.line.id and each.how == "declined" for each in by.said.taken
+    )
+    text = (
+        words.declined
+        if is_declined and challenge.state == "answered"
+        else words.challenge_states[challenge.state]
+    )
     return blocks.References((challenge.by,), text)
 
 
-def _build_missing(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+def _build_missing(
+    timeline: CouncilTimeline, decision: Decision, words: CouncilReportText
+) -> tuple[Block, ...]:
     """List who was lost or did not vote, and whether their votes could have changed the outcome."""
     missing = list_missing_votes(timeline)
     meaning = words.outcome_uncertain if decision.outcome_uncertain else words.outcome_certain
-    not_voted = (f"{words.not_voted.format(seats=', '.join(missing))} {meaning}",) if missing else ()
+    not_voted = (
+        (f"{words.not_voted.format(seats=', '.join(missing))} {meaning}",) if missing else ()
+    )
     unasked = timeline.resolution.unasked if timeline.resolution is not None else ()
-    not_asked = blocks.Line(words.unasked.format(seats=", ".join(unasked)) if unasked else "", "dim")
+    not_asked = blocks.Line(
+        words.unasked.format(seats=", ".join(unasked)) if unasked else "", "dim"
+    )
     return build_section(
-        words.lost, (blocks.Bullets((*sections.format_lost_seats(decision, words), *not_voted), "bad"), not_asked)
+        words.lost,
+        (
+            blocks.Bullets((*sections.format_lost_seats(decision, words), *not_voted), "bad"),
+            not_asked,
+        ),
     )
 
 
@@ -254,9 +355,17 @@ def _build_votes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[B
         if weight:
             parts.append(blocks.Bar(name=name, value=weight / total, tone=tone))
         if side:
-            rows.append((blocks.Mark(name, tone), ", ".join(ballot.seat for ballot in side), f"{weight:.2f}"))
+            rows.append(
+                (
+                    blocks.Mark(name, tone),
+                    ", ".join(ballot.seat for ballot in side),
+                    f"{weight:.2f}",
+                )
+            )
     note = blocks.Line(_explain_votes(timeline, words), "dim")
-    return build_section(words.vote_table, (blocks.Shares(tuple(parts)), build_table(words.vote_heads, rows), note))
+    return build_section(
+        words.vote_table, (blocks.Shares(tuple(parts)), build_table(words.vote_heads, rows), note)
+    )
 
 
 def _explain_votes(timeline: CouncilTimeline, words: CouncilReportText) -> str:
@@ -266,38 +375,61 @@ def _explain_votes(timeline: CouncilTimeline, words: CouncilReportText) -> str:
         return ""
     if closed.reason in words.votes_read:
         return words.votes_read[closed.reason]
-    return "" if timeline.rules.variant.owner(timeline.state.opened) is None else words.votes_read["owner"]
+    return (
+        ""
+        if timeline.rules.variant.owner(timeline.state.opened) is None
+        else words.votes_read["owner"]
+    )
 
 
-def _build_readable(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+def _build_readable(
+    timeline: CouncilTimeline, decision: Decision, words: CouncilReportText
+) -> tuple[Block, ...]:
     """Build the challenges, positions and responses to advice; nothing while proposals are sealed."""
     if timeline.state.is_sealed and timeline.state.phase == "propose":
         return ()
     challenges = [
-        (blocks.References((each.line.id,)), each.line.seat, each.line.said.text, _describe_challenge(timeline, each, words))
+        (
+            blocks.References((each.line.id,)),
+            each.line.seat,
+            each.line.said.text,
+            _describe_challenge(timeline, each, words),
+        )
         for each in list_challenges(timeline.state)
     ]
     return (
         *build_section(words.challenges, (build_table(words.challenge_heads, challenges),)),
         *_build_positions(timeline, decision, words),
-        *build_section(words.taken, (build_table(words.taken_heads, _list_advice(timeline, words)),)),
+        *build_section(
+            words.taken, (build_table(words.taken_heads, _list_advice(timeline, words)),)
+        ),
     )
 
 
-def _build_positions(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+def _build_positions(
+    timeline: CouncilTimeline, decision: Decision, words: CouncilReportText
+) -> tuple[Block, ...]:
     """Build each seat's position before it read the others, its vote, and what moved it."""
     changed = tuple(_list_changed_choices(timeline, decision, words))
     title = blocks.Line(f"{words.changed}:" if changed else "", "dim")
     names = {
-        kind: [one_line(each.seat) for each in decision.positions if each.moved_after == kind] for kind in get_args(Movement)
+        kind: [one_line(each.seat) for each in decision.positions if each.moved_after == kind]
+        for kind in get_args(Movement)
     }
-    texts = {kind: f"{len(seats)} ({', '.join(seats)})" if seats else "0" for kind, seats in names.items()}
+    texts = {
+        kind: f"{len(seats)} ({', '.join(seats)})" if seats else "0"
+        for kind, seats in names.items()
+    }
     moved = blocks.Line(words.moved_after.format(**texts) if any(names.values()) else "", "dim")
     conditions = {seat: vote.condition for seat, vote in find_motion_votes(timeline).items()}
-    return sections.build_positions(decision, words, title, blocks.Bullets(changed), moved, conditions=conditions)
+    return sections.build_positions(
+        decision, words, title, blocks.Bullets(changed), moved, conditions=conditions
+    )
 
 
-def _list_changed_choices(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> Iterator[blocks.Text]:
+def _list_changed_choices(
+    timeline: CouncilTimeline, decision: Decision, words: CouncilReportText
+) -> Iterator[blocks.Text]:
     """Yield who changed to another choice than the one that it wrote blind, and the line that it names as the reason."""
     closed = timeline.resolution
     motion = timeline.state.line(closed.motion) if closed is not None else None
@@ -308,15 +440,28 @@ def _list_changed_choices(timeline: CouncilTimeline, decision: Decision, words: 
             continue
         after = words.verdicts["oppose"] if position.verdict == "oppose" else motion.said.choice
         text = words.moved.format(seat=position.seat, before=position.choice_before, after=after)
-        by = blocks.References((position.moved_by,), words.moved_by) if position.moved_by else words.names_nothing
+        by = (
+            blocks.References((position.moved_by,), words.moved_by)
+            if position.moved_by
+            else words.names_nothing
+        )
         yield (f"{one_line(text)} (", by, ")")
 
 
-def _list_advice(timeline: CouncilTimeline, words: CouncilReportText) -> Iterator[tuple[blocks.Cell, ...]]:
+def _list_advice(
+    timeline: CouncilTimeline, words: CouncilReportText
+) -> Iterator[tuple[blocks.Cell, ...]]:
     """Yield how each piece of advice was taken, and why."""
     for line in timeline.state.lines:
         for taken in line.said.taken:
             advice = timeline.state.line(taken.entry)
             who, text = (advice.seat, advice.said.text) if advice else (NOTHING, NOTHING)
             how, why = words.takings[taken.how], taken.why or NOTHING
-            yield (blocks.References((taken.entry,)), who, text, how, why, blocks.References((line.id,)))
+            yield (
+                blocks.References((taken.entry,)),
+                who,
+                text,
+                how,
+                why,
+                blocks.References((line.id,)),
+            )

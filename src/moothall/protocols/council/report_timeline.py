@@ -12,9 +12,26 @@ from moothall.locale.catalogues import COUNCIL_FIELDS, COUNCIL_REPORT, CouncilRe
 from moothall.protocols.council.facts import DeliberationClosed, Phase, PhaseBegun
 from moothall.protocols.council.state import CouncilLine, list_details
 from moothall.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine
-from moothall.reports.blocks import Block, Fields, Heading, Line, Mark, References, Span, Tone, build_fields, build_section
+from moothall.reports.blocks import (
+    Block,
+    Fields,
+    Heading,
+    Line,
+    Mark,
+    References,
+    Span,
+    Tone,
+    build_fields,
+    build_section,
+)
 from moothall.reports.sections import build_line_card
-from moothall.reports.wording import SpokenLine, describe_shared_event, explain_consensus, format_loss, format_percent
+from moothall.reports.wording import (
+    SpokenLine,
+    describe_shared_event,
+    explain_consensus,
+    format_loss,
+    format_percent,
+)
 
 TONES: Final[dict[str | None, Tone]] = {
     "support": "good",
@@ -33,7 +50,13 @@ def build_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> tuple
     candidates = {(begun.round, begun.phase): begun.candidates for begun in timeline.phases}
     blocks: list[Block] = [build_line_card(timeline.lines[0], words.question)]
     for (number, phase), lines in phases.items():
-        blocks.append(Heading(format_phase(phase, number, words), 3, timeline.phase_entries.get((number, phase), 1)))
+        blocks.append(
+            Heading(
+                format_phase(phase, number, words),
+                3,
+                timeline.phase_entries.get((number, phase), 1),
+            )
+        )
         if voted_on := candidates.get((number, phase)):
             name = words.motion if len(voted_on) == 1 else words.candidates
             blocks.append(Line((f"{name}: ", References(voted_on)), "dim"))
@@ -45,7 +68,10 @@ def build_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> tuple
             )
             for line in lines
         ]
-        is_over = timeline.closed is not None or (number, phase) != (timeline.state.round, timeline.state.phase)
+        is_over = timeline.closed is not None or (number, phase) != (
+            timeline.state.round,
+            timeline.state.phase,
+        )
         if not lines and is_over:
             blocks.append(Line(words.nothing_said, "dim"))
     return build_section(words.timeline, blocks)
@@ -57,10 +83,18 @@ def format_phase(phase: str, number: int, words: CouncilReportText) -> str:
 
 def build_line_details(line: CouncilLine, words: CouncilReportText) -> Fields:
     said = line.said
-    labels = {name: label.capitalize() for name, label in COUNCIL_FIELDS[words.language].labels.items()}
-    fields = [*list_details(replace(said, condition=_join_condition(said.condition, said.due)), labels)]
+    labels = {
+        name: label.capitalize() for name, label in COUNCIL_FIELDS[words.language].labels.items()
+    }
+    fields = [
+        *list_details(replace(said, condition=_join_condition(said.condition, said.due)), labels)
+    ]
     for vote in said.ballot:
-        text = " – ".join(part for part in (words.verdicts[vote.position], _join_condition(vote.condition, vote.due)) if part)
+        text = " – ".join(
+            part
+            for part in (words.verdicts[vote.position], _join_condition(vote.condition, vote.due))
+            if part
+        )
         fields.append((f"#{vote.candidate}", text))
     return build_fields(fields)
 
@@ -69,11 +103,21 @@ def _join_condition(condition: str, due: str) -> str:
     return f"{condition} ({due})" if condition and due else condition
 
 
-def _build_line(timeline: CouncilTimeline, line: CouncilTimelineLine, notes: list[References], words: CouncilReportText) -> Block:
+def _build_line(
+    timeline: CouncilTimeline,
+    line: CouncilTimelineLine,
+    notes: list[References],
+    words: CouncilReportText,
+) -> Block:
     if line.id in timeline.state.sealed:
         return build_line_card(replace(line, content=""), content=(Line(words.sealed, "dim"),))
     assert line.spoken is not None
-    return build_line_card(line, *_list_marks(line.spoken, words), *notes, content=(build_line_details(line.spoken, words),))
+    return build_line_card(
+        line,
+        *_list_marks(line.spoken, words),
+        *notes,
+        content=(build_line_details(line.spoken, words),),
+    )
 
 
 def _list_marks(line: CouncilLine, words: CouncilReportText) -> list[Span]:
@@ -88,13 +132,22 @@ def _list_marks(line: CouncilLine, words: CouncilReportText) -> list[Span]:
         (words.accepts, said.accepts),
         (words.moved_by, (said.moved_by,) if said.moved_by else ()),
     )
-    sure = [] if said.confidence is None else [words.sure.format(share=format_percent(said.confidence))]
+    sure = (
+        []
+        if said.confidence is None
+        else [words.sure.format(share=format_percent(said.confidence))]
+    )
     return [kind, *(References(numbers, text) for text, numbers in named if numbers), *sure]
 
 
-def _group_lines_by_phase(timeline: CouncilTimeline) -> dict[tuple[int, Phase], list[CouncilTimelineLine]]:
+def _group_lines_by_phase(
+    timeline: CouncilTimeline,
+) -> dict[tuple[int, Phase], list[CouncilTimelineLine]]:
     """Group the lines by their phase, in order; the question belongs to none."""
-    begun = [(1, timeline.rules.variant.first[0]), *((each.round, each.phase) for each in timeline.phases)]
+    begun = [
+        (1, timeline.rules.variant.first[0]),
+        *((each.round, each.phase) for each in timeline.phases),
+    ]
     lines_by_phase: dict[tuple[int, Phase], list[CouncilTimelineLine]] = {key: [] for key in begun}
     for line in timeline.lines:
         if line.spoken is not None:
@@ -103,7 +156,9 @@ def _group_lines_by_phase(timeline: CouncilTimeline) -> dict[tuple[int, Phase], 
 
 
 def _collect_line_notes(
-    timeline: CouncilTimeline, words: CouncilReportText, phases: Mapping[tuple[int, Phase], list[CouncilTimelineLine]]
+    timeline: CouncilTimeline,
+    words: CouncilReportText,
+    phases: Mapping[tuple[int, Phase], list[CouncilTimelineLine]],
 ) -> Mapping[int, list[References]]:
     """Collect what a line does not show by itself: that it was written ahead of its phase, and whether a vote counts."""
     notes: dict[int, list[References]] = {}
@@ -120,10 +175,15 @@ def _collect_line_notes(
     return notes
 
 
-def _describe_vote_status(timeline: CouncilTimeline, votes: list[CouncilLine], words: CouncilReportText) -> list[References]:
+def _describe_vote_status(
+    timeline: CouncilTimeline, votes: list[CouncilLine], words: CouncilReportText
+) -> list[References]:
     """Describe whether the last vote of a seat in a round counts, if that is not obvious."""
     last = votes[-1]
-    begun = next((each for each in timeline.phases if each.phase == "vote" and each.round == last.round), None)
+    begun = next(
+        (each for each in timeline.phases if each.phase == "vote" and each.round == last.round),
+        None,
+    )
     if begun is None:
         return [References((), words.cast_ahead)]
     newest = max(begun.candidates, default=0)
@@ -146,11 +206,21 @@ def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]
     lines = [f"  {one.seat} {timeline.describe_pass(one)}" for one in timeline.passes[passed:]]
     sealed = timeline.state.sealed
     if opened := was_sealed - sealed:
-        lines += [_format_line(line, words) for line in timeline.lines[:before] if line.id in opened]
+        lines += [
+            _format_line(line, words) for line in timeline.lines[:before] if line.id in opened
+        ]
     for line in timeline.lines[before:]:
-        lines.append(f"  {line.speaker} {words.has_written}" if line.id in sealed else _format_line(line, words))
+        lines.append(
+            f"  {line.speaker} {words.has_written}"
+            if line.id in sealed
+            else _format_line(line, words)
+        )
     happened = describe_event(entry, words)
-    if isinstance(entry.fact, SeatLost) and entry.fact.reason == "malformed" and timeline.state.is_sealed:
+    if (
+        isinstance(entry.fact, SeatLost)
+        and entry.fact.reason == "malformed"
+        and timeline.state.is_sealed
+    ):
         # How a sealed answer was malformed may quote it.
         happened = format_loss(words, entry.fact.seat, "malformed", "")
     return [*lines, f"  {happened}"] if happened else lines
@@ -158,14 +228,19 @@ def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]
 
 def _format_line(line: CouncilTimelineLine, words: CouncilReportText) -> str:
     head = line.speaker if line.spoken is None else _format_head(line.spoken, words)
-    return SpokenLine(f"#{line.id} {head}", line.content or (line.spoken.said.condition if line.spoken is not None else ""))
+    return SpokenLine(
+        f"#{line.id} {head}",
+        line.content or (line.spoken.said.condition if line.spoken is not None else ""),
+    )
 
 
 def _format_head(line: CouncilLine, words: CouncilReportText) -> str:
     said = line.said
     what = words.types[said.type] if said.position is None else words.verdicts[said.position]
     if said.ballot:
-        what = f"{what}: " + ", ".join(f"#{vote.candidate} {words.verdicts[vote.position]}" for vote in said.ballot)
+        what = f"{what}: " + ", ".join(
+            f"#{vote.candidate} {words.verdicts[vote.position]}" for vote in said.ballot
+        )
     about = f" → #{said.refers_to}" if said.refers_to else ""
     sure = "" if said.confidence is None else f" ({said.confidence:.2f})"
     return f"{line.seat} {what}{about}{sure}"

@@ -11,12 +11,25 @@ from moothall.domain.topic import normalize_label
 from moothall.protocols.council import motions
 from moothall.protocols.council.ballots import CandidateVotes, find_motion, find_voted_ids
 from moothall.protocols.council.depth import BLIND_ENDINGS, count_spared, describe_depth
-from moothall.protocols.council.facts import CandidateTally, CouncilBallot, DeliberationClosed, EndReason
+from moothall.protocols.council.facts import (
+    CandidateTally,
+    CouncilBallot,
+    DeliberationClosed,
+    EndReason,
+)
 from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement, find_agreement
-from moothall.scoring.resolution import SIDES, Correlations, Resolution, SeatVote, apply_confidence, build_vote, pool_one_voice
+from moothall.scoring.resolution import (
+    SIDES,
+    Correlations,
+    Resolution,
+    SeatVote,
+    apply_confidence,
+    build_vote,
+    pool_one_voice,
+)
 from moothall.scoring.strength import ConfidenceBasis
 
 HALF: Final = 0.5
@@ -38,11 +51,17 @@ def build_closing(variant: CouncilVariant, state: Council, reason: EndReason) ->
         motion=None if decided is None else decided.id,
         effective_voters=resolution.effective,
         ballots=tuple(_build_ballot(vote, resolution) for vote in counted),
-        open_challenges=tuple(challenge.line.id for challenge in motions.list_challenges(state) if challenge.state == "open"),
+        open_challenges=tuple(
+            challenge.line.id
+            for challenge in motions.list_challenges(state)
+            if challenge.state == "open"
+        ),
         overturned=resolution.carried and motions.is_overturned(variant, state, decided),
         lost=list_lost_seats(state, {seat.id for seat in state.seats} - silent),
         candidates=tally_candidates(variant, state, votes) if reason not in BLIND_ENDINGS else (),
-        unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had) if reason in {"settled", "one_mind"} else (),
+        unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had)
+        if reason in {"settled", "one_mind"}
+        else (),
         spared=count_spared(variant, state) if reason in BLIND_ENDINGS else 0,
         confidence_from=basis if resolution.confidence is not None else None,
         agreement=_find_agreement(state, counted, decided, reason) if resolution.carried else None,
@@ -59,7 +78,11 @@ def _find_agreement(
     if decided is None or any(vote.position == "oppose" for vote in counted):
         return None
     blind = {seat: line.said.choice for seat, line in motions.find_blind_positions(state).items()}
-    return find_agreement(decided.said.choice, [SeatId(vote.seat) for vote in counted if vote.position in SIDES], blind)
+    return find_agreement(
+        decided.said.choice,
+        [SeatId(vote.seat) for vote in counted if vote.position in SIDES],
+        blind,
+    )
 
 
 def compute_outcome(variant: CouncilVariant, state: Council) -> Resolution:
@@ -70,13 +93,19 @@ def compute_outcome(variant: CouncilVariant, state: Council) -> Resolution:
 
 
 def _resolve(
-    variant: CouncilVariant, state: Council, reason: EndReason, decided: CouncilLine | None, votes: CandidateVotes
+    variant: CouncilVariant,
+    state: Council,
+    reason: EndReason,
+    decided: CouncilLine | None,
+    votes: CandidateVotes,
 ) -> tuple[Resolution, ConfidenceBasis]:
     """Resolve the votes on what is decided; return with it what its confidence comes from."""
     counted = list_counted_votes(variant, state, reason, decided, votes)
     resolution = variant.resolve(state, counted, _build_correlations(state))
     if decided is None:
-        no_motion = replace(resolution, consensus_type="no_consensus", carried=False, support=None, confidence=None)
+        no_motion = replace(
+            resolution, consensus_type="no_consensus", carried=False, support=None, confidence=None
+        )
         return no_motion, "one_voice"
     evidence, choice = motions.weigh_blind_positions(state), votes.find_choice(decided.id)
     is_owned = variant.owner(state.opened) is not None
@@ -89,7 +118,13 @@ def _resolve(
     if evidence is not None and state.votes and state.opened.settings.choose == "both":
         share = votes.compute_shares(evidence)[choice]
         is_carried = share > HALF
-        kind = resolution.consensus_type if is_carried == resolution.carried else "contested" if is_carried else "no_consensus"
+        kind = (
+            resolution.consensus_type
+            if is_carried == resolution.carried
+            else "contested"
+            if is_carried
+            else "no_consensus"
+        )
         resolution = replace(resolution, consensus_type=kind, carried=is_carried, support=share)
     demanded = state.opened.settings.carry_at
     confidence = evidence.find_confidence(decided.said.choice) if evidence is not None else None
@@ -100,11 +135,15 @@ def _resolve(
     return apply_confidence(resolution, confidence, left_majority=left, carry_at=demanded), "blind"
 
 
-def _find_one_voice(state: Council, resolution: Resolution, choice: str, votes: CandidateVotes) -> float | None:
+def _find_one_voice(
+    state: Council, resolution: Resolution, choice: str, votes: CandidateVotes
+) -> float | None:
     """Return how likely a choice is right by votes after reading alone; it shares that with the other candidates."""
     if not state.votes or not resolution.voters:
         return resolution.confidence
-    return pool_one_voice(votes.by_choice, len(state.opened.subject.options)).get(choice, resolution.confidence)
+    return pool_one_voice(votes.by_choice, len(state.opened.subject.options)).get(
+        choice, resolution.confidence
+    )
 
 
 def _build_correlations(state: Council) -> Correlations:
@@ -119,11 +158,17 @@ def find_decided_motion(
     settled = evidence.leader if evidence is not None else None
     if settled is None:
         return find_motion(variant, state, votes)
-    authors = {line.seat: line for line in motions.list_proposals(state) if normalize_label(line.said.choice) == settled}
+    authors = {
+        line.seat: line
+        for line in motions.list_proposals(state)
+        if normalize_label(line.said.choice) == settled
+    }
     return next(authors[seat.id] for seat in state.seats if seat.id in authors)
 
 
-def tally_candidates(variant: CouncilVariant, state: Council, votes: CandidateVotes | None = None) -> tuple[CandidateTally, ...]:
+def tally_candidates(
+    variant: CouncilVariant, state: Council, votes: CandidateVotes | None = None
+) -> tuple[CandidateTally, ...]:
     """Return what each candidate got, the motion first; nothing where votes do not choose among candidates, or none was cast."""
     if not state.votes:
         return ()
@@ -133,16 +178,27 @@ def tally_candidates(variant: CouncilVariant, state: Council, votes: CandidateVo
 
     def rate_choice(choice: str) -> float:
         has_label = evidence is not None and not choice.startswith("#")
-        return evidence.compute_posterior(choice) if evidence is not None and has_label else one_voice[choice]
+        return (
+            evidence.compute_posterior(choice)
+            if evidence is not None and has_label
+            else one_voice[choice]
+        )
 
     return tuple(
-        _tally_candidate(number, listed, variant.resolve(state, listed, correlations), rate_choice(votes.find_choice(number)))
+        _tally_candidate(
+            number,
+            listed,
+            variant.resolve(state, listed, correlations),
+            rate_choice(votes.find_choice(number)),
+        )
         for number in votes.ranking
         if (listed := votes.list_votes(number))
     )
 
 
-def _tally_candidate(number: int, votes: Sequence[SeatVote], resolution: Resolution, confidence: float) -> CandidateTally:
+def _tally_candidate(
+    number: int, votes: Sequence[SeatVote], resolution: Resolution, confidence: float
+) -> CandidateTally:
     def add(*positions: VotePosition) -> float:
         return sum(resolution.weights[vote.seat] for vote in votes if vote.position in positions)
 
@@ -156,7 +212,11 @@ def _tally_candidate(number: int, votes: Sequence[SeatVote], resolution: Resolut
 
 
 def list_counted_votes(
-    variant: CouncilVariant, state: Council, reason: EndReason, motion: CouncilLine | None, votes: CandidateVotes
+    variant: CouncilVariant,
+    state: Council,
+    reason: EndReason,
+    motion: CouncilLine | None,
+    votes: CandidateVotes,
 ) -> tuple[SeatVote, ...]:
     """Return the vote of every seat: blind positions if those decided, the advice if a seat owns the decision, else the votes."""
     owner = variant.owner(state.opened)
@@ -164,7 +224,10 @@ def list_counted_votes(
         asked = [seat for seat in state.seats if reason == "agreed_blind" or seat.id in state.had]
         return tuple(build_vote(seat, *_find_blind_stand(state, seat.id, motion)) for seat in asked)
     if owner is not None:
-        return tuple(build_vote(seat, *_find_advisor_vote(state, seat.id, owner, motion)) for seat in state.seats)
+        return tuple(
+            build_vote(seat, *_find_advisor_vote(state, seat.id, owner, motion))
+            for seat in state.seats
+        )
     if motion is None:
         return votes.list_votes(0)
     return votes.by_choice.get(votes.find_choice(motion.id)) or votes.list_votes(motion.id)
@@ -178,7 +241,9 @@ def _find_blind_stand(state: Council, seat: SeatId, motion: CouncilLine | None) 
     return "support" if is_same else "oppose", line.said.confidence
 
 
-def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId, motion: CouncilLine | None) -> Stand:
+def _find_advisor_vote(
+    state: Council, seat: SeatId, owner: SeatId, motion: CouncilLine | None
+) -> Stand:
     """Return an advisor's position from its last advice: an accepted challenge is a condition, any other one opposition.
 
     Where the owner decided on another choice, who supported the one that it left opposes that; who challenged it takes no side.
@@ -192,10 +257,14 @@ def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId, motion: Coun
         had = state.had if state.phase == "argue" else state.argued
         return ("abstain", None) if had.get(seat) == PASSED else (None, None)
     last = own[-1]
-    is_left = motion is not None and not motions.is_about(state, last, normalize_label(motion.said.choice), owner)
+    is_left = motion is not None and not motions.is_about(
+        state, last, normalize_label(motion.said.choice), owner
+    )
     if last.said.type != "challenge":
         return "oppose" if is_left else "support", last.said.confidence
-    met = next(challenge for challenge in motions.list_challenges(state) if challenge.line.id == last.id)
+    met = next(
+        challenge for challenge in motions.list_challenges(state) if challenge.line.id == last.id
+    )
     if met.state == "accepted":
         return "conditional_support", last.said.confidence
     return ("abstain", None) if is_left else ("oppose", last.said.confidence)

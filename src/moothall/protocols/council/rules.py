@@ -16,7 +16,16 @@ from typing import Final, Literal
 
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
-from moothall.domain.facts import CloseCalled, Closed, Entry, Fact, FamilyStated, InputGiven, Opened, SeatLost
+from moothall.domain.facts import (
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    FamilyStated,
+    InputGiven,
+    Opened,
+    SeatLost,
+)
 from moothall.domain.ids import USER, AskId, SeatId, ask_id
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat
@@ -27,7 +36,14 @@ from moothall.protocols.council.ballots import find_early_votes
 from moothall.protocols.council.motions import list_candidates, list_proposals
 from moothall.protocols.council.prompts import build_answer_rules, build_brief
 from moothall.protocols.council.resolution import build_closing, compute_outcome
-from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant, find_challenged_seats, has_voted
+from moothall.protocols.council.state import (
+    PASSED,
+    Council,
+    CouncilLine,
+    CouncilVariant,
+    find_challenged_seats,
+    has_voted,
+)
 from moothall.protocols.council.validation import AllowedTypes
 
 MAX_CONTRIBUTIONS: Final = 200
@@ -41,12 +57,16 @@ class CouncilRules:
 
     forms: Mapping[str, AnswerForm] = FORMS
 
-    def __init__(self, name: str, opening: type[facts.CouncilOpened], variant: CouncilVariant) -> None:
+    def __init__(
+        self, name: str, opening: type[facts.CouncilOpened], variant: CouncilVariant
+    ) -> None:
         self.name = name
         self.opening = opening
         self.variant = variant
         self.kinds: Mapping[str, type[Fact]] = {f"{name}.opened": opening, **facts.SHARED_KINDS}
-        self._decided: BoundedDict[int, tuple[Council, tuple[Effect, ...]]] = BoundedDict(DECIDED_STATES)
+        self._decided: BoundedDict[int, tuple[Council, tuple[Effect, ...]]] = BoundedDict(
+            DECIDED_STATES
+        )
 
     def initial(self, opened: Opened) -> Council:
         assert isinstance(opened, facts.CouncilOpened)
@@ -58,13 +78,18 @@ class CouncilRules:
         fact = entry.fact
         # What its vote counts is fixed once a seat has voted; a loss of what is not asked for now changes nothing.
         if (isinstance(fact, FamilyStated) and has_voted(state, fact.seat)) or (
-            isinstance(fact, SeatLost) and fact.ask not in {ask.id for ask in self._build_asks(state)}
+            isinstance(fact, SeatLost)
+            and fact.ask not in {ask.id for ask in self._build_asks(state)}
         ):
             return state
         state = evolve_shared(state, entry)
         match fact:
             case facts.Contributed(seat=seat, said=facts.Contribution()):
-                return _apply_contribution(self.variant, state, fact, entry) if self._is_allowed(state, fact.ask, seat) else state
+                return (
+                    _apply_contribution(self.variant, state, fact, entry)
+                    if self._is_allowed(state, fact.ask, seat)
+                    else state
+                )
             case SeatLost():
                 return fast_replace(state, had={**state.had, fact.seat: None})
             case facts.PhaseBegun():
@@ -74,7 +99,13 @@ class CouncilRules:
                 phase = "propose" if state.phase == "closed" else state.phase
                 said = facts.Contribution(type="pass", text=text)
                 line = CouncilLine(
-                    id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=USER, said=said, round=state.round, phase=phase
+                    id=state.last_id + 1,
+                    seq=entry.seq,
+                    at=entry.at,
+                    seat=USER,
+                    said=said,
+                    round=state.round,
+                    phase=phase,
                 )
                 return fast_replace(state, lines=(*state.lines, line))
             case CloseCalled():
@@ -115,8 +146,14 @@ class CouncilRules:
             return build_closing(self.variant, state, "called")
         if state.stop is not None and state.phase not in {"vote", "decide"}:
             # An exhausted budget ends the discussion, not the decision: the current motion is decided now.
-            return self._begin_phase(state, state.round, self.variant.first[-1]) or build_closing(self.variant, state, state.stop)
-        is_panel = state.phase == "propose" and state.opened.settings.panel == "adaptive" and state.stop is None
+            return self._begin_phase(state, state.round, self.variant.first[-1]) or build_closing(
+                self.variant, state, state.stop
+            )
+        is_panel = (
+            state.phase == "propose"
+            and state.opened.settings.panel == "adaptive"
+            and state.stop is None
+        )
         if is_panel and depth.find_settled_choice(state) is not None:
             return build_closing(self.variant, state, "settled")
         if state.phase == "propose" and depth.is_settled_alone(state):
@@ -142,7 +179,9 @@ class CouncilRules:
         if is_missing or not list_proposals(state):
             is_lost = is_missing and owner in state.losses
             # Everyone has a position: whoever gave none is asked once more before the session ends over it.
-            return _repeat_phase(state) or build_closing(self.variant, state, "owner_lost" if is_lost else "nothing_proposed")
+            return _repeat_phase(state) or build_closing(
+                self.variant, state, "owner_lost" if is_lost else "nothing_proposed"
+            )
         mode = depth.find_debate_mode(state.opened)
         ending = depth.find_blind_ending(self.variant, state, mode)
         if ending is not None:
@@ -151,48 +190,72 @@ class CouncilRules:
             return closing if closing.carried or ending == "settled" else None
         # Nobody argues, but what the blind positions leave open is put to the vote, or to the owner.
         is_put_to_vote = mode == "never" and state.opened.settings.blind
-        return self._begin_phase(state, state.round, self.variant.first[-1]) if is_put_to_vote else None
+        return (
+            self._begin_phase(state, state.round, self.variant.first[-1])
+            if is_put_to_vote
+            else None
+        )
 
     def _end_round(self, state: Council) -> Fact:
         if state.phase == "decide":
-            if any(line.phase == "decide" and line.said.type == "synthesize" for line in state.lines):
+            if any(
+                line.phase == "decide" and line.said.type == "synthesize" for line in state.lines
+            ):
                 return build_closing(self.variant, state, "decided")
             return _repeat_phase(state) or build_closing(self.variant, state, "owner_lost")
         # Without any vote another round would only repeat the failure.
         is_last = state.round >= state.opened.settings.rounds or not state.votes
         is_over = is_last or compute_outcome(self.variant, state).carried
         if is_over or state.stop is not None:
-            return build_closing(self.variant, state, (state.cut_by if is_over else state.stop) or "voted")
+            return build_closing(
+                self.variant, state, (state.cut_by if is_over else state.stop) or "voted"
+            )
         return facts.PhaseBegun(round=state.round + 1, phase=self.variant.again[0])
 
     def _begin_next_phase(self, state: Council) -> Fact:
         following = self.variant.find_next_phase(state)
         assert following is not None, "a round ends with a vote or a decision"
-        return self._begin_phase(state, state.round, following) or build_closing(self.variant, state, "nothing_proposed")
+        return self._begin_phase(state, state.round, following) or build_closing(
+            self.variant, state, "nothing_proposed"
+        )
 
-    def _begin_phase(self, state: Council, number: int, phase: facts.Phase) -> facts.PhaseBegun | None:
+    def _begin_phase(
+        self, state: Council, number: int, phase: facts.Phase
+    ) -> facts.PhaseBegun | None:
         """Return the fact that begins a phase; None if there is nothing to decide on."""
         candidates = tuple(line.id for line in list_candidates(self.variant, state))
         if not candidates:
             return None
         # Fixed when the vote begins, so that later contributions cannot change what the votes are about.
-        return facts.PhaseBegun(round=number, phase=phase, candidates=candidates if phase == "vote" else ())
+        return facts.PhaseBegun(
+            round=number, phase=phase, candidates=candidates if phase == "vote" else ()
+        )
 
     def _build_asks(self, state: Council) -> tuple[Ask, ...]:
         return tuple([_build_ask(state, seat) for seat in self._list_asked(state)])
 
     def _list_asked(self, state: Council) -> list[SeatId]:
-        waiting = [seat for seat in self.variant.list_phase_seats(state, state.phase) if seat not in state.had]
+        waiting = [
+            seat
+            for seat in self.variant.list_phase_seats(state, state.phase)
+            if seat not in state.had
+        ]
         first = depth.find_asked_alone(state) if state.phase == "propose" else None
         if first in waiting:
             return [first]
         # The others are asked once the first has answered, so that each sees what was said before.
-        return waiting[:1] if waiting and is_one_by_one(self.variant, state.opened.settings, state.phase) else waiting
+        return (
+            waiting[:1]
+            if waiting and is_one_by_one(self.variant, state.opened.settings, state.phase)
+            else waiting
+        )
 
     def _build_invitations(self, state: Council, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
         """Return the asks that seats may answer unprompted; only outside seats do so."""
         asked = {ask.seat for ask in asks}
-        free = [seat for seat in state.seats if seat.id not in asked and _may_be_invited(state, seat)]
+        free = [
+            seat for seat in state.seats if seat.id not in asked and _may_be_invited(state, seat)
+        ]
         allowed = AllowedTypes.of(self.variant, state)
         return tuple([_build_free_ask(state, seat.id) for seat in free if allowed.has_types(seat)])
 
@@ -202,14 +265,20 @@ class CouncilRules:
             return False
         if name in self._list_asked(state):
             return ask == _build_ask(state, name).id
-        is_invited = _may_be_invited(state, seat) and AllowedTypes.of(self.variant, state).has_types(seat)
+        is_invited = _may_be_invited(state, seat) and AllowedTypes.of(
+            self.variant, state
+        ).has_types(seat)
         return is_invited and ask == _build_free_ask(state, name).id
 
 
 def _may_be_invited(state: Council, seat: Seat) -> bool:
     # In round_robin a seat may only add to its turn after it had one; otherwise it would jump the queue.
     is_open = state.opened.settings.order == "open"
-    return seat.is_outside and (is_open or seat.id in state.had) and state.counts.get(seat.id, 0) < MAX_CONTRIBUTIONS
+    return (
+        seat.is_outside
+        and (is_open or seat.id in state.had)
+        and state.counts.get(seat.id, 0) < MAX_CONTRIBUTIONS
+    )
 
 
 def is_one_by_one(variant: CouncilVariant, settings: facts.CouncilSettings, phase: str) -> bool:
@@ -229,8 +298,17 @@ def _build_ask(state: Council, seat: SeatId) -> Ask:
 
 # With many seats nearly all asks are the same after every contribution, and making them is what deciding would cost.
 @lru_cache(maxsize=8_192)
-def _make_ask(number: int, kind: str, seat: SeatId, turn: int, patience: float, *, invited: bool = False) -> Ask:
-    return Ask(id=ask_id(number, kind, seat), seat=seat, kind=kind, turn=turn, patience=patience, invited=invited)
+def _make_ask(
+    number: int, kind: str, seat: SeatId, turn: int, patience: float, *, invited: bool = False
+) -> Ask:
+    return Ask(
+        id=ask_id(number, kind, seat),
+        seat=seat,
+        kind=kind,
+        turn=turn,
+        patience=patience,
+        invited=invited,
+    )
 
 
 def _build_free_ask(state: Council, seat: SeatId) -> Ask:
@@ -239,7 +317,9 @@ def _build_free_ask(state: Council, seat: SeatId) -> Ask:
     return _make_ask(number, "free", seat, number, state.opened.settings.patience, invited=True)
 
 
-def _apply_contribution(variant: CouncilVariant, state: Council, fact: facts.Contributed, entry: Entry) -> Council:
+def _apply_contribution(
+    variant: CouncilVariant, state: Council, fact: facts.Contributed, entry: Entry
+) -> Council:
     seat, said = fact.seat, fact.said
     counts = {**state.counts, seat: state.counts.get(seat, 0) + 1}
     # Speaking ahead passes the turn of this phase, but an earlier contribution to it stays.
@@ -248,7 +328,11 @@ def _apply_contribution(variant: CouncilVariant, state: Council, fact: facts.Con
     if said.type == "pass" or state.phase == "closed":
         return fast_replace(state, had=had, counts=counts)
     open_phases = variant.list_open_phases(state)
-    phases = [each for each in facts.PHASE_OF[said.type] if each in open_phases and seat in variant.list_phase_seats(state, each)]
+    phases = [
+        each
+        for each in facts.PHASE_OF[said.type]
+        if each in open_phases and seat in variant.list_phase_seats(state, each)
+    ]
     phase = phases[0] if phases else None
     # It was valid for the state it was written for, but the phase has moved on: it counts as a turn only.
     if phase is None:
@@ -287,17 +371,29 @@ def _reveal_lines(state: Council, entry: int, phase: facts.Phase | Literal["clos
     if phase == "propose":
         return state
     ends_vote = phase == "closed" or state.phase == "vote"
-    votes = (number for number in state.sealed if (line := state.line(number)) is not None and line.phase == "vote")
+    votes = (
+        number
+        for number in state.sealed
+        if (line := state.line(number)) is not None and line.phase == "vote"
+    )
     still_sealed = frozenset() if ends_vote else frozenset(votes)
     reveals = (*state.reveals, entry) if ends_vote else state.reveals
-    return fast_replace(state, sealed=still_sealed, reveals=reveals, revealed_at=state.revealed_at or entry)
+    return fast_replace(
+        state, sealed=still_sealed, reveals=reveals, revealed_at=state.revealed_at or entry
+    )
 
 
 def _apply_phase(state: Council, fact: facts.PhaseBegun, entry: int) -> Council:
     # Lines that were written ahead count as the turn of their seat, if they belong to this phase; later ones pass it.
-    ahead = {seat: line for seat, number in state.ahead.items() if (line := state.line(number)) is not None}
+    ahead = {
+        seat: line
+        for seat, number in state.ahead.items()
+        if (line := state.line(number)) is not None
+    }
     later = {seat: line.id for seat, line in ahead.items() if line.phase == "vote" != fact.phase}
-    had: dict[SeatId, int | None] = {seat: line.id for seat, line in ahead.items() if line.phase == fact.phase}
+    had: dict[SeatId, int | None] = {
+        seat: line.id for seat, line in ahead.items() if line.phase == fact.phase
+    }
     had |= dict.fromkeys(later, PASSED)
     repeated = fact.phase == state.phase and fact.round == state.round
     if repeated:

@@ -119,7 +119,9 @@ class CouncilVariant:
             return ()
         later = phases[phases.index(state.phase) + 1 :]
         # Nobody is asked to answer who was not challenged, or who has gone on already.
-        if "answer" in later and all(seat in state.ahead for seat in self.list_phase_seats(state, "answer")):
+        if "answer" in later and all(
+            seat in state.ahead for seat in self.list_phase_seats(state, "answer")
+        ):
             return tuple(phase for phase in later if phase != "answer")
         return later
 
@@ -142,7 +144,9 @@ class CouncilVariant:
         if phase == "answer":
             return state.challenged if state.phase == "answer" else find_challenged_seats(state)
         if phase == "propose" and state.opened.settings.panel_order == "trust":
-            return tuple(seat.id for seat in sorted(state.seats, key=lambda seat: -find_accuracy(seat)))
+            return tuple(
+                seat.id for seat in sorted(state.seats, key=lambda seat: -find_accuracy(seat))
+            )
         if owner is not None and phase == "argue":
             return tuple(seat for seat in seats if seat != owner)
         if owner is not None and phase == "decide":
@@ -172,21 +176,35 @@ def _list_unanswered(state: Council) -> Sequence[tuple[CouncilLine, SeatId]]:
 
     A challenge that names no line is about the only proposal, if there is just one.
     """
-    raised = [line for line in state.lines if line.said.type == "challenge" and line.round == state.round]
+    raised = [
+        line for line in state.lines if line.said.type == "challenge" and line.round == state.round
+    ]
     if not raised:
         return ()
     proposals = [line for line in state.lines if line.said.type == "propose"]
     alone = proposals[0] if len({line.seat for line in proposals}) == 1 else None
-    answered = {number for line in state.lines for number in (*line.said.answers, *line.said.accepts)}
-    about = [(line, state.line(line.said.refers_to) or alone) for line in raised if line.id not in answered]
-    return [(line, target.seat) for line, target in about if target is not None and target.seat not in {line.seat, USER}]
+    answered = {
+        number for line in state.lines for number in (*line.said.answers, *line.said.accepts)
+    }
+    about = [
+        (line, state.line(line.said.refers_to) or alone)
+        for line in raised
+        if line.id not in answered
+    ]
+    return [
+        (line, target.seat)
+        for line, target in about
+        if target is not None and target.seat not in {line.seat, USER}
+    ]
 
 
 def list_details(said: Contribution, labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield what stands beside the text: the fields that have labels, in the order of these, each item of a list by itself."""
     for name, label in labels.items():
         value = getattr(said, name)
-        yield from ((label, each) for each in (value if isinstance(value, tuple) else (value,)) if each)
+        yield from (
+            (label, each) for each in (value if isinstance(value, tuple) else (value,)) if each
+        )
 
 
 def has_voted(state: Council, seat: SeatId) -> bool:

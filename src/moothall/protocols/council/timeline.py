@@ -12,14 +12,35 @@ from moothall.domain.safe_text import one_line
 from moothall.domain.topic import Topic, normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.protocols.council.ballots import CandidateVotes, find_votes
-from moothall.protocols.council.facts import CandidateVote, Contributed, CouncilBallot, DeliberationClosed, Phase, PhaseBegun
+from moothall.protocols.council.facts import (
+    CandidateVote,
+    Contributed,
+    CouncilBallot,
+    DeliberationClosed,
+    Phase,
+    PhaseBegun,
+)
 from moothall.protocols.council.motions import find_blind_positions, is_about, list_challenges
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
-from moothall.reports.decision import Decision, Dissent, Movement, Obligation, SeatPosition, SourcedClaim, number_obligations
+from moothall.reports.decision import (
+    Decision,
+    Dissent,
+    Movement,
+    Obligation,
+    SeatPosition,
+    SourcedClaim,
+    number_obligations,
+)
 from moothall.reports.quotations import list_checked, list_places
 from moothall.reports.sections import start_decision
-from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, mark_phases
+from moothall.reports.timeline import (
+    SessionPhase,
+    TimelineBase,
+    TimelineLine,
+    build_line,
+    mark_phases,
+)
 from moothall.scoring.independence import count_minds
 from moothall.scoring.resolution import SIDES
 
@@ -68,29 +89,54 @@ class CouncilTimeline(TimelineBase[Council]):
         if isinstance(fact, PhaseBegun):
             self.phases.append(fact)
             self.phase_entries[fact.round, fact.phase] = entry.seq
-        has_passed = isinstance(fact, Contributed) and fact.seat not in before.had and after.had.get(fact.seat) == PASSED
+        has_passed = (
+            isinstance(fact, Contributed)
+            and fact.seat not in before.had
+            and after.had.get(fact.seat) == PASSED
+        )
         if isinstance(fact, Contributed) and before.phase != "closed" and has_passed:
             implied = fact.said.type != "pass"
             text = "" if implied else one_line(fact.said.text)
             self.passes.append(
-                PassedTurn(seq=entry.seq, seat=fact.seat, round=before.round, phase=before.phase, is_implied=implied, text=text)
+                PassedTurn(
+                    seq=entry.seq,
+                    seat=fact.seat,
+                    round=before.round,
+                    phase=before.phase,
+                    is_implied=implied,
+                    text=text,
+                )
             )
         for line in after.lines[len(before.lines) :]:
             self._add_line(entry, line.id, line.seat, line.said.text, line)
 
-    def _add_line(self, entry: Entry, number: int, speaker: SeatId, text: str, spoken: CouncilLine | None) -> None:
-        self.lines.append(build_line(CouncilTimelineLine, entry, number, speaker, text, spoken=spoken))
+    def _add_line(
+        self, entry: Entry, number: int, speaker: SeatId, text: str, spoken: CouncilLine | None
+    ) -> None:
+        self.lines.append(
+            build_line(CouncilTimelineLine, entry, number, speaker, text, spoken=spoken)
+        )
 
     def list_phases(self) -> list[SessionPhase]:
         words, is_over = COUNCIL_REPORT[self.language], self.closed is not None
-        begun = [(1, self.rules.variant.first[0]), *((each.round, each.phase) for each in self.phases)]
+        begun = [
+            (1, self.rules.variant.first[0]),
+            *((each.round, each.phase) for each in self.phases),
+        ]
         later = () if is_over else self.rules.variant.list_later_phases(self.state)
         named = [*begun, *((self.state.round, phase) for phase in later)]
-        texts = [f"{words.phases[phase]} · {words.round.format(number=number)}" for number, phase in named]
+        texts = [
+            f"{words.phases[phase]} · {words.round.format(number=number)}"
+            for number, phase in named
+        ]
         return mark_phases(texts, len(begun) - (not is_over))
 
     def list_silences(self) -> dict[SeatId, str]:
-        now = [each for each in self.passes if (each.round, each.phase) == (self.state.round, self.state.phase)]
+        now = [
+            each
+            for each in self.passes
+            if (each.round, each.phase) == (self.state.round, self.state.phase)
+        ]
         return {each.seat: self.describe_pass(each) for each in now}
 
     def describe_pass(self, passed: PassedTurn) -> str:
@@ -110,12 +156,18 @@ def build_decision(timeline: CouncilTimeline) -> Decision:
         lost=(),
         positions=build_positions(timeline),
         turns=len(council.lines),
-        open_challenges=tuple(_build_claim(each.line) for each in list_challenges(timeline.state) if each.state == "open"),
+        open_challenges=tuple(
+            _build_claim(each.line)
+            for each in list_challenges(timeline.state)
+            if each.state == "open"
+        ),
     )
     return decision if closed is None else _add_resolution(decision, timeline, closed)
 
 
-def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: DeliberationClosed) -> Decision:
+def _add_resolution(
+    decision: Decision, timeline: CouncilTimeline, closed: DeliberationClosed
+) -> Decision:
     """Add what the closing recorded, and the motion if it carried."""
     siding = {ballot.seat for ballot in closed.ballots if ballot.position in SIDES}
     resolved = copy_fields(
@@ -132,18 +184,30 @@ def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: Delib
     decided = timeline.state.line(closed.motion) if closed.carried else None
     if decided is None:
         return resolved
-    owner, choice = timeline.rules.variant.owner(timeline.state.opened), normalize_label(decided.said.choice)
+    owner, choice = (
+        timeline.rules.variant.owner(timeline.state.opened),
+        normalize_label(decided.said.choice),
+    )
     reasons = tuple(
         _build_claim(line)
         for line in timeline.state.lines
         # Support of another choice is no reason for this one.
-        if line.said.type == "support" and is_about(timeline.state, line, choice, owner or line.seat)
+        if line.said.type == "support"
+        and is_about(timeline.state, line, choice, owner or line.seat)
     )
-    resolved = replace(resolved, decision=_build_claim(decided), author=decided.seat, choice=decided.said.choice, reasons=reasons)
+    resolved = replace(
+        resolved,
+        decision=_build_claim(decided),
+        author=decided.seat,
+        choice=decided.said.choice,
+        reasons=reasons,
+    )
     return replace(resolved, overruled=resolved.strength == "overruled")
 
 
-def _add_movements(decision: Decision, timeline: CouncilTimeline, closed: DeliberationClosed) -> Decision:
+def _add_movements(
+    decision: Decision, timeline: CouncilTimeline, closed: DeliberationClosed
+) -> Decision:
     """Add who moved after new evidence and who after words alone, where the session began blind."""
     motion, blind = timeline.state.line(closed.motion), find_blind_positions(timeline.state)
     if not blind:
@@ -151,8 +215,14 @@ def _add_movements(decision: Decision, timeline: CouncilTimeline, closed: Delibe
     positions = []
     for each in decision.positions:
         before, vote = blind.get(each.seat), _find_open_vote(timeline.state, each.seat)
-        is_moved = each.moved_by or (motion is not None and has_changed_choice(each, motion.said.choice))
-        after: Movement = "evidence" if is_moved and before and vote and _has_met_evidence(timeline, before, vote) else "words"
+        is_moved = each.moved_by or (
+            motion is not None and has_changed_choice(each, motion.said.choice)
+        )
+        after: Movement = (
+            "evidence"
+            if is_moved and before and vote and _has_met_evidence(timeline, before, vote)
+            else "words"
+        )
         positions.append(replace(each, moved_after=after) if is_moved else each)
     moved = [each.moved_after for each in positions]
     return replace(
@@ -173,24 +243,43 @@ def has_changed_choice(position: SeatPosition, choice: str) -> bool:
 def _has_met_evidence(timeline: CouncilTimeline, before: CouncilLine, vote: CouncilLine) -> bool:
     """Whether a seat looked something up between its blind position and its vote, or met a citation that is new."""
     council, subject = timeline.state, timeline.state.opened.subject
-    uses = (each for each in timeline.tool_uses if each.fact.seat == vote.seat and each.fact.outcome == "answered")
+    uses = (
+        each
+        for each in timeline.tool_uses
+        if each.fact.seat == vote.seat and each.fact.outcome == "answered"
+    )
     if any(before.seq < each.seq < vote.seq for each in uses):
         return True
     own, met = set[tuple[str, int]](), set[tuple[str, int]]()
     for line, checked in list_checked(timeline, subject.context):
         spoken = council.line(line.id)
         # Votes of one round are not read before all are in.
-        is_unread = spoken is not None and spoken.phase == "vote" and spoken.round == vote.round and spoken.seat != vote.seat
+        is_unread = (
+            spoken is not None
+            and spoken.phase == "vote"
+            and spoken.round == vote.round
+            and spoken.seat != vote.seat
+        )
         if spoken is None or is_unread or spoken.seq > vote.seq:
             continue
         places = own if spoken.seat == vote.seat and spoken.seq <= before.seq else met
-        places |= timeline.build_once(("evidence", line.id), (line.content,), partial(_list_evidence, spoken, subject, checked))
+        places |= timeline.build_once(
+            ("evidence", line.id),
+            (line.content,),
+            partial(_list_evidence, spoken, subject, checked),
+        )
     return not met <= own
 
 
-def _list_evidence(line: CouncilLine, subject: Topic, checked: Sequence[Quotation]) -> set[tuple[str, int]]:
+def _list_evidence(
+    line: CouncilLine, subject: Topic, checked: Sequence[Quotation]
+) -> set[tuple[str, int]]:
     # Where words are invented, the places that they are said to stand in prove nothing.
-    cited = "\n".join((line.said.text, *line.said.evidence)) if all(each.holds for each in checked) else ""
+    cited = (
+        "\n".join((line.said.text, *line.said.evidence))
+        if all(each.holds for each in checked)
+        else ""
+    )
     # What another quotes of a tool's result is evidence as well; the number of its entry stands in brackets.
     of_tools = ((each.place, 0) for each in checked if each.holds and each.place.startswith("["))
     return {*list_places(cited, subject, checked), *of_tools}
@@ -208,7 +297,11 @@ def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
     ballots = {ballot.seat: ballot for ballot in (closed.ballots if closed else ())}
     positions = []
     for seat in council.seats:
-        before, vote, ballot = blind.get(seat.id), _find_open_vote(council, seat.id), ballots.get(seat.id)
+        before, vote, ballot = (
+            blind.get(seat.id),
+            _find_open_vote(council, seat.id),
+            ballots.get(seat.id),
+        )
         verdict = ballot.position if ballot else vote.said.position if vote else None
         if before is None and verdict is None:
             continue
@@ -255,20 +348,40 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
     winner = motion.seat if motion is not None and closed.carried else None
     voiced: list[Dissent] = []
     words = COUNCIL_REPORT[council.opened.language]
-    votes = {} if motion is None else find_votes(council, council.candidates or (motion.id,), [motion.id])
+    votes = (
+        {}
+        if motion is None
+        else find_votes(council, council.candidates or (motion.id,), [motion.id])
+    )
     last = {line.seat: line for line in council.lines}
     for ballot in closed.ballots:
         # Where nobody votes, what a seat wrote blind or advised stands for its vote; challenges are listed below.
-        said, vote = council.line(council.votes.get(ballot.seat)) or last.get(ballot.seat), votes.get(ballot.seat)
-        if said is not None and said.said.type != "challenge" and "oppose" in {ballot.position, vote and vote.position}:
+        said, vote = (
+            council.line(council.votes.get(ballot.seat)) or last.get(ballot.seat),
+            votes.get(ballot.seat),
+        )
+        if (
+            said is not None
+            and said.said.type != "challenge"
+            and "oppose" in {ballot.position, vote and vote.position}
+        ):
             text = said.said.text.strip() or words.gives_no_reason
             text = text if ballot.position == "oppose" else words.opposes_words.format(reason=text)
             voiced.append(Dissent(seat=ballot.seat, kind="oppose", text=text, entries=(said.id,)))
     # What an owner turned down stays dissent, also if it was answered.
-    left = {"open"} if timeline.rules.variant.owner(council.opened) is None else {"open", "answered"}
+    left = (
+        {"open"} if timeline.rules.variant.owner(council.opened) is None else {"open", "answered"}
+    )
     for each in list_challenges(council):
         if each.state in left and each.line.seat != winner:
-            voiced.append(Dissent(seat=each.line.seat, kind="challenge", text=each.line.said.text, entries=(each.line.id,)))
+            voiced.append(
+                Dissent(
+                    seat=each.line.seat,
+                    kind="challenge",
+                    text=each.line.said.text,
+                    entries=(each.line.id,),
+                )
+            )
     return tuple(voiced)
 
 
@@ -294,10 +407,17 @@ def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
     votes = find_motion_votes(timeline).items()
     conditions = [(seat, vote) for seat, vote in votes if vote.position == "conditional_support"]
     numbers = timeline.state.votes
-    return number_obligations(((seat, vote.condition, vote.due, (numbers[seat],)) for seat, vote in conditions), timeline.settled)
+    return number_obligations(
+        ((seat, vote.condition, vote.due, (numbers[seat],)) for seat, vote in conditions),
+        timeline.settled,
+    )
 
 
 def list_missing_votes(timeline: CouncilTimeline) -> tuple[SeatId, ...]:
     """Return the seats without a vote in the tally; none before the deliberation is closed."""
     closed = timeline.resolution
-    return tuple(ballot.seat for ballot in closed.ballots if ballot.position is None) if closed is not None else ()
+    return (
+        tuple(ballot.seat for ballot in closed.ballots if ballot.position is None)
+        if closed is not None
+        else ()
+    )

@@ -11,10 +11,21 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_PROMPT
-from moothall.protocols.council.ballots import find_candidate_ids, find_line_positions, is_by_candidates, read_ballot
+from moothall.protocols.council.ballots import (
+    find_candidate_ids,
+    find_line_positions,
+    is_by_candidates,
+    read_ballot,
+)
 from moothall.protocols.council.facts import CandidateVote, Contribution, ContributionType
 from moothall.protocols.council.motions import has_motion
-from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilVariant, list_own_challenges
+from moothall.protocols.council.state import (
+    PASSED,
+    QUESTION,
+    Council,
+    CouncilVariant,
+    list_own_challenges,
+)
 from moothall.scoring.positions import VotePosition
 
 PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
@@ -62,7 +73,9 @@ class ContributionValidator:
         if said.position is None and not said.ballot:
             options = ", ".join(self._state.opened.subject.options)
             choice = f"a choice ({options}) or " if options else ""
-            return f"a vote needs {choice}a position: support, conditional_support, oppose or abstain"
+            return (
+                f"a vote needs {choice}a position: support, conditional_support, oppose or abstain"
+            )
         candidates = find_candidate_ids(self._variant, self._state)
         is_outside = self._state.seat(self._seat).is_outside
         if (
@@ -74,7 +87,11 @@ class ContributionValidator:
         spoken = find_line_positions(said.text) if said.ballot else {}
         for vote in said.ballot:
             other = spoken.get(vote.candidate, {}).get("position")
-            if other not in {None, vote.position, "support" if vote.position == "conditional_support" else None}:
+            if other not in {
+                None,
+                vote.position,
+                "support" if vote.position == "conditional_support" else None,
+            }:
                 return f"the ballot says {vote.position} of #{vote.candidate}, but its text {other}; which of the two is meant?"
         named = [vote.candidate for vote in said.ballot]
         if unknown := [number for number in named if number not in candidates]:
@@ -87,7 +104,11 @@ class ContributionValidator:
         return None
 
     def _list_lines(self, numbers: Iterable[int]) -> str:
-        return ", ".join(f"#{number} by {line.seat}" for number in numbers if (line := self._state.line(number)) is not None)
+        return ", ".join(
+            f"#{number} by {line.seat}"
+            for number in numbers
+            if (line := self._state.line(number)) is not None
+        )
 
     def _check_choice(self, said: Contribution) -> str | None:
         options = self._state.opened.subject.options
@@ -95,11 +116,19 @@ class ContributionValidator:
             return None
         if normalize_label(said.choice) in {normalize_label(option) for option in options}:
             return None
-        return f"choice {said.choice!r} is none of the options; expected one of: {', '.join(options)}"
+        return (
+            f"choice {said.choice!r} is none of the options; expected one of: {', '.join(options)}"
+        )
 
     def _check_references(self, said: Contribution) -> str | None:
         state = self._state
-        named = [said.refers_to, said.moved_by, *said.answers, *said.accepts, *(taken.entry for taken in said.taken)]
+        named = [
+            said.refers_to,
+            said.moved_by,
+            *said.answers,
+            *said.accepts,
+            *(taken.entry for taken in said.taken),
+        ]
         for number in named:
             if number is not None and not QUESTION <= number <= state.last_id:
                 return f"line {number} does not exist; the lines are {QUESTION} to {state.last_id}"
@@ -112,7 +141,10 @@ class ContributionValidator:
         for number in (*said.answers, *said.accepts):
             line = state.line(number)
             if line is None or line.said.type != "challenge":
-                raised = ", ".join(str(line.id) for line in state.lines if line.said.type == "challenge") or "none"
+                raised = (
+                    ", ".join(str(line.id) for line in state.lines if line.said.type == "challenge")
+                    or "none"
+                )
                 return f"line {number} is no challenge; the challenges are: {raised}"
         return None
 
@@ -127,15 +159,23 @@ class ContributionValidator:
         return None
 
 
-def normalize_contribution(variant: CouncilVariant, state: Council, seat: SeatId, said: object) -> Normalized:
+def normalize_contribution(
+    variant: CouncilVariant, state: Council, seat: SeatId, said: object
+) -> Normalized:
     """Bring a contribution into line with the state: a condition that stands in its text, what it leaves out, what it answers."""
     assert isinstance(said, Contribution)
     is_outside = state.seat(seat).is_outside
     dropped = list[str]()
-    if said.type == "vote" and _names_option(state, said) and not (is_outside and (said.position or said.ballot)):
+    if (
+        said.type == "vote"
+        and _names_option(state, said)
+        and not (is_outside and (said.position or said.ballot))
+    ):
         votes = _rate_candidates(variant, state, said)
         if _contradicts(said, votes):
-            dropped.append(f"read {f'position {said.position!r}' if said.position else 'ballot'} → choice {said.choice!r}")
+            dropped.append(
+                f"read {f'position {said.position!r}' if said.position else 'ballot'} → choice {said.choice!r}"
+            )
         said = _apply_choice(said, votes)
     if said.type == "vote":
         # A vote from outside stays conditional, whether or not it says on what: nobody could be asked for it again.
@@ -147,13 +187,19 @@ def normalize_contribution(variant: CouncilVariant, state: Council, seat: SeatId
         # Code knows what it was asked to answer.
         return replace(said, answers=tuple(list_own_challenges(state, seat))), ()
     taken = {each.entry for each in said.taken}
-    missing = [f"#{number}" for number in list_advice(state) if number not in taken] if state.phase == "decide" else []
+    missing = (
+        [f"#{number}" for number in list_advice(state) if number not in taken]
+        if state.phase == "decide"
+        else []
+    )
     return said, (f"missing taken {' '.join(missing)}",) if missing else ()
 
 
 def _names_option(state: Council, said: Contribution) -> bool:
     options = state.opened.subject.options
-    return bool(options) and normalize_label(said.choice) in map(normalize_label, (*options, "abstain"))
+    return bool(options) and normalize_label(said.choice) in map(
+        normalize_label, (*options, "abstain")
+    )
 
 
 def _apply_choice(said: Contribution, votes: tuple[CandidateVote, ...]) -> Contribution:
@@ -166,17 +212,24 @@ def _apply_choice(said: Contribution, votes: tuple[CandidateVote, ...]) -> Contr
 def _contradicts(said: Contribution, votes: Sequence[CandidateVote]) -> bool:
     """Whether a vote takes the other side than the choice beside it: which of the two is meant, only its seat can say."""
     # To abstain from a resolution that one does not choose is no contradiction to the choice.
-    stated: dict[int, VotePosition] = {vote.candidate: vote.position for vote in said.ballot if vote.position != "abstain"}
+    stated: dict[int, VotePosition] = {
+        vote.candidate: vote.position for vote in said.ballot if vote.position != "abstain"
+    }
     if said.position is not None and len(votes) == 1:
         stated[votes[0].candidate] = said.position
-    return any(_find_side(stated.get(vote.candidate, vote.position)) != _find_side(vote.position) for vote in votes)
+    return any(
+        _find_side(stated.get(vote.candidate, vote.position)) != _find_side(vote.position)
+        for vote in votes
+    )
 
 
 def _find_side(position: VotePosition) -> VotePosition:
     return "support" if position == "conditional_support" else position
 
 
-def _rate_candidates(variant: CouncilVariant, state: Council, said: Contribution) -> tuple[CandidateVote, ...]:
+def _rate_candidates(
+    variant: CouncilVariant, state: Council, said: Contribution
+) -> tuple[CandidateVote, ...]:
     """Return what a choice says of each candidate: who chooses another option opposes it."""
     label, is_conditional = normalize_label(said.choice), bool(said.condition.strip())
 
@@ -187,12 +240,16 @@ def _rate_candidates(variant: CouncilVariant, state: Council, said: Contribution
         if normalize_label(line.said.choice) != label:
             return CandidateVote(candidate=number, position="oppose")
         position: VotePosition = "conditional_support" if is_conditional else "support"
-        return CandidateVote(candidate=number, position=position, condition=said.condition, due=said.due)
+        return CandidateVote(
+            candidate=number, position=position, condition=said.condition, due=said.due
+        )
 
     return tuple(rate(number) for number in find_candidate_ids(variant, state))
 
 
-def _normalize_vote(variant: CouncilVariant, state: Council, said: Contribution, unstated: str, mends: list[str]) -> Normalized:
+def _normalize_vote(
+    variant: CouncilVariant, state: Council, said: Contribution, unstated: str, mends: list[str]
+) -> Normalized:
     votes, changes = read_two_sides("ballot", said.ballot, "candidate", "position", "abstain")
     ballot, mends = list[CandidateVote](), [*mends, *changes]
     for vote in votes:
@@ -200,11 +257,15 @@ def _normalize_vote(variant: CouncilVariant, state: Council, said: Contribution,
         ballot.append(replace(vote, position=mended[0], condition=mended[1]))
         mends += changes
     if said.position is not None:
-        (position, condition), changes = _normalize_condition(said.position, said.condition, said.text, unstated)
+        (position, condition), changes = _normalize_condition(
+            said.position, said.condition, said.text, unstated
+        )
         said, mends = replace(said, position=position, condition=condition), [*mends, *changes]
     if ballot:
         named = {vote.candidate for vote in ballot}
-        missing = [f"#{number}" for number in find_candidate_ids(variant, state) if number not in named]
+        missing = [
+            f"#{number}" for number in find_candidate_ids(variant, state) if number not in named
+        ]
         mends += [f"missing ballot {' '.join(missing)}"] if missing else []
     return replace(said, ballot=tuple(ballot)), tuple(dict.fromkeys(mends))
 
@@ -222,15 +283,23 @@ def _normalize_condition(
 
 def list_advice(state: Council) -> list[int]:
     """Return the lines that an owner says something about when it decides."""
-    return [line.id for line in state.lines if line.phase == "argue" and line.said.type in {"support", "challenge"}]
+    return [
+        line.id
+        for line in state.lines
+        if line.phase == "argue" and line.said.type in {"support", "challenge"}
+    ]
 
 
-def list_allowed_types(variant: CouncilVariant, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
+def list_allowed_types(
+    variant: CouncilVariant, state: Council, seat: SeatId
+) -> tuple[ContributionType, ...]:
     """Return what a seat may contribute now; see `AllowedTypes`."""
     return AllowedTypes.of(variant, state).list_types(state.seat(seat))
 
 
-def list_offered_types(variant: CouncilVariant, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
+def list_offered_types(
+    variant: CouncilVariant, state: Council, seat: SeatId
+) -> tuple[ContributionType, ...]:
     """Return what a seat is asked for now: while proposals are blind nothing that speaks to a line, which it has not read."""
     allowed = list_allowed_types(variant, state, seat)
     is_blind = state.is_sealed and state.phase == "propose" and seat not in state.had
@@ -249,7 +318,9 @@ class AllowedTypes:
     @classmethod
     def of(cls, variant: CouncilVariant, state: Council) -> "AllowedTypes":
         """Return what seats may contribute in a state; cached for the last few, because every speaker asks several times."""
-        known = next((each for each in cls._last if each._state is state and each._variant is variant), None)
+        known = next(
+            (each for each in cls._last if each._state is state and each._variant is variant), None
+        )
         if known is None:
             known = cls(variant, state)
             cls._last = (known, *cls._last[: CACHED_STATES - 1])
@@ -263,7 +334,11 @@ class AllowedTypes:
         self._speaking = frozenset(seats)
         self._waiting = frozenset(name for name in seats if name not in state.had)
         ahead = variant.list_open_phases(state)[1:] if has_motion(variant, state) else ()
-        self._ahead = [(phase, frozenset(variant.list_phase_seats(state, phase))) for phase in ahead if phase != "decide"]
+        self._ahead = [
+            (phase, frozenset(variant.list_phase_seats(state, phase)))
+            for phase in ahead
+            if phase != "decide"
+        ]
         self._synthesizers = _list_synthesizers(variant, state)
 
     def has_types(self, seat: Seat) -> bool:
@@ -287,8 +362,12 @@ class AllowedTypes:
             if name not in seats:
                 continue
             # A synthesis sums up the arguments: it must wait until all others have spoken.
-            is_early = following == "synthesize" and (bool(self._waiting - {name}) or not self._may_synthesize(name))
-            allowed += () if is_early else [kind for kind in PHASE_TYPES[following] if kind not in allowed]
+            is_early = following == "synthesize" and (
+                bool(self._waiting - {name}) or not self._may_synthesize(name)
+            )
+            allowed += (
+                () if is_early else [kind for kind in PHASE_TYPES[following] if kind not in allowed]
+            )
         return tuple(allowed)
 
     def _may_synthesize(self, seat: SeatId) -> bool:
@@ -303,7 +382,11 @@ def _list_synthesizers(variant: CouncilVariant, state: Council) -> list[SeatId] 
     if not variant.one_synthesis:
         return None
     had = state.had if state.phase == "synthesize" else {}
-    return [name for name in variant.list_phase_seats(state, "synthesize") if not (name in had and had[name] in {PASSED, None})]
+    return [
+        name
+        for name in variant.list_phase_seats(state, "synthesize")
+        if not (name in had and had[name] in {PASSED, None})
+    ]
 
 
 def _check_text(said: Contribution) -> str | None:

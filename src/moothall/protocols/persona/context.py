@@ -11,13 +11,40 @@ from moothall.domain.roster import Seat, validate_seats
 from moothall.domain.safe_text import compile_late, dump_json, fix_surrogates
 from moothall.errors import BadImport, MootError
 from moothall.locale.texts import detect_language
-from moothall.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, PersonaSettings, View
+from moothall.protocols.persona.facts import (
+    ImportedTurn,
+    ImportedView,
+    MeetingOpened,
+    PersonaSettings,
+    View,
+)
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, build_decision
 
 _STAMP = compile_late(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
-_LINE_FIELDS: Final = ("id", "timestamp", "speaker", "platform", "content", "type", "relevance_score", "refers_to", "unaware_of")
+_LINE_FIELDS: Final = (
+    "id",
+    "timestamp",
+    "speaker",
+    "platform",
+    "content",
+    "type",
+    "relevance_score",
+    "refers_to",
+    "unaware_of",
+)
 _NOT_CONCLUDED: Final = frozenset(
-    ["track_record", "session", "topic", "status", "parked", "cursor", "waiting_for", "summary", "strength", "strength_reason"]
+    [
+        "track_record",
+        "session",
+        "topic",
+        "status",
+        "parked",
+        "cursor",
+        "waiting_for",
+        "summary",
+        "strength",
+        "strength_reason",
+    ]
 )
 """What the file says elsewhere, and what follows from the other figures."""
 
@@ -49,7 +76,11 @@ def render_context_ledger(timeline: PersonaTimeline) -> str:
 
 def _build_line(line: PersonaTimelineLine) -> dict[str, Any]:
     values = {name: getattr(line, name) for name in _LINE_FIELDS}
-    return {key: value for key, value in values.items() if value is not None and (value != "" or key == "content")}
+    return {
+        key: value
+        for key, value in values.items()
+        if value is not None and (value != "" or key == "content")
+    }
 
 
 def _build_consensus(timeline: PersonaTimeline) -> dict[str, Any]:
@@ -57,7 +88,12 @@ def _build_consensus(timeline: PersonaTimeline) -> dict[str, Any]:
     points = [(point, point.compute_status(seats)) for point in timeline.state.points]
     return {
         wanted: [
-            {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(getattr(point, wanted))}
+            {
+                "entry": point.entry,
+                "speaker": point.speaker,
+                "claim": point.claim,
+                "by": list(getattr(point, wanted)),
+            }
             for point, status in points
             if status == wanted
         ]
@@ -79,19 +115,27 @@ def _build_conclusion(timeline: PersonaTimeline) -> Any:
 class ContextLedger:
     """A parsed context ledger: the opening of the session, and its conclusion, if it has one."""
 
-    def __init__(self, text: str, seats: tuple[Seat, ...] = (), budget: Budget | None = None) -> None:
+    def __init__(
+        self, text: str, seats: tuple[Seat, ...] = (), budget: Budget | None = None
+    ) -> None:
         """Parse the text; `seats` replace those in the file. Raises BadImport with the place of the fault."""
         try:
             self._parse_fields(_parse_document(text), seats, budget)
         except BadImport:
             raise
         except (MootError, TypeError, ValueError, KeyError, AttributeError, OverflowError) as cause:
-            raise BadImport(f"the file is not shaped like a context_ledger.json: {cause}") from cause
+            raise BadImport(
+                f"the file is not shaped like a context_ledger.json: {cause}"
+            ) from cause
 
-    def _parse_fields(self, document: dict[str, Any], seats: tuple[Seat, ...], budget: Budget | None) -> None:
+    def _parse_fields(
+        self, document: dict[str, Any], seats: tuple[Seat, ...], budget: Budget | None
+    ) -> None:
         self.session = str(document["session_id"])
         is_open = document["status"] == "thinking"
-        self.conclusion = None if is_open else json.dumps(document.get("conclusion"), ensure_ascii=False)
+        self.conclusion = (
+            None if is_open else json.dumps(document.get("conclusion"), ensure_ascii=False)
+        )
         topic = document["topic"]
         if not isinstance(topic, str) or not topic.strip():
             raise BadImport("'topic' must be a text that is not empty")
@@ -166,9 +210,13 @@ def _parse_turn(line: Any, number: int) -> ImportedTurn:
     if not isinstance(speaker, str) or not isinstance(content, str):
         raise BadImport("'speaker' and 'content' must be texts")
     if not isinstance(line.get("timestamp"), str) or not _STAMP.fullmatch(line["timestamp"]):
-        raise BadImport(f"timestamp is {line.get('timestamp')!r}; expected such as 2026-11-15T10:00:01Z")
+        raise BadImport(
+            f"timestamp is {line.get('timestamp')!r}; expected such as 2026-11-15T10:00:01Z"
+        )
     score = line.get("relevance_score")
-    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1):
+    if score is not None and (
+        isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1
+    ):
         raise BadImport(f"relevance_score is {score!r}; expected 0 to 1")
     return ImportedTurn(
         timestamp=line["timestamp"],
@@ -185,7 +233,9 @@ def _parse_turn(line: Any, number: int) -> ImportedTurn:
 def _parse_earlier(line: dict[str, Any], key: str, number: int) -> int | None:
     """Return the id of an earlier entry that a line names; raises BadImport for any other."""
     entry = line.get(key)
-    if entry is not None and (isinstance(entry, bool) or not isinstance(entry, int) or not 1 <= entry < number):
+    if entry is not None and (
+        isinstance(entry, bool) or not isinstance(entry, int) or not 1 <= entry < number
+    ):
         raise BadImport(f"{key} is {entry!r}; expected the id of an earlier entry")
     return entry
 
@@ -199,10 +249,21 @@ def _parse_views(document: dict[str, Any], entries: int) -> tuple[ImportedView, 
     kinds: tuple[tuple[str, View], ...] = (("agreed", "agree"), ("contested", "contest"))
     for key, view in kinds:
         for point in consensus.get(key) or []:
-            entry, seats = (point.get("entry"), point.get("by")) if isinstance(point, dict) else (None, None)
-            if not isinstance(entry, int) or not 1 <= entry <= entries or not isinstance(seats, list):
-                raise BadImport(f"current_consensus.{key}: each point names an 'entry' of the timeline and 'by' whom")
-            views += [ImportedView(entry=entry, seat=parse_seat_id(str(seat)), view=view) for seat in seats]
+            entry, seats = (
+                (point.get("entry"), point.get("by")) if isinstance(point, dict) else (None, None)
+            )
+            if (
+                not isinstance(entry, int)
+                or not 1 <= entry <= entries
+                or not isinstance(seats, list)
+            ):
+                raise BadImport(
+                    f"current_consensus.{key}: each point names an 'entry' of the timeline and 'by' whom"
+                )
+            views += [
+                ImportedView(entry=entry, seat=parse_seat_id(str(seat)), view=view)
+                for seat in seats
+            ]
     return tuple(views)
 
 
@@ -211,13 +272,19 @@ def _parse_seats(document: dict[str, Any], timeline: tuple[ImportedTurn, ...]) -
     names = document["participants"]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BadImport("'participants' must be a list of role ids")
-    roles = {str(role["role_id"]): role for role in document.get("roles") or [] if isinstance(role, dict) and "role_id" in role}
+    roles = {
+        str(role["role_id"]): role
+        for role in document.get("roles") or []
+        if isinstance(role, dict) and "role_id" in role
+    }
     seats = []
     for name in names:
         role = roles.get(name, {})
         weight = role.get("bias_weight", 1.0)
         if isinstance(weight, bool) or not isinstance(weight, int | float):
-            raise BadImport(f"role {name!r}: bias_weight is {weight!r}; expected a number greater than 0")
+            raise BadImport(
+                f"role {name!r}: bias_weight is {weight!r}; expected a number greater than 0"
+            )
         seats.append(
             Seat(
                 id=parse_seat_id(name),

@@ -19,9 +19,20 @@ Score = Annotated[float, Ge(0), Le(1)]
 View = Literal["agree", "contest", "none"]
 StandVerdict = Literal["support", "conditional", "oppose", "abstain"]
 EndReason = Literal[
-    "quiet", "nobody_speaks", "sufficient", "turns", "tokens", "money", "time", "seats_lost", "called", "nobody_spoke"
+    "quiet",
+    "nobody_speaks",
+    "sufficient",
+    "turns",
+    "tokens",
+    "money",
+    "time",
+    "seats_lost",
+    "called",
+    "nobody_spoke",
 ]
-FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "nobody_else", "others_first", "waited"]
+FloorReason = Literal[
+    "highest", "longest_silent", "first_by_id", "only_one", "nobody_else", "others_first", "waited"
+]
 EntryRef = Annotated[int, Ge(1)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 Line = Annotated[str, MaxLen(2_000)]

@@ -24,13 +24,23 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     turns, share = opened.budget.turns or USUAL_TURNS, 1 / len(seats)
     blind = 1 if opened.settings.blind and len(seats) >= BLIND_FROM else 0
     # With joint bids the seats of one model bid in one call.
-    bids = len({seat.platform for seat in opened.seats}) * share if opened.settings.bids == "together" else 1.0
+    bids = (
+        len({seat.platform for seat in opened.seats}) * share
+        if opened.settings.bids == "together"
+        else 1.0
+    )
     return (
         ExpectedCalls(seats=seats, least=blind, most=blind, tokens_out=SHORT_ANSWER),
-        ExpectedCalls(seats=seats, least=bids, most=bids * turns, tokens_out=SHORT_ANSWER, steps=(1, turns)),
-        ExpectedCalls(seats=seats, least=0, most=turns * share, tokens_out=LONG_ANSWER, is_in_turn=True),
+        ExpectedCalls(
+            seats=seats, least=bids, most=bids * turns, tokens_out=SHORT_ANSWER, steps=(1, turns)
+        ),
+        ExpectedCalls(
+            seats=seats, least=0, most=turns * share, tokens_out=LONG_ANSWER, is_in_turn=True
+        ),
         # The draft, and one last word of everybody else.
-        ExpectedCalls(seats=seats, least=share, most=share, tokens_out=LONG_ANSWER, is_in_turn=True),
+        ExpectedCalls(
+            seats=seats, least=share, most=share, tokens_out=LONG_ANSWER, is_in_turn=True
+        ),
         ExpectedCalls(seats=seats, least=1 - share, most=1 - share, tokens_out=LONG_ANSWER),
     )
 
@@ -42,7 +52,9 @@ def open_session(plan: Plan) -> MeetingOpened:
     seats = validate_seats(plan.seats)
     if settings.summarizer is not None and settings.summarizer not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats)
-        raise BadSetting(f"summarizer = {settings.summarizer!r} is not a seat; the seats are: {known}")
+        raise BadSetting(
+            f"summarizer = {settings.summarizer!r} is not a seat; the seats are: {known}"
+        )
     return plan.opening(MeetingOpened, seats=seats, settings=settings)
 
 

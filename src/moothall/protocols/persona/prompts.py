@@ -21,7 +21,14 @@ from moothall.domain.safe_text import FENCE, one_line, quote_lines
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import PERSONA_PROMPT, PersonaPromptText
 from moothall.protocols.persona.answer_table import FORMS, MeetingAsk, build_person_ask
-from moothall.protocols.persona.facts import Draft, DraftClaim, InputReply, JointBids, PersonaSpeech, Stand
+from moothall.protocols.persona.facts import (
+    Draft,
+    DraftClaim,
+    InputReply,
+    JointBids,
+    PersonaSpeech,
+    Stand,
+)
 from moothall.protocols.persona.state import Meeting, compute_confidence, list_joint_bidders
 from moothall.reports.wording import format_percent
 from moothall.scoring.positions import compute_weight
@@ -39,7 +46,9 @@ def drop_unknown_references(state: Meeting, said: object) -> tuple[object, Notes
             seated = {seat.id for group in list_joint_bidders(state) for seat in group}
             unknown = [bid.node_id for bid in said.bids if bid.node_id not in seated]
             notes = tuple(f"left_out bids {one_line(name)!r}" for name in unknown)
-            return replace(said, bids=tuple(bid for bid in said.bids if bid.node_id in seated)), notes
+            return replace(
+                said, bids=tuple(bid for bid in said.bids if bid.node_id in seated)
+            ), notes
         case Draft():
             return _normalize_draft(state, said)
         case Stand(moved_by=int(entry)) if entry > state.last_id:
@@ -61,9 +70,13 @@ def _normalize_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:
         reasons=normalize("reasons", said.reasons),
         dissent=normalize("dissent", said.dissent),
         open_questions=normalize("open_questions", said.open_questions),
-        answers=tuple(reply for reply in normalize("answers", said.answers) if reply.input in inputs),
+        answers=tuple(
+            reply for reply in normalize("answers", said.answers) if reply.input in inputs
+        ),
     )
-    notes += [f"left_out answers #{reply.input}" for reply in said.answers if reply.input not in inputs]
+    notes += [
+        f"left_out answers #{reply.input}" for reply in said.answers if reply.input not in inputs
+    ]
     return draft, tuple(notes)
 
 
@@ -71,7 +84,11 @@ def _normalize_claim(claim: C, name: str, shown: frozenset[int], notes: list[str
     unknown = [entry for entry in claim.entries if entry not in shown]
     if unknown:
         notes.append(f"left_out {name}.entries {', '.join(str(entry) for entry in unknown)}")
-    return replace(claim, entries=tuple(entry for entry in claim.entries if entry in shown)) if unknown else claim
+    return (
+        replace(claim, entries=tuple(entry for entry in claim.entries if entry in shown))
+        if unknown
+        else claim
+    )
 
 
 MAX_STANCE_LENGTH = 60
@@ -98,7 +115,9 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
     form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
     memory = _choose_memory(state, ask.kind)
     # Who answers blind is not told who else sits there.
-    table = () if ask.kind == "position" else tuple([(other.id, other.stance) for other in state.seats])
+    table = (
+        () if ask.kind == "position" else tuple([(other.id, other.stance) for other in state.seats])
+    )
     before = state.positions.get(ask.seat)
     own_words = state.own_words.get(ask.seat, "" if before is None else before.position)
     return fill_brief(
@@ -112,10 +131,14 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         own=build_own_prompt(words, state, asked.seats, ask.kind),
         subject=_find_subject(state, ask.kind),
         # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
-        probe=words.probe.format(newest=state.about) if ask.kind == "intent" and ask.seat != state.decider else "",
+        probe=words.probe.format(newest=state.about)
+        if ask.kind == "intent" and ask.seat != state.decider
+        else "",
         schema=build_table_schema(form.shape, form.fields, asked),
         # Where there are options, the form lists them.
-        hints={name: hint for name, hint in words.hints.items() if name != "choice"} if asked.options else words.hints,
+        hints={name: hint for name, hint in words.hints.items() if name != "choice"}
+        if asked.options
+        else words.hints,
     )
 
 
@@ -130,27 +153,38 @@ def _choose_memory(state: Meeting, kind: str) -> ContextWindow:
 
 
 @lru_cache(maxsize=32)
-def build_shared_prompt(language: Language, goal: str, table: tuple[tuple[SeatId, str], ...], memory: ContextWindow) -> str:
+def build_shared_prompt(
+    language: Language, goal: str, table: tuple[tuple[SeatId, str], ...], memory: ContextWindow
+) -> str:
     """Return what every seat reads, in the same words: built once per turn, not once per seat."""
     words = PERSONA_PROMPT[language]
     parts = [f"{words.question}\n{quote_lines(goal)}"]
     if table:
         seats = (
-            f"{seat} ({cut_text(one_line(stance), MAX_STANCE_LENGTH)})" if stance.strip() else seat for seat, stance in table
+            f"{seat} ({cut_text(one_line(stance), MAX_STANCE_LENGTH)})" if stance.strip() else seat
+            for seat, stance in table
         )
         parts.append(f"{words.table}\n{', '.join(seats)}")
     if memory.older:
-        lines = [f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}" for line in memory.older]
+        lines = [
+            f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}" for line in memory.older
+        ]
         if memory.left_out:
             lines.append(words.left_out.format(count=memory.left_out))
         parts.append("\n".join([words.earlier, *lines]))
     if memory.recent:
         title = words.record if memory.room else words.last_turns
-        parts.append("\n".join([title, *(_format_utterance(words, utterance) for utterance in memory.recent)]))
+        parts.append(
+            "\n".join(
+                [title, *(_format_utterance(words, utterance) for utterance in memory.recent)]
+            )
+        )
     return "\n\n".join(parts)
 
 
-def build_own_prompt(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str) -> str:
+def build_own_prompt(
+    words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str
+) -> str:
     """Return what only these seats read (one, but for joint bids): who it is, what it stands for, and what it is asked for."""
     lines = [words.you]
     for each in seats:
@@ -169,19 +203,30 @@ def _format_self(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str
         lines.append(words.own_entry.format(entry=spoken))
     elif spoken is not None:
         own = state.own_words[seat.id]
-        lines += [words.own_words.format(entry=spoken), quote_lines(own if kind == "speech" else extract_claim(own))]
+        lines += [
+            words.own_words.format(entry=spoken),
+            quote_lines(own if kind == "speech" else extract_claim(own)),
+        ]
     return lines
 
 
 def _format_context(words: PersonaPromptText, state: Meeting, kind: str) -> list[str]:
     turns = state.opened.budget.turns
-    left = [words.turns_left.format(turns=turns - state.turn + 1)] if turns is not None and state.is_talking else []
+    left = (
+        [words.turns_left.format(turns=turns - state.turn + 1)]
+        if turns is not None and state.is_talking
+        else []
+    )
     match kind:
         case "intent" | "bids":
             return left
         case "speech":
             bid = state.intents.get(state.floor) if state.floor is not None else None
-            reason = [words.won_by, FENCE + one_line(bid.reason)] if bid is not None and bid.reason.strip() else []
+            reason = (
+                [words.won_by, FENCE + one_line(bid.reason)]
+                if bid is not None and bid.reason.strip()
+                else []
+            )
             return [*reason, *left]
         case "draft":
             parts = (_format_consensus, _format_weights, _format_choices, _format_inputs)
@@ -197,7 +242,11 @@ def _format_consensus(words: PersonaPromptText, state: Meeting) -> list[str]:
     for point in state.points:
         status = point.compute_status(len(state.seats))
         if status != "open":
-            title = words.agreed if status == "agreed" else words.contested.format(by=", ".join(point.contested))
+            title = (
+                words.agreed
+                if status == "agreed"
+                else words.contested.format(by=", ".join(point.contested))
+            )
             lines += [f"{title} #{point.entry} {point.speaker}", FENCE + one_line(point.claim)]
     return lines
 
@@ -207,14 +256,18 @@ def _format_weights(words: PersonaPromptText, state: Meeting) -> list[str]:
     weights = {}
     for seat in state.seats:
         before = state.positions.get(seat.id)
-        weights[seat.id] = compute_weight(seat.weight, compute_confidence(before.confidence if before else None), seat.trust)
+        weights[seat.id] = compute_weight(
+            seat.weight, compute_confidence(before.confidence if before else None), seat.trust
+        )
     total = sum(weights.values())
     lines = [words.weight]
     for seat in state.seats:
         before = state.positions.get(seat.id)
         held = state.own_words.get(seat.id) or (before.position if before else "")
         share = format_percent(weights[seat.id] / total) if total > 0 else "–"
-        lines.append(f"{seat.id} {weights[seat.id]:.2f} ({share})" + ("" if held else f" {words.unheard}"))
+        lines.append(
+            f"{seat.id} {weights[seat.id]:.2f} ({share})" + ("" if held else f" {words.unheard}")
+        )
         if held:
             lines.append(FENCE + one_line(extract_claim(held)))
     return lines
@@ -226,7 +279,11 @@ def _format_choices(words: PersonaPromptText, state: Meeting) -> list[str]:
         return []
     held = group_pairs((normalize_label(choice), seat) for seat, choice in state.choices.items())
     named = {normalize_label(choice): one_line(choice) for choice in state.choices.values()}
-    lines = [f"{FENCE}{cut_text(named[label], MAX_STANCE_LENGTH)} ({', '.join(seats)})" for label, seats in held.items() if label]
+    lines = [
+        f"{FENCE}{cut_text(named[label], MAX_STANCE_LENGTH)} ({', '.join(seats)})"
+        for label, seats in held.items()
+        if label
+    ]
     return [words.choices, *lines] if lines else []
 
 
@@ -235,21 +292,33 @@ def _format_inputs(words: PersonaPromptText, state: Meeting) -> list[str]:
     return [words.inputs, *asked] if asked else []
 
 
-def _format_request(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str) -> str:
+def _format_request(
+    words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str
+) -> str:
     match kind:
         case "position":
             return words.position
         case "intent":
             own = words.own_choice if state.has_blind_bids else ""
-            return words.intent.format(about=_format_about(words, state), fields=_format_fields(words, state, seats) + own)
+            return words.intent.format(
+                about=_format_about(words, state), fields=_format_fields(words, state, seats) + own
+            )
         case "bids":
             names = ", ".join(seat.id for seat in seats)
-            return words.bids.format(seats=names, about=_format_about(words, state), fields=_format_fields(words, state, seats))
+            return words.bids.format(
+                seats=names,
+                about=_format_about(words, state),
+                fields=_format_fields(words, state, seats),
+            )
         case "speech":
-            return words.speech.format(input=f"{words.input.format(input=state.new_input)} " if state.new_input else "")
+            return words.speech.format(
+                input=f"{words.input.format(input=state.new_input)} " if state.new_input else ""
+            )
         case "draft":
             inputs = ", ".join(f"#{each.id}" for each in state.inputs)
-            return words.draft.format(answers=words.draft_answers.format(inputs=inputs) if inputs else "")
+            return words.draft.format(
+                answers=words.draft_answers.format(inputs=inputs) if inputs else ""
+            )
         case _:
             return words.stand.format(author=state.author)
 
@@ -261,7 +330,10 @@ def _format_about(words: PersonaPromptText, state: Meeting) -> str:
 
 def _format_fields(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...]) -> str:
     is_decider = any(seat.id == state.decider for seat in seats)
-    return words.fields.format(viewed=state.viewed, decider=words.sufficient.format(seat=state.decider) if is_decider else "")
+    return words.fields.format(
+        viewed=state.viewed,
+        decider=words.sufficient.format(seat=state.decider) if is_decider else "",
+    )
 
 
 def _format_utterance(words: PersonaPromptText, utterance: Utterance) -> str:
@@ -274,7 +346,10 @@ def _find_subject(state: Meeting, kind: str) -> str:
     if kind == "stand" and state.draft is not None:
         return state.draft.decision.text
     if kind in {"intent", "bids"}:
-        return next((each.text for each in state.memory.recent if each.id == state.about), state.opened.topic)
+        return next(
+            (each.text for each in state.memory.recent if each.id == state.about),
+            state.opened.topic,
+        )
     latest = state.memory.latest
     return state.opened.topic if latest is None or kind in {"position", "draft"} else latest.text
 

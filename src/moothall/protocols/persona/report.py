@@ -7,7 +7,12 @@ from moothall.domain.facts import Entry, SessionImported
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import PERSONA_REPORT, PersonaReportText
 from moothall.protocols.persona import facts
-from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, PersonaTurn, build_decision
+from moothall.protocols.persona.timeline import (
+    PersonaTimeline,
+    PersonaTimelineLine,
+    PersonaTurn,
+    build_decision,
+)
 from moothall.reports import blocks, sections
 from moothall.reports.blocks import Block, Report, build_section
 from moothall.reports.decision import Decision, SourcedClaim
@@ -32,29 +37,47 @@ def build_persona_report(timeline: PersonaTimeline) -> Report:
     )
 
 
-def _build_decision(timeline: PersonaTimeline, decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:
+def _build_decision(
+    timeline: PersonaTimeline, decision: Decision, words: PersonaReportText
+) -> tuple[Block, ...]:
     """The decision, with what makes it worth less than it seems before everything else."""
     doubts = [words.overruled] if decision.overruled else []
     is_imported = isinstance(timeline.closed, SessionImported)
-    if timeline.closed is not None and decision.decision is not None and timeline.state.last_speaker is None:
+    if (
+        timeline.closed is not None
+        and decision.decision is not None
+        and timeline.state.last_speaker is None
+    ):
         doubts.append(words.nobody_spoke)
     shown = tuple(blocks.Line(doubt, "bad") for doubt in doubts)
     answers = _build_answers(decision, words)
     if not is_imported or decision.decision is None:
         return (*shown, *sections.build_decision_blocks(timeline, decision, words), *answers)
     read_back = blocks.Line(words.read_back, "dim")
-    outcome = build_section(words.decision, (sections.build_outcome(timeline, decision, words), read_back))
-    return (*shown, *outcome, *sections.build_obligations(decision, words), *sections.build_dissent(decision, words), *answers)
+    outcome = build_section(
+        words.decision, (sections.build_outcome(timeline, decision, words), read_back)
+    )
+    return (
+        *shown,
+        *outcome,
+        *sections.build_obligations(decision, words),
+        *sections.build_dissent(decision, words),
+        *answers,
+    )
 
 
 def _build_answers(decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:
     """What the decision answers to each input of the user, and which it left out."""
     items: list[blocks.Text] = []
     for each in decision.answers:
-        answer: blocks.Span = blocks.Muted(words.no_answer) if each.answer is None else one_line(each.answer)
+        answer: blocks.Span = (
+            blocks.Muted(words.no_answer) if each.answer is None else one_line(each.answer)
+        )
         source = (" ", sections.format_sources(SourcedClaim(text="", entries=each.entries), words))
         sources = () if each.answer is None else source
-        items.append((blocks.References((each.input,)), f" {one_line(each.asked)} → ", answer, *sources))
+        items.append(
+            (blocks.References((each.input,)), f" {one_line(each.asked)} → ", answer, *sources)
+        )
     return build_section(words.inputs, (blocks.Bullets(tuple(items)),))
 
 
@@ -67,7 +90,9 @@ def _build_consensus(timeline: PersonaTimeline, words: PersonaReportText) -> tup
         if status in titles:
             by = point.agreed if status == "agreed" else point.contested
             claim = f" {one_line(point.claim)} ({words.by} {', '.join(by)})"
-            items.append((blocks.Strong(titles[status]), ": ", blocks.References((point.entry,)), claim))
+            items.append(
+                (blocks.Strong(titles[status]), ": ", blocks.References((point.entry,)), claim)
+            )
     return build_section(words.consensus, (blocks.Bullets(tuple(items)),))
 
 
@@ -83,12 +108,18 @@ def _build_timeline(timeline: PersonaTimeline, words: PersonaReportText) -> list
             content.append(_build_silent_turn(timeline, silent[passed], words))
             passed += 1
         source = (line, *_list_counts(turn))
-        content.append(timeline.build_once(line.id, source, partial(_build_line, line, turn, words)))
+        content.append(
+            timeline.build_once(line.id, source, partial(_build_line, line, turn, words))
+        )
     return [*content, *(_build_silent_turn(timeline, turn, words) for turn in silent[passed:])]
 
 
-def _build_silent_turn(timeline: PersonaTimeline, turn: PersonaTurn, words: PersonaReportText) -> Block:
-    return timeline.build_once(("silent", turn.number), _list_counts(turn), partial(_build_bids, turn, words))
+def _build_silent_turn(
+    timeline: PersonaTimeline, turn: PersonaTurn, words: PersonaReportText
+) -> Block:
+    return timeline.build_once(
+        ("silent", turn.number), _list_counts(turn), partial(_build_bids, turn, words)
+    )
 
 
 def _list_counts(turn: PersonaTurn | None) -> tuple[int, ...]:
@@ -96,13 +127,24 @@ def _list_counts(turn: PersonaTurn | None) -> tuple[int, ...]:
     return () if turn is None else (len(turn.bids), len(turn.floors))
 
 
-def _build_line(line: PersonaTimelineLine, turn: PersonaTurn | None, words: PersonaReportText) -> Block:
+def _build_line(
+    line: PersonaTimelineLine, turn: PersonaTurn | None, words: PersonaReportText
+) -> Block:
     score = () if line.relevance_score is None else (blocks.Muted(f"{line.relevance_score:.2f}"),)
-    answers = (blocks.References((line.refers_to,), f"{words.answers} {{line}}"),) if line.refers_to else ()
+    answers = (
+        (blocks.References((line.refers_to,), f"{words.answers} {{line}}"),)
+        if line.refers_to
+        else ()
+    )
     unaware = (blocks.References((line.unaware_of,), words.unaware),) if line.unaware_of else ()
     platform = (blocks.Muted(line.platform),) if line.platform else ()
     return sections.build_line_card(
-        line, *score, *answers, *unaware, *platform, content=(_build_bids(turn, words),) if turn else ()
+        line,
+        *score,
+        *answers,
+        *unaware,
+        *platform,
+        content=(_build_bids(turn, words),) if turn else (),
     )
 
 
@@ -113,7 +155,13 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
     for bid in turn.bids:
         if bid.intent is None:
             bars.append(
-                blocks.Bar(name=f"{bid.seat} –", value=0.0, text=words.losses.get(bid.lost or "", ""), tone="bad", seat=bid.seat)
+                blocks.Bar(
+                    name=f"{bid.seat} –",
+                    value=0.0,
+                    text=words.losses.get(bid.lost or "", ""),
+                    tone="bad",
+                    seat=bid.seat,
+                )
             )
             continue
         what = words.speaks if bid.intent.intent_to_speak else words.silent
@@ -121,7 +169,9 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
         score = bid.intent.reaction_score
         bars.append(
             blocks.Bar(
-                name=intern(f"{bid.seat} {score:.2f}"),  # a long meeting has few of them, many times
+                name=intern(
+                    f"{bid.seat} {score:.2f}"
+                ),  # a long meeting has few of them, many times
                 value=score,
                 text=" · ".join(part for part in (what, one_line(bid.intent.reason)) if part),
                 seat=bid.seat,
@@ -129,7 +179,9 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
         )
     floors = ", ".join(f"{seat}: {reason}" for seat, reason in given.items())
     return blocks.Details(
-        f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}", (blocks.Bars(tuple(bars)),), turn.seq
+        f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}",
+        (blocks.Bars(tuple(bars)),),
+        turn.seq,
     )
 
 
@@ -144,7 +196,8 @@ def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]
     timeline.add(entry)
     words = PERSONA_REPORT[timeline.language]
     lines: list[str] = [
-        SpokenLine(f"#{line.id} {line.speaker}{format_line_marks(line, words)}", line.content) for line in timeline.lines[before:]
+        SpokenLine(f"#{line.id} {line.speaker}{format_line_marks(line, words)}", line.content)
+        for line in timeline.lines[before:]
     ]
     return [*lines, *(f"  {line}" for line in describe_event(timeline, entry).split("\n") if line)]
 

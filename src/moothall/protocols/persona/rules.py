@@ -14,7 +14,16 @@ from typing import Final, assert_never
 from moothall.domain.claims import extract_claim
 from moothall.domain.context import ContextWindow, Utterance, clip_utterance
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
-from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost, SessionResumed
+from moothall.domain.facts import (
+    Closed,
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    Reply,
+    SeatLost,
+    SessionResumed,
+)
 from moothall.domain.ids import USER, SeatId, ask_id
 from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.session_state import evolve_shared
@@ -63,7 +72,13 @@ class PersonaRules:
             return _apply_utterance(meeting, USER, opened.topic, None, 1.0)
         for turn in opened.imported:
             # Imported files may lack scores: the user's words count most, any other contribution is average.
-            weight = turn.relevance_score if turn.relevance_score is not None else 1.0 if turn.speaker == USER else 0.5
+            weight = (
+                turn.relevance_score
+                if turn.relevance_score is not None
+                else 1.0
+                if turn.speaker == USER
+                else 0.5
+            )
             meeting = _apply_utterance(meeting, turn.speaker, turn.content, turn.refers_to, weight)
             points = meeting.points
             for view in opened.views:
@@ -83,31 +98,57 @@ class PersonaRules:
             case facts.IntentDeclared(seat=seat, said=facts.Intent() as intent):
                 if not _is_awaited(state, fact, "intents", "intent"):
                     return state
-                return _apply_bid(_with_choice(state, seat, intent.choice) if state.has_blind_bids else state, seat, intent)
+                return _apply_bid(
+                    _with_choice(state, seat, intent.choice) if state.has_blind_bids else state,
+                    seat,
+                    intent,
+                )
             case facts.BidsDeclared(seat=seat, said=facts.JointBids(bids=bids)):
-                return _apply_joint_bids(state, seat, bids) if _is_awaited(state, fact, "intents", "bids") else state
+                return (
+                    _apply_joint_bids(state, seat, bids)
+                    if _is_awaited(state, fact, "intents", "bids")
+                    else state
+                )
             case facts.TurnTaken(said=facts.PersonaSpeech() as speech):
-                return _apply_speech(state, fact.seat, speech) if _is_awaited(state, fact, "speech", "speech") else state
+                return (
+                    _apply_speech(state, fact.seat, speech)
+                    if _is_awaited(state, fact, "speech", "speech")
+                    else state
+                )
             case facts.FloorGiven(seat=seat):
                 return fast_replace(state, phase="speech", floor=seat, floor_heard=state.last_id)
             case facts.PositionTaken(seat=seat, said=facts.Position() as position):
-                return _apply_position(state, seat, position) if _is_awaited(state, fact, "blind", "position") else state
+                return (
+                    _apply_position(state, seat, position)
+                    if _is_awaited(state, fact, "blind", "position")
+                    else state
+                )
             case SeatLost():
                 return _apply_loss(state, fact)
             case InputGiven(text=text):
                 return _apply_input(state, text)
             case facts.TurnPassed():
                 # A turn during which an input arrived was not idle: nobody has been asked about the input yet.
-                return _begin_next_turn(fast_replace(state, idle_turns=0 if _is_overtaken(state) else state.idle_turns + 1))
+                return _begin_next_turn(
+                    fast_replace(
+                        state, idle_turns=0 if _is_overtaken(state) else state.idle_turns + 1
+                    )
+                )
             case facts.TalkEnded(reason=reason):
-                return fast_replace(state, phase="draft", ended_by=reason, floor=None, endings=state.endings + 1)
+                return fast_replace(
+                    state, phase="draft", ended_by=reason, floor=None, endings=state.endings + 1
+                )
             case facts.ConclusionDrafted(seat=seat, said=facts.Draft() as draft):
                 if not _is_awaited(state, fact, "draft", "draft"):
                     return state
                 phase: Phase = "stands" if len(state.seats) > 1 else "concluding"
                 return fast_replace(state, phase=phase, author=seat, draft=draft, stands={})
             case facts.StandTaken(seat=seat, said=facts.Stand() as stand):
-                return _apply_stand(state, seat, stand) if _is_awaited(state, fact, "stands", "stand") else state
+                return (
+                    _apply_stand(state, seat, stand)
+                    if _is_awaited(state, fact, "stands", "stand")
+                    else state
+                )
             case SessionResumed():
                 # A speaker that the dead process had asked is asked again, and is then told all that was said.
                 return fast_replace(state, floor_heard=state.last_id)
@@ -155,11 +196,15 @@ RULES: Final = PersonaRules()
 def _build_ask(state: Meeting, kind: str, seat: SeatId) -> Ask:
     settings = state.opened.settings
     patience = settings.speech_patience if kind in {"speech", "draft"} else settings.intent_patience
-    return Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.turn, patience=patience)
+    return Ask(
+        id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.turn, patience=patience
+    )
 
 
 def _build_asks(state: Meeting, kind: str, answered: Mapping[SeatId, object]) -> tuple[Ask, ...]:
-    return tuple(_build_ask(state, kind, seat.id) for seat in state.seats if seat.id not in answered)
+    return tuple(
+        _build_ask(state, kind, seat.id) for seat in state.seats if seat.id not in answered
+    )
 
 
 def _is_awaited(state: Meeting, fact: Reply | SeatLost, phase: str, kind: str) -> bool:
@@ -173,7 +218,9 @@ def _is_awaited(state: Meeting, fact: Reply | SeatLost, phase: str, kind: str) -
     return kind != "draft" or fact.seat == list_drafters(state)[0]
 
 
-def _apply_utterance(state: Meeting, speaker: SeatId, text: str, refers_to: int | None, weight: float) -> Meeting:
+def _apply_utterance(
+    state: Meeting, speaker: SeatId, text: str, refers_to: int | None, weight: float
+) -> Meeting:
     number = state.last_id + 1
     # Models refer to entries that do not exist, or to their own: such references are dropped.
     refers_to = refers_to if refers_to is not None and 1 <= refers_to < number else None
@@ -183,7 +230,9 @@ def _apply_utterance(state: Meeting, speaker: SeatId, text: str, refers_to: int 
     if speaker != USER:
         points = add_point(points, number, speaker, extract_claim(text), len(state.seats))
     elif number > 1:
-        state = fast_replace(state, inputs=(*state.inputs, clip_utterance(utterance, MAX_INPUT_LENGTH))[-MAX_INPUTS:])
+        state = fast_replace(
+            state, inputs=(*state.inputs, clip_utterance(utterance, MAX_INPUT_LENGTH))[-MAX_INPUTS:]
+        )
     return fast_replace(
         state,
         last_id=number,
@@ -209,7 +258,9 @@ def _apply_position(state: Meeting, seat: SeatId, position: facts.Position | Non
     state = state if position is None else _with_choice(state, seat, position.choice)
     if len(positions) < len(state.seats):
         return fast_replace(state, positions=positions)
-    return fast_replace(state, positions=positions, phase="intents", about=state.last_id, heard=state.last_id)
+    return fast_replace(
+        state, positions=positions, phase="intents", about=state.last_id, heard=state.last_id
+    )
 
 
 def _with_choice(state: Meeting, seat: SeatId, choice: str) -> Meeting:
@@ -219,11 +270,17 @@ def _with_choice(state: Meeting, seat: SeatId, choice: str) -> Meeting:
 def _apply_bid(state: Meeting, seat: SeatId, intent: facts.Intent | None) -> Meeting:
     intents = {**state.intents, seat: intent}
     phase = "floor" if len(intents) == len(state.seats) else state.phase
-    points = state.points if intent is None else apply_view(state.points, state.viewed, seat, intent.view)
+    points = (
+        state.points
+        if intent is None
+        else apply_view(state.points, state.viewed, seat, intent.view)
+    )
     return fast_replace(state, intents=intents, phase=phase, points=points)
 
 
-def _apply_joint_bids(state: Meeting, asked: SeatId, bids: tuple[facts.NamedIntent, ...]) -> Meeting:
+def _apply_joint_bids(
+    state: Meeting, asked: SeatId, bids: tuple[facts.NamedIntent, ...]
+) -> Meeting:
     """Apply one answer for several seats; a seat that it leaves out is asked apart."""
     group = next(group for group in list_joint_bidders(state) if group[0].id == asked)
     named = {bid.node_id: bid for bid in reversed(bids)}
@@ -242,8 +299,12 @@ def _apply_speech(state: Meeting, seat: SeatId, speech: facts.PersonaSpeech) -> 
     score = 0.5 if intent is None else intent.reaction_score
     after = _apply_utterance(state, seat, speech.content, speech.refers_to, score)
     if speech.refers_to is not None:
-        after = fast_replace(after, points=apply_view(after.points, speech.refers_to, seat, speech.view))
-    return _begin_next_turn(fast_replace(_record_speaker(after, seat, speech.content), idle_turns=0))
+        after = fast_replace(
+            after, points=apply_view(after.points, speech.refers_to, seat, speech.view)
+        )
+    return _begin_next_turn(
+        fast_replace(_record_speaker(after, seat, speech.content), idle_turns=0)
+    )
 
 
 def _begin_next_turn(state: Meeting) -> Meeting:
@@ -290,7 +351,11 @@ def _apply_loss(state: Meeting, fact: SeatLost) -> Meeting:
         return _apply_stand(state, seat, None)
     if _is_awaited(state, fact, "draft", "draft"):
         lost = (*state.drafters_lost, seat)
-        return fast_replace(state, drafters_lost=lost, phase="concluding" if len(lost) == len(state.seats) else "draft")
+        return fast_replace(
+            state,
+            drafters_lost=lost,
+            phase="concluding" if len(lost) == len(state.seats) else "draft",
+        )
     return state
 
 
@@ -301,7 +366,9 @@ def _apply_input(state: Meeting, text: str) -> Meeting:
         return after
     # The draft did not know the input, so it is discarded and the talk resumes.
     return _begin_next_turn(
-        fast_replace(after, ended_by=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0)
+        fast_replace(
+            after, ended_by=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0
+        )
     )
 
 
@@ -315,17 +382,29 @@ def _settle_bids(state: Meeting) -> facts.FloorGiven | facts.TurnPassed | facts.
         if judge in bids and bids[judge].sufficient and state.last_speaker is not None:
             return facts.TalkEnded(turn=state.turn, reason="sufficient")
         # Quiet at the start with seats lost is not agreement: the lost seats may be those that wanted to speak.
-        is_quiet = all(bid.reaction_score < state.opened.settings.threshold for bid in bids.values())
+        is_quiet = all(
+            bid.reaction_score < state.opened.settings.threshold for bid in bids.values()
+        )
         # Nor do lost seats agree: at least half must have bid.
-        if is_quiet and _is_majority_present(state, bids) and (len(bids) == len(state.seats) or state.last_speaker is not None):
+        if (
+            is_quiet
+            and _is_majority_present(state, bids)
+            and (len(bids) == len(state.seats) or state.last_speaker is not None)
+        ):
             return facts.TalkEnded(turn=state.turn, reason=_name_silence(state, "quiet"))
-    wanting = {seat: bid.reaction_score for seat, bid in bids.items() if bid.intent_to_speak and seat not in state.fallen}
+    wanting = {
+        seat: bid.reaction_score
+        for seat, bid in bids.items()
+        if bid.intent_to_speak and seat not in state.fallen
+    }
     if wanting:
         return _give_floor(state, wanting)
     if state.idle_turns + 1 < IDLE_TURNS or _is_overtaken(state):
         return facts.TurnPassed(turn=state.turn)
     is_lost = bool(state.fallen) or not _is_majority_present(state, bids)
-    return facts.TalkEnded(turn=state.turn, reason="seats_lost" if is_lost else _name_silence(state, "nobody_speaks"))
+    return facts.TalkEnded(
+        turn=state.turn, reason="seats_lost" if is_lost else _name_silence(state, "nobody_speaks")
+    )
 
 
 def _name_silence(state: Meeting, reason: facts.EndReason) -> facts.EndReason:

@@ -46,7 +46,9 @@ class DiscussionPoint:
 DiscussionPoints = tuple[DiscussionPoint, ...]
 
 
-def add_point(points: DiscussionPoints, entry: int, speaker: SeatId, claim: str, seats: int) -> DiscussionPoints:
+def add_point(
+    points: DiscussionPoints, entry: int, speaker: SeatId, claim: str, seats: int
+) -> DiscussionPoints:
     """Return the points with one more; above the limit the oldest is dropped, agreed before open before contested."""
     grown = (*points, DiscussionPoint(entry=entry, speaker=speaker, claim=claim))
     if len(grown) <= MAX_POINTS:
@@ -56,11 +58,16 @@ def add_point(points: DiscussionPoints, entry: int, speaker: SeatId, claim: str,
     return tuple(point for point in grown if point is not dropped)
 
 
-def apply_view(points: DiscussionPoints, entry: int, seat: SeatId, view: facts.View) -> DiscussionPoints:
+def apply_view(
+    points: DiscussionPoints, entry: int, seat: SeatId, view: facts.View
+) -> DiscussionPoints:
     """Return the points after a seat's view on one of them; a view on its own contribution does not count."""
     if view == "none":
         return points
-    return tuple(_with_view(point, seat, view) if point.entry == entry and point.speaker != seat else point for point in points)
+    return tuple(
+        _with_view(point, seat, view) if point.entry == entry and point.speaker != seat else point
+        for point in points
+    )
 
 
 def _with_view(point: DiscussionPoint, seat: SeatId, view: facts.View) -> DiscussionPoint:
@@ -86,7 +93,9 @@ MAX_INPUTS: Final = 20
 
 
 def start_record() -> ContextWindow:
-    return ContextWindow(window=RECORD_ENTRIES, room=RECORD_ROOM, longest=RECORD_ROOM // 2, digests=RECORD_DIGESTS)
+    return ContextWindow(
+        window=RECORD_ENTRIES, room=RECORD_ROOM, longest=RECORD_ROOM // 2, digests=RECORD_DIGESTS
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +176,9 @@ def find_decider(opened: facts.MeetingOpened) -> SeatId | None:
     """Return the seat that judges whether enough was said, and writes the conclusion."""
     if opened.settings.summarizer is not None:
         return opened.settings.summarizer
-    return next((seat.id for seat in opened.seats if seat.stance.strip().casefold() in DECIDERS), None)
+    return next(
+        (seat.id for seat in opened.seats if seat.stance.strip().casefold() in DECIDERS), None
+    )
 
 
 def list_drafters(meeting: Meeting) -> list[SeatId]:
@@ -190,8 +201,14 @@ def list_joint_bidders(meeting: Meeting) -> list[tuple[Seat, ...]]:
     """
     if meeting.opened.settings.bids == "apart":
         return []
-    open_seats = [seat for seat in meeting.seats if seat.id not in meeting.intents and seat.id not in meeting.apart]
-    one_mind = [seat for seat in open_seats if parse_kind(seat.platform) not in UNNAMED_MINDS | {EMBEDDED}]
+    open_seats = [
+        seat
+        for seat in meeting.seats
+        if seat.id not in meeting.intents and seat.id not in meeting.apart
+    ]
+    one_mind = [
+        seat for seat in open_seats if parse_kind(seat.platform) not in UNNAMED_MINDS | {EMBEDDED}
+    ]
     groups = group_pairs((seat.platform, seat) for seat in one_mind)
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
@@ -203,12 +220,16 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
         facts.WeighedStand(
             seat=seat.id,
             verdict=stands[seat.id].verdict,
-            weight=compute_weight(seat.weight, compute_confidence(stands[seat.id].confidence), seat.trust),
+            weight=compute_weight(
+                seat.weight, compute_confidence(stands[seat.id].confidence), seat.trust
+            ),
         )
         for seat in state.seats
         if seat.id in stands
     )
-    siding = [seat for seat in state.seats if seat.id in stands and stands[seat.id].verdict != "abstain"]
+    siding = [
+        seat for seat in state.seats if seat.id in stands and stands[seat.id].verdict != "abstain"
+    ]
     correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
     balance = compute_balance((position.verdict, position.weight) for position in positions)
     # A missing seat could have voted with full confidence, so its weight counts without one.
@@ -221,24 +242,38 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
         turnout=sum(seat.weight for seat in siding) / sum(seat.weight for seat in state.seats),
         positions=positions,
         lost=list_lost_seats(state, stands),
-        outcome_uncertain=bool(state.losses) if state.draft is None else is_outcome_uncertain(balance, missing),
+        outcome_uncertain=bool(state.losses)
+        if state.draft is None
+        else is_outcome_uncertain(balance, missing),
         overruled=balance.oppose > balance.support,
         unanswered=tuple(each.id for each in state.inputs if each.id not in answered),
         confidence=_compute_blind_confidence(state),
-        effective=count_effective_votes([s.weight for s in siding], lambda i, j: correlations(siding[i].id, siding[j].id)),
+        effective=count_effective_votes(
+            [s.weight for s in siding], lambda i, j: correlations(siding[i].id, siding[j].id)
+        ),
         agreement=_find_agreement(state, stands, siding),
     )
 
 
 def _compute_blind_confidence(state: Meeting) -> float | None:
     """Return the chance that the draft's choice is right, by what the seats chose before anybody spoke."""
-    stated = {seat: position.confidence for seat, position in state.positions.items() if position is not None}
+    stated = {
+        seat: position.confidence
+        for seat, position in state.positions.items()
+        if position is not None
+    }
     answers = {seat: (choice, stated.get(seat)) for seat, choice in state.choices.items()}
     evidence = weigh_blind_answers(state.seats, answers, state.opened.subject)
-    return evidence.find_confidence(state.draft.choice) if evidence is not None and state.draft is not None else None
+    return (
+        evidence.find_confidence(state.draft.choice)
+        if evidence is not None and state.draft is not None
+        else None
+    )
 
 
-def _find_agreement(state: Meeting, stands: Mapping[SeatId, facts.Stand], siding: Sequence[Seat]) -> Agreement | None:
+def _find_agreement(
+    state: Meeting, stands: Mapping[SeatId, facts.Stand], siding: Sequence[Seat]
+) -> Agreement | None:
     if state.draft is None or any(stands[seat.id].verdict == "oppose" for seat in siding):
         return None
     return find_agreement(state.draft.choice, [seat.id for seat in siding], state.choices)
@@ -249,6 +284,8 @@ def collect_last_words(state: Meeting) -> dict[SeatId, facts.Stand]:
     stands = {seat: stand for seat, stand in state.stands.items() if stand is not None}
     if state.draft is not None and state.author is not None:
         stands[state.author] = facts.Stand(
-            verdict="support", confidence=state.draft.confidence, position=state.draft.decision.text[:2_000]
+            verdict="support",
+            confidence=state.draft.confidence,
+            position=state.draft.decision.text[:2_000],
         )
     return stands

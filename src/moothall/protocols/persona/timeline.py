@@ -17,10 +17,25 @@ from moothall.domain.limits import Share
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.protocols.persona import facts
-from moothall.protocols.persona.facts import BidsDeclared, FloorGiven, Intent, IntentDeclared, MeetingConcluded, TurnTaken
+from moothall.protocols.persona.facts import (
+    BidsDeclared,
+    FloorGiven,
+    Intent,
+    IntentDeclared,
+    MeetingConcluded,
+    TurnTaken,
+)
 from moothall.protocols.persona.rules import RULES
 from moothall.protocols.persona.state import Meeting, collect_last_words
-from moothall.reports.decision import AnsweredInput, Decision, Dissent, Obligation, SeatPosition, SourcedClaim, number_obligations
+from moothall.reports.decision import (
+    AnsweredInput,
+    Decision,
+    Dissent,
+    Obligation,
+    SeatPosition,
+    SourcedClaim,
+    number_obligations,
+)
 from moothall.reports.sections import start_decision
 from moothall.reports.timeline import TimelineBase, TimelineLine, build_line
 from moothall.scoring.independence import count_minds
@@ -75,9 +90,15 @@ class PersonaTimeline(TimelineBase[Meeting]):
                 self._find_or_add_turn(before.turn).bids.append(SeatBid(seat=seat, intent=intent))
             case BidsDeclared() if before.phase == "intents":
                 new = [seat for seat in after.intents if seat not in before.intents]
-                self._find_or_add_turn(before.turn).bids += [SeatBid(seat=seat, intent=after.intents[seat]) for seat in new]
-            case SeatLost(seat=seat, reason=reason) if self.losses[-1].asked_for == "intent" and before.phase == "intents":
-                self._find_or_add_turn(before.turn).bids.append(SeatBid(seat=seat, intent=None, lost=reason))
+                self._find_or_add_turn(before.turn).bids += [
+                    SeatBid(seat=seat, intent=after.intents[seat]) for seat in new
+                ]
+            case SeatLost(seat=seat, reason=reason) if (
+                self.losses[-1].asked_for == "intent" and before.phase == "intents"
+            ):
+                self._find_or_add_turn(before.turn).bids.append(
+                    SeatBid(seat=seat, intent=None, lost=reason)
+                )
             case FloorGiven(turn=turn):
                 self._find_or_add_turn(turn).floors.append(fact)
             case _:
@@ -88,7 +109,9 @@ class PersonaTimeline(TimelineBase[Meeting]):
     def begin(self, entry: Entry) -> None:
         opened = self.state.opened
         if not opened.imported:
-            self.lines.append(build_line(PersonaTimelineLine, entry, 1, USER, opened.topic, type="input"))
+            self.lines.append(
+                build_line(PersonaTimelineLine, entry, 1, USER, opened.topic, type="input")
+            )
         for number, turn in enumerate(opened.imported, 1):
             self.lines.append(copy_fields(PersonaTimelineLine, turn, id=number, seq=1))
 
@@ -98,7 +121,11 @@ class PersonaTimeline(TimelineBase[Meeting]):
         if not isinstance(entry.fact, TurnTaken):
             # The window holds a clipped text; the fact has the whole one.
             text = getattr(entry.fact, "text", utterance.text)
-            self.lines.append(build_line(PersonaTimelineLine, entry, utterance.id, utterance.speaker, text, type="input"))
+            self.lines.append(
+                build_line(
+                    PersonaTimelineLine, entry, utterance.id, utterance.speaker, text, type="input"
+                )
+            )
             return
         intent = before.intents.get(entry.fact.seat)
         self._find_or_add_turn(before.turn).spoken = utterance.id
@@ -113,13 +140,23 @@ class PersonaTimeline(TimelineBase[Meeting]):
                 platform=before.seat(entry.fact.seat).platform,
                 relevance_score=None if intent is None else intent.reaction_score,
                 refers_to=utterance.refers_to,
-                unaware_of=before.inputs[-1].id if before.inputs and before.inputs[-1].id > before.floor_heard else None,
+                unaware_of=before.inputs[-1].id
+                if before.inputs and before.inputs[-1].id > before.floor_heard
+                else None,
             )
         )
 
     def list_silences(self) -> dict[SeatId, str]:
-        bids = self.turns[-1].bids if self.turns and self.state.is_talking and not self.state.is_sealed else []
-        return {bid.seat: bid.intent.reason for bid in bids if bid.intent is not None and not bid.intent.intent_to_speak}
+        bids = (
+            self.turns[-1].bids
+            if self.turns and self.state.is_talking and not self.state.is_sealed
+            else []
+        )
+        return {
+            bid.seat: bid.intent.reason
+            for bid in bids
+            if bid.intent is not None and not bid.intent.intent_to_speak
+        }
 
     def _find_or_add_turn(self, number: int) -> PersonaTurn:
         if not self.turns or self.turns[-1].number != number:
@@ -142,7 +179,11 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         return apply_conclusion(shared, closed.conclusion)
     if concluded is None:
         return shared
-    siding = [meeting.seat(position.seat) for position in concluded.positions if position.verdict != "abstain"]
+    siding = [
+        meeting.seat(position.seat)
+        for position in concluded.positions
+        if position.verdict != "abstain"
+    ]
     replies = {reply.input: reply for reply in reversed(draft.answers)} if draft else {}
     known = {line.id: line for line in timeline.lines if line.speaker == USER and line.id > 1}
     return copy_fields(
@@ -159,7 +200,9 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons) if draft else (),
         dissent=_build_dissent(timeline, draft) if draft else (),
         obligations=_build_obligations(timeline) if draft else (),
-        open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions) if draft else (),
+        open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions)
+        if draft
+        else (),
         answers=tuple(
             AnsweredInput(
                 input=number,
@@ -180,12 +223,16 @@ def _build_claim(claim: facts.DraftClaim, timeline: PersonaTimeline) -> SourcedC
     return SourcedClaim(text=claim.text, entries=_keep_known(claim.entries, timeline))
 
 
-def _build_positions(timeline: PersonaTimeline, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:
+def _build_positions(
+    timeline: PersonaTimeline, concluded: MeetingConcluded | None
+) -> tuple[SeatPosition, ...]:
     meeting = timeline.state
     if meeting.is_sealed:
         return ()
     after = collect_last_words(meeting)
-    weights = {position.seat: position.weight for position in (concluded.positions if concluded else ())}
+    weights = {
+        position.seat: position.weight for position in (concluded.positions if concluded else ())
+    }
     positions = []
     for seat in meeting.seats:
         before, stand = meeting.positions.get(seat.id), after.get(seat.id)
@@ -201,9 +248,13 @@ def _build_positions(timeline: PersonaTimeline, concluded: MeetingConcluded | No
                 verdict=stand.verdict if stand else None,
                 confidence_after=stand.confidence if stand else None,
                 weight=weights.get(seat.id, 0.0),
-                moved_by=stand.moved_by if stand and (stand.moved_by or 0) <= meeting.last_id else None,
+                moved_by=stand.moved_by
+                if stand and (stand.moved_by or 0) <= meeting.last_id
+                else None,
                 choice_before=choice,
-                via_before=timeline.find_first_door(seat.id, "position" if meeting.opened.settings.blind else "intent"),
+                via_before=timeline.find_first_door(
+                    seat.id, "position" if meeting.opened.settings.blind else "intent"
+                ),
                 # The last word of the author is its draft.
                 via=timeline.find_door(seat.id, "draft" if seat.id == meeting.author else "stand"),
             )
@@ -216,15 +267,26 @@ def _build_dissent(timeline: PersonaTimeline, draft: facts.Draft) -> tuple[Disse
     stands = collect_last_words(timeline.state)
     reported = [_build_claim(claim, timeline) for claim in draft.dissent]
     return (
-        *(Dissent(seat=seat, kind="oppose", text=stand.position) for seat, stand in stands.items() if stand.verdict == "oppose"),
-        *(Dissent(seat=None, kind="reported", text=claim.text, entries=claim.entries) for claim in reported),
+        *(
+            Dissent(seat=seat, kind="oppose", text=stand.position)
+            for seat, stand in stands.items()
+            if stand.verdict == "oppose"
+        ),
+        *(
+            Dissent(seat=None, kind="reported", text=claim.text, entries=claim.entries)
+            for claim in reported
+        ),
     )
 
 
 def _build_obligations(timeline: PersonaTimeline) -> tuple[Obligation, ...]:
     """Return the conditions of those who support the conclusion: what must hold, and who set it (D-22)."""
     stands = collect_last_words(timeline.state)
-    conditions = [(seat, stand.condition or stand.position) for seat, stand in stands.items() if stand.verdict == "conditional"]
+    conditions = [
+        (seat, stand.condition or stand.position)
+        for seat, stand in stands.items()
+        if stand.verdict == "conditional"
+    ]
     return number_obligations(((seat, text, "", ()) for seat, text in conditions), timeline.settled)
 
 
@@ -238,7 +300,9 @@ def apply_conclusion(decision: Decision, conclusion: str) -> Decision:
 
     def read_each(name: str, shape: type[T], **usual: object) -> tuple[T, ...]:
         listed = value if isinstance(value := document.get(name), list) else ()
-        return tuple(part for item in listed if (part := _read_part(shape, item, usual)) is not None)
+        return tuple(
+            part for item in listed if (part := _read_part(shape, item, usual)) is not None
+        )
 
     return replace(
         decision,
@@ -271,6 +335,10 @@ def _read_part(kind: type[T], value: Any, usual: Mapping[str, object]) -> T | No
     """Return a part of a conclusion: an object, or its text alone; `usual` stands for fields that it lacks or cannot be read."""
     fields = dict(value) if isinstance(value, dict) else {"text": value or None}
     entries = fields.get("entries")
-    fields["entries"] = [each for each in entries if type(each) is int and each > 0] if isinstance(entries, list) else []
+    fields["entries"] = (
+        [each for each in entries if type(each) is int and each > 0]
+        if isinstance(entries, list)
+        else []
+    )
     part: T | None = _read_value(kind, {**usual, **fields})
     return part if part is not None or not usual else _read_value(kind, {**fields, **usual})

@@ -96,11 +96,17 @@ class GateVerdict:
 
         Raises ValueError if there is no verdict, or if a line makes another one.
         """
-        lines = [line.strip() for line in text.strip().splitlines() if not line.lstrip().startswith("```")]
+        lines = [
+            line.strip()
+            for line in text.strip().splitlines()
+            if not line.lstrip().startswith("```")
+        ]
         read = _read_first_line(lines) or _read_last_line(lines)
         parts = (part for line in lines for part in (line, re.split("[:：]", line)[-1]))
         if read is None or any(_read_line(part) not in {None, read[0]} for part in parts):
-            raise ValueError("a first line that begins with APPROVED or with REJECTED was expected, and not both")
+            raise ValueError(
+                "a first line that begins with APPROVED or with REJECTED was expected, and not both"
+            )
         return cls(verdict=read[0], content=read[1][:20_000])
 
 
@@ -115,9 +121,16 @@ def _read_first_line(lines: list[str]) -> tuple[Judgement, str] | None:
     verdict, head = _read_line(first), _VERDICT.match(first)
     rest = first if head is None else first[head.end() :]
     # The reasons of a rejection may deny what they like, where a mark parts them from it: a gate stays closed.
-    if head is not None and head[1].casefold() not in _APPROVALS and rest[:1] in _MARKS and not _TURNED.search(rest):
+    if (
+        head is not None
+        and head[1].casefold() not in _APPROVALS
+        and rest[:1] in _MARKS
+        and not _TURNED.search(rest)
+    ):
         verdict = "REJECTED"
-    return None if verdict is None else (verdict, "\n".join([rest.lstrip(_MARKS), *lines[1:]]).strip())
+    return (
+        None if verdict is None else (verdict, "\n".join([rest.lstrip(_MARKS), *lines[1:]]).strip())
+    )
 
 
 def _read_last_line(lines: list[str]) -> tuple[Judgement, str] | None:
@@ -126,7 +139,9 @@ def _read_last_line(lines: list[str]) -> tuple[Judgement, str] | None:
     # "The work is not", and on the next line "APPROVED", is one sentence.
     if head is None or lines[-1][head.end() :].strip(_MARKS) or not before.endswith(_SENTENCE_ENDS):
         return None
-    return ("APPROVED" if head[1].casefold() in _APPROVALS else "REJECTED"), "\n".join(lines[:-1]).strip()
+    return ("APPROVED" if head[1].casefold() in _APPROVALS else "REJECTED"), "\n".join(
+        lines[:-1]
+    ).strip()
 
 
 @add_kind(KINDS, "pipeline.opened")

@@ -9,7 +9,13 @@ from moothall.domain.roster import validate_seats
 from moothall.errors import BadName, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.pipeline import timeline
-from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, PipelineOpened, PipelineSettings, Step
+from moothall.protocols.pipeline.facts import (
+    REVIEW,
+    VALIDATE,
+    PipelineOpened,
+    PipelineSettings,
+    Step,
+)
 from moothall.protocols.pipeline.rules import RULES
 
 
@@ -22,11 +28,17 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     for at, step in enumerate(steps):
         if not step.gate or step.on_reject == "stop":
             continue
-        start = names.index(step.back_to) if step.on_reject == "back" and step.back_to in names else max(0, at - 1)
+        start = (
+            names.index(step.back_to)
+            if step.on_reject == "back" and step.back_to in names
+            else max(0, at - 1)
+        )
         for again in range(start, at + 1):
             times[again] += step.max_rejections
     return tuple(
-        ExpectedCalls(seats=(parse_seat_id(step.agent),), least=1, most=times[at], tokens_out=2 * LONG_ANSWER)
+        ExpectedCalls(
+            seats=(parse_seat_id(step.agent),), least=1, most=times[at], tokens_out=2 * LONG_ANSWER
+        )
         for at, step in enumerate(steps)
     )
 
@@ -49,15 +61,21 @@ def _validate_steps(steps: tuple[Step, ...], agents: list[str]) -> None:
         try:
             parse_seat_id(step.name)
         except BadName as cause:
-            raise BadSetting(f"{where}: a step's name may hold letters and digits of any script, '_' and '-'") from cause
+            raise BadSetting(
+                f"{where}: a step's name may hold letters and digits of any script, '_' and '-'"
+            ) from cause
         names = [each.name for each in before]
         if step.name in names:
             raise BadSetting(f"{where}: two steps have this name; each needs one of its own")
         if step.agent not in agents:
-            raise BadSetting(f"{where}: no agent is called {step.agent!r}; the agents are: {', '.join(agents)}")
+            raise BadSetting(
+                f"{where}: no agent is called {step.agent!r}; the agents are: {', '.join(agents)}"
+            )
         for used in step.uses:
             if used not in names:
-                raise BadSetting(f"{where}: uses {used!r}, which is no step before it; those are: {', '.join(names) or 'none'}")
+                raise BadSetting(
+                    f"{where}: uses {used!r}, which is no step before it; those are: {', '.join(names) or 'none'}"
+                )
         makers = [each.name for each in before if not each.gate]
         if step.back_to and step.back_to not in makers:
             raise BadSetting(

@@ -3,14 +3,36 @@
 from functools import partial
 from typing import Final
 
-from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, fill_brief, index_by_kind
+from moothall.domain.answer_table import (
+    AnswerField,
+    StateAsk,
+    ask_person,
+    define_answer,
+    fill_brief,
+    index_by_kind,
+)
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
 from moothall.domain.person import WHY, PersonAsk, PersonStep
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text
-from moothall.locale.catalogues import PERSON_STEPS, PIPELINE_PERSON, PIPELINE_PROMPT, PipelinePersonText, PipelinePromptText
-from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, WORK, Artefact, GateVerdict, Step, VerdictGiven, WorkDone
+from moothall.locale.catalogues import (
+    PERSON_STEPS,
+    PIPELINE_PERSON,
+    PIPELINE_PROMPT,
+    PipelinePersonText,
+    PipelinePromptText,
+)
+from moothall.protocols.pipeline.facts import (
+    REVIEW,
+    VALIDATE,
+    WORK,
+    Artefact,
+    GateVerdict,
+    Step,
+    VerdictGiven,
+    WorkDone,
+)
 from moothall.protocols.pipeline.state import Pipeline
 from moothall.reports.person_steps import POSITION, WORDS, ask_which, ask_words
 
@@ -43,7 +65,13 @@ def _ask_reasons(asked: StepAsk) -> list[PersonStep]:
     why = PERSON_STEPS[asked.state.opened.language].why
     return [
         # A rejection without a reason cannot be acted on.
-        PersonStep(name=WHY, text=asked.text.rejected, is_needed=True, is_long=True, only_after=(POSITION, ("REJECTED",))),
+        PersonStep(
+            name=WHY,
+            text=asked.text.rejected,
+            is_needed=True,
+            is_long=True,
+            only_after=(POSITION, ("REJECTED",)),
+        ),
         PersonStep(name=WHY, text=why, is_long=True, only_after=(POSITION, ("APPROVED",))),
     ]
 
@@ -57,19 +85,34 @@ FORMS: Final = index_by_kind(
         AnswerForm(kind=WORK, reply=WorkDone, shape=Artefact, form="text", max_tokens=2_000),
         Row("content", is_needed=True, ask=_ask_work, read=lambda _, answers: answers[WORDS]),
     ),
-    define_answer(AnswerForm(kind=VALIDATE, reply=VerdictGiven, shape=GateVerdict, form="json", max_tokens=900), *VERDICT),
-    define_answer(AnswerForm(kind=REVIEW, reply=VerdictGiven, shape=GateVerdict, form="json", max_tokens=900), *VERDICT),
+    define_answer(
+        AnswerForm(
+            kind=VALIDATE, reply=VerdictGiven, shape=GateVerdict, form="json", max_tokens=900
+        ),
+        *VERDICT,
+    ),
+    define_answer(
+        AnswerForm(kind=REVIEW, reply=VerdictGiven, shape=GateVerdict, form="json", max_tokens=900),
+        *VERDICT,
+    ),
 )
 
 
 def build_person_ask(state: Pipeline, ask: Ask) -> PersonAsk:
     asked, step = StepAsk(state=state, ask=ask), state.step
     assert step is not None
-    news = tuple(Utterance(id=made.seq, speaker=made.seat, text=made.text) for made in state.list_inputs(step))
+    news = tuple(
+        Utterance(id=made.seq, speaker=made.seat, text=made.text)
+        for made in state.list_inputs(step)
+    )
     about = [asked.text.task.format(name=step.name), quote_lines(step.task)]
     if reasons := state.feedback.get(step.name, ""):
         about += [asked.text.feedback, quote_lines(reasons)]
-    about += [part for text in state.inputs[-MAX_INPUTS:] for part in (asked.text.inputs, quote_lines(text))]
+    about += [
+        part
+        for text in state.inputs[-MAX_INPUTS:]
+        for part in (asked.text.inputs, quote_lines(text))
+    ]
     return ask_person(FORMS[ask.kind].fields, asked, about="\n".join(about), news=news)
 
 
@@ -83,7 +126,9 @@ def build_brief(state: Pipeline, ask: Ask) -> Brief:
     memory = ContextWindow(window=3)
     for number, made in enumerate(state.list_inputs(step), 1):
         memory = memory.add(Utterance(id=number, speaker=made.seat, text=made.text), 0.5)
-    own = next((made.text for made in reversed(tuple(state.made.values())) if made.seat == ask.seat), "")
+    own = next(
+        (made.text for made in reversed(tuple(state.made.values())) if made.seat == ask.seat), ""
+    )
     return fill_brief(
         state,
         ask,
@@ -100,7 +145,9 @@ def build_brief(state: Pipeline, ask: Ask) -> Brief:
 def build_consult_request(state: Pipeline, gate: Step) -> ConsultRequest:
     """Build the validator's question to the maker of what it rejected."""
     words, maker = PIPELINE_PROMPT[state.opened.language], state.maker(gate)
-    reasons = state.verdict.content if state.verdict is not None else state.feedback.get(gate.name, "")
+    reasons = (
+        state.verdict.content if state.verdict is not None else state.feedback.get(gate.name, "")
+    )
     return ConsultRequest(
         to=maker.agent,
         question=words.question.format(step=maker.name, reasons=reasons[:MAX_PART_LENGTH]),
@@ -113,7 +160,9 @@ def _build_shared_prompt(state: Pipeline, words: PipelinePromptText) -> str:
     lines = []
     for number, step in enumerate(state.steps, 1):
         form = words.gate if step.gate else words.step
-        lines.append(form.format(number=number, name=one_line(step.name), agent=one_line(step.agent)))
+        lines.append(
+            form.format(number=number, name=one_line(step.name), agent=one_line(step.agent))
+        )
     return "\n".join([words.task, quote_lines(state.opened.topic), "", words.steps, *lines])
 
 
@@ -124,11 +173,27 @@ def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, as
         room = max(1_000, MAX_PASSED_LENGTH // len(passed))
         lines += ["", words.artefacts]
         for made in passed:
-            lines += [words.artefact.format(step=made.step, seat=made.seat), quote_lines(shorten_text(made.text, room))]
+            lines += [
+                words.artefact.format(step=made.step, seat=made.seat),
+                quote_lines(shorten_text(made.text, room)),
+            ]
     reasons = state.feedback.get(step.name, "")
     if reasons:
         lines += ["", words.feedback, quote_lines(shorten_text(reasons, MAX_PART_LENGTH))]
     if state.inputs:
-        lines += ["", words.inputs, *(quote_lines(shorten_text(text, MAX_PART_LENGTH)) for text in state.inputs[-MAX_INPUTS:])]
-    how = words.validate if ask.kind == VALIDATE else words.review if ask.kind == REVIEW else words.work
+        lines += [
+            "",
+            words.inputs,
+            *(
+                quote_lines(shorten_text(text, MAX_PART_LENGTH))
+                for text in state.inputs[-MAX_INPUTS:]
+            ),
+        ]
+    how = (
+        words.validate
+        if ask.kind == VALIDATE
+        else words.review
+        if ask.kind == REVIEW
+        else words.work
+    )
     return "\n".join([*lines, "", words.now.format(name=step.name, task=step.task), how])

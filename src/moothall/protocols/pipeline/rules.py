@@ -8,12 +8,26 @@ from collections.abc import Mapping
 from typing import Final
 
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
-from moothall.domain.facts import Entry, Fact, InputGiven, Opened, Reply, SeatLost, SeatsSwapped, SessionForked
+from moothall.domain.facts import (
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    Reply,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+)
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.replace import fast_replace
 from moothall.domain.session_state import evolve_shared
 from moothall.protocols.pipeline import facts
-from moothall.protocols.pipeline.prompts import FORMS, build_answer_rules, build_brief, build_consult_request
+from moothall.protocols.pipeline.prompts import (
+    FORMS,
+    build_answer_rules,
+    build_brief,
+    build_consult_request,
+)
 from moothall.protocols.pipeline.state import Pipeline, StepArtefact
 
 MAX_TRIES: Final = 2
@@ -60,7 +74,13 @@ class PipelineRules:
             return ()
         step = state.step
         if step is None:
-            return (Record(fact=facts.PipelineClosed(reason="completed", step=state.steps[-1].name if state.steps else "")),)
+            return (
+                Record(
+                    fact=facts.PipelineClosed(
+                        reason="completed", step=state.steps[-1].name if state.steps else ""
+                    )
+                ),
+            )
         if state.ended_by is not None:
             return (Record(fact=facts.PipelineClosed(reason=state.ended_by, step=step.name)),)
         # A rejection is recorded as a fact of its own before anything else happens, so that the ledger shows why work is
@@ -68,13 +88,32 @@ class PipelineRules:
         if state.verdict is not None:
             return (Record(fact=_build_rejection(state, step)),)
         if state.failed >= MAX_TRIES:
-            return (Record(fact=facts.PipelineClosed(reason="failed", step=step.name, agent=SeatId(step.agent))),)
+            return (
+                Record(
+                    fact=facts.PipelineClosed(
+                        reason="failed", step=step.name, agent=SeatId(step.agent)
+                    )
+                ),
+            )
         kind = state.kind
         # The maker is consulted once per review: a retry after a loss does not ask again.
-        first = build_consult_request(state, step) if kind == facts.REVIEW and state.failed == 0 else None
+        first = (
+            build_consult_request(state, step)
+            if kind == facts.REVIEW and state.failed == 0
+            else None
+        )
         seat = SeatId(step.agent)
         patience = state.opened.settings.patience
-        return (Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.turn, patience=patience, first=first),)
+        return (
+            Ask(
+                id=ask_id(state.turn, kind, seat),
+                seat=seat,
+                kind=kind,
+                turn=state.turn,
+                patience=patience,
+                first=first,
+            ),
+        )
 
 
 RULES: Final = PipelineRules()
@@ -82,7 +121,12 @@ RULES: Final = PipelineRules()
 
 def _find_open_ask(state: Pipeline) -> str | None:
     step = state.step
-    if step is None or state.verdict is not None or state.failed >= MAX_TRIES or state.ended_by is not None:
+    if (
+        step is None
+        or state.verdict is not None
+        or state.failed >= MAX_TRIES
+        or state.ended_by is not None
+    ):
         return None
     return ask_id(state.turn, state.kind, SeatId(step.agent))
 
@@ -92,7 +136,9 @@ def _settle_ask(state: Pipeline) -> Pipeline:
     step = state.step
     assert step is not None
     key = f"{state.kind}.{step.agent}"
-    return fast_replace(state, turn=state.turn + 1, counts={**state.counts, key: state.counts.get(key, 0) + 1})
+    return fast_replace(
+        state, turn=state.turn + 1, counts={**state.counts, key: state.counts.get(key, 0) + 1}
+    )
 
 
 def _apply_artefact(state: Pipeline, entry: Entry, said: facts.Artefact) -> Pipeline:
@@ -100,12 +146,19 @@ def _apply_artefact(state: Pipeline, entry: Entry, said: facts.Artefact) -> Pipe
     assert step is not None
     before = state.made.get(step.name)
     version = 1 if before is None else before.version + 1
-    made = StepArtefact(step=step.name, seat=SeatId(step.agent), text=said.content, seq=entry.seq, version=version)
+    made = StepArtefact(
+        step=step.name, seat=SeatId(step.agent), text=said.content, seq=entry.seq, version=version
+    )
     # The feedback led to this version: the next one must not be judged by it.
     feedback = {name: text for name, text in state.feedback.items() if name != step.name}
     after = _settle_ask(state)
     return fast_replace(
-        after, made={**state.made, step.name: made}, feedback=feedback, index=state.index + 1, failed=0, inputs=()
+        after,
+        made={**state.made, step.name: made},
+        feedback=feedback,
+        index=state.index + 1,
+        failed=0,
+        inputs=(),
     )
 
 
@@ -124,7 +177,9 @@ def _build_rejection(state: Pipeline, gate: facts.Step) -> facts.StepRejected:
     # `maker is gate`: nothing was made before this gate, so there is no step to return to.
     is_over = gate.on_reject == "stop" or times > gate.max_rejections or maker is gate
     then: facts.OnReject = "stop" if is_over else "back"
-    return facts.StepRejected(step=gate.name, times=times, then=then, to=maker.name if then == "back" else "")
+    return facts.StepRejected(
+        step=gate.name, times=times, then=then, to=maker.name if then == "back" else ""
+    )
 
 
 def _apply_rejection(state: Pipeline, fact: facts.StepRejected) -> Pipeline:
@@ -133,7 +188,9 @@ def _apply_rejection(state: Pipeline, fact: facts.StepRejected) -> Pipeline:
         return state
     reasons = verdict.content
     if fact.then == "consult":
-        return fast_replace(state, verdict=None, is_review=True, feedback={**state.feedback, step.name: reasons})
+        return fast_replace(
+            state, verdict=None, is_review=True, feedback={**state.feedback, step.name: reasons}
+        )
     after = fast_replace(
         # Only rejections that send work back or stop count towards the limit; a consultation is not one.
         state,
@@ -145,4 +202,8 @@ def _apply_rejection(state: Pipeline, fact: facts.StepRejected) -> Pipeline:
     if fact.then == "stop" or maker is step:
         return fast_replace(after, is_rejected=True)
     feedback = {name: text for name, text in state.feedback.items() if name != step.name}
-    return fast_replace(after, index=state.position(maker.name), feedback={**feedback, maker.name: reasons or verdict.verdict})
+    return fast_replace(
+        after,
+        index=state.position(maker.name),
+        feedback={**feedback, maker.name: reasons or verdict.verdict},
+    )

@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 
 from moothall.domain.ids import SeatId
 from moothall.domain.session_state import ProtocolState
-from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, WORK, GateVerdict, Outcome, PipelineOpened, Step
+from moothall.protocols.pipeline.facts import (
+    REVIEW,
+    VALIDATE,
+    WORK,
+    GateVerdict,
+    Outcome,
+    PipelineOpened,
+    Step,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,5 +83,8 @@ class Pipeline(ProtocolState):
         if step.uses:
             return tuple(self.made[name] for name in step.uses if name in self.made)
         before = self.steps[: self.position(step.name)]
-        last = next((each.name for each in reversed(before) if not each.gate and each.name in self.made), None)
+        last = next(
+            (each.name for each in reversed(before) if not each.gate and each.name in self.made),
+            None,
+        )
         return () if last is None else (self.made[last],)

@@ -15,7 +15,13 @@ from moothall.protocols.pipeline.state import Pipeline
 from moothall.reports import blocks, sections
 from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent, SourcedClaim
-from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, mark_phases
+from moothall.reports.timeline import (
+    SessionPhase,
+    TimelineBase,
+    TimelineLine,
+    build_line,
+    mark_phases,
+)
 from moothall.reports.wording import describe_shared_event
 
 
@@ -58,9 +64,15 @@ class PipelineTimeline(TimelineBase[Pipeline]):
     def list_phases(self) -> list[SessionPhase]:
         return mark_phases([step.name for step in self.state.steps], self.state.index)
 
-    def _add_line(self, entry: Entry, speaker: SeatId, step: str, text: str, verdict: str = "") -> None:
+    def _add_line(
+        self, entry: Entry, speaker: SeatId, step: str, text: str, verdict: str = ""
+    ) -> None:
         number = len(self.lines) + 1
-        self.lines.append(build_line(PipelineTimelineLine, entry, number, speaker, text, step=step, verdict=verdict))
+        self.lines.append(
+            build_line(
+                PipelineTimelineLine, entry, number, speaker, text, step=step, verdict=verdict
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +92,12 @@ def list_step_lines(timeline: PipelineTimeline) -> list[StepLine]:
     lines = []
     for at, step in enumerate(pipeline.steps):
         made = pipeline.made.get(step.name)
-        done = made.version if made else pipeline.rejections.get(step.name, 0) + (timeline.verdicts.get(step.name) == "APPROVED")
+        done = (
+            made.version
+            if made
+            else pipeline.rejections.get(step.name, 0)
+            + (timeline.verdicts.get(step.name) == "APPROVED")
+        )
         if at == pipeline.index and timeline.closed is None:
             state = "current"
         elif step.gate and at < pipeline.index:
@@ -89,7 +106,16 @@ def list_step_lines(timeline: PipelineTimeline) -> list[StepLine]:
             state = "rejected"
         else:
             state = "done" if at < pipeline.index else "waiting"
-        lines.append(StepLine(number=at + 1, name=step.name, agent=step.agent, gate=step.gate, state=state, done=done))
+        lines.append(
+            StepLine(
+                number=at + 1,
+                name=step.name,
+                agent=step.agent,
+                gate=step.gate,
+                state=state,
+                done=done,
+            )
+        )
     return lines
 
 
@@ -106,17 +132,29 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
         decision=SourcedClaim(text=last.text) if is_done and last else None,
         author=last.seat if is_done and last else None,
         # Whoever made the result, and every gate that approved on the way to it.
-        backers=len({last.seat, *(line.speaker for line in timeline.lines if line.verdict == "APPROVED")})
+        backers=len(
+            {last.seat, *(line.speaker for line in timeline.lines if line.verdict == "APPROVED")}
+        )
         if is_done and last
         else 0,
-        dissent=tuple(Dissent(seat=line.speaker, kind="oppose", text=line.content) for line in rejected[-1:] if is_rejected),
+        dissent=tuple(
+            Dissent(seat=line.speaker, kind="oppose", text=line.content)
+            for line in rejected[-1:]
+            if is_rejected
+        ),
     )
 
 
 def render_artefacts(timeline: PipelineTimeline) -> str:
     """Render the newest artefact of every step as JSON."""
     made: list[dict[str, Any]] = [
-        {"step": each.step, "agent": each.seat, "version": each.version, "entry": each.seq, "content": each.text}
+        {
+            "step": each.step,
+            "agent": each.seat,
+            "version": each.version,
+            "entry": each.seq,
+            "content": each.text,
+        }
         for each in timeline.state.made.values()
     ]
     return dump_json({"session": timeline.session, "artefacts": made}, indent=2) + "\n"
@@ -127,17 +165,28 @@ _TONES: Final[dict[str, blocks.Tone]] = {"APPROVED": "good", "REJECTED": "bad"}
 
 def build_pipeline_report(timeline: PipelineTimeline) -> Report:
     words, decision = timeline.words, build_decision(timeline)
-    lines = [timeline.build_once(line.id, (line,), partial(_build_line, line, words)) for line in timeline.lines]
+    lines = [
+        timeline.build_once(line.id, (line,), partial(_build_line, line, words))
+        for line in timeline.lines
+    ]
     lost = tuple(
-        words.lost_line.format(seat=each.seat, times=each.times, last=words.losses.get(each.last, each.last))
+        words.lost_line.format(
+            seat=each.seat, times=each.times, last=words.losses.get(each.last, each.last)
+        )
         for each in decision.lost
     )
     steps = [
-        (f"{each.number}. {each.name}", each.agent, words.states[each.state], each.done) for each in list_step_lines(timeline)
+        (f"{each.number}. {each.name}", each.agent, words.states[each.state], each.done)
+        for each in list_step_lines(timeline)
     ]
     mark = blocks.Mark(words.verdicts["REJECTED"], "bad")
     rejections = [
-        blocks.Card(blocks=(blocks.Quote(voice.text),), head=(blocks.Strong(f"{voice.seat}"), mark), seat=voice.seat, kind="turn")
+        blocks.Card(
+            blocks=(blocks.Quote(voice.text),),
+            head=(blocks.Strong(f"{voice.seat}"), mark),
+            seat=voice.seat,
+            kind="turn",
+        )
         for voice in decision.dissent
     ]
     return sections.build_report(
@@ -145,7 +194,10 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
         decision,
         words,
         decision_blocks=(
-            *build_section(words.decision, (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),)),
+            *build_section(
+                words.decision,
+                (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),),
+            ),
             *build_section(words.rejected, rejections),
             *build_section(words.lost, (blocks.Bullets(lost, "bad"),)),
         ),
@@ -157,28 +209,46 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
     )
 
 
-def _build_outcome(timeline: PipelineTimeline, decision: Decision, words: PipelineReportText) -> tuple[Block, ...]:
+def _build_outcome(
+    timeline: PipelineTimeline, decision: Decision, words: PipelineReportText
+) -> tuple[Block, ...]:
     """The last artefact with its author, or why there is none."""
     closed = timeline.closed
     if not isinstance(closed, PipelineClosed):
         step = timeline.state.step
-        at = (blocks.Fields(((words.at_step, f"{step.name} ({step.agent})"),)),) if step is not None else ()
+        at = (
+            (blocks.Fields(((words.at_step, f"{step.name} ({step.agent})"),)),)
+            if step is not None
+            else ()
+        )
         return (*sections.explain_no_decision(timeline, decision, words), *at)
     ended = (words.ended_by, words.endings[closed.reason])
     if decision.decision is None:
         fields = blocks.Fields((ended, (words.at_step, closed.step)))
-        return (blocks.Line(words.no_decision, "bad"), fields, *sections.explain_ending_losses(timeline, words))
+        return (
+            blocks.Line(words.no_decision, "bad"),
+            fields,
+            *sections.explain_ending_losses(timeline, words),
+        )
     # The decision is the last artefact, and so the last line that belongs to a step and is no verdict.
     made = [line.id for line in timeline.lines if line.step and not line.verdict][-1:]
     author = (f"{decision.author} ", blocks.References(tuple(made), "({line})"))
-    gates = [f"{step.agent} ({step.name})" for step in timeline.state.steps if timeline.verdicts.get(step.name) == "APPROVED"]
-    fields = blocks.build_fields(((words.author, author), (words.approved_by, ", ".join(gates)), ended))
+    gates = [
+        f"{step.agent} ({step.name})"
+        for step in timeline.state.steps
+        if timeline.verdicts.get(step.name) == "APPROVED"
+    ]
+    fields = blocks.build_fields(
+        ((words.author, author), (words.approved_by, ", ".join(gates)), ended)
+    )
     return (blocks.Quote(decision.decision.text, "strong"), fields)
 
 
 def _build_line(line: PipelineTimelineLine, words: PipelineReportText) -> Block:
     step = (blocks.Mark(line.step),) if line.step else ()
-    verdict = (blocks.Mark(words.verdicts[line.verdict], _TONES[line.verdict]),) if line.verdict else ()
+    verdict = (
+        (blocks.Mark(words.verdicts[line.verdict], _TONES[line.verdict]),) if line.verdict else ()
+    )
     return sections.build_line_card(line, *step, *verdict)
 
 
@@ -191,10 +261,14 @@ def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str
     for line in timeline.lines[before:]:
         at = f"[{timeline.state.position(line.step) + 1}/{steps} {line.step}] " if line.step else ""
         verdict = f"{words.verdicts[line.verdict]} " if line.verdict else ""
-        lines.append(f"#{line.id} {at}{line.speaker}: {verdict}{extract_first_sentence(one_line(line.content))}")
+        lines.append(
+            f"#{line.id} {at}{line.speaker}: {verdict}{extract_first_sentence(one_line(line.content))}"
+        )
     match entry.fact:
         case StepRejected(step=step, times=times, then=then, to=to):
-            lines.append(f"  ✗ {step}: {words.verdicts['REJECTED']} ({times}) → {words.then[then].format(to=to)}")
+            lines.append(
+                f"  ✗ {step}: {words.verdicts['REJECTED']} ({times}) → {words.then[then].format(to=to)}"
+            )
         case PipelineClosed(reason=reason):
             lines.append(f"  ■ {words.endings[reason]}")
         case fact:

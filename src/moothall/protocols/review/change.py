@@ -11,7 +11,9 @@ from moothall.domain.given_search import split_lines
 from moothall.domain.quotations import locate_quotation
 from moothall.domain.topic import ContextFile
 
-_HUNK: Final = re.compile(r"@@ -(?P<old>\d{1,9})(?:,(?P<olds>\d{1,9}))? \+(?P<new>\d{1,9})(?:,(?P<news>\d{1,9}))? @@")
+_HUNK: Final = re.compile(
+    r"@@ -(?P<old>\d{1,9})(?:,(?P<olds>\d{1,9}))? \+(?P<new>\d{1,9})(?:,(?P<news>\d{1,9}))? @@"
+)
 _PART: Final = re.compile(r'diff --(?:git|cc|combined) (?:.* (?="?b/))?(?P<name>.+)')
 _NAMED: Final = re.compile(r'(?:--- |\+\+\+ )(?P<name>"(?:[^"\\]|\\.)*"|[^\t]+)')
 _NOWHERE: Final = "/dev/null"
@@ -45,7 +47,8 @@ class ChangedFile:
         """The lines with their numbers in the new file and the marks of a diff; a removed line has no number."""
         numbers = ("" if line.mark == "-" else str(line.number) for line in self.lines)
         return "\n".join(
-            f"{number:>6} {line.mark} {line.text}".rstrip() for number, line in zip(numbers, self.lines, strict=True)
+            f"{number:>6} {line.mark} {line.text}".rstrip()
+            for number, line in zip(numbers, self.lines, strict=True)
         )
 
 
@@ -66,15 +69,23 @@ def read_change(context: tuple[ContextFile, ...]) -> tuple[ChangedFile, ...]:
 
 
 def is_diff(text: str) -> bool:
-    return bool(re.search(r"^(?:diff --git |--- )", text, re.MULTILINE)) and any(file.lines for file in parse_diff(text))
+    return bool(re.search(r"^(?:diff --git |--- )", text, re.MULTILINE)) and any(
+        file.lines for file in parse_diff(text)
+    )
 
 
 def _read_given(file: ContextFile) -> Iterable[ChangedFile]:
     # A file that quotes a diff somewhere is read as it is.
-    if is_diff(file.text) and (file.name.endswith((".diff", ".patch")) or _BEGINS.match(file.text.lstrip())):
+    if is_diff(file.text) and (
+        file.name.endswith((".diff", ".patch")) or _BEGINS.match(file.text.lstrip())
+    ):
         return parse_diff(file.text)
     lines = split_lines(file.text) if file.text else ()
-    return (ChangedFile(file.name, tuple(ChangedLine(number, " ", line) for number, line in enumerate(lines, 1))),)
+    return (
+        ChangedFile(
+            file.name, tuple(ChangedLine(number, " ", line) for number, line in enumerate(lines, 1))
+        ),
+    )
 
 
 @lru_cache(maxsize=16)
@@ -93,7 +104,12 @@ def parse_diff(text: str) -> tuple[ChangedFile, ...]:
             part, old, new, is_hunk = _read_name(begun["name"]), 0, 0, False
             heads[part] = []
         elif hunk := _HUNK.match(line):
-            old, new, number, is_hunk = int(hunk["olds"] or 1), int(hunk["news"] or 1), int(hunk["new"]), True
+            old, new, number, is_hunk = (
+                int(hunk["olds"] or 1),
+                int(hunk["news"] or 1),
+                int(hunk["new"]),
+                True,
+            )
             heads.pop(part, None)
         elif old <= 0 and new <= 0 and (named := _NAMED.match(line)):
             names[line.startswith("+++")], is_hunk = _read_name(named["name"]), False
@@ -119,7 +135,9 @@ def _read_name(word: str) -> str:
     if name.startswith('"'):
         # git writes bytes above 127 as octal escapes.
         plain = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8) & 255), name[1:-1])
-        plain = re.sub(r"\\(.)", lambda match: {"t": "\t", "n": "\n"}.get(match[1], match[1]), plain)
+        plain = re.sub(
+            r"\\(.)", lambda match: {"t": "\t", "n": "\n"}.get(match[1], match[1]), plain
+        )
         name = plain.encode("latin-1", "replace").decode("utf-8", "replace")
     return name if name == _NOWHERE else re.sub(r"^[abciow12]/", "", name)
 
@@ -143,7 +161,11 @@ def _cut_file(file: ChangedFile, size: int) -> Iterator[ChangedFile]:
     used = len(file.name)
     for line in file.lines:
         # One long line, as of a bundled file, does not fill a prompt.
-        shown = line if len(line.text) <= size // 4 else replace(line, text=f"{line.text[: size // 4]}…")
+        shown = (
+            line
+            if len(line.text) <= size // 4
+            else replace(line, text=f"{line.text[: size // 4]}…")
+        )
         if lines and used + len(shown.text) + 9 > size:
             yield ChangedFile(file.name, tuple(lines))
             lines, used = [], len(file.name)
@@ -153,7 +175,9 @@ def _cut_file(file: ChangedFile, size: int) -> Iterator[ChangedFile]:
         yield ChangedFile(file.name, tuple(lines))
 
 
-def locate_evidence(change: tuple[ChangedFile, ...], name: str, line: int, evidence: str) -> QuotedPlace | None:
+def locate_evidence(
+    change: tuple[ChangedFile, ...], name: str, line: int, evidence: str
+) -> QuotedPlace | None:
     """Return where quoted lines stand: in the named file, nearest to the named line; else in another. None if nowhere."""
     words = _MARKS.sub("", evidence.strip("\n")) if _MARKS.search(evidence) else evidence
     for file in sorted(change, key=lambda each: each.name != name):

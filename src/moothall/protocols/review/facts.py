@@ -12,7 +12,17 @@ from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 
 Severity = Literal["critical", "major", "minor", "note"]
-Concern = Literal["logic", "security", "errors", "resources", "concurrency", "interface", "tests", "clarity", "other"]
+Concern = Literal[
+    "logic",
+    "security",
+    "errors",
+    "resources",
+    "concurrency",
+    "interface",
+    "tests",
+    "clarity",
+    "other",
+]
 StandWord = Literal["confirm", "dispute", "unsure"]
 Verdict = Literal["approve", "request changes"]
 ReviewEnding = Literal["reviewed", "disputed", "incomplete", "called", "tokens", "money", "time"]

@@ -26,8 +26,17 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     seats = tuple(seat.id for seat in opened.seats if seat.id != AUTHOR)
     parts = split_parts(opened.subject.context, opened.settings.part_size)
     sizes = [PROMPT_TOKENS + round(sum(file.size for file in part) / 3.5) for part in parts]
-    reading = [ExpectedCalls(seats=seats, least=1, most=1, tokens_out=LONG_ANSWER, tokens_in=size) for size in sizes]
-    weighing = ExpectedCalls(seats=seats, least=0, most=1, tokens_out=LONG_ANSWER, tokens_in=PROMPT_TOKENS + WEIGHED_TOKENS)
+    reading = [
+        ExpectedCalls(seats=seats, least=1, most=1, tokens_out=LONG_ANSWER, tokens_in=size)
+        for size in sizes
+    ]
+    weighing = ExpectedCalls(
+        seats=seats,
+        least=0,
+        most=1,
+        tokens_out=LONG_ANSWER,
+        tokens_in=PROMPT_TOKENS + WEIGHED_TOKENS,
+    )
     return (*reading, weighing, weighing)
 
 
@@ -35,11 +44,17 @@ def open_session(plan: Plan) -> ReviewOpened:
     """The opening of a review; raises BadSetting when there is nothing to review, BadRoster."""
     assert isinstance(plan.settings, ReviewSettings)
     if not split_parts(plan.subject.context, plan.settings.part_size):
-        raise BadSetting("there is nothing to review; give a diff or files: `git diff | moot review -`, or --file change.diff")
+        raise BadSetting(
+            "there is nothing to review; give a diff or files: `git diff | moot review -`, or --file change.diff"
+        )
     if limited := next((seat.id for seat in plan.seats if seat.sees), None):
-        raise BadSetting(f"seat {limited!r} has `sees`, and every reviewer reads all of the change; take it out of the panel")
+        raise BadSetting(
+            f"seat {limited!r} has `sees`, and every reviewer reads all of the change; take it out of the panel"
+        )
     if all(seat.id == AUTHOR for seat in plan.seats):
-        raise BadRoster(f"the seat {AUTHOR!r} only answers to what reviewers raise; seat some: --panel reviewers, or --seat")
+        raise BadRoster(
+            f"the seat {AUTHOR!r} only answers to what reviewers raise; seat some: --panel reviewers, or --seat"
+        )
     return plan.opening(ReviewOpened, seats=validate_seats(plan.seats), settings=plan.settings)
 
 
@@ -57,6 +72,9 @@ REVIEW: Final = ProtocolPlugin(
     refuses={
         "turns": "its length is that of the change; limit it with tokens, money or time",
         "options": "its verdict is approve or request changes",
-        **dict.fromkeys(("consult", "consult_limit", "consult_total", "consult_patience", "gate", "project"), _ALONE),
+        **dict.fromkeys(
+            ("consult", "consult_limit", "consult_total", "consult_patience", "gate", "project"),
+            _ALONE,
+        ),
     },
 )

@@ -21,7 +21,9 @@ MAX_SHOWN_LENGTH: Final = 800
 """How much of one claim, quotation or reason a prompt shows."""
 MAX_INPUTS: Final = 3
 _SEVERITIES: Final = {
-    word.lower(): code for language in list_languages() for code, word in REVIEW_REPORT[language].severities.items()
+    word.lower(): code
+    for language in list_languages()
+    for code, word in REVIEW_REPORT[language].severities.items()
 }
 """The severities by their words in every language."""
 _TYPED: Final = compile_late(
@@ -33,7 +35,9 @@ _TYPED: Final = compile_late(
 _NOTHING: Final = compile_late(r"\W*(?:none|nothing|no findings|无|没有)\W*", re.IGNORECASE)
 
 FORMS: Final = {
-    kind: AnswerForm(kind=kind, reply=reply, shape=shape, form="json", max_tokens=tokens, is_whole=True)
+    kind: AnswerForm(
+        kind=kind, reply=reply, shape=shape, form="json", max_tokens=tokens, is_whole=True
+    )
     for kind, reply, shape, tokens in (
         (facts.INSPECT, facts.ChangeInspected, facts.FindingsReport, 4_000),
         (facts.CHECK, facts.FindingsWeighed, facts.StandsReport, 3_000),
@@ -43,7 +47,11 @@ FORMS: Final = {
 
 
 def build_answer_rules(state: Review, ask: Ask) -> AnswerRules:
-    return AnswerRules(form=FORMS[ask.kind], normalize=_normalize_stands, person=partial(build_person_ask, state, ask))
+    return AnswerRules(
+        form=FORMS[ask.kind],
+        normalize=_normalize_stands,
+        person=partial(build_person_ask, state, ask),
+    )
 
 
 def _normalize_stands(said: object) -> Normalized:
@@ -58,7 +66,10 @@ def build_brief(state: Review, ask: Ask) -> Brief:
     words = REVIEW_PROMPT[state.opened.language]
     lines = state.seat(ask.seat).introduce(words.you, words.instructions)
     for finding in state.list_questions(ask.seat) if ask.kind != facts.INSPECT else ():
-        lines += ["", *_describe_finding(state, words, finding, with_reasons=ask.kind == facts.SETTLE)]
+        lines += [
+            "",
+            *_describe_finding(state, words, finding, with_reasons=ask.kind == facts.SETTLE),
+        ]
     return fill_brief(
         state,
         ask,
@@ -80,7 +91,12 @@ def _get_part(state: Review) -> tuple[ChangedFile, ...]:
 def _build_shared_prompt(state: Review, words: ReviewPromptText) -> str:
     lines = [words.task, quote_lines(state.opened.topic)]
     lines += (
-        [words.inputs, *(quote_lines(shorten_text(each, 2_000)) for each in state.inputs[-MAX_INPUTS:])] if state.inputs else []
+        [
+            words.inputs,
+            *(quote_lines(shorten_text(each, 2_000)) for each in state.inputs[-MAX_INPUTS:]),
+        ]
+        if state.inputs
+        else []
     )
     if state.kind == facts.INSPECT:
         lines += ["", words.change.format(part=state.turn, parts=len(state.parts))]
@@ -89,10 +105,14 @@ def _build_shared_prompt(state: Review, words: ReviewPromptText) -> str:
     return "\n".join(lines)
 
 
-def _describe_finding(state: Review, words: ReviewPromptText, finding: facts.MergedFinding, *, with_reasons: bool) -> list[str]:
+def _describe_finding(
+    state: Review, words: ReviewPromptText, finding: facts.MergedFinding, *, with_reasons: bool
+) -> list[str]:
     place = f"{one_line(finding.file)}:{finding.first}"
     lines = [
-        words.finding.format(number=finding.number, place=place, severity=finding.severity, concern=finding.concern),
+        words.finding.format(
+            number=finding.number, place=place, severity=finding.severity, concern=finding.concern
+        ),
         quote_lines(shorten_text(finding.claim, MAX_SHOWN_LENGTH)),
         words.evidence,
         quote_lines(shorten_text(finding.evidence, MAX_SHOWN_LENGTH)),
@@ -101,7 +121,10 @@ def _describe_finding(state: Review, words: ReviewPromptText, finding: facts.Mer
     ]
     for stand in state.stands.get(finding.number, {}).values() if with_reasons else ():
         if stand.reason:
-            lines += [words.stood[stand.stand], quote_lines(shorten_text(stand.reason, MAX_SHOWN_LENGTH // 2))]
+            lines += [
+                words.stood[stand.stand],
+                quote_lines(shorten_text(stand.reason, MAX_SHOWN_LENGTH // 2)),
+            ]
     return lines
 
 
@@ -119,10 +142,14 @@ def _build_schema(state: Review, ask: Ask) -> Schema:
         names = tuple(dict.fromkeys(file.name for file in _get_part(state)))
         # The evidence says where it stands, whatever the line; a concern in words of one's own is no reason to lose the claim.
         required = ("file", "severity", "claim", "evidence")
-        item = narrow_schema(facts.RaisedFinding, required, ("line", "concern", "settles"), file=allow_values(names))
+        item = narrow_schema(
+            facts.RaisedFinding, required, ("line", "concern", "settles"), file=allow_values(names)
+        )
         return narrow_schema(facts.FindingsReport, ("findings",), findings=allow_list(item, 40))
     numbers = [each.number for each in state.list_questions(ask.seat)]
-    item = narrow_schema(facts.FindingStand, ("finding", "stand"), ("reason",), finding=allow_values(numbers))
+    item = narrow_schema(
+        facts.FindingStand, ("finding", "stand"), ("reason",), finding=allow_values(numbers)
+    )
     return narrow_schema(facts.StandsReport, ("stands",), stands=allow_list(item, 40))
 
 
@@ -130,7 +157,10 @@ def build_person_ask(state: Review, ask: Ask) -> PersonAsk:
     """Build what a person is asked: a line for each finding, or a stand on each finding of others."""
     words = REVIEW_PROMPT[state.opened.language]
     if ask.kind == facts.INSPECT:
-        shown = [f"{words.file.format(name=one_line(file.name))}\n{quote_lines(file.render())}" for file in _get_part(state)]
+        shown = [
+            f"{words.file.format(name=one_line(file.name))}\n{quote_lines(file.render())}"
+            for file in _get_part(state)
+        ]
         return PersonAsk(
             steps=(ask_words(words.person_inspect),),
             about="\n".join(shown),
@@ -142,7 +172,9 @@ def build_person_ask(state: Review, ask: Ask) -> PersonAsk:
     for each in findings:
         group = str(each.number)
         about += _describe_finding(state, words, each, with_reasons=ask.kind == facts.SETTLE)
-        steps += ask_which_and_why(state.opened.language, words.person_stand.format(number=group), words.stand_words, group)
+        steps += ask_which_and_why(
+            state.opened.language, words.person_stand.format(number=group), words.stand_words, group
+        )
 
     def build(answers: Answers) -> dict[str, Any]:
         numbers = [each.number for each in findings]
@@ -165,16 +197,25 @@ def read_typed_findings(state: Review, text: str) -> list[dict[str, Any]]:
 
     Raises BadAnswer for a line that is none.
     """
-    lines = {(file.name, line.number): line.text for file in _get_part(state) for line in file.lines if line.mark != "-"}
+    lines = {
+        (file.name, line.number): line.text
+        for file in _get_part(state)
+        for line in file.lines
+        if line.mark != "-"
+    }
     written = [line for line in text.splitlines() if line.strip() and not _NOTHING.fullmatch(line)]
     typed = [match for match in map(_TYPED.match, written) if match is not None]
     # An objection that is not understood, or of which nothing can be quoted, must not become an approval.
     if len(typed) < len(written):
         unread = next(line for line in written if _TYPED.match(line) is None)
-        raise BadAnswer(f"{shorten_text(one_line(unread), 80)!r}: {REVIEW_PROMPT[state.opened.language].person_inspect}")
+        raise BadAnswer(
+            f"{shorten_text(one_line(unread), 80)!r}: {REVIEW_PROMPT[state.opened.language].person_inspect}"
+        )
     for match in typed:
         if not lines.get((match["file"].strip(), int(match["line"])), "").strip():
-            raise BadAnswer(f"{match['file'].strip()}:{match['line']} is no line with words of this part of the change; name one")
+            raise BadAnswer(
+                f"{match['file'].strip()}:{match['line']} is no line with words of this part of the change; name one"
+            )
     return [
         {
             "file": match["file"].strip(),

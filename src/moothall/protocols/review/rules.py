@@ -31,13 +31,20 @@ class ReviewRules:
             return state
         fact, state = entry.fact, evolve_shared(state, entry)
         match fact:
-            case facts.ChangeInspected(ask=ask, seat=seat, said=facts.FindingsReport() as said) if _is_awaited(state, ask, seat):
+            case facts.ChangeInspected(ask=ask, seat=seat, said=facts.FindingsReport() as said) if (
+                _is_awaited(state, ask, seat)
+            ):
                 raised = (*state.raised, *((seat, each) for each in said.findings))
                 readers = {**state.readers, state.turn: (*state.readers.get(state.turn, ()), seat)}
                 return _finish_ask(fast_replace(state, raised=raised, readers=readers), seat, entry)
-            case facts.FindingsWeighed(ask=ask, seat=seat, said=facts.StandsReport() as said) if _is_awaited(state, ask, seat):
+            case facts.FindingsWeighed(ask=ask, seat=seat, said=facts.StandsReport() as said) if (
+                _is_awaited(state, ask, seat)
+            ):
                 asked = {each.number for each in state.list_questions(seat)}
-                fresh = (*state.fresh, *((seat, each) for each in said.stands if each.finding in asked))
+                fresh = (
+                    *state.fresh,
+                    *((seat, each) for each in said.stands if each.finding in asked),
+                )
                 return _finish_ask(fast_replace(state, fresh=fresh), seat, entry)
             case SeatLost(ask=ask, seat=seat) if _is_awaited(state, ask, seat):
                 return _finish_ask(state, seat, entry)
@@ -63,7 +70,9 @@ class ReviewRules:
         if state.stop is None:
             patience = state.opened.settings.patience
             longer = max(patience, facts.AUTHOR_PATIENCE)
-            waits = {seat: longer if seat == facts.AUTHOR else patience for seat in state.list_asked()}
+            waits = {
+                seat: longer if seat == facts.AUTHOR else patience for seat in state.list_asked()
+            }
             asks = tuple(
                 Ask(id=ask_id(turn, kind, seat), seat=seat, kind=kind, turn=turn, patience=wait)
                 for seat, wait in waits.items()
@@ -95,4 +104,11 @@ def _finish_ask(state: Review, seat: SeatId, entry: Entry) -> Review:
     stands = {number: dict(each) for number, each in state.stands.items()}
     for speaker, stand in state.fresh:
         stands.setdefault(stand.finding, {})[speaker] = stand
-    return fast_replace(state, stands=stands, fresh=(), turn=state.turn + 1, answered=frozenset(), opened_up_to=entry.seq)
+    return fast_replace(
+        state,
+        stands=stands,
+        fresh=(),
+        turn=state.turn + 1,
+        answered=frozenset(),
+        opened_up_to=entry.seq,
+    )

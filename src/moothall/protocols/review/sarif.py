@@ -19,22 +19,44 @@ def render_sarif(timeline: ReviewTimeline) -> str:
     """Render what was upheld or left open; what was dropped, or quotes what is not there, is no result."""
     decision = build_decision(timeline)
     concerns = list(get_args(Concern))
-    results = [_build_result(each, concerns) for each in decision.findings or () if each.state in {"upheld", "open"}]
-    rules = [{"id": f"moot/{each}", "name": each.capitalize(), "shortDescription": {"text": each}} for each in concerns]
+    results = [
+        _build_result(each, concerns)
+        for each in decision.findings or ()
+        if each.state in {"upheld", "open"}
+    ]
+    rules = [
+        {"id": f"moot/{each}", "name": each.capitalize(), "shortDescription": {"text": each}}
+        for each in concerns
+    ]
     run = {
-        "tool": {"driver": {"name": "Moot", "informationUri": "https://pypi.org/project/moothall/", "rules": rules}},
+        "tool": {
+            "driver": {
+                "name": "Moot",
+                "informationUri": "https://pypi.org/project/moothall/",
+                "rules": rules,
+            }
+        },
         "automationDetails": {"id": "moot-review/"},
         "columnKind": "utf16CodeUnits",
         "results": results,
-        "properties": {"session": decision.session, "verdict": decision.choice or None, "endedBy": decision.ended_by},
+        "properties": {
+            "session": decision.session,
+            "verdict": decision.choice or None,
+            "endedBy": decision.ended_by,
+        },
     }
     return dump_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
 def _build_result(finding: DecidedFinding, concerns: list[str]) -> dict[str, Any]:
     # The same fault on moved lines is the same alert: the quoted words count, not their place.
-    mark = sha256("\n".join((finding.file, finding.concern, fold_quotation(finding.evidence))).encode()).hexdigest()[:32]
-    region = {"startLine": max(1, finding.first_line), "endLine": max(1, finding.first_line, finding.last_line)}
+    mark = sha256(
+        "\n".join((finding.file, finding.concern, fold_quotation(finding.evidence))).encode()
+    ).hexdigest()[:32]
+    region = {
+        "startLine": max(1, finding.first_line),
+        "endLine": max(1, finding.first_line, finding.last_line),
+    }
     # Forges take paths below the root of the repository: what leads elsewhere is taken as if it began there.
     path = normpath(f"/{finding.file}").lstrip("/") or "?"
     return {

@@ -8,7 +8,13 @@ from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields
 from moothall.domain.session_state import ProtocolState
 from moothall.protocols.review import facts
-from moothall.protocols.review.change import ChangedFile, QuotedPlace, locate_evidence, read_change, split_parts
+from moothall.protocols.review.change import (
+    ChangedFile,
+    QuotedPlace,
+    locate_evidence,
+    read_change,
+    split_parts,
+)
 from moothall.scoring.likeness import ABOUT_ONE_SUBJECT, measure_by_words
 
 FindingState = Literal["upheld", "dropped", "open", "unquoted"]
@@ -57,7 +63,9 @@ class Review(ProtocolState):
         """What is asked in this turn; empty if nothing is."""
         if self.findings is None:
             return facts.INSPECT if self.turn <= len(self.parts) else ""
-        return {len(self.parts) + 1: facts.CHECK, len(self.parts) + 2: facts.SETTLE}.get(self.turn, "")
+        return {len(self.parts) + 1: facts.CHECK, len(self.parts) + 2: facts.SETTLE}.get(
+            self.turn, ""
+        )
 
     @property
     def is_sealed(self) -> bool:
@@ -71,10 +79,16 @@ class Review(ProtocolState):
         """The findings that a seat is asked about in this turn, the worst first."""
         findings = [each for each in self.findings or () if each.is_quoted]
         if self.kind == facts.SETTLE:
-            findings = [each for each in findings if seat != facts.AUTHOR and self.is_disputed(each.number)]
+            findings = [
+                each for each in findings if seat != facts.AUTHOR and self.is_disputed(each.number)
+            ]
         elif seat != facts.AUTHOR:
             # What most raised blind needs no second look.
-            findings = [each for each in findings if seat not in each.held_by and 2 * len(each.held_by) <= len(self.reviewers)]
+            findings = [
+                each
+                for each in findings
+                if seat not in each.held_by and 2 * len(each.held_by) <= len(self.reviewers)
+            ]
         ordered = sorted(findings, key=lambda each: (rank_severity(each.severity), each.number))
         return tuple(ordered[: facts.MAX_FINDINGS])
 
@@ -89,7 +103,11 @@ class Review(ProtocolState):
 
     def rate_finding(self, finding: facts.MergedFinding) -> FindingState:
         """What became of a finding: each seat counts once, and one without evidence in the change counts for nothing."""
-        stands = [each.stand for seat, each in self.stands.get(finding.number, {}).items() if seat != facts.AUTHOR]
+        stands = [
+            each.stand
+            for seat, each in self.stands.get(finding.number, {}).items()
+            if seat != facts.AUTHOR
+        ]
         confirmed, disputed = stands.count("confirm"), stands.count("dispute")
         if not finding.is_quoted:
             return "unquoted"
@@ -100,12 +118,17 @@ class Review(ProtocolState):
         return rank_severity(severity) <= rank_severity(self.opened.settings.block)
 
     def list_blocking(self, rated: FindingState) -> list[facts.MergedFinding]:
-        return [each for each in self.findings or () if self.blocks(each.severity) and self.rate_finding(each) == rated]
+        return [
+            each
+            for each in self.findings or ()
+            if self.blocks(each.severity) and self.rate_finding(each) == rated
+        ]
 
     def is_read(self) -> bool:
         """Whether more than half of the seats read each part of the change."""
         return bool(self.parts) and all(
-            2 * len(self.readers.get(part, ())) > len(self.reviewers) for part in range(1, len(self.parts) + 1)
+            2 * len(self.readers.get(part, ())) > len(self.reviewers)
+            for part in range(1, len(self.parts) + 1)
         )
 
     def reach_verdict(self) -> tuple[facts.Verdict | None, facts.ReviewEnding]:
@@ -127,24 +150,35 @@ class _PlacedFinding:
 
     @property
     def lines(self) -> QuotedPlace:
-        return self.place or QuotedPlace(self.raised.file, max(1, self.raised.line), max(1, self.raised.line))
+        return self.place or QuotedPlace(
+            self.raised.file, max(1, self.raised.line), max(1, self.raised.line)
+        )
 
 
 def merge_findings(state: Review) -> tuple[facts.MergedFinding, ...]:
     """Make one finding of all that say the same of the same lines; those with evidence stand first in each file."""
     change = read_change(state.opened.subject.context)
     placed = [
-        _PlacedFinding(seat, each, locate_evidence(change, each.file, each.line, each.evidence)) for seat, each in state.raised
+        _PlacedFinding(seat, each, locate_evidence(change, each.file, each.line, each.evidence))
+        for seat, each in state.raised
     ]
     groups: list[list[_PlacedFinding]] = []
     for each in placed:
-        group = next((group for group in groups if any(_is_same(each, other) for other in group)), None)
+        group = next(
+            (group for group in groups if any(_is_same(each, other) for other in group)), None
+        )
         if group is None:
             groups.append([each])
         else:
             group.append(each)
     order = {file.name: at for at, file in enumerate(change)}
-    groups.sort(key=lambda group: (group[0].place is None, order.get(group[0].lines.file, len(order)), group[0].lines.first))
+    groups.sort(
+        key=lambda group: (
+            group[0].place is None,
+            order.get(group[0].lines.file, len(order)),
+            group[0].lines.first,
+        )
+    )
     return tuple(_merge_group(number, group) for number, group in enumerate(groups, 1))
 
 
@@ -171,13 +205,18 @@ def _merge_group(number: int, group: Sequence[_PlacedFinding]) -> facts.MergedFi
         number=number,
         is_quoted=chosen.place is not None,
         held_by=tuple(dict.fromkeys(each.seat for each in group)),
-        settles=chosen.raised.settles or next((each.raised.settles for each in group if each.raised.settles), ""),
+        settles=chosen.raised.settles
+        or next((each.raised.settles for each in group if each.raised.settles), ""),
     )
 
 
-def start_stands(findings: Iterable[facts.MergedFinding]) -> dict[int, dict[SeatId, facts.FindingStand]]:
+def start_stands(
+    findings: Iterable[facts.MergedFinding],
+) -> dict[int, dict[SeatId, facts.FindingStand]]:
     """The first word on each finding: those who raised it confirm it."""
     return {
-        each.number: {seat: facts.FindingStand(finding=each.number, stand="confirm") for seat in each.held_by}
+        each.number: {
+            seat: facts.FindingStand(finding=each.number, stand="confirm") for seat in each.held_by
+        }
         for each in findings
     }

@@ -10,7 +10,14 @@ from moothall.domain.replace import copy_fields
 from moothall.domain.safe_text import one_line, shorten_text, strip_control
 from moothall.locale.catalogues import REVIEW_REPORT, ReviewReportText
 from moothall.protocols.review.change import locate_evidence, read_change
-from moothall.protocols.review.facts import AUTHOR, ChangeInspected, FindingsMerged, FindingsWeighed, MergedFinding, ReviewClosed
+from moothall.protocols.review.facts import (
+    AUTHOR,
+    ChangeInspected,
+    FindingsMerged,
+    FindingsWeighed,
+    MergedFinding,
+    ReviewClosed,
+)
 from moothall.protocols.review.rules import RULES
 from moothall.protocols.review.state import Review
 from moothall.reports import blocks, sections
@@ -41,11 +48,22 @@ class ReviewTimeline(SpokenTimeline[Review]):
             # An answer that changed nothing came too late and is not shown.
             case ChangeInspected(seat=seat, said=said) if self.state != before:
                 rated = self.words.severities
-                raised = [f"- {each.file}:{each.line} · {rated[each.severity]} · {each.claim}" for each in said.findings]
+                raised = [
+                    f"- {each.file}:{each.line} · {rated[each.severity]} · {each.claim}"
+                    for each in said.findings
+                ]
                 self.say(entry, seat, "\n".join(raised) or self.words.nothing_raised)
             case FindingsWeighed(seat=seat, said=said) if self.state != before:
-                stands = ((f"- F{each.finding}", self.words.stands[each.stand], each.reason) for each in said.stands)
-                self.say(entry, seat, "\n".join(" · ".join(filter(None, each)) for each in stands) or self.words.nothing_said)
+                stands = (
+                    (f"- F{each.finding}", self.words.stands[each.stand], each.reason)
+                    for each in said.stands
+                )
+                self.say(
+                    entry,
+                    seat,
+                    "\n".join(" · ".join(filter(None, each)) for each in stands)
+                    or self.words.nothing_said,
+                )
             case InputGiven(text=text):
                 self.say(entry, USER, text)
             case _:
@@ -54,7 +72,9 @@ class ReviewTimeline(SpokenTimeline[Review]):
     def list_phases(self) -> list[SessionPhase]:
         parts, words = len(self.state.parts), self.words
         names = [words.part.format(number=number, parts=parts) for number in range(1, parts + 1)]
-        return mark_phases([*names, words.check, words.settle], parts + 2 if self.closed else self.state.turn - 1)
+        return mark_phases(
+            [*names, words.check, words.settle], parts + 2 if self.closed else self.state.turn - 1
+        )
 
 
 def list_findings(state: Review) -> tuple[DecidedFinding, ...]:
@@ -71,7 +91,9 @@ def _build_finding(state: Review, finding: MergedFinding) -> DecidedFinding:
         first_line=finding.first,
         last_line=finding.last,
         state=state.rate_finding(finding),
-        held_by=tuple(seat for seat, each in stands.items() if each.stand == "confirm" and seat != AUTHOR),
+        held_by=tuple(
+            seat for seat, each in stands.items() if each.stand == "confirm" and seat != AUTHOR
+        ),
         disputed_by=tuple(disputing),
         dissent=tuple(stands[seat].reason for seat in disputing if stands[seat].reason),
     )
@@ -85,7 +107,10 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
     if closed is None or closed.verdict is None:
         is_open = closed is not None and any(lost.did_not_vote for lost in start.lost)
         return replace(start, findings=findings, outcome_uncertain=is_open)
-    counts = {rated: sum(each.state == rated for each in findings) for rated in ("upheld", "dropped", "open", "unquoted")}
+    counts = {
+        rated: sum(each.state == rated for each in findings)
+        for rated in ("upheld", "dropped", "open", "unquoted")
+    }
     severe = {each.number for each in state.findings or () if state.blocks(each.severity)}
     blocking = [each for each in findings if each.number in severe and each.state == "upheld"]
     readers = {seat for part in state.readers.values() for seat in part}
@@ -97,13 +122,19 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
         for seat in (each.held_by if is_approved else each.disputed_by)
         if each.state in ({"dropped", "open"} if is_approved else {"upheld"})
     ]
-    holders = readers - {seat for seat, _ in against} if is_approved else {seat for each in blocking for seat in each.held_by}
+    holders = (
+        readers - {seat for seat, _ in against}
+        if is_approved
+        else {seat for each in blocking for seat in each.held_by}
+    )
     lines = {line.speaker: line.id for line in reversed(timeline.lines) if line.speaker != USER}
     return replace(
         start,
         findings=findings,
         choice=closed.verdict,
-        decision=SourcedClaim(text=words.verdicts[closed.verdict].format(blocking=len(blocking), **counts)),
+        decision=SourcedClaim(
+            text=words.verdicts[closed.verdict].format(blocking=len(blocking), **counts)
+        ),
         reasons=tuple(
             SourcedClaim(
                 text=f"{one_line(each.file)}:{each.first_line} {one_line(each.claim)}",
@@ -112,12 +143,17 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
             for each in blocking
         ),
         dissent=tuple(
-            Dissent(seat=seat, kind="oppose", text=one_line(each.claim if is_approved else stands[each.number][seat].reason))
+            Dissent(
+                seat=seat,
+                kind="oppose",
+                text=one_line(each.claim if is_approved else stands[each.number][seat].reason),
+            )
             for seat, each in {(seat, each.number): (seat, each) for seat, each in against}.values()
         ),
         positions=_build_positions(timeline, readers),
         backers=len(holders),
-        backing=sum(state.seat(seat).weight for seat in holders) / sum(state.seat(seat).weight for seat in readers or holders),
+        backing=sum(state.seat(seat).weight for seat in holders)
+        / sum(state.seat(seat).weight for seat in readers or holders),
     )
 
 
@@ -128,7 +164,8 @@ def _build_positions(timeline: ReviewTimeline, readers: set[SeatId]) -> tuple[Se
     alone = {
         seat
         for seat, each in state.raised
-        if state.blocks(each.severity) and locate_evidence(change, each.file, each.line, each.evidence)
+        if state.blocks(each.severity)
+        and locate_evidence(change, each.file, each.line, each.evidence)
     }
     return tuple(
         SeatPosition(
@@ -142,21 +179,37 @@ def _build_positions(timeline: ReviewTimeline, readers: set[SeatId]) -> tuple[Se
 
 
 MAX_QUOTED_LINES: Final = 12
-_TONES: Final[dict[str, blocks.Tone]] = {"critical": "bad", "major": "bad", "minor": "warn", "note": "dim"}
-_STATE_TONES: Final[dict[str, blocks.Tone]] = {"upheld": "strong", "dropped": "dim", "open": "warn", "unquoted": "dim"}
+_TONES: Final[dict[str, blocks.Tone]] = {
+    "critical": "bad",
+    "major": "bad",
+    "minor": "warn",
+    "note": "dim",
+}
+_STATE_TONES: Final[dict[str, blocks.Tone]] = {
+    "upheld": "strong",
+    "dropped": "dim",
+    "open": "warn",
+    "unquoted": "dim",
+}
 
 
 def build_review_report(timeline: ReviewTimeline) -> Report:
     words, decision = timeline.words, build_decision(timeline)
     shown = [each for each in decision.findings or () if each.state in {"upheld", "open"}]
     aside = [each for each in decision.findings or () if each.state not in {"upheld", "open"}]
-    lines = [timeline.build_once(line.id, (line,), partial(sections.build_line_card, line)) for line in timeline.lines]
+    lines = [
+        timeline.build_once(line.id, (line,), partial(sections.build_line_card, line))
+        for line in timeline.lines
+    ]
     return sections.build_report(
         timeline,
         decision,
         words,
         decision_blocks=(
-            *build_section(words.decision, (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),)),
+            *build_section(
+                words.decision,
+                (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),),
+            ),
             *build_section(words.findings, [_build_card(each, words) for each in shown]),
             *sections.build_lost_seats(decision, words),
         ),
@@ -168,21 +221,43 @@ def build_review_report(timeline: ReviewTimeline) -> Report:
     )
 
 
-def _build_outcome(timeline: ReviewTimeline, decision: Decision, words: ReviewReportText) -> tuple[Block, ...]:
+def _build_outcome(
+    timeline: ReviewTimeline, decision: Decision, words: ReviewReportText
+) -> tuple[Block, ...]:
     closed, state = timeline.closed, timeline.state
     if not isinstance(closed, ReviewClosed):
         return sections.explain_no_decision(timeline, decision, words)
-    text = words.no_verdict.get(closed.reason, words.no_decision) if decision.decision is None else decision.decision.text
-    read = ", ".join(f"{len(state.readers.get(part, ()))}/{len(state.reviewers)}" for part in range(1, len(state.parts) + 1))
-    rows = ((words.read_by, read), (words.ended_by, words.endings.get(closed.reason, closed.reason)))
+    text = (
+        words.no_verdict.get(closed.reason, words.no_decision)
+        if decision.decision is None
+        else decision.decision.text
+    )
+    read = ", ".join(
+        f"{len(state.readers.get(part, ()))}/{len(state.reviewers)}"
+        for part in range(1, len(state.parts) + 1)
+    )
+    rows = (
+        (words.read_by, read),
+        (words.ended_by, words.endings.get(closed.reason, closed.reason)),
+    )
     losses = sections.explain_ending_losses(timeline, words) if decision.decision is None else ()
-    return (blocks.Line(text, "bad" if closed.verdict != "approve" else "good"), blocks.Fields(rows), *losses)
+    return (
+        blocks.Line(text, "bad" if closed.verdict != "approve" else "good"),
+        blocks.Fields(rows),
+        *losses,
+    )
 
 
 def _build_card(finding: DecidedFinding, words: ReviewReportText) -> Block:
     last = f"-{finding.last_line}" if finding.last_line != finding.first_line else ""
-    rows = [(words.held_by, ", ".join(finding.held_by) or "–"), (words.disputed_by, ", ".join(finding.disputed_by))]
-    rows += [*((words.because, one_line(each)) for each in finding.dissent), (words.settles, one_line(finding.settles))]
+    rows = [
+        (words.held_by, ", ".join(finding.held_by) or "–"),
+        (words.disputed_by, ", ".join(finding.disputed_by)),
+    ]
+    rows += [
+        *((words.because, one_line(each)) for each in finding.dissent),
+        (words.settles, one_line(finding.settles)),
+    ]
     quoted = tuple(strip_control(finding.evidence).split("\n")[:MAX_QUOTED_LINES])
     return blocks.Card(
         head=(
@@ -191,7 +266,11 @@ def _build_card(finding: DecidedFinding, words: ReviewReportText) -> Block:
             blocks.Muted(words.concerns[finding.concern]),
             blocks.Mark(words.states[finding.state], _STATE_TONES[finding.state]),
         ),
-        blocks=(blocks.Quote(finding.claim), blocks.Preformatted(quoted), blocks.build_fields(rows)),
+        blocks=(
+            blocks.Quote(finding.claim),
+            blocks.Preformatted(quoted),
+            blocks.build_fields(rows),
+        ),
     )
 
 
@@ -206,12 +285,18 @@ def add_and_describe_entry(timeline: ReviewTimeline, entry: Entry) -> list[str]:
     timeline.add(entry)
     words = timeline.words
     # A sealed line is shown a second time, with its words, as soon as they may be read.
-    shown = [line for at, line in enumerate(timeline.lines) if at >= len(before) or line != before[at]]
-    lines = [f"#{line.id} {line.speaker}: {shorten_text(one_line(line.content), 160)}" for line in shown]
+    shown = [
+        line for at, line in enumerate(timeline.lines) if at >= len(before) or line != before[at]
+    ]
+    lines = [
+        f"#{line.id} {line.speaker}: {shorten_text(one_line(line.content), 160)}" for line in shown
+    ]
     match entry.fact:
         case FindingsMerged(findings=findings):
             unquoted = sum(not each.is_quoted for each in findings)
-            lines.append(f"  = {words.merged.format(count=len(findings), raised=len(timeline.state.raised), unquoted=unquoted)}")
+            lines.append(
+                f"  = {words.merged.format(count=len(findings), raised=len(timeline.state.raised), unquoted=unquoted)}"
+            )
         case ReviewClosed(reason=reason):
             lines.append(f"  ■ {words.endings.get(reason, reason)}")
         case fact:

@@ -61,7 +61,12 @@ class RoundtableSpeech:
     def from_text(cls, text: str) -> Self:
         """Parse the markers in a speech: a section for the next speaker, a line `[CONSENSUS]`, and a line `[CHOICE] …`."""
         agrees = _CONSENSUS.search(text) is not None
-        return cls(content=text.strip(), prompt=extract_next_prompt(text), consensus=agrees, choice=extract_choice(text))
+        return cls(
+            content=text.strip(),
+            prompt=extract_next_prompt(text),
+            consensus=agrees,
+            choice=extract_choice(text),
+        )
 
 
 def extract_next_prompt(text: str) -> str:
@@ -71,7 +76,9 @@ def extract_next_prompt(text: str) -> str:
         return ""
     rest = text[heading.end() :]
     following = _HEADING.search(rest)
-    words = " ".join(drop_choice(_CONSENSUS.sub("", rest[: following.start()] if following else rest)).split())
+    words = " ".join(
+        drop_choice(_CONSENSUS.sub("", rest[: following.start()] if following else rest)).split()
+    )
     return words[:2_000]
 
 
@@ -85,8 +92,13 @@ class Minutes:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read minutes. Raises ValueError when they are a vote against and no more: such a vote says nothing that was agreed."""
-        if (read := apply_rule(text, POSITIONS)) is not None and read.value in {"oppose", "abstain"}:
-            raise ValueError("the minutes of the conference were expected, and this is one position")
+        if (read := apply_rule(text, POSITIONS)) is not None and read.value in {
+            "oppose",
+            "abstain",
+        }:
+            raise ValueError(
+                "the minutes of the conference were expected, and this is one position"
+            )
         return cls(content=text.strip(), choice=extract_choice(text))
 
 

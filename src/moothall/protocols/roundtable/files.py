@@ -12,10 +12,21 @@ from moothall.domain.ids import SeatId, parse_seat_id
 from moothall.domain.safe_text import compile_late, one_line, shorten_text
 from moothall.domain.topic import ContextFile
 from moothall.errors import BadName
-from moothall.locale.catalogues import CONTEXT_FILES, ROUNDTABLE_PROMPT, ROUNDTABLE_REPORT, RoundtableReportText
+from moothall.locale.catalogues import (
+    CONTEXT_FILES,
+    ROUNDTABLE_PROMPT,
+    ROUNDTABLE_REPORT,
+    RoundtableReportText,
+)
 from moothall.protocols.roundtable.facts import MAX_ROUNDS, MODERATOR, ConferenceOpened
 from moothall.protocols.roundtable.sections import describe_role, name_minutes_sections
-from moothall.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn, Status
+from moothall.protocols.roundtable.state import (
+    Conference,
+    NumberedInput,
+    NumberedSpeech,
+    SkippedTurn,
+    Status,
+)
 from moothall.reports.precedents import format_precedents
 from moothall.reports.quotations import format_faults
 
@@ -23,7 +34,10 @@ MAX_BYTES: Final = 180
 """A file name may have 255 bytes: the number, the extension and our own marks need room as well."""
 
 RESERVED: Final = frozenset({"moderator", "guide", "agenda", "minutes", "turn", "aside"})
-DEVICES: Final = frozenset({"con", "prn", "aux", "nul"} | {f"{port}{number}" for port in ("com", "lpt") for number in range(10)})
+DEVICES: Final = frozenset(
+    {"con", "prn", "aux", "nul"}
+    | {f"{port}{number}" for port in ("com", "lpt") for number in range(10)}
+)
 
 
 def validate_conference_name(text: str) -> str:
@@ -45,11 +59,15 @@ def _validate_name(text: str, what: str) -> str:
             f"{what} cannot be called {text[:80]!r}; expected 1 to 64 letters and digits of any script, '_' and '-'"
         ) from cause
     if name != text or name.startswith("-"):
-        raise BadName(f"{what} cannot be called {text[:80]!r}: no spaces around it, and no '-' at its beginning")
+        raise BadName(
+            f"{what} cannot be called {text[:80]!r}: no spaces around it, and no '-' at its beginning"
+        )
     if len(name.encode()) > MAX_BYTES:
         raise BadName(f"{what} cannot be called {text[:80]!r}: it has more than {MAX_BYTES} bytes")
     if name.casefold() in RESERVED:
-        raise BadName(f"{what} cannot be called {text!r}; these names are reserved: {', '.join(sorted(RESERVED))}")
+        raise BadName(
+            f"{what} cannot be called {text!r}; these names are reserved: {', '.join(sorted(RESERVED))}"
+        )
     if name.casefold() in DEVICES:
         raise BadName(f"{what} cannot be called {text!r}: some systems keep that name for a device")
     return name
@@ -77,11 +95,20 @@ def list_notes(conference: Conference) -> tuple[str, ...]:
         named = ", ".join(names) if len(names) <= MAX_NAMED else f"{names[0]} … {names[-1]}"
         notes.append(words.input_note.format(files=named))
     if context := conference.opened.subject.context:
-        said = tuple(Utterance(id=each.number, speaker=each.seat, text=each.said.content) for each in conference.speeches)
-        faults = one_line(format_faults(conference.opened.language, context, said)).removeprefix("# ")
+        said = tuple(
+            Utterance(id=each.number, speaker=each.seat, text=each.said.content)
+            for each in conference.speeches
+        )
+        faults = one_line(format_faults(conference.opened.language, context, said)).removeprefix(
+            "# "
+        )
         notes += [shorten_text(faults, MAX_FAULTS_LENGTH)] if faults else []
     if conference.status == "concluding" and conference.returned is not None:
-        notes.append(words.returned_note.format(sections=name_minutes_sections(conference.missing, conference.opened.language)))
+        notes.append(
+            words.returned_note.format(
+                sections=name_minutes_sections(conference.missing, conference.opened.language)
+            )
+        )
     return tuple(notes)
 
 
@@ -90,12 +117,16 @@ def build_consensus_note(conference: Conference) -> str:
     named = [role for role in conference.speakers if role in conference.agreeing]
     rest = [role for role in conference.speakers if role not in conference.agreeing]
     words = ROUNDTABLE_PROMPT[conference.opened.language].consensus_note
-    return words.format(named=_join(named), count=len(named), all=len(conference.speakers), rest=_join(rest))
+    return words.format(
+        named=_join(named), count=len(named), all=len(conference.speakers), rest=_join(rest)
+    )
 
 
 def _join(names: Sequence[str]) -> str:
     # The longest names of a full table would fill the prompt: it has room for a few of them.
-    return ", ".join(names[:MAX_NAMED]) + (f" (+{len(names) - MAX_NAMED})" if len(names) > MAX_NAMED else "")
+    return ", ".join(names[:MAX_NAMED]) + (
+        f" (+{len(names) - MAX_NAMED})" if len(names) > MAX_NAMED else ""
+    )
 
 
 def remove_notes(prompt: str) -> str:
@@ -162,7 +193,11 @@ class BadTurn(Exception):
 
 def build_turn_file(conference: Conference) -> TurnFile:
     settings = conference.opened.settings
-    prompt = conference.prompt if conference.status == "open" else ROUNDTABLE_PROMPT[conference.opened.language].moderate
+    prompt = (
+        conference.prompt
+        if conference.status == "open"
+        else ROUNDTABLE_PROMPT[conference.opened.language].moderate
+    )
     prompt = add_notes(prompt, list_notes(conference), MAX_PROMPT_LENGTH)
     return TurnFile(
         conference=settings.conference,
@@ -182,10 +217,13 @@ def render_turn_file(turn: TurnFile) -> str:
 
 def parse_turn_file(text: str) -> TurnFile:
     try:
-        fields = json.loads(text, object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant)
+        fields = json.loads(
+            text, object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant
+        )
     except _DuplicateField as twice:
         raise BadTurn(
-            find_field_line(text, twice.name, nth=2), f"no valid JSON: the field {twice.name!r} stands in it twice"
+            find_field_line(text, twice.name, nth=2),
+            f"no valid JSON: the field {twice.name!r} stands in it twice",
         ) from twice
     except json.JSONDecodeError as cause:
         raise BadTurn(cause.lineno, f"no valid JSON: {cause.msg} (column {cause.colno})") from cause
@@ -196,14 +234,18 @@ def parse_turn_file(text: str) -> TurnFile:
     for name in fields:
         if name not in KINDS:
             raise BadTurn(
-                find_field_line(text, name), f"the field {name[:80]!r} does not belong here; the fields are: {', '.join(KINDS)}"
+                find_field_line(text, name),
+                f"the field {name[:80]!r} does not belong here; the fields are: {', '.join(KINDS)}",
             )
     for name, kind in KINDS.items():
         if name not in fields:
             raise BadTurn(1, f"the field {name!r} is missing")
         # `type(...) is not` and not `isinstance`: `true` is an int in Python, but not a round number.
         if type(fields[name]) is not kind:
-            raise BadTurn(find_field_line(text, name), f"{name}: {_TYPE_NAMES[kind]} was expected, not {fields[name]!r:.60}")
+            raise BadTurn(
+                find_field_line(text, name),
+                f"{name}: {_TYPE_NAMES[kind]} was expected, not {fields[name]!r:.60}",
+            )
     _validate_values(text, fields)
     return TurnFile(**{**fields, "speaker_order": tuple(fields["speaker_order"])})
 
@@ -232,7 +274,10 @@ def _reject_constant(name: str) -> Literal[0]:
 
 def find_field_line(text: str, name: str, nth: int = 1) -> int:
     """Return the line of a field (of its `nth` occurrence); 1 if it does not occur."""
-    places = [match.start() for match in re.finditer(rf"{re.escape(json.dumps(name, ensure_ascii=False))}\s*:", text)]
+    places = [
+        match.start()
+        for match in re.finditer(rf"{re.escape(json.dumps(name, ensure_ascii=False))}\s*:", text)
+    ]
     return text.count("\n", 0, places[nth - 1]) + 1 if len(places) >= nth else 1
 
 
@@ -240,18 +285,40 @@ def _validate_values(text: str, fields: dict[str, Any]) -> None:
     """Raise BadTurn for values that contradict each other."""
     order = fields["speaker_order"]
     faults = (
-        ("status", fields["status"] in get_args(Status), f"expected one of {', '.join(get_args(Status))}"),
+        (
+            "status",
+            fields["status"] in get_args(Status),
+            f"expected one of {', '.join(get_args(Status))}",
+        ),
         ("max_rounds", 1 <= fields["max_rounds"] <= MAX_ROUNDS, f"expected 1 to {MAX_ROUNDS}"),
-        ("round", 1 <= fields["round"] <= fields["max_rounds"] + 1, "expected 1 to max_rounds (one more when it is over)"),
+        (
+            "round",
+            1 <= fields["round"] <= fields["max_rounds"] + 1,
+            "expected 1 to max_rounds (one more when it is over)",
+        ),
         ("speaker_order", 1 <= len(order) <= MAX_SPEAKERS, f"expected 1 to {MAX_SPEAKERS} names"),
         ("speaker_order", all(type(name) is str for name in order), "expected names"),
-        ("speaker_order", len({str(name).casefold() for name in order}) == len(order), "a name stands in it twice"),
-        ("current_speaker_index", 0 <= fields["current_speaker_index"] < max(1, len(order)), "expected a place in speaker_order"),
-        ("prompt_for_speaker", len(fields["prompt_for_speaker"]) <= MAX_PROMPT_LENGTH, f"at most {MAX_PROMPT_LENGTH} characters"),
+        (
+            "speaker_order",
+            len({str(name).casefold() for name in order}) == len(order),
+            "a name stands in it twice",
+        ),
+        (
+            "current_speaker_index",
+            0 <= fields["current_speaker_index"] < max(1, len(order)),
+            "expected a place in speaker_order",
+        ),
+        (
+            "prompt_for_speaker",
+            len(fields["prompt_for_speaker"]) <= MAX_PROMPT_LENGTH,
+            f"at most {MAX_PROMPT_LENGTH} characters",
+        ),
     )
     for name, is_right, why in faults:
         if not is_right:
-            raise BadTurn(find_field_line(text, name), f"{name}: {why}; it says {fields[name]!r:.60}")
+            raise BadTurn(
+                find_field_line(text, name), f"{name}: {why}; it says {fields[name]!r:.60}"
+            )
     expected = order[fields["current_speaker_index"]] if fields["status"] == "open" else MODERATOR
     if fields["current_speaker"] != expected:
         fault = f"current_speaker: {expected!r} was expected by status and index; it says {fields['current_speaker']!r:.60}"
@@ -277,10 +344,16 @@ OWN: Final = frozenset({AGENDA, TURN, MINUTES})
 _SPEECH: Final = compile_late(r"(\d{3,6})_(.+)\.md", re.DOTALL)
 _INPUT: Final = compile_late(r"INPUT_(\d{3,6})\.md")
 _SKIPPED: Final = compile_late(r"\s*\[(?:跳过|SKIPPED)\]", re.IGNORECASE)
-_LOSS: Final = compile_late(r"\((timeout|error|malformed|refused|rejected_key|gave_up|passed_over|unreachable)\)")
+_LOSS: Final = compile_late(
+    r"\((timeout|error|malformed|refused|rejected_key|gave_up|passed_over|unreachable)\)"
+)
 _COURSE: Final = compile_late(r"^##\s+(?:进程|Course)\s*$", re.MULTILINE)
-_ROUNDS: Final = compile_late(r"^[-*]\s*(?:max_rounds|轮次上限|Rounds)\s*[:：]\s*(\d{1,3})\s*$", re.MULTILINE)
-_ORDER: Final = compile_late(r"^[-*]\s*(?:speaker_order|发言顺序|Speaking order)\s*[:：]\s*(.+)$", re.MULTILINE)
+_ROUNDS: Final = compile_late(
+    r"^[-*]\s*(?:max_rounds|轮次上限|Rounds)\s*[:：]\s*(\d{1,3})\s*$", re.MULTILINE
+)
+_ORDER: Final = compile_late(
+    r"^[-*]\s*(?:speaker_order|发言顺序|Speaking order)\s*[:：]\s*(.+)$", re.MULTILINE
+)
 _TITLE: Final = compile_late(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 
 
@@ -319,9 +392,15 @@ def render_input_file(given: NumberedInput) -> tuple[str, str]:
     return format_input_file_name(given.number), f"{given.text}\n"
 
 
-def render_finished_turn(conference: Conference, turn: NumberedSpeech | SkippedTurn) -> tuple[str, str]:
+def render_finished_turn(
+    conference: Conference, turn: NumberedSpeech | SkippedTurn
+) -> tuple[str, str]:
     """Return the name and text of the file of a finished turn."""
-    text = turn.said.content if isinstance(turn, NumberedSpeech) else render_skip_text(conference, turn)
+    text = (
+        turn.said.content
+        if isinstance(turn, NumberedSpeech)
+        else render_skip_text(conference, turn)
+    )
     return format_speech_file_name(turn.number, turn.seat), f"{text}\n"
 
 
@@ -334,8 +413,14 @@ def render_skip_text(conference: Conference, turn: SkippedTurn) -> str:
 
 def explain_skip(turn: SkippedTurn, words: RoundtableReportText) -> str:
     """Explain why a turn was skipped; if a person skipped it, with the reason that was given."""
-    has_reason = turn.reason == "passed_over" and turn.detail and _SKIPPED.match(turn.detail) is None
-    return f"{words.losses[turn.reason]}: {one_line(turn.detail)}" if has_reason else words.losses[turn.reason]
+    has_reason = (
+        turn.reason == "passed_over" and turn.detail and _SKIPPED.match(turn.detail) is None
+    )
+    return (
+        f"{words.losses[turn.reason]}: {one_line(turn.detail)}"
+        if has_reason
+        else words.losses[turn.reason]
+    )
 
 
 def parse_skip_reason(text: str) -> Loss | None:
@@ -353,19 +438,39 @@ def render_minutes_file(conference: Conference) -> str:
         return f"{conference.minutes.content}\n"
     words = ROUNDTABLE_REPORT[conference.opened.language]
     lines = [f"- {format_speech_file_name(turn.number, turn.seat)}" for turn in conference.turns]
-    return "\n".join([f"# {conference.opened.topic.strip().splitlines()[0]}", "", words.no_decision, "", *lines]) + "\n"
+    return (
+        "\n".join(
+            [
+                f"# {conference.opened.topic.strip().splitlines()[0]}",
+                "",
+                words.no_decision,
+                "",
+                *lines,
+            ]
+        )
+        + "\n"
+    )
 
 
 def name_given_files(opened: ConferenceOpened) -> dict[str, ContextFile]:
     """The given texts by their names in the folder: one plain file each, whatever it was called; what was no text gets `.txt`."""
-    plain = [(each, re.sub(r"[^\w.-]+", "_", each.name)[-50:].strip("._-") or "file") for each in opened.subject.context]
-    return {f"{at:03d}_{name}{'.txt' if each.original else ''}": each for at, (each, name) in enumerate(plain, 1)}
+    plain = [
+        (each, re.sub(r"[^\w.-]+", "_", each.name)[-50:].strip("._-") or "file")
+        for each in opened.subject.context
+    ]
+    return {
+        f"{at:03d}_{name}{'.txt' if each.original else ''}": each
+        for at, (each, name) in enumerate(plain, 1)
+    }
 
 
 def _render_given(opened: ConferenceOpened) -> list[str]:
     """The section of the agenda on what was given: where each file is, and by which name it is cited."""
     words = CONTEXT_FILES[opened.language]
-    named = [f"- {GIVEN_FOLDER}/{name}: {one_line(each.name)}" for name, each in name_given_files(opened).items()]
+    named = [
+        f"- {GIVEN_FOLDER}/{name}: {one_line(each.name)}"
+        for name, each in name_given_files(opened).items()
+    ]
     return ["\n\n".join((f"## {words.section}", words.cite, "\n".join(named)))] if named else []
 
 
@@ -374,14 +479,21 @@ def render_agenda(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str
     words = ROUNDTABLE_PROMPT[opened.language]
     settings = opened.settings
     seats = {seat.id: seat for seat in opened.seats}
-    roles = [f"- {role}" + (f": {text}" if (text := describe_role(seats[role])) else "") for role in speakers]
+    roles = [
+        f"- {role}" + (f": {text}" if (text := describe_role(seats[role])) else "")
+        for role in speakers
+    ]
     topic, _, more = opened.topic.strip().partition("\n")
     background = "\n\n".join(part for part in (more.strip(), settings.agenda.strip()) if part)
     parts = [
         f"# {topic}",
         f"## {words.background}\n\n{background or opened.topic.strip()}",
         *_render_given(opened),
-        *([f"#{format_precedents(opened.language, held)}"] if (held := opened.subject.precedents) else ()),
+        *(
+            [f"#{format_precedents(opened.language, held)}"]
+            if (held := opened.subject.precedents)
+            else ()
+        ),
         f"## {words.role_heads}\n\n" + "\n".join(roles),
         f"## {words.course}\n\n- {words.order}: {' → '.join(speakers)}\n- {words.rounds}: {settings.max_rounds}",
     ]
@@ -400,7 +512,11 @@ class Agenda:
 def parse_agenda(text: str) -> Agenda:
     title = _TITLE.search(text)
     # Only the section about the course counts: the background may contain lines that look the same.
-    course = text[[match.end() for match in _COURSE.finditer(text)][-1] :] if _COURSE.search(text) else text
+    course = (
+        text[[match.end() for match in _COURSE.finditer(text)][-1] :]
+        if _COURSE.search(text)
+        else text
+    )
     order, rounds = _ORDER.search(course), _ROUNDS.search(course)
     return Agenda(
         title=title[1].rstrip() if title else "",

@@ -32,7 +32,9 @@ def open_session(plan: Plan) -> ConferenceOpened:
     assert isinstance(plan.settings, RoundtableSettings)
     speakers = [seat for seat in plan.seats if seat.id != MODERATOR]
     if not speakers:
-        raise BadRoster("a conference needs a speaker beside the moderator: add --seat name=platform")
+        raise BadRoster(
+            "a conference needs a speaker beside the moderator: add --seat name=platform"
+        )
     moderators = [seat for seat in plan.seats if seat.id == MODERATOR]
     if not moderators and not speakers[0].is_outside:
         moderators = [Seat(id=MODERATOR, platform=speakers[0].platform)]
@@ -50,5 +52,7 @@ ROUNDTABLE: Final = ProtocolPlugin(
     describe=timeline.add_and_describe_entry,
     report=timeline.build_roundtable_report,
     expect=expect_calls,
-    refuses={"turns": "it goes on in rounds, in which everyone speaks once; limit it with the setting max_rounds"},
+    refuses={
+        "turns": "it goes on in rounds, in which everyone speaks once; limit it with the setting max_rounds"
+    },
 )

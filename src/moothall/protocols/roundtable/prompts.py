@@ -4,16 +4,39 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, fill_brief, index_by_kind
+from moothall.domain.answer_table import (
+    AnswerField,
+    StateAsk,
+    ask_person,
+    define_answer,
+    fill_brief,
+    index_by_kind,
+)
 from moothall.domain.context import ContextWindow, Perception, Utterance, clip_utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
 from moothall.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
 from moothall.domain.safe_text import compile_late, one_line, quote_lines, shorten_text
 from moothall.domain.topic import drop_choice
-from moothall.locale.catalogues import ROUNDTABLE_PERSON, ROUNDTABLE_PROMPT, RoundtablePersonText, RoundtablePromptText
-from moothall.protocols.roundtable.facts import MODERATOR, Minutes, MinutesWritten, RoundtableSpeech, SpeechGiven
+from moothall.locale.catalogues import (
+    ROUNDTABLE_PERSON,
+    ROUNDTABLE_PROMPT,
+    RoundtablePersonText,
+    RoundtablePromptText,
+)
+from moothall.protocols.roundtable.facts import (
+    MODERATOR,
+    Minutes,
+    MinutesWritten,
+    RoundtableSpeech,
+    SpeechGiven,
+)
 from moothall.protocols.roundtable.files import build_consensus_note
-from moothall.protocols.roundtable.sections import SpeechText, describe_role, fit_speeches, name_minutes_sections
+from moothall.protocols.roundtable.sections import (
+    SpeechText,
+    describe_role,
+    fit_speeches,
+    name_minutes_sections,
+)
 from moothall.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
 from moothall.reports.person_steps import CHOICE_FIELD, WORDS, ask_words, join_long_choice
 
@@ -37,21 +60,37 @@ def _read_content(_: ConferenceAsk, answers: Answers) -> str:
 def _ask_consensus(asked: ConferenceAsk) -> list[PersonStep]:
     if all(speech.seat == asked.ask.seat for speech in asked.state.speeches):
         return []
-    choices = tuple(PersonChoice(value=value, text=text) for value, text in asked.text.answers.items())
+    choices = tuple(
+        PersonChoice(value=value, text=text) for value, text in asked.text.answers.items()
+    )
     return [PersonStep(name=AGREED, text=asked.text.agreed, choices=choices, kind="option")]
 
 
 FORMS: Final = index_by_kind(
     define_answer(
-        AnswerForm(kind="speech", reply=SpeechGiven, shape=RoundtableSpeech, form="text", max_tokens=900),
-        Row("content", is_needed=True, ask=lambda asked: [ask_words(asked.text.speech)], read=_read_content),
+        AnswerForm(
+            kind="speech", reply=SpeechGiven, shape=RoundtableSpeech, form="text", max_tokens=900
+        ),
+        Row(
+            "content",
+            is_needed=True,
+            ask=lambda asked: [ask_words(asked.text.speech)],
+            read=_read_content,
+        ),
         # It counts where nobody has spoken before.
         replace(CHOICE_FIELD, when=lambda asked: not asked.state.speeches),
         Row("consensus", ask=_ask_consensus, read=lambda _, answers: answers.get(AGREED) == "yes"),
     ),
     define_answer(
-        AnswerForm(kind="minutes", reply=MinutesWritten, shape=Minutes, form="text", max_tokens=1_500),
-        Row("content", is_needed=True, ask=lambda asked: [ask_words(asked.text.minutes)], read=_read_content),
+        AnswerForm(
+            kind="minutes", reply=MinutesWritten, shape=Minutes, form="text", max_tokens=1_500
+        ),
+        Row(
+            "content",
+            is_needed=True,
+            ask=lambda asked: [ask_words(asked.text.minutes)],
+            read=_read_content,
+        ),
         CHOICE_FIELD,
     ),
 )
@@ -60,10 +99,15 @@ FORMS: Final = index_by_kind(
 def build_person_ask(state: Conference, ask: Ask) -> PersonAsk:
     asked = ConferenceAsk(state=state, ask=ask)
     latest = state.speeches[-MAX_SPEECHES:]
-    news = tuple(clip_utterance(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content)) for speech in latest)
+    news = tuple(
+        clip_utterance(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content))
+        for speech in latest
+    )
     is_expected = state.prompt and ask.kind == "speech"
     about = [asked.text.expected, quote_lines(state.prompt)] if is_expected else []
-    about += [part for given in state.inputs for part in (asked.text.inputs, quote_lines(given.text))]
+    about += [
+        part for given in state.inputs for part in (asked.text.inputs, quote_lines(given.text))
+    ]
     return ask_person(FORMS[ask.kind].fields, asked, about="\n".join(about), news=news)
 
 
@@ -92,9 +136,13 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
     words = ROUNDTABLE_PROMPT[state.opened.language]
     memory = ContextWindow(window=RECENT)
     for speech in state.recent:
-        memory = memory.add(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5)
+        memory = memory.add(
+            Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5
+        )
     own_prompt = _build_own_prompt(state, words, ask)
-    own = next((speech.said.content for speech in reversed(state.speeches) if speech.seat == ask.seat), "")
+    own = next(
+        (speech.said.content for speech in reversed(state.speeches) if speech.seat == ask.seat), ""
+    )
     return fill_brief(
         state,
         ask,
@@ -102,7 +150,9 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
         system=words.system,
         nth=state.round if ask.kind == "speech" else 1 if state.returned is None else 2,
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
-        shared=_build_shared_prompt(state, words) if ask.kind == "speech" else _build_record(state, words, own_prompt),
+        shared=_build_shared_prompt(state, words)
+        if ask.kind == "speech"
+        else _build_record(state, words, own_prompt),
         own=own_prompt,
         subject=state.speeches[-1].said.content if state.speeches else state.opened.topic,
     )
@@ -125,7 +175,11 @@ def _build_agenda(state: Conference, words: RoundtablePromptText, room: int) -> 
     agenda = quote_lines("\n".join(part for part in (opened.topic, opened.settings.agenda) if part))
     if len(agenda) > room:
         agenda = f"{agenda[:room]}…\n{words.agenda_cut.format(where=_find_place(state, words, 'AGENDA.md'))}"
-    described = [f"{role}: {text[:MAX_ROLE_LENGTH]}" for role in state.speakers if (text := describe_role(state.seat(role)))]
+    described = [
+        f"{role}: {text[:MAX_ROLE_LENGTH]}"
+        for role in state.speakers
+        if (text := describe_role(state.seat(role)))
+    ]
     lines = [words.agenda, agenda, words.roles.format(roles=" → ".join(state.speakers))]
     return "\n".join([*lines, *([quote_lines("\n".join(described))] if described else [])])
 
@@ -141,11 +195,24 @@ def _build_record(state: Conference, words: RoundtablePromptText, own: str) -> s
     agenda = _build_agenda(state, words, AGENDA_ROOM)
     if not state.speeches:
         return agenda
-    room = MAX_RECORD_LENGTH - len(words.system) - len(own) - len(agenda) - len(words.all_speeches) - 500
+    room = (
+        MAX_RECORD_LENGTH
+        - len(words.system)
+        - len(own)
+        - len(agenda)
+        - len(words.all_speeches)
+        - 500
+    )
     speeches = [SpeechText(each.number, each.seat, each.said.content) for each in state.speeches]
     longest = max(state.speakers, key=len)
     where = _find_place(state, words, f"{len(speeches):06d}_{longest}.md")
-    head_room = max(len(head.format(number=10**5, seat=longest, where=where)) for head in (words.cut, words.digest)) + 2
+    head_room = (
+        max(
+            len(head.format(number=10**5, seat=longest, where=where))
+            for head in (words.cut, words.digest)
+        )
+        + 2
+    )
     fitted = fit_speeches(speeches, max(0, room), head_room, state.opened.language, quote_lines)
     rounds = {each.number: each.round for each in state.speeches}
     lines = [words.all_speeches]
@@ -154,18 +221,25 @@ def _build_record(state: Conference, words: RoundtablePromptText, own: str) -> s
     for each in fitted.shown:
         head = {"whole": words.speech, "cut": words.cut, "digest": words.digest}[each.how]
         where = _find_place(state, words, f"{each.number:03d}_{each.seat}.md")
-        lines += [head.format(number=each.number, seat=each.seat, round=rounds[each.number], where=where), each.text]
+        lines += [
+            head.format(number=each.number, seat=each.seat, round=rounds[each.number], where=where),
+            each.text,
+        ]
     return f"{agenda}\n\n" + "\n".join(lines)
 
 
 def _format_speech(words: RoundtablePromptText, speech: NumberedSpeech, room: int) -> str:
     cut = shorten_text(quote_lines(speech.said.content), room)
-    return f"{words.speech.format(number=speech.number, seat=speech.seat, round=speech.round)}\n{cut}"
+    return (
+        f"{words.speech.format(number=speech.number, seat=speech.seat, round=speech.round)}\n{cut}"
+    )
 
 
 def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) -> str:
     seat = state.seat(ask.seat)
-    lines = seat.introduce(words.moderator if seat.id == MODERATOR else words.you, words.instructions)
+    lines = seat.introduce(
+        words.moderator if seat.id == MODERATOR else words.you, words.instructions
+    )
     if ask.kind == "speech" and state.prompt:
         lines += ["", words.prompt, quote_lines(state.prompt)]
     if ask.kind == "speech" and state.agreeing:
@@ -181,7 +255,9 @@ def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) 
     options = " | ".join(one_line(option) for option in state.opened.subject.options)
     one_of = words.choice_options.format(options=options) if options else ""
     if ask.kind == "minutes":
-        return "\n".join([*lines, "", words.now, words.conclude, words.decided_choice.format(options=one_of)])
+        return "\n".join(
+            [*lines, "", words.now, words.conclude, words.decided_choice.format(options=one_of)]
+        )
     blind = [words.first_choice.format(options=one_of)] if not state.speeches else []
     return "\n".join([*lines, "", words.now, words.speak, *blind])
 

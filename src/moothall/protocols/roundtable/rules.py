@@ -15,9 +15,19 @@ from moothall.domain.replace import fast_replace
 from moothall.domain.session_state import evolve_shared
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable import facts
-from moothall.protocols.roundtable.prompts import FORMS, build_answer_rules, build_brief, build_next_prompt
+from moothall.protocols.roundtable.prompts import (
+    FORMS,
+    build_answer_rules,
+    build_brief,
+    build_next_prompt,
+)
 from moothall.protocols.roundtable.sections import find_missing_minutes
-from moothall.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
+from moothall.protocols.roundtable.state import (
+    Conference,
+    NumberedInput,
+    NumberedSpeech,
+    SkippedTurn,
+)
 
 MAX_TRIES: Final = 2
 
@@ -34,7 +44,9 @@ class RoundtableRules:
     def initial(self, opened: Opened) -> Conference:
         assert isinstance(opened, facts.ConferenceOpened)
         conference = Conference(opened=opened, seats=opened.seats)
-        return fast_replace(conference, prompt=opened.settings.prompt or ROUNDTABLE_PROMPT[opened.language].first)
+        return fast_replace(
+            conference, prompt=opened.settings.prompt or ROUNDTABLE_PROMPT[opened.language].first
+        )
 
     def evolve(self, state: Conference, entry: Entry) -> Conference:
         if state.is_closed:
@@ -42,7 +54,11 @@ class RoundtableRules:
         fact, state = entry.fact, evolve_shared(state, entry)
         match fact:
             case facts.SpeechGiven(ask=ask, seat=seat, said=facts.RoundtableSpeech() as said):
-                return _apply_speech(state, entry, seat, said) if _is_asked(state, ask, "speech", seat) else state
+                return (
+                    _apply_speech(state, entry, seat, said)
+                    if _is_asked(state, ask, "speech", seat)
+                    else state
+                )
             case facts.MinutesWritten(ask=ask, seat=seat, said=facts.Minutes() as said):
                 if not _is_asked(state, ask, "minutes", seat):
                     return state
@@ -53,16 +69,29 @@ class RoundtableRules:
                 return fast_replace(state, missing=(*lacking, "choice")) if is_unclear else state
             case facts.MinutesReturned(seat=seat, missing=missing):
                 # Its author is asked once more; its words stay, in case that nothing better comes.
-                again = fast_replace(state, minutes=None, author=None, turn=state.turn + 1, failed=0)
-                return fast_replace(again, returned=state.minutes, returned_to=seat, missing=missing)
+                again = fast_replace(
+                    state, minutes=None, author=None, turn=state.turn + 1, failed=0
+                )
+                return fast_replace(
+                    again, returned=state.minutes, returned_to=seat, missing=missing
+                )
             case SeatLost():
                 return _apply_loss(state, fact)
             case facts.SpeakerSkipped(seat=seat, reason=reason):
                 number, detail = state.taken + 1, state.last_detail
-                absent = SkippedTurn(number=number, at=entry.at, round=state.round, seat=seat, reason=reason, detail=detail)
+                absent = SkippedTurn(
+                    number=number,
+                    at=entry.at,
+                    round=state.round,
+                    seat=seat,
+                    reason=reason,
+                    detail=detail,
+                )
                 return _advance_turn(fast_replace(state, absences=(*state.absences, absent)))
             case facts.TalkConcluded(reason=reason):
-                return fast_replace(state, is_concluding=True, ended_by=reason, failed=0, turn=state.turn + 1)
+                return fast_replace(
+                    state, is_concluding=True, ended_by=reason, failed=0, turn=state.turn + 1
+                )
             case InputGiven(text=text):
                 given = NumberedInput(number=len(state.inputs) + 1, after=state.taken, text=text)
                 return fast_replace(state, inputs=(*state.inputs, given))
@@ -80,16 +109,34 @@ class RoundtableRules:
             last = state.speeches[-1].round if state.speeches else state.round
             return (Record(fact=facts.TalkConcluded(round=last, reason=ended)),)
         if state.failed >= MAX_TRIES:
-            return (Record(fact=facts.SpeakerSkipped(round=state.round, seat=state.current, reason=state.last_loss)),)
+            return (
+                Record(
+                    fact=facts.SpeakerSkipped(
+                        round=state.round, seat=state.current, reason=state.last_loss
+                    )
+                ),
+            )
         return (_build_ask(state, "speech", state.current),)
 
     def _conclude(self, state: Conference) -> tuple[Effect, ...]:
         if state.minutes is None and state.writers:
             return (_build_ask(state, "minutes", state.writers[0]),)
-        if state.minutes is not None and state.missing and state.author is not None and state.returned is None:
+        if (
+            state.minutes is not None
+            and state.missing
+            and state.author is not None
+            and state.returned is None
+        ):
             return (Record(fact=facts.MinutesReturned(seat=state.author, missing=state.missing)),)
-        reason, missing = state.ended_by or "rounds", state.missing if state.minutes is not None else ()
-        return (Record(fact=facts.ConferenceClosed(reason=reason, author=state.author, missing=missing)),)
+        reason, missing = (
+            state.ended_by or "rounds",
+            state.missing if state.minutes is not None else (),
+        )
+        return (
+            Record(
+                fact=facts.ConferenceClosed(reason=reason, author=state.author, missing=missing)
+            ),
+        )
 
 
 RULES: Final = RoundtableRules()
@@ -97,14 +144,24 @@ RULES: Final = RoundtableRules()
 
 def _build_ask(state: Conference, kind: str, seat: SeatId) -> Ask:
     patience = state.opened.settings.patience
-    return Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.round, patience=patience)
+    return Ask(
+        id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.round, patience=patience
+    )
 
 
 def _is_asked(state: Conference, ask: str, kind: str, seat: SeatId) -> bool:
     if state.status == "open":
-        awaited = state.current if kind == "speech" and _find_end_reason(state) is None and state.failed < MAX_TRIES else None
+        awaited = (
+            state.current
+            if kind == "speech" and _find_end_reason(state) is None and state.failed < MAX_TRIES
+            else None
+        )
     else:
-        awaited = state.writers[0] if kind == "minutes" and state.writers and state.minutes is None else None
+        awaited = (
+            state.writers[0]
+            if kind == "minutes" and state.writers and state.minutes is None
+            else None
+        )
     return seat == awaited and ask == ask_id(state.turn, kind, seat)
 
 
@@ -118,14 +175,24 @@ def _find_end_reason(state: Conference) -> facts.EndReason | None:
     return "consensus" if state.speakers and set(state.speakers) <= state.agreeing else state.stop
 
 
-def _apply_speech(state: Conference, entry: Entry, seat: SeatId, said: facts.RoundtableSpeech) -> Conference:
+def _apply_speech(
+    state: Conference, entry: Entry, seat: SeatId, said: facts.RoundtableSpeech
+) -> Conference:
     number = state.taken + 1
-    speech = NumberedSpeech(number=number, seq=entry.seq, at=entry.at, round=state.round, seat=seat, said=said)
+    speech = NumberedSpeech(
+        number=number, seq=entry.seq, at=entry.at, round=state.round, seat=seat, said=said
+    )
     # An outside agent may send a plain object: the text itself is also searched for the markers.
     read = facts.RoundtableSpeech.from_text(said.content)
-    agreeing = state.agreeing | {seat} if said.consensus or read.consensus else state.agreeing - {seat}
-    after = _advance_turn(fast_replace(state, speeches=(*state.speeches, speech), agreeing=agreeing))
-    return fast_replace(after, prompt=said.prompt or read.prompt or build_next_prompt(after, speech))
+    agreeing = (
+        state.agreeing | {seat} if said.consensus or read.consensus else state.agreeing - {seat}
+    )
+    after = _advance_turn(
+        fast_replace(state, speeches=(*state.speeches, speech), agreeing=agreeing)
+    )
+    return fast_replace(
+        after, prompt=said.prompt or read.prompt or build_next_prompt(after, speech)
+    )
 
 
 def _advance_turn(state: Conference) -> Conference:
@@ -133,7 +200,11 @@ def _advance_turn(state: Conference) -> Conference:
     index = state.index + 1
     is_over = index >= len(state.speakers)
     return fast_replace(
-        state, index=0 if is_over else index, round=state.round + 1 if is_over else state.round, turn=state.turn + 1, failed=0
+        state,
+        index=0 if is_over else index,
+        round=state.round + 1 if is_over else state.round,
+        turn=state.turn + 1,
+        failed=0,
     )
 
 
@@ -143,7 +214,9 @@ def _apply_loss(state: Conference, fact: SeatLost) -> Conference:
         return state
     # A speaker whom somebody passed over is not asked again.
     failed = MAX_TRIES if fact.reason == "passed_over" else state.failed + 1
-    state = fast_replace(state, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1)
+    state = fast_replace(
+        state, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1
+    )
     if state.status == "concluding" and failed >= MAX_TRIES and state.returned is not None:
         # Minutes without a section are better than none.
         return fast_replace(state, minutes=state.returned, author=state.returned_to, failed=0)

@@ -25,18 +25,24 @@ _HEAD: Final = compile_late(
     re.MULTILINE,
 )
 _ON_ITS_LINE: Final = compile_late(
-    r"^[ \t]{0,8}(?:\*\*)?[^\s#*|>:：][^\n#*|:：]{0,39}[:：](?:\*\*)?[ \t]{0,8}(?=[^\s*])", re.MULTILINE
+    r"^[ \t]{0,8}(?:\*\*)?[^\s#*|>:：][^\n#*|:：]{0,39}[:：](?:\*\*)?[ \t]{0,8}(?=[^\s*])",
+    re.MULTILINE,
 )
 """A heading with a colon whose text goes on behind it: "Consensus: we ship."."""
 _MINUTES: Final[dict[MinutesSection, re.Pattern[str]]] = {
     "summary": compile_late(r"summar|overview|recap|摘要|概要|概述|总结|综述", re.IGNORECASE),
     "consensus": compile_late(r"consensus|\bagreed|\bagreement|共识|(?<!不)一致", re.IGNORECASE),
     "disagreements": compile_late(
-        r"disagree|dissent|dispute|unresolved|left open|open (?:question|issue|point)|分歧|未决|争议|不一致", re.IGNORECASE
+        r"disagree|dissent|dispute|unresolved|left open|open (?:question|issue|point)|分歧|未决|争议|不一致",
+        re.IGNORECASE,
     ),
     "actions": compile_late(r"\baction|next step|\bto-?do\b|行动|待办|下一步|后续", re.IGNORECASE),
 }
-_SPEECH: Final = (("立场", "stance"), ("分析", "analysis"), ("回应", "response", "提问", "questions"))
+_SPEECH: Final = (
+    ("立场", "stance"),
+    ("分析", "analysis"),
+    ("回应", "response", "提问", "questions"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +86,31 @@ def is_speechlike(text: str) -> bool:
 def extract_speech_section(text: str, place: Literal[0, 1, 2]) -> str:
     """Return the text of a speech's stance (0), analysis (1) or response (2); empty if it has no such section."""
     words = _SPEECH[place]
-    return next((each.text for each in split_sections(text) if any(word in each.title.casefold() for word in words)), "")
+    return next(
+        (
+            each.text
+            for each in split_sections(text)
+            if any(word in each.title.casefold() for word in words)
+        ),
+        "",
+    )
 
 
 def find_missing_minutes(text: str) -> tuple[MinutesSection, ...]:
     titles = [section.title for section in split_sections(text)]
-    return tuple(name for name, words in _MINUTES.items() if not any(words.search(title) for title in titles))
+    return tuple(
+        name for name, words in _MINUTES.items() if not any(words.search(title) for title in titles)
+    )
 
 
 def name_minutes_sections(missing: tuple[str, ...], language: Language) -> str:
     """Return the headings of these sections, for people to read."""
     heads = ROUNDTABLE_PROMPT[language].minutes_heads
-    return ", ".join(head if name == "choice" else f"## {head}" for name, head in heads.items() if name in missing)
+    return ", ".join(
+        head if name == "choice" else f"## {head}"
+        for name, head in heads.items()
+        if name in missing
+    )
 
 
 def extract_minutes_section(text: str, name: MinutesSection) -> str:
@@ -103,7 +122,11 @@ def extract_minutes_section(text: str, name: MinutesSection) -> str:
     sections: list[Section] = []
     for section in split_sections(text):
         # A bold line or one with a colon may stand inside a section: it begins another one only if it names one of the four.
-        if sections and not section.is_marked and not any(each.search(section.title) for each in _MINUTES.values()):
+        if (
+            sections
+            and not section.is_marked
+            and not any(each.search(section.title) for each in _MINUTES.values())
+        ):
             whole = f"{sections[-1].text}\n\n{section.title}:\n{section.text}".strip()
             sections[-1] = Section(sections[-1].title, whole, sections[-1].is_marked)
         else:
@@ -111,11 +134,18 @@ def extract_minutes_section(text: str, name: MinutesSection) -> str:
     matching = [each for each in sections if words.search(each.title)]
     if not matching and (below := _ON_ITS_LINE.sub(_put_below, text)) != text:
         return extract_minutes_section(below, name)
-    return next((each.text for each in matching if words.match(each.title)), matching[0].text if matching else "")
+    return next(
+        (each.text for each in matching if words.match(each.title)),
+        matching[0].text if matching else "",
+    )
 
 
 def _put_below(head: re.Match[str]) -> str:
-    return f"{head[0]}\n" if any(each.match(head[0].lstrip(" \t*")) for each in _MINUTES.values()) else head[0]
+    return (
+        f"{head[0]}\n"
+        if any(each.match(head[0].lstrip(" \t*")) for each in _MINUTES.values())
+        else head[0]
+    )
 
 
 def describe_role(seat: Seat) -> str:
@@ -130,7 +160,9 @@ _READ: Final = 6_000
 """How much of a speech a digest is made from."""
 
 _SENTENCES: Final = compile_late(r"(?<=[。！？\n])|(?<=[.!?]) ")
-_BECAUSE: Final = compile_late(r"\b(?:because|since|therefore)\b|因为|由于|因此|所以", re.IGNORECASE)
+_BECAUSE: Final = compile_late(
+    r"\b(?:because|since|therefore)\b|因为|由于|因此|所以", re.IGNORECASE
+)
 _FIGURE: Final = compile_late(r"\d")
 _MARKUP: Final = "-*•># \t"
 
@@ -154,7 +186,11 @@ class FittedSpeeches:
 
 
 def fit_speeches(
-    speeches: Sequence[SpeechText], room: int, head_room: int, language: Language, render: Callable[[str], str] = str
+    speeches: Sequence[SpeechText],
+    room: int,
+    head_room: int,
+    language: Language,
+    render: Callable[[str], str] = str,
 ) -> FittedSpeeches:
     """Fit speeches into so many characters, each with `head_room` for the line above it; `render` makes what is shown."""
     # The plain lengths first: the texts of a long conference are not rendered only to learn that they do not fit.
@@ -165,7 +201,9 @@ def fit_speeches(
     last = {each.seat: each for each in speeches}
     # Two thirds for whole texts, so that the older speeches keep some room for their digests.
     whole_room = room * 2 // 3
-    shown = _share_room(sorted(last.values(), key=lambda each: -each.number), whole_room, head_room, render)
+    shown = _share_room(
+        sorted(last.values(), key=lambda each: -each.number), whole_room, head_room, render
+    )
     whole_room -= sum(len(each.text) + head_room for each in shown)
     older = [each for each in reversed(speeches) if last[each.seat] is not each]
     while older and (text := _render_within(older[0], whole_room - head_room, render)) is not None:
@@ -179,10 +217,14 @@ def fit_speeches(
         if left < 0:
             break
         shown.append(replace(each, text=text, how="digest"))
-    return FittedSpeeches(tuple(sorted(shown, key=lambda each: each.number)), len(speeches) - len(shown))
+    return FittedSpeeches(
+        tuple(sorted(shown, key=lambda each: each.number)), len(speeches) - len(shown)
+    )
 
 
-def _share_room(speeches: list[SpeechText], room: int, head_room: int, render: Callable[[str], str]) -> list[SpeechText]:
+def _share_room(
+    speeches: list[SpeechText], room: int, head_room: int, render: Callable[[str], str]
+) -> list[SpeechText]:
     """Share the room equally; what a short speech leaves over goes to the longer ones, which are cut to their share."""
     shown: list[SpeechText] = []
     waiting = sorted(speeches, key=lambda each: len(each.text))
@@ -214,8 +256,12 @@ def build_digest(content: str, language: Language) -> str:
     stand = extract_first_sentence((stance or content).lstrip(_MARKUP + "\n"))
     spoken = [each for each in _SENTENCES.split(content) if not each.lstrip().startswith("#")]
     sentences = [line for each in spoken if (line := one_line(each).strip(_MARKUP))]
-    reason = next((each for each in sentences if _BECAUSE.search(each)), extract_first_sentence(analysis))
-    figures = [each for each in sentences if _FIGURE.search(each) and each not in {stand, reason}][:2]
+    reason = next(
+        (each for each in sentences if _BECAUSE.search(each)), extract_first_sentence(analysis)
+    )
+    figures = [each for each in sentences if _FIGURE.search(each) and each not in {stand, reason}][
+        :2
+    ]
     parts = [words.stand.format(text=stand)]
     parts += [words.figures.format(text=_clip(" ".join(figures)))] if figures else []
     parts += [words.reason.format(text=_clip(reason))] if reason and reason != stand else []

@@ -12,7 +12,13 @@ from moothall.domain.session_state import ProtocolState
 from moothall.domain.topic import drop_choice, extract_choice
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadAnswer
-from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened, EndReason, Minutes, RoundtableSpeech
+from moothall.protocols.roundtable.facts import (
+    MODERATOR,
+    ConferenceOpened,
+    EndReason,
+    Minutes,
+    RoundtableSpeech,
+)
 from moothall.protocols.roundtable.sections import MinutesSection, extract_minutes_section
 
 Status = Literal["open", "concluding", "closed"]
@@ -128,7 +134,9 @@ class Conference(ProtocolState):
         """Return the inputs that a role has not answered yet: those since its last speech; for the moderator all of them."""
         if not self.inputs or role == MODERATOR:
             return self.inputs
-        spoke = next((speech.number for speech in reversed(self.speeches) if speech.seat == role), 0)
+        spoke = next(
+            (speech.number for speech in reversed(self.speeches) if speech.seat == role), 0
+        )
         return tuple(each for each in self.inputs if each.after >= spoke)
 
     @property
@@ -139,7 +147,9 @@ class Conference(ProtocolState):
     def writers(self) -> tuple[SeatId, ...]:
         """Who may write the minutes, in order: the moderator if there is one, then the speakers."""
         moderators = (MODERATOR,) if self.has_moderator else ()
-        return tuple(seat for seat in (*moderators, *self.speakers) if seat not in self.writers_lost)
+        return tuple(
+            seat for seat in (*moderators, *self.speakers) if seat not in self.writers_lost
+        )
 
     @property
     def has_moderator(self) -> bool:

@@ -10,7 +10,13 @@ from moothall.domain.safe_text import one_line
 from moothall.domain.topic import drop_choice, extract_choice
 from moothall.domain.vocabulary import PATTERNS
 from moothall.locale.catalogues import ROUNDTABLE_REPORT, RoundtableReportText
-from moothall.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, RoundtableSpeech, SpeakerSkipped, TalkConcluded
+from moothall.protocols.roundtable.facts import (
+    ConferenceClosed,
+    MinutesReturned,
+    RoundtableSpeech,
+    SpeakerSkipped,
+    TalkConcluded,
+)
 from moothall.protocols.roundtable.files import explain_skip
 from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.sections import (
@@ -24,7 +30,13 @@ from moothall.protocols.roundtable.state import Conference, NumberedSpeech
 from moothall.reports import blocks, sections
 from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
-from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, mark_phases
+from moothall.reports.timeline import (
+    SessionPhase,
+    TimelineBase,
+    TimelineLine,
+    build_line,
+    mark_phases,
+)
 from moothall.reports.wording import SpokenLine, describe_shared_event
 
 
@@ -52,7 +64,9 @@ class RoundtableTimeline(TimelineBase[Conference]):
 
     def follow(self, before: Conference, entry: Entry) -> None:
         fact = entry.fact
-        self.skip_entries |= {skip.number: entry.seq for skip in self.state.absences[len(before.absences) :]}
+        self.skip_entries |= {
+            skip.number: entry.seq for skip in self.state.absences[len(before.absences) :]
+        }
         for speech in self.state.speeches[len(before.speeches) :]:
             self._add_line(entry, speech.seat, speech.said.content, speech)
         if isinstance(fact, InputGiven):
@@ -60,26 +74,50 @@ class RoundtableTimeline(TimelineBase[Conference]):
 
     def list_phases(self) -> list[SessionPhase]:
         conference, is_open = self.state, self.state.status == "open"
-        most = conference.opened.settings.max_rounds if is_open else max((turn.round for turn in conference.turns), default=1)
-        names = [*(self.words.round.format(number=number) for number in range(1, most + 1)), self.words.minutes]
-        return mark_phases(names, conference.round - 1 if is_open else most + (self.closed is not None))
+        most = (
+            conference.opened.settings.max_rounds
+            if is_open
+            else max((turn.round for turn in conference.turns), default=1)
+        )
+        names = [
+            *(self.words.round.format(number=number) for number in range(1, most + 1)),
+            self.words.minutes,
+        ]
+        return mark_phases(
+            names, conference.round - 1 if is_open else most + (self.closed is not None)
+        )
 
-    def _add_line(self, entry: Entry, speaker: SeatId, text: str, speech: NumberedSpeech | None = None) -> None:
-        self.lines.append(build_line(RoundtableTimelineLine, entry, len(self.lines) + 1, speaker, text, speech=speech))
+    def _add_line(
+        self, entry: Entry, speaker: SeatId, text: str, speech: NumberedSpeech | None = None
+    ) -> None:
+        self.lines.append(
+            build_line(
+                RoundtableTimelineLine, entry, len(self.lines) + 1, speaker, text, speech=speech
+            )
+        )
 
 
 def build_decision(timeline: RoundtableTimeline) -> Decision:
     """Build the current decision: what the minutes call the consensus."""
     conference = timeline.state
     closed = timeline.closed if isinstance(timeline.closed, ConferenceClosed) else None
-    minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
+    minutes = (
+        conference.minutes.content if closed is not None and conference.minutes is not None else ""
+    )
     choice = conference.decided_choice if minutes else ""
     # The line that names the choice may stand in any section.
     minutes = drop_choice(minutes) or minutes
-    agreed, disputed = extract_minutes_section(minutes, "consensus"), extract_minutes_section(minutes, "disagreements")
+    agreed, disputed = (
+        extract_minutes_section(minutes, "consensus"),
+        extract_minutes_section(minutes, "disagreements"),
+    )
     disputed = "" if PATTERNS["nothing"].fullmatch(disputed) else disputed
     # Minutes of speeches that nobody gave, or by which nothing is agreed or chosen, decide nothing: the report shows them.
-    if not conference.speeches or choice is None or (agreed and PATTERNS["nothing"].fullmatch(agreed) and not choice):
+    if (
+        not conference.speeches
+        or choice is None
+        or (agreed and PATTERNS["nothing"].fullmatch(agreed) and not choice)
+    ):
         agreed = minutes = choice = ""
     elif agreed and PATTERNS["nothing"].fullmatch(agreed):
         agreed = choice
@@ -92,7 +130,9 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         positions=_build_positions(timeline),
         # To declare consensus is to take the side of what the minutes say; nobody can declare against it.
         backers=len(conference.agreeing) if minutes else 0,
-        backing=sum(conference.seat(seat).weight for seat in conference.agreeing) / spoken if minutes else None,
+        backing=sum(conference.seat(seat).weight for seat in conference.agreeing) / spoken
+        if minutes
+        else None,
         dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
     )
 
@@ -120,7 +160,11 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
     """The report at any time of a conference."""
     words, decision = timeline.words, build_decision(timeline)
     rows = [
-        (seat.id, " · ".join(part for part in (seat.stance, seat.instructions) if part) or "–", seat.platform)
+        (
+            seat.id,
+            " · ".join(part for part in (seat.stance, seat.instructions) if part) or "–",
+            seat.platform,
+        )
         for seat in timeline.state.seats
     ]
     return sections.build_report(
@@ -130,7 +174,9 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
         decision_blocks=(
             *build_section(words.decision, (_build_outcome(timeline, decision, words),)),
             *_build_disputes(decision, words),
-            *build_section(words.missing, (blocks.Bullets(tuple(_list_missing(timeline, words)), "bad"),)),
+            *build_section(
+                words.missing, (blocks.Bullets(tuple(_list_missing(timeline, words)), "bad"),)
+            ),
         ),
         record=(
             *_build_minutes(timeline, decision, words),
@@ -143,12 +189,20 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
     )
 
 
-def _build_outcome(timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText) -> Block:
+def _build_outcome(
+    timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText
+) -> Block:
     """What the minutes call the consensus, or why there are none, with how it ended or where it stands."""
     if decision.decision is None:
-        reason = (words.nothing_agreed if timeline.state.speeches else words.nobody_spoke) if timeline.state.minutes else ""
+        reason = (
+            (words.nothing_agreed if timeline.state.speeches else words.nobody_spoke)
+            if timeline.state.minutes
+            else ""
+        )
         if timeline.state.speeches and timeline.state.decided_choice is None:
-            reason = words.no_choice.format(options=" | ".join(map(one_line, timeline.state.opened.subject.options)))
+            reason = words.no_choice.format(
+                options=" | ".join(map(one_line, timeline.state.opened.subject.options))
+            )
         content = sections.explain_no_decision(timeline, decision, words, reason)
     else:
         content = (blocks.Quote(decision.decision.text, "strong"),)
@@ -194,10 +248,16 @@ def _list_missing(timeline: RoundtableTimeline, words: RoundtableReportText) -> 
     """Who was skipped, who could not write the minutes, who never spoke."""
     conference = timeline.state
     spoke = {speech.seat for speech in conference.speeches}
-    silent = [seat for seat in conference.speakers if seat not in spoke] if conference.status != "open" else []
+    silent = (
+        [seat for seat in conference.speakers if seat not in spoke]
+        if conference.status != "open"
+        else []
+    )
     return [
         *(
-            words.skipped_in.format(seat=skip.seat, round=skip.round, reason=explain_skip(skip, words))
+            words.skipped_in.format(
+                seat=skip.seat, round=skip.round, reason=explain_skip(skip, words)
+            )
             for skip in timeline.state.absences
         ),
         *(words.no_writer.format(seat=seat) for seat in conference.writers_lost),
@@ -205,22 +265,33 @@ def _list_missing(timeline: RoundtableTimeline, words: RoundtableReportText) -> 
     ]
 
 
-def _build_minutes(timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText) -> tuple[Block, ...]:
+def _build_minutes(
+    timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText
+) -> tuple[Block, ...]:
     """The minutes as they were written; nothing where they are the decision, word for word."""
     minutes = timeline.state.minutes
-    if minutes is None or (decision.decision is not None and decision.decision.text == minutes.content):
+    if minutes is None or (
+        decision.decision is not None and decision.decision.text == minutes.content
+    ):
         return ()
     return build_section(words.minutes, (blocks.Card(blocks=(blocks.Quote(minutes.content),)),))
 
 
 def _build_agenda(timeline: RoundtableTimeline, words: RoundtableReportText) -> Block:
     settings = timeline.state.opened.settings
-    held = words.rounds_held.format(held=max(_list_rounds(timeline), default=0), most=settings.max_rounds)
+    held = words.rounds_held.format(
+        held=max(_list_rounds(timeline), default=0), most=settings.max_rounds
+    )
     background: Block = blocks.Quote(settings.agenda)
     if len(settings.agenda) > LONG_AGENDA:
         background = blocks.Details(words.background, (background,))
     order = " → ".join(timeline.state.speakers)
-    rows = ((words.conference, settings.conference), (words.order, order), (words.rounds, held), (words.opening, settings.prompt))
+    rows = (
+        (words.conference, settings.conference),
+        (words.order, order),
+        (words.rounds, held),
+        (words.opening, settings.prompt),
+    )
     return blocks.Card(blocks=(background, blocks.build_fields(rows)))
 
 
@@ -234,11 +305,16 @@ def _build_speeches(timeline: RoundtableTimeline, words: RoundtableReportText) -
     content: list[Block] = []
     for number, lines in sorted(_group_by_round(timeline).items()):
         content.append(blocks.Heading(words.round.format(number=number).capitalize(), 3))
-        content += [timeline.build_once(line.id, (line,), partial(_build_speech, line, words)) for line in lines]
+        content += [
+            timeline.build_once(line.id, (line,), partial(_build_speech, line, words))
+            for line in lines
+        ]
         skips = [skip for skip in timeline.state.absences if skip.round == number]
         content += [
             blocks.Line(
-                f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "dim", timeline.skip_entries.get(skip.number)
+                f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})",
+                "dim",
+                timeline.skip_entries.get(skip.number),
             )
             for skip in skips
         ]
@@ -247,7 +323,9 @@ def _build_speeches(timeline: RoundtableTimeline, words: RoundtableReportText) -
 
 def _group_by_round(timeline: RoundtableTimeline) -> dict[int, list[RoundtableTimelineLine]]:
     """What was said in each round; a word of the user's belongs to the speech that follows it."""
-    lines_by_round: dict[int, list[RoundtableTimelineLine]] = {number: [] for number in _list_rounds(timeline)}
+    lines_by_round: dict[int, list[RoundtableTimelineLine]] = {
+        number: [] for number in _list_rounds(timeline)
+    }
     at = timeline.state.round if timeline.state.status == "open" else max(lines_by_round, default=1)
     for line in reversed(timeline.lines[1:]):
         at = at if line.speech is None else line.speech.round
@@ -267,7 +345,9 @@ def _build_speech(line: RoundtableTimelineLine, words: RoundtableReportText) -> 
     # Where the speech itself has a section for the next speaker, that is it: once is enough.
     is_apart = one_line(speech.said.prompt) not in one_line(line.content)
     left = (blocks.Fields(((words.prompt, speech.said.prompt),)),) if is_apart else ()
-    return sections.build_line_card(line, blocks.Muted(words.speech.format(number=speech.number)), *marks, content=left)
+    return sections.build_line_card(
+        line, blocks.Muted(words.speech.format(number=speech.number)), *marks, content=left
+    )
 
 
 def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
@@ -276,18 +356,28 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
     timeline.add(entry)
     words = timeline.words
     # A speech has the number of its file.
-    spoken = [(f"{line.speech.number:03d} " if line.speech else "", line) for line in timeline.lines[before:]]
-    lines: list[str] = [SpokenLine(f"{number}{line.speaker}", line.content) for number, line in spoken]
+    spoken = [
+        (f"{line.speech.number:03d} " if line.speech else "", line)
+        for line in timeline.lines[before:]
+    ]
+    lines: list[str] = [
+        SpokenLine(f"{number}{line.speaker}", line.content) for number, line in spoken
+    ]
     match entry.fact:
         case SpeakerSkipped(seat=seat):
-            lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.state.absences[-1:]]
+            lines += [
+                f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})"
+                for skip in timeline.state.absences[-1:]
+            ]
         case TalkConcluded(reason=reason):
             lines.append(f"  ■ {words.endings[reason]}")
         case MinutesReturned(seat=seat, missing=missing):
             lacking = name_minutes_sections(missing, words.language)
             lines.append(f"  ↺ {words.minutes_returned.format(seat=seat, sections=lacking)}")
         case ConferenceClosed(missing=missing) if missing:
-            lines.append(f"  ! {words.minutes_lack.format(sections=name_minutes_sections(missing, words.language))}")
+            lines.append(
+                f"  ! {words.minutes_lack.format(sections=name_minutes_sections(missing, words.language))}"
+            )
         case fact:
             lines += [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
     return lines

@@ -8,10 +8,24 @@ from dataclasses import replace
 from typing import Any, Final, get_args
 
 from moothall.codec import schemas
-from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
+from moothall.domain.answer_table import (
+    AnswerField,
+    StateAsk,
+    ask_person,
+    define_answer,
+    index_by_kind,
+)
 from moothall.domain.context import Utterance, extract_first_sentence
 from moothall.domain.effects import AnswerForm, Ask, Schema
-from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
+from moothall.domain.person import (
+    CONDITION,
+    WHY,
+    Answers,
+    PersonAsk,
+    PersonChoice,
+    PersonStep,
+    build_key,
+)
 from moothall.domain.safe_text import compile_late, one_line, quote_lines
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.locale.catalogues import SWARM_PERSON, SwarmPersonText
@@ -66,8 +80,14 @@ class SwarmAsk(StateAsk[Swarm]):
     @property
     def shown_ideas(self) -> Mapping[int, str]:
         """The ideas that are held by anybody, the newest of them."""
-        held = sorted({number for each in self.state.agents.values() for number in each.holds})[-MAX_IDEAS:]
-        return {number: idea.text for number in held if (idea := self.state.board.idea(number)) is not None}
+        held = sorted({number for each in self.state.agents.values() for number in each.holds})[
+            -MAX_IDEAS:
+        ]
+        return {
+            number: idea.text
+            for number in held
+            if (idea := self.state.board.idea(number)) is not None
+        }
 
     @property
     def targets(self) -> list[Finding]:
@@ -107,7 +127,10 @@ def _define_list(
     """Define a field that is a list of objects, as many as its shape may have."""
 
     def allow(asked: SwarmAsk) -> Schema:
-        return {**schemas.build_schema(of)["properties"][name], "items": schemas.build_table_schema(shape, items, asked)}
+        return {
+            **schemas.build_schema(of)["properties"][name],
+            "items": schemas.build_table_schema(shape, items, asked),
+        }
 
     return Row(name, is_needed=True, allow=allow, ask=ask, read=read)
 
@@ -119,7 +142,9 @@ def _allow_operations(asked: SwarmAsk) -> Schema:
         kinds.setdefault(name, each.annotation)
     limits = {name: schemas.build_schema(kind).items() for name, kind in kinds.items()}
     # What is empty is refused by the blackboard, and not asked for once more.
-    params: dict[str, Schema] = {name: {key: each for key, each in of if key != "minLength"} for name, of in limits.items()}
+    params: dict[str, Schema] = {
+        name: {key: each for key, each in of if key != "minLength"} for name, of in limits.items()
+    }
     params["amount"] = {"type": "number", "minimum": 0, "maximum": asked.state.settings.max_deposit}
     params["newRole"] = schemas.allow_values(get_args(facts.Role))
     operation = {
@@ -137,13 +162,19 @@ def _allow_operations(asked: SwarmAsk) -> Schema:
 def _ask_findings(asked: SwarmAsk) -> list[PersonStep]:
     steps, shown = [person_steps.ask_words(asked.text.explore, is_needed=False)], asked.shown_ideas
     if shown:
-        steps.append(PersonStep(name=HOLDS, text=asked.text.holds, kind="numbers", numbers=frozenset(shown)))
+        steps.append(
+            PersonStep(name=HOLDS, text=asked.text.holds, kind="numbers", numbers=frozenset(shown))
+        )
     return steps
 
 
 def _read_findings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
-    new = person_steps.split_lines(person_steps.join_long_choice(answers.get(person_steps.WORDS, ""), answers))
-    named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))] or list(asked.agent.holds)
+    new = person_steps.split_lines(
+        person_steps.join_long_choice(answers.get(person_steps.WORDS, ""), answers)
+    )
+    named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))] or list(
+        asked.agent.holds
+    )
     held = [idea.text for number in named if (idea := asked.state.board.idea(number)) is not None]
     perspective = asked.order.perspective[:MAX_PERSPECTIVE]
     most = max(len(new), shapes.MAX_FINDINGS)
@@ -172,7 +203,10 @@ def _read_target(asked: SwarmAsk, answers: Answers) -> str:
 
 def _ask_verdicts(asked: SwarmAsk) -> list[PersonStep]:
     verdicts = {verdict: asked.text.verdicts[verdict] for verdict in get_args(shapes.CheckVerdict)}
-    questions = {each.number: asked.text.check.format(seat=each.seat, text=one_line(each.core_idea)) for each in asked.checked}
+    questions = {
+        each.number: asked.text.check.format(seat=each.seat, text=one_line(each.core_idea))
+        for each in asked.checked
+    }
     return [
         step
         for number, question in questions.items()
@@ -198,18 +232,29 @@ def _ask_votes(asked: SwarmAsk) -> list[PersonStep]:
         group, text = str(number), one_line(answer.text)
         if number in rated:
             steps.append(
-                PersonStep(name=RATING, text=asked.text.rate.format(text=text), choices=rates, kind="option", group=group)
+                PersonStep(
+                    name=RATING,
+                    text=asked.text.rate.format(text=text),
+                    choices=rates,
+                    kind="option",
+                    group=group,
+                )
             )
         if number in ideas:
             question = asked.text.vote.format(number=number, text=text)
-            steps += person_steps.ask_position(asked.language, get_args(VotePosition), text=question, group=group)
+            steps += person_steps.ask_position(
+                asked.language, get_args(VotePosition), text=question, group=group
+            )
     return [*steps, person_steps.ask_confidence(asked.language)] if ideas else steps
 
 
 def _read_votes(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
     votes = list[Mapping[str, object]]()
     for number in asked.ballot:
-        said = {name: answers.get(build_key(name, str(number)), "") for name in (person_steps.POSITION, CONDITION, RATING, WHY)}
+        said = {
+            name: answers.get(build_key(name, str(number)), "")
+            for name in (person_steps.POSITION, CONDITION, RATING, WHY)
+        }
         votes.append(
             {
                 "answer": number,
@@ -231,7 +276,10 @@ def _ask_synthesis(asked: SwarmAsk) -> list[PersonStep]:
 
 def _read_synthesis(_: SwarmAsk, answers: Answers) -> str:
     # In the form in which everybody says it: the text is the whole answer.
-    words, choice = person_steps.join_long_choice(answers[person_steps.WORDS], answers), person_steps.read_choice(answers)
+    words, choice = (
+        person_steps.join_long_choice(answers[person_steps.WORDS], answers),
+        person_steps.read_choice(answers),
+    )
     return f"{words}\n\n[CHOICE] {choice}" if choice else words
 
 
@@ -243,7 +291,14 @@ FINDING: Final = (
 
 FORMS: Final = index_by_kind(
     define_answer(
-        AnswerForm(kind="explore", reply=facts.Reported, shape=shapes.RoundReport, form="json", max_tokens=1_500, looks_up=True),
+        AnswerForm(
+            kind="explore",
+            reply=facts.Reported,
+            shape=shapes.RoundReport,
+            form="json",
+            max_tokens=1_500,
+            looks_up=True,
+        ),
         Row(
             "findings",
             is_needed=True,
@@ -256,8 +311,14 @@ FORMS: Final = index_by_kind(
         ),
         Row(
             "direction",
-            ask=lambda asked: [PersonStep(name=DIRECTION, text=asked.text.direction.format(usual=asked.usual_direction))],
-            read=lambda asked, answers: one_line(answers.get(DIRECTION, "")) or one_line(asked.usual_direction)[:MAX_LINE],
+            ask=lambda asked: [
+                PersonStep(
+                    name=DIRECTION, text=asked.text.direction.format(usual=asked.usual_direction)
+                )
+            ],
+            read=lambda asked, answers: (
+                one_line(answers.get(DIRECTION, "")) or one_line(asked.usual_direction)[:MAX_LINE]
+            ),
         ),
         # Only in the first round is an answer everyone's own.
         replace(
@@ -268,7 +329,13 @@ FORMS: Final = index_by_kind(
         Row("operations", when=lambda asked: not asked.is_classic, allow=_allow_operations),
     ),
     define_answer(
-        AnswerForm(kind="collide", reply=facts.Collided, shape=shapes.Collision, form="json", max_tokens=500),
+        AnswerForm(
+            kind="collide",
+            reply=facts.Collided,
+            shape=shapes.Collision,
+            form="json",
+            max_tokens=500,
+        ),
         Row(
             "action",
             is_needed=True,
@@ -293,10 +360,21 @@ FORMS: Final = index_by_kind(
         Row("newInsights"),
     ),
     define_answer(
-        AnswerForm(kind="validate", reply=facts.Validated, shape=shapes.Validation, form="json", max_tokens=800, looks_up=True),
+        AnswerForm(
+            kind="validate",
+            reply=facts.Validated,
+            shape=shapes.Validation,
+            form="json",
+            max_tokens=800,
+            looks_up=True,
+        ),
         _define_list(
             "verdicts",
-            Row("finding", is_needed=True, allow=lambda asked: schemas.allow_values(each.id for each in asked.checked)),
+            Row(
+                "finding",
+                is_needed=True,
+                allow=lambda asked: schemas.allow_values(each.id for each in asked.checked),
+            ),
             Row("verdict", is_needed=True),
             Row("reason"),
             shape=shapes.FindingCheck,
@@ -305,12 +383,32 @@ FORMS: Final = index_by_kind(
             read=_read_verdicts,
         ),
     ),
-    define_answer(AnswerForm(kind="compare", reply=facts.Compared, shape=shapes.SimilarityReport, form="json", max_tokens=2_000)),
     define_answer(
-        AnswerForm(kind="judge", reply=facts.Judged, shape=shapes.IdeaJudgements, form="json", max_tokens=2_500),
+        AnswerForm(
+            kind="compare",
+            reply=facts.Compared,
+            shape=shapes.SimilarityReport,
+            form="json",
+            max_tokens=2_000,
+        )
+    ),
+    define_answer(
+        AnswerForm(
+            kind="judge",
+            reply=facts.Judged,
+            shape=shapes.IdeaJudgements,
+            form="json",
+            max_tokens=2_500,
+        ),
         _define_list(
             "judgements",
-            Row("pair", is_needed=True, allow=lambda asked: schemas.allow_values(range(1, len(asked.state.review.pairs) + 1))),
+            Row(
+                "pair",
+                is_needed=True,
+                allow=lambda asked: schemas.allow_values(
+                    range(1, len(asked.state.review.pairs) + 1)
+                ),
+            ),
             Row("verdict", is_needed=True),
             REASON,
             shape=shapes.PairJudgement,
@@ -318,7 +416,14 @@ FORMS: Final = index_by_kind(
         ),
     ),
     define_answer(
-        AnswerForm(kind="ballot", reply=facts.Voted, shape=shapes.SwarmBallot, form="json", max_tokens=600, is_whole=True),
+        AnswerForm(
+            kind="ballot",
+            reply=facts.Voted,
+            shape=shapes.SwarmBallot,
+            form="json",
+            max_tokens=600,
+            is_whole=True,
+        ),
         _define_list(
             "votes",
             Row("answer", is_needed=True, allow=lambda asked: schemas.allow_values(asked.ballot)),
@@ -332,11 +437,23 @@ FORMS: Final = index_by_kind(
         ),
     ),
     define_answer(
-        AnswerForm(kind="synthesis", reply=facts.Synthesized, shape=shapes.Synthesis, form="text", max_tokens=1_200),
+        AnswerForm(
+            kind="synthesis",
+            reply=facts.Synthesized,
+            shape=shapes.Synthesis,
+            form="text",
+            max_tokens=1_200,
+        ),
         Row("content", is_needed=True, ask=_ask_synthesis, read=_read_synthesis),
     ),
     define_answer(
-        AnswerForm(kind="shutdown", reply=facts.Acknowledged, shape=shapes.ShutdownReply, form="json", max_tokens=50),
+        AnswerForm(
+            kind="shutdown",
+            reply=facts.Acknowledged,
+            shape=shapes.ShutdownReply,
+            form="json",
+            max_tokens=50,
+        ),
         # The end of the run needs no word of a person.
         Row("acknowledged", read=lambda _, answers: True),
     ),
@@ -356,14 +473,22 @@ def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:
     latest = state.board.findings[-MAX_NEWS:]
     match ask.kind:
         case "collide":
-            lines = [quote_lines(f"{each.number}. {each.seat}: {_describe_finding(each)}") for each in asked.targets]
+            lines = [
+                quote_lines(f"{each.number}. {each.seat}: {_describe_finding(each)}")
+                for each in asked.targets
+            ]
             rows = form.pick_fields("action", "targetFindingId", "content")
             commands = (person_steps.offer_pass(asked.language, {"action": "pass"}),)
-            return ask_person(rows, asked, about="\n".join([asked.text.findings, *lines]), commands=commands)
+            return ask_person(
+                rows, asked, about="\n".join([asked.text.findings, *lines]), commands=commands
+            )
         case "validate" | "ballot" | "shutdown":
             return ask_person(form.fields, asked)
         case _:
-            news = tuple(Utterance(id=each.number, speaker=each.seat, text=_describe_finding(each)) for each in latest)
+            news = tuple(
+                Utterance(id=each.number, speaker=each.seat, text=_describe_finding(each))
+                for each in latest
+            )
             about = "\n".join(_describe_order(asked)) if ask.kind == "explore" else ""
             return ask_person(form.fields, asked, about=about, news=news)
 

@@ -200,7 +200,11 @@ class AnswerVote:
 
     @property
     def words(self) -> str:
-        return f"{self.condition} ({self.reason})" if self.condition and self.reason else self.condition or self.reason
+        return (
+            f"{self.condition} ({self.reason})"
+            if self.condition and self.reason
+            else self.condition or self.reason
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,16 @@ Reason = Literal["new", "agreesWith", "judge"]
 Settle = Literal["evidence", "quorum"]
 Stability = Literal["all", "leading"]
 EndReason = Literal[
-    "converged", "max_rounds", "insufficient_active_agents", "synthesis", "called", "tokens", "money", "time", "fault", "clear"
+    "converged",
+    "max_rounds",
+    "insufficient_active_agents",
+    "synthesis",
+    "called",
+    "tokens",
+    "money",
+    "time",
+    "fault",
+    "clear",
 ]
 Seconds = Annotated[float, Gt(0), Le(86_400)]
 Share = Annotated[float, Ge(0), Le(1)]

@@ -19,8 +19,19 @@ from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.vocabulary import PATTERNS
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
-from moothall.protocols.swarm.answer_table import FORMS, SwarmAsk, build_answer_schema, build_person_ask
-from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, ConflictReview, RoundReport, SwarmBallot, Synthesis
+from moothall.protocols.swarm.answer_table import (
+    FORMS,
+    SwarmAsk,
+    build_answer_schema,
+    build_person_ask,
+)
+from moothall.protocols.swarm.answers import (
+    MAX_DIRECTION_LENGTH,
+    ConflictReview,
+    RoundReport,
+    SwarmBallot,
+    Synthesis,
+)
 from moothall.protocols.swarm.facts import VALIDATOR, OperationResult, RoundOrder
 from moothall.protocols.swarm.json_fields import DISPLAY_NAMES, format_agent_name, take_fields
 from moothall.protocols.swarm.rules import evidence
@@ -72,21 +83,41 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
     if ask.kind == "compare":
         # The subject alone: nobody reads a prompt.
         topic, texts = state.opened.topic, build_comparison(state)
-        return fill_brief(state, ask, rules, nth=nth, system="", shared="", own="", subject=topic, chore=texts)
+        return fill_brief(
+            state, ask, rules, nth=nth, system="", shared="", own="", subject=topic, chore=texts
+        )
     asked, memory = SwarmAsk(state=state, ask=ask), ContextWindow(window=MAX_FINDINGS)
     for finding in state.board.findings[-MAX_FINDINGS:]:
-        memory = memory.add(Utterance(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5)
-    last = next((each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None)
-    system = words.judging if ask.kind == "judge" else words.validator if ask.seat == VALIDATOR else words.system
+        memory = memory.add(
+            Utterance(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5
+        )
+    last = next(
+        (each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None
+    )
+    system = (
+        words.judging
+        if ask.kind == "judge"
+        else words.validator
+        if ask.seat == VALIDATOR
+        else words.system
+    )
     # Where there are options, the form lists them; on a ballot an answer is one of its numbers, not words.
-    hidden = {*words.hints} if ask.kind == "ballot" else {"choice"} if state.opened.subject.options else set()
+    hidden = (
+        {*words.hints}
+        if ask.kind == "ballot"
+        else {"choice"}
+        if state.opened.subject.options
+        else set()
+    )
     return fill_brief(
         state,
         ask,
         rules,
         system=system,
         nth=nth,
-        perception=Perception(goal=state.opened.topic, memory=memory, own_words=last.core_idea if last else ""),
+        perception=Perception(
+            goal=state.opened.topic, memory=memory, own_words=last.core_idea if last else ""
+        ),
         shared=_build_shared_prompt(state, words, ask),
         own=_build_own_prompt(asked, words, agent),
         subject=state.opened.topic,
@@ -97,7 +128,11 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
 
 def _find_fault(state: Swarm, ask: Ask, said: object) -> str | None:
     options = state.opened.subject.options
-    if isinstance(said, Synthesis) and state.settings.mode == "classic" and read_synthesis_choice(state, said.content) is None:
+    if (
+        isinstance(said, Synthesis)
+        and state.settings.mode == "classic"
+        and read_synthesis_choice(state, said.content) is None
+    ):
         return f"behind [CHOICE] what the synthesis says was expected, one of: {', '.join(options)}; or no such line"
     return find_ballot_fault(state, ask.seat, said) if isinstance(said, SwarmBallot) else None
 
@@ -119,9 +154,13 @@ def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
         return said, ()
     order = state.orders[agent.seat]
     nothing = [
-        each.core_idea for each in said.findings if PATTERNS["nothing"].fullmatch(each.core_idea) or is_pass(each.core_idea)
+        each.core_idea
+        for each in said.findings
+        if PATTERNS["nothing"].fullmatch(each.core_idea) or is_pass(each.core_idea)
     ]
-    said = replace(said, findings=tuple(each for each in said.findings if each.core_idea not in nothing))
+    said = replace(
+        said, findings=tuple(each for each in said.findings if each.core_idea not in nothing)
+    )
     first = said.findings[0].core_idea if said.findings else ""
     named = "" if said.direction in nothing else said.direction.strip()
     given = named or agent.direction or order.recommended or order.perspective
@@ -134,10 +173,15 @@ def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
         direction=direction,
         decision_report=said.decision_report or report,
         conflict_review=said.conflict_review or ConflictReview(),
-        random_explore_forced=order.random if said.random_explore_forced is None else said.random_explore_forced,
+        random_explore_forced=order.random
+        if said.random_explore_forced is None
+        else said.random_explore_forced,
     )
     notes = [f"left_out findings {text!r}" for text in nothing]
-    return filled, (*notes, *((f"filled direction {direction!r}",) if direction and not named else ()))
+    return filled, (
+        *notes,
+        *((f"filled direction {direction!r}",) if direction and not named else ()),
+    )
 
 
 def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
@@ -152,7 +196,9 @@ def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
         return task
     if ask.kind == "ballot" and state.by_evidence:
         # Without the concentrations and the backers: what counts is what each explorer read, not what is popular.
-        findings = _format_section(words, words.findings, _list_findings(state), len(state.board.findings))
+        findings = _format_section(
+            words, words.findings, _list_findings(state), len(state.board.findings)
+        )
         return "\n\n".join([task, "\n".join(findings)])
     if ask.kind == "explore" and state.settings.mode == "classic":
         return task
@@ -180,11 +226,16 @@ class _ShownBoard:
 def _render_board(shown: _ShownBoard, words: SwarmPromptText) -> str:
     state = shown.state
     sections = (_format_section(words, *section) for section in _list_sections(state, words))
-    lines = [words.board.format(round=state.round), *([] if state.board.pheromones else [words.no_pheromones])]
+    lines = [
+        words.board.format(round=state.round),
+        *([] if state.board.pheromones else [words.no_pheromones]),
+    ]
     return "\n".join([*lines, *(line for section in sections for line in section)])
 
 
-def _format_section(words: SwarmPromptText, head: str, lines: Sequence[str], total: int) -> list[str]:
+def _format_section(
+    words: SwarmPromptText, head: str, lines: Sequence[str], total: int
+) -> list[str]:
     """Format a section of the snapshot: its heading, its lines, and how many were left out."""
     if not lines:
         return []
@@ -204,26 +255,51 @@ def _list_sections(state: Swarm, words: SwarmPromptText) -> Iterator[tuple[str, 
         for each in reversed(board.signals[-MAX_SIGNALS:])
     ]
     yield words.signals, signals, len(board.signals)
-    claims = [quote_lines(f"{each.id} {each.description} ({', '.join(each.claimed_by)})") for each in board.claims.values()]
+    claims = [
+        quote_lines(f"{each.id} {each.description} ({', '.join(each.claimed_by)})")
+        for each in board.claims.values()
+    ]
     yield words.claims, claims[-MAX_CLAIMS:][::-1], len(claims)
     held = state.group_holders(state.agents)
     ranked = sorted(held, key=lambda number: (-len(held[number]), number))
     ideas = [board.ideas[number] for number in ranked[:MAX_IDEAS]]
-    yield words.ideas, [quote_lines(f"{idea.id} ({', '.join(held[idea.number])}) {idea.text}") for idea in ideas], len(ranked)
+    yield (
+        words.ideas,
+        [quote_lines(f"{idea.id} ({', '.join(held[idea.number])}) {idea.text}") for idea in ideas],
+        len(ranked),
+    )
     yield words.findings, _list_findings(state), len(board.findings)
     # The newest insights of collisions (S-13).
-    reviews = ((finding, each) for finding in board.findings[-LOOKED_AT:] for each in finding.reviews)
-    insights = {text: f"{each.seat} → {finding.id}: {text}" for finding, each in reviews for text in each.new_insights}
-    yield words.insights, [quote_lines(_shorten_text(line)) for line in [*insights.values()][-MAX_INSIGHTS:]], len(insights)
+    reviews = (
+        (finding, each) for finding in board.findings[-LOOKED_AT:] for each in finding.reviews
+    )
+    insights = {
+        text: f"{each.seat} → {finding.id}: {text}"
+        for finding, each in reviews
+        for text in each.new_insights
+    }
+    yield (
+        words.insights,
+        [quote_lines(_shorten_text(line)) for line in [*insights.values()][-MAX_INSIGHTS:]],
+        len(insights),
+    )
 
 
 def _list_pheromones(state: Swarm) -> list[str]:
     settings, counts = state.settings, evidence.count_active_signals(state.board)
-    ranked = sorted(state.board.pheromones.items(), key=lambda each: (-each[1].concentration, each[0]))
+    ranked = sorted(
+        state.board.pheromones.items(), key=lambda each: (-each[1].concentration, each[0])
+    )
     lines = []
     for key, each in ranked[:MAX_DIRECTIONS]:
-        strength = compute_inhibition(counts[key], settings.signal_strength, settings.max_inhibition)
-        left = f" ({compute_effective_concentration(each.concentration, strength):.4f})" if strength else ""
+        strength = compute_inhibition(
+            counts[key], settings.signal_strength, settings.max_inhibition
+        )
+        left = (
+            f" ({compute_effective_concentration(each.concentration, strength):.4f})"
+            if strength
+            else ""
+        )
         lines.append(quote_lines(f"{each.concentration:.4f}{left} {each.direction}"))
     return lines
 
@@ -236,9 +312,14 @@ def _format_finding(finding: Finding) -> str:
     marks = [finding.perspective] if finding.perspective else []
     if finding.needs_validation:
         marks.append(finding.verdict or "needsValidation")
-    marks += [f"{review.action} {review.seat}: {_shorten_text(review.content)}" for review in finding.reviews[-2:]]
+    marks += [
+        f"{review.action} {review.seat}: {_shorten_text(review.content)}"
+        for review in finding.reviews[-2:]
+    ]
     detail = f" — {_shorten_text(finding.details)}" if finding.details else ""
-    return quote_lines(f"{finding.id} {finding.seat} [{'; '.join(marks)}] {finding.core_idea}{detail}")
+    return quote_lines(
+        f"{finding.id} {finding.seat} [{'; '.join(marks)}] {finding.core_idea}{detail}"
+    )
 
 
 def _shorten_text(text: str) -> str:
@@ -258,20 +339,34 @@ def _build_own_prompt(asked: SwarmAsk, words: SwarmPromptText, agent: Agent | No
             # Only in the classic mode is the synthesis what was decided.
             options = " | ".join(map(one_line, state.opened.subject.options))
             named = words.choice_options.format(options=options) if options else ""
-            choice = words.final_choice.format(options=named) if state.settings.mode == "classic" else ""
+            choice = (
+                words.final_choice.format(options=named) if state.settings.mode == "classic" else ""
+            )
             return "\n".join([*findings, f"{words.synthesis}{choice}"])
         case "shutdown":
             return words.shutdown
         case "ballot":
             own, rated = _format_own_readings(state, words, asked), asked.rated
-            others = [quote_lines(f"{number}. {answer.text}") for number, answer in asked.ballot.items() if number not in rated]
+            others = [
+                quote_lines(f"{number}. {answer.text}")
+                for number, answer in asked.ballot.items()
+                if number not in rated
+            ]
             head = [words.ballot_ideas] if own and others else []
-            return "\n".join([*own, *head, *others, f"{words.ballot}{words.ballot_rating if own else ''}"])
+            return "\n".join(
+                [*own, *head, *others, f"{words.ballot}{words.ballot_rating if own else ''}"]
+            )
         case "collide":
             invitation = find_invitation(state, asked.ask.seat)
             mode = invitation.mode if invitation is not None else "review_challenge"
             you, what = words.you.format(name=format_agent_name(asked.ask.seat)), words.modes[mode]
-            return "\n".join([you, *map(_format_finding, asked.targets), words.collide.format(mode=mode, what=what)])
+            return "\n".join(
+                [
+                    you,
+                    *map(_format_finding, asked.targets),
+                    words.collide.format(mode=mode, what=what),
+                ]
+            )
         case _:
             assert agent is not None, "only explorers are asked to explore"
             return _format_round_start(state, words, agent)
@@ -281,15 +376,28 @@ def _format_own_readings(state: Swarm, words: SwarmPromptText, asked: SwarmAsk) 
     """List the answers that a seat has read with its own deposits and findings: a model remembers none of them."""
     index, seat, lines = evidence.AnswerIndex(state), asked.ask.seat, list[str]()
     amounts = index.sum_deposits()
-    mine = sorted((each for each in state.board.findings if each.seat == seat), key=lambda each: len(each.reviews))
+    mine = sorted(
+        (each for each in state.board.findings if each.seat == seat),
+        key=lambda each: len(each.reviews),
+    )
     for number, answer in asked.rated.items():
         ways = {key for key, at in index.by_direction.items() if at == number}
         count, total = amounts.get((number, seat), (0, 0.0))
-        deposits = f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""
+        deposits = (
+            f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""
+        )
         lines.append(quote_lines(f"{number}. {one_line(answer.text)}{deposits}"))
         # Of what it said again and again, the time that was reviewed most.
-        findings = {each.details: each for each in mine if each.idea == number or evidence.direction_key(each.direction) in ways}
-        lines += [_format_finding(each) for each in [*findings.values()][-MAX_OWN_FINDINGS:] if each.details]
+        findings = {
+            each.details: each
+            for each in mine
+            if each.idea == number or evidence.direction_key(each.direction) in ways
+        }
+        lines += [
+            _format_finding(each)
+            for each in [*findings.values()][-MAX_OWN_FINDINGS:]
+            if each.details
+        ]
     return [words.own_answers, *lines] if lines else []
 
 
@@ -305,7 +413,10 @@ def _format_pairs(state: Swarm, words: SwarmPromptText) -> str:
     for at in used:
         detail = f" — {_shorten_text(details[texts[at]])}" if details.get(texts[at]) else ""
         lines.append(quote_lines(f"{numbers[at]}. {one_line(texts[at])}{detail}"))
-    pairs = [quote_lines(f"{at}: {numbers[pair.other]}, {numbers[pair.one]}") for at, pair in enumerate(review.pairs, 1)]
+    pairs = [
+        quote_lines(f"{at}: {numbers[pair.other]}, {numbers[pair.one]}")
+        for at, pair in enumerate(review.pairs, 1)
+    ]
     return "\n".join([words.ballot_ideas, *lines, words.pairs, *pairs, words.judge])
 
 
@@ -313,8 +424,13 @@ def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> s
     order = state.orders[agent.seat]
     you = words.you.format(name=format_agent_name(agent.seat))
     if state.settings.mode == "classic":
-        return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
-    message = [quote_lines(json.dumps(each, ensure_ascii=False)) for each in _build_message(state, agent, order)]
+        return "\n".join(
+            [you, words.perspective.format(perspective=order.perspective), words.explore_classic]
+        )
+    message = [
+        quote_lines(json.dumps(each, ensure_ascii=False))
+        for each in _build_message(state, agent, order)
+    ]
     news = [*_format_news(state, words, agent), *_format_orders(state, words, order)]
     # Deposits are readings: what an amount means must be the same for all.
     amounts = [words.amounts.format(most=state.settings.max_deposit)] if state.by_evidence else []
@@ -344,7 +460,9 @@ def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[s
         },
     ]
     if agent.results:
-        parts.append({"operationResults": [_build_result(each) for each in agent.results[:MAX_RESULTS]]})
+        parts.append(
+            {"operationResults": [_build_result(each) for each in agent.results[:MAX_RESULTS]]}
+        )
     return parts
 
 
@@ -382,7 +500,12 @@ def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> l
 
 
 def _build_result(result: OperationResult) -> dict[str, object]:
-    shown = take_fields(result, "type operationId operation success", type="operation_result", operationId=f"op-{result.number}")
+    shown = take_fields(
+        result,
+        "type operationId operation success",
+        type="operation_result",
+        operationId=f"op-{result.number}",
+    )
     if result.error:
         shown |= take_fields(result, "error detail")
     if result.target:

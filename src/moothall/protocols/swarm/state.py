@@ -212,7 +212,9 @@ def with_changes(board: Board, changes: Iterable[facts.ConcentrationChange]) -> 
     return fast_replace(
         board,
         pheromones={
-            key: replace(each, concentration=after[each.direction]) if each.direction in after else each
+            key: replace(each, concentration=after[each.direction])
+            if each.direction in after
+            else each
             for key, each in board.pheromones.items()
         },
     )
@@ -261,13 +263,22 @@ class RoundReview:
 
 NOTHING: Final = ""
 CONFIRMS: Final[dict[type[Fact], tuple[str, ...]]] = {
-    facts.SwarmFormed: ("INIT:create_team", "INIT:create_blackboard", "INIT:init_agent_states", "INIT:spawn_agents"),
+    facts.SwarmFormed: (
+        "INIT:create_team",
+        "INIT:create_blackboard",
+        "INIT:init_agent_states",
+        "INIT:spawn_agents",
+    ),
     facts.RoundBegun: ("ROUND:broadcast_round_start",),
     facts.BarrierPassed: ("ROUND:wait_responses",),
     facts.OperationsProcessed: ("ROUND:process_operations", "ROUND:return_results"),
     facts.IdeasSorted: ("ROUND:update_blackboard",),
     facts.RoundSettled: ("ROUND:settle_round",),
-    facts.ConvergenceMeasured: ("CONVERGENCE:check_beta_stability", "CONVERGENCE:check_quorum", "CONVERGENCE:check_diversity"),
+    facts.ConvergenceMeasured: (
+        "CONVERGENCE:check_beta_stability",
+        "CONVERGENCE:check_quorum",
+        "CONVERGENCE:check_diversity",
+    ),
     facts.SwarmCompleted: ("CONVERGENCE:generate_report",),
     facts.ShutdownNoticed: ("SHUTDOWN:pre_notify",),
     facts.ShutdownAnswered: ("SHUTDOWN:graceful_request",),
@@ -277,7 +288,12 @@ CONFIRMS: Final[dict[type[Fact], tuple[str, ...]]] = {
 
 
 def _build_following() -> dict[str, frozenset[str]]:
-    following = {one: {other} for one, other in pairwise([NOTHING, *(step for steps in CONFIRMS.values() for step in steps)])}
+    following = {
+        one: {other}
+        for one, other in pairwise(
+            [NOTHING, *(step for steps in CONFIRMS.values() for step in steps)]
+        )
+    }
     # A round without an end is followed by another one; a run may also be ended before its first round.
     following["CONVERGENCE:check_diversity"].add("ROUND:broadcast_round_start")
     following["INIT:spawn_agents"].add("CONVERGENCE:generate_report")
@@ -302,7 +318,9 @@ class ExecutionProgress:
         """Return the progress with these steps confirmed; raises ValueError if one of them would skip another."""
         if not self.can_confirm(*steps):
             expected = " or ".join(sorted(FOLLOWING.get(self.last, ()))) or "nothing"
-            raise ValueError(f"after {self.last or 'the opening'} comes {expected}, not {steps[0] if steps else 'nothing'}")
+            raise ValueError(
+                f"after {self.last or 'the opening'} comes {expected}, not {steps[0] if steps else 'nothing'}"
+            )
         return ExecutionProgress(last=steps[-1], count=self.count + len(steps)) if steps else self
 
 
@@ -376,7 +394,9 @@ class Swarm(ProtocolState):
     @property
     def active(self) -> tuple[SeatId, ...]:
         """The agents that count: the quorum is a share of them."""
-        return tuple(seat for seat, agent in self.agents.items() if agent.status in {"active", "interrupted"})
+        return tuple(
+            seat for seat, agent in self.agents.items() if agent.status in {"active", "interrupted"}
+        )
 
     def group_holders(self, seats: Iterable[SeatId]) -> dict[int, list[SeatId]]:
         """Return the ideas that these agents hold, each with those who hold it."""

@@ -55,7 +55,9 @@ class AsksOut(ApiModel):
 
 class WrittenOut(ApiModel):
     session_id: str
-    entry: int | None = Field(default=None, description="The entry that was written; none where nothing changed.")
+    entry: int | None = Field(
+        default=None, description="The entry that was written; none where nothing changed."
+    )
 
 
 @METHODS.add("moot.getAsks", "speak", tool="get_asks", waits=True)
@@ -63,7 +65,9 @@ async def get_asks(
     call: Call,
     session_id: fields.SessionRef,
     seat: fields.SeatRef = None,
-    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for an ask to come.")] = 0.0,
+    timeout_seconds: Annotated[
+        float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for an ask to come.")
+    ] = 0.0,
 ) -> AsksOut:
     """What a session asks of your seat, with the form of the answer; it waits for an ask to come. No asks: call it again, until
     status is 'ended'; 'parked': tell the user why, and stop. Next: answer_ask.
@@ -74,7 +78,11 @@ async def get_asks(
         snapshot = await call.moot.engine.load_snapshot(session_id)
         if wanted is not None:
             check_seat(snapshot, wanted)
-        asks = [each for each in await call.moot.engine.list_outstanding(session_id) if wanted in {None, each.ask.seat}]
+        asks = [
+            each
+            for each in await call.moot.engine.list_outstanding(session_id)
+            if wanted in {None, each.ask.seat}
+        ]
         return Wait(snapshot, asks, is_over=bool(asks) or snapshot.is_closed)
 
     if timeout_seconds:
@@ -83,8 +91,18 @@ async def get_asks(
     ready = await wait_until(call, session_id, timeout_seconds, find_asks)
     is_closed, parked = ready.snapshot.is_closed, ready.snapshot.session_state.parked
     awaited = sorted({find_asked_seat(ask) for ask in ready.snapshot.session_state.pending})
-    waiting = f"Nothing yet; waiting for: {', '.join(awaited)}. Call again." if awaited else "Nothing yet: call again."
-    note = "Answer with answer_ask." if ready.result else "The session has ended." if is_closed else waiting
+    waiting = (
+        f"Nothing yet; waiting for: {', '.join(awaited)}. Call again."
+        if awaited
+        else "Nothing yet: call again."
+    )
+    note = (
+        "Answer with answer_ask."
+        if ready.result
+        else "The session has ended."
+        if is_closed
+        else waiting
+    )
     if parked is not None and not ready.result:
         note = f"The session is parked: {strip_control(parked.reason)}. It goes on when resume_session succeeds."
     return AsksOut(
@@ -99,7 +117,9 @@ def check_seat(snapshot: Snapshot, seat: str) -> None:
     """Raises UnknownSeat, with the seats that there are, when a session does not have this one."""
     known = [each.id for each in snapshot.session_state.seats]
     if seat not in known:
-        raise UnknownSeat(f"{seat!r} has no seat in {snapshot.session!r}; the seats are: {', '.join(known)}")
+        raise UnknownSeat(
+            f"{seat!r} has no seat in {snapshot.session!r}; the seats are: {', '.join(known)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +131,9 @@ class Wait(Generic[T]):
     is_over: bool
 
 
-async def wait_until(call: Call, name: SessionId, seconds: float, look: Callable[[], Awaitable[Wait[T]]]) -> Wait[T]:
+async def wait_until(
+    call: Call, name: SessionId, seconds: float, look: Callable[[], Awaitable[Wait[T]]]
+) -> Wait[T]:
     """Look again whenever the session changes, until it is over or the time is up."""
     loop = asyncio.get_running_loop()
     ends = loop.time() + seconds
@@ -122,7 +144,9 @@ async def wait_until(call: Call, name: SessionId, seconds: float, look: Callable
             return ready
         if call.progress is not None:
             await call.progress(seconds - left, seconds)
-        await call.deliberations.wait_for_change(name, ready.snapshot.seq, min(left, PROGRESS_SECONDS))
+        await call.deliberations.wait_for_change(
+            name, ready.snapshot.seq, min(left, PROGRESS_SECONDS)
+        )
 
 
 def build_ask_out(each: OutstandingAsk) -> AskOut:
@@ -147,7 +171,10 @@ async def answer_ask(
     *,
     seat: fields.SeatRef = None,
     ask: fields.AskRef = None,
-    answer: Annotated[str | dict[str, Any], Field(description="Text for the form `text`, else the fields of the answer.")],
+    answer: Annotated[
+        str | dict[str, Any],
+        Field(description="Text for the form `text`, else the fields of the answer."),
+    ],
     idempotency_key: fields.IdempotencyKey = "",
 ) -> WrittenOut:
     """Answer what get_asks gave you."""
@@ -159,7 +186,9 @@ async def answer_ask(
 
         await state_family(call, session_id, speaker)
     if ask is None:
-        entry = await call.moot.engine.contribute(session_id, speaker, answer, idempotency_key, via=door)
+        entry = await call.moot.engine.contribute(
+            session_id, speaker, answer, idempotency_key, via=door
+        )
     else:
         if find_asked_seat(ask) != speaker:
             raise NotAllowed(f"the ask {ask!r} is not put to the seat {speaker!r}")
@@ -171,7 +200,9 @@ async def answer_ask(
 class AnswerPreviewOut(ApiModel):
     session_id: str
     fields: Any = Field(description="What the answer would be recorded as.")
-    from_words: list[str] = Field(description="Each choice that was taken from a sentence, with its words.")
+    from_words: list[str] = Field(
+        description="Each choice that was taken from a sentence, with its words."
+    )
 
 
 @METHODS.add("moot.previewAnswer", "speak")
@@ -185,7 +216,9 @@ async def preview_answer(
     """What an answer to the open ask of a seat would be read as. Nothing is recorded. Next: moot.answer."""
     speaker = parse_seat_id(call.caller.resolve_speaker(seat, "seat"))
     read = await call.moot.engine.preview_answer(session_id, speaker, answer)
-    return AnswerPreviewOut(session_id=session_id, fields=as_json(read.said), from_words=list_worded_choices(read.mends))
+    return AnswerPreviewOut(
+        session_id=session_id, fields=as_json(read.said), from_words=list_worded_choices(read.mends)
+    )
 
 
 @METHODS.add("moot.giveInput", "run")
@@ -202,7 +235,9 @@ async def give_input(
 
 
 @METHODS.add("moot.closeSession", "run")
-async def close_session(call: Call, session_id: fields.SessionRef, idempotency_key: fields.IdempotencyKey = "") -> WrittenOut:
+async def close_session(
+    call: Call, session_id: fields.SessionRef, idempotency_key: fields.IdempotencyKey = ""
+) -> WrittenOut:
     """Ask for the end: the session concludes with what was said so far."""
 
     async def close() -> str:
@@ -214,7 +249,11 @@ async def close_session(call: Call, session_id: fields.SessionRef, idempotency_k
 
 
 async def _end_once(
-    call: Call, name: str, key: str, words: tuple[SessionId, *tuple[str, ...]], end: Callable[[], Awaitable[str]]
+    call: Call,
+    name: str,
+    key: str,
+    words: tuple[SessionId, *tuple[str, ...]],
+    end: Callable[[], Awaitable[str]],
 ) -> WrittenOut:
     """End a session, unless the key says that it was ended by an earlier try of this call; the entry that does."""
     # Imported here: it brings the rules of decision memory, which few commands of the terminal need.
@@ -263,9 +302,15 @@ class PersonTurns:
         person, words = build_person_ask(each.brief), self.words.get((session, each.ask.seat))
         if not person.steps:
             return person.build({})
-        return words.text if words and (words.kind, words.turn) == (each.ask.kind, each.ask.turn) else None
+        return (
+            words.text
+            if words and (words.kind, words.turn) == (each.ask.kind, each.ask.turn)
+            else None
+        )
 
-    def follow(self, call: Call, session: SessionId, seat: SeatId, words: UnsaidWords | None = None) -> None:
+    def follow(
+        self, call: Call, session: SessionId, seat: SeatId, words: UnsaidWords | None = None
+    ) -> None:
         """Answer what needs no person from now on, until the person is asked again or the session ends."""
         name = f"{session} {seat}"
         if words is not None:
@@ -277,7 +322,9 @@ class PersonTurns:
         task = self.context.followers[name] = asyncio.create_task(self._follow(call, session, seat))
         task.add_done_callback(lambda done: self._forget(name, (session, seat), done))
 
-    def _forget(self, name: str, seat: tuple[SessionId, SeatId], task: "asyncio.Task[None]") -> None:
+    def _forget(
+        self, name: str, seat: tuple[SessionId, SeatId], task: "asyncio.Task[None]"
+    ) -> None:
         if self.context.followers.get(name) is task:
             del self.context.followers[name]
             self.words.pop(seat, None)
@@ -288,7 +335,11 @@ class PersonTurns:
         with suppress(MootError, TimeoutError):
             async with asyncio.timeout(MAX_SECONDS):
                 while not (snapshot := await engine.load_snapshot(session)).is_closed:
-                    asked = [each for each in await engine.list_outstanding(session) if each.ask.seat == seat]
+                    asked = [
+                        each
+                        for each in await engine.list_outstanding(session)
+                        if each.ask.seat == seat
+                    ]
                     for each in asked:
                         answer = self.find_answer(session, each)
                         if answer is None:
@@ -339,7 +390,9 @@ class PersonAskOut(ApiModel):
     intro: str
     about: str
     steps: list[PersonStepOut]
-    commands: list[CommandOut] = Field(description="Words that stand for a whole answer, such as /pass.")
+    commands: list[CommandOut] = Field(
+        description="Words that stand for a whole answer, such as /pass."
+    )
 
 
 class PersonAsksOut(ApiModel):
@@ -348,12 +401,18 @@ class PersonAsksOut(ApiModel):
 
 
 @PERSON_METHODS.add("moot.getPersonAsks", "speak")
-async def get_person_asks(call: Call, session_id: fields.SessionRef, seat: fields.SeatRef = None) -> PersonAsksOut:
+async def get_person_asks(
+    call: Call, session_id: fields.SessionRef, seat: fields.SeatRef = None
+) -> PersonAsksOut:
     """What a session asks of a person at a seat: questions in plain words, one after the other. Next: moot.answerAsPerson."""
     person = call.caller.resolve_speaker(seat, "seat")
     check_seat(await call.moot.engine.load_snapshot(session_id), person)
     turns = call.context.get_or_create(PersonTurns)
-    outstanding = [each for each in await call.moot.engine.list_outstanding(session_id) if each.ask.seat == person]
+    outstanding = [
+        each
+        for each in await call.moot.engine.list_outstanding(session_id)
+        if each.ask.seat == person
+    ]
     asks = [each for each in outstanding if turns.find_answer(session_id, each) is None]
     if len(asks) < len(outstanding):
         turns.follow(call, session_id, parse_seat_id(person))
@@ -368,27 +427,47 @@ async def answer_as_person(
     seat: fields.SeatRef = None,
     ask: Annotated[str, Field(max_length=200)],
     answers: Annotated[
-        dict[Annotated[str, Field(max_length=200)], Annotated[str, Field(max_length=MAX_ANSWER_LENGTH)]] | None,
-        Field(max_length=MAX_STEPS, description="What the person answered, by the key of the step."),
+        dict[
+            Annotated[str, Field(max_length=200)],
+            Annotated[str, Field(max_length=MAX_ANSWER_LENGTH)],
+        ]
+        | None,
+        Field(
+            max_length=MAX_STEPS, description="What the person answered, by the key of the step."
+        ),
     ] = None,
-    command: Annotated[str, Field(max_length=100, description="In place of answers: one of the commands.")] = "",
+    command: Annotated[
+        str, Field(max_length=100, description="In place of answers: one of the commands.")
+    ] = "",
     idempotency_key: fields.IdempotencyKey = "",
 ) -> WrittenOut:
     """Answer what getPersonAsks gave you, question by question, or with a command such as /pass."""
     person = parse_seat_id(call.caller.resolve_speaker(seat, "seat"))
-    open_asks = [each for each in await call.moot.engine.list_outstanding(session_id) if each.ask.seat == person]
+    open_asks = [
+        each
+        for each in await call.moot.engine.list_outstanding(session_id)
+        if each.ask.seat == person
+    ]
     brief = next((each.brief for each in open_asks if each.ask.id == ask), None)
     # Who does not know whether an answer arrived sends it again: then its ask is no longer open. An ask id ends with its seat.
     if brief is None and ask.rpartition(".")[2] == person:
         brief = await call.moot.engine.find_answered_brief(session_id, AskId(ask))
     if brief is None:
-        raise UnknownAsk(f"the ask {ask[:100]!r} is no longer open for {person!r}; look what is asked now")
+        raise UnknownAsk(
+            f"the ask {ask[:100]!r} is no longer open for {person!r}; look what is asked now"
+        )
     answer = _build_answer(brief, answers or {}, command)
-    written = await answer_ask(call, session_id, seat=person, ask=ask, answer=answer, idempotency_key=idempotency_key)
+    written = await answer_ask(
+        call, session_id, seat=person, ask=ask, answer=answer, idempotency_key=idempotency_key
+    )
     questions = build_person_ask(brief)
     words = "" if command or not questions.steps else _read_text(answers or {}, questions.steps[0])
     # What a person said may also answer a later ask of the same turn.
-    unsaid = UnsaidWords(questions.keeps_for, brief.ask.turn, words) if words and questions.keeps_for else None
+    unsaid = (
+        UnsaidWords(questions.keeps_for, brief.ask.turn, words)
+        if words and questions.keeps_for
+        else None
+    )
     call.context.get_or_create(PersonTurns).follow(call, session_id, person, unsaid)
     return written
 
@@ -410,12 +489,20 @@ def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:
                 needed=step.is_needed,
                 long=step.is_long,
                 default=strip_control(step.default),
-                choices=[ChoiceOut(value=choice.value, text=strip_control(choice.text)) for choice in step.choices],
-                numbers=[number for number in range(1, MAX_NUMBERS) if number in step.numbers] if step.kind != "text" else [],
+                choices=[
+                    ChoiceOut(value=choice.value, text=strip_control(choice.text))
+                    for choice in step.choices
+                ],
+                numbers=[number for number in range(1, MAX_NUMBERS) if number in step.numbers]
+                if step.kind != "text"
+                else [],
             )
             for step in person.steps
         ],
-        commands=[CommandOut(word=command.word, text=strip_control(command.text)) for command in person.commands],
+        commands=[
+            CommandOut(word=command.word, text=strip_control(command.text))
+            for command in person.commands
+        ],
     )
 
 
@@ -431,7 +518,9 @@ def _build_answer(brief: Brief, answers: dict[str, str], command: str) -> Any:
     return person.build(_read_answers(person, answers, PERSON_SEAT[brief.language]))
 
 
-def _read_answers(person: PersonAsk, given: dict[str, str], words: PersonSeatText) -> dict[str, str]:
+def _read_answers(
+    person: PersonAsk, given: dict[str, str], words: PersonSeatText
+) -> dict[str, str]:
     """What was answered to the steps that are asked, each read as a person would type it."""
     answers: dict[str, str] = {}
     for step in person.steps:
@@ -440,7 +529,13 @@ def _read_answers(person: PersonAsk, given: dict[str, str], words: PersonSeatTex
         text = _read_text(given, step)
         if not text and not step.is_needed:
             continue
-        value = text if text in {choice.value for choice in step.choices} else read_step(step, text) if text else None
+        value = (
+            text
+            if text in {choice.value for choice in step.choices}
+            else read_step(step, text)
+            if text
+            else None
+        )
         if value is None:
             raise BadAnswer(f"{step.text} {_describe_expected(step, text, words)}")
         answers[step.key] = value
@@ -452,4 +547,8 @@ def _describe_expected(step: PersonStep, text: str, words: PersonSeatText) -> st
         return words.needed
     if step.choices:
         return words.choose.format(choices=" | ".join(choice.text for choice in step.choices))
-    return words.number.format(example=next((f"#{number}" for number in range(1, MAX_NUMBERS) if number in step.numbers), "#1"))
+    return words.number.format(
+        example=next(
+            (f"#{number}" for number in range(1, MAX_NUMBERS) if number in step.numbers), "#1"
+        )
+    )

@@ -8,7 +8,14 @@ from moothall.domain.limits import Count
 from moothall.domain.topic import MAX_LABELS, Stakes
 from moothall.errors import NotAllowed
 from moothall.memory.breakers import CircuitView
-from moothall.memory.facts import MAX_NAMES, CategoryConfidence, Policy, Proposal, RequiredLine, SourceCount
+from moothall.memory.facts import (
+    MAX_NAMES,
+    CategoryConfidence,
+    Policy,
+    Proposal,
+    RequiredLine,
+    SourceCount,
+)
 from moothall.memory.facts import Seconds as RequiredSeconds
 from moothall.surfaces.api.fields import AgentName, IdempotencyKey, Note, Score, Short
 from moothall.surfaces.api.method import ApiModel, Call, Operations
@@ -39,8 +46,12 @@ class MayOut(ApiModel):
     allowed: bool
     open_circuits: list[str] = []
     rules: list[str] = []
-    probe_for: list[str] = Field(default=[], description="Half-open circuits that the decision would try out.")
-    reviewers: list[str] = Field(default=[], description="Who would review it, the most trusted in the category first.")
+    probe_for: list[str] = Field(
+        default=[], description="Half-open circuits that the decision would try out."
+    )
+    reviewers: list[str] = Field(
+        default=[], description="Who would review it, the most trusted in the category first."
+    )
     note: str
 
 
@@ -63,32 +74,55 @@ class RecordOut(ApiModel):
     decision_id: str | None = None
     deliberation_id: str | None = None
     participants: list[str] = []
-    reviewers: list[str] = Field(default=[], description="The participants who review; empty where none is known.")
+    reviewers: list[str] = Field(
+        default=[], description="The participants who review; empty where none is known."
+    )
     open_circuits: list[str] = []
     rules: list[str] = []
-    probe_for: list[str] = Field(default=[], description="Half-open circuits that this decision tries out.")
+    probe_for: list[str] = Field(
+        default=[], description="Half-open circuits that this decision tries out."
+    )
     note: str
 
 
 class PolicyParams(ApiModel):
     """What is left out stays as it is; an empty list clears."""
 
-    failures: Annotated[Count | None, Field(description="Failures in the window that open a circuit.")] = None
+    failures: Annotated[
+        Count | None, Field(description="Failures in the window that open a circuit.")
+    ] = None
     window_seconds: Annotated[Seconds, Field(description="The sliding window.")] = None
-    cooldown_seconds: Annotated[Seconds, Field(description="How long a circuit stays open before a probe.")] = None
-    probe_seconds: Annotated[Seconds, Field(description="Deadline for the review of a probe.")] = None
-    deliberate_stakes: Annotated[list[Stakes] | None, Field(max_length=4, description="Stakes never decided alone.")] = None
-    min_confidence: Annotated[Score | None, Field(description="For deciding alone at high stakes.")] = None
-    deliberate_categories: Annotated[list[Short] | None, Field(max_length=MAX_NAMES, description="Never decided alone.")] = None
+    cooldown_seconds: Annotated[
+        Seconds, Field(description="How long a circuit stays open before a probe.")
+    ] = None
+    probe_seconds: Annotated[Seconds, Field(description="Deadline for the review of a probe.")] = (
+        None
+    )
+    deliberate_stakes: Annotated[
+        list[Stakes] | None, Field(max_length=4, description="Stakes never decided alone.")
+    ] = None
+    min_confidence: Annotated[
+        Score | None, Field(description="For deciding alone at high stakes.")
+    ] = None
+    deliberate_categories: Annotated[
+        list[Short] | None, Field(max_length=MAX_NAMES, description="Never decided alone.")
+    ] = None
     category_confidence: Annotated[
         list[CategoryConfidence] | None,
-        Field(max_length=MAX_NAMES, description="Minimum confidence for deciding alone in a category."),
+        Field(
+            max_length=MAX_NAMES, description="Minimum confidence for deciding alone in a category."
+        ),
     ] = None
     scope_sources: Annotated[
-        SourceCount | None, Field(description="Different sources that must fail before a category or a tag opens.")
+        SourceCount | None,
+        Field(description="Different sources that must fail before a category or a tag opens."),
     ] = None
-    stakes_sources: Annotated[SourceCount | None, Field(description="The same for a level of stakes.")] = None
-    global_sources: Annotated[SourceCount | None, Field(description="The same for the global circuit.")] = None
+    stakes_sources: Annotated[
+        SourceCount | None, Field(description="The same for a level of stakes.")
+    ] = None
+    global_sources: Annotated[
+        SourceCount | None, Field(description="The same for the global circuit.")
+    ] = None
     idempotency_key: IdempotencyKey = ""
 
 
@@ -122,7 +156,11 @@ async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
 
 def _list_terms(params: MayParams, agent: str) -> dict[str, Any]:
     """What the rules and the circuits look at."""
-    return {**params.model_dump(include={"confidence", "category", "stakes"}), "agent": agent, "tags": tuple(params.tags)}
+    return {
+        **params.model_dump(include={"confidence", "category", "stakes"}),
+        "agent": agent,
+        "tags": tuple(params.tags),
+    }
 
 
 @METHODS.add("cstp.recordDecision", "decide", tool="record_decision", unbound=True)
@@ -135,7 +173,9 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     caller = call.caller
     agent = caller.resolve_speaker(params.agent, "agent")
     if caller.role in {"agent", "recorder"} and params.participants:
-        raise NotAllowed("participants: who records a decision does not choose its own reviewers; leave them out")
+        raise NotAllowed(
+            "participants: who records a decision does not choose its own reviewers; leave them out"
+        )
     wanted = SoloDecision(
         **_list_terms(params, agent),
         topic=params.topic,
@@ -145,12 +185,20 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
         key=params.idempotency_key,
     )
     # An owner's word for an agent that holds a token of its own is marked as the owner's.
-    done = await SoloDecisions(call.moot, call.deliberations).decide(wanted, via=await call.find_door("", agent))
+    done = await SoloDecisions(call.moot, call.deliberations).decide(
+        wanted, via=await call.find_door("", agent)
+    )
     result = done.result
     if result.is_allowed:
-        then = "Whoever owns it reports how it turned out" if caller.role == "agent" else "Report how it turned out"
+        then = (
+            "Whoever owns it reports how it turned out"
+            if caller.role == "agent"
+            else "Report how it turned out"
+        )
         note = f"Recorded. {then} with review_decision."
-        return RecordOut(status="recorded", decision_id=result.decision, probe_for=list(result.probes), note=note)
+        return RecordOut(
+            status="recorded", decision_id=result.decision, probe_for=list(result.probes), note=note
+        )
     waits = f"Reviewers: {', '.join(done.reviewers)}."
     if not done.reviewers:
         free = done.participants[-1]
@@ -187,7 +235,9 @@ async def list_breakers(call: Call) -> BreakersOut:
 
 
 @METHODS.add("cstp.resetCircuit", "own", unbound=True)
-async def reset_circuit(call: Call, scope: Scope, note: Note = "", idempotency_key: IdempotencyKey = "") -> CircuitView:
+async def reset_circuit(
+    call: Call, scope: Scope, note: Note = "", idempotency_key: IdempotencyKey = ""
+) -> CircuitView:
     """Close a circuit and delete its failure count."""
     memory = await call.moot.recall()
     return await memory.reset_circuit(scope, by=call.caller.name, note=note, key=idempotency_key)
@@ -202,7 +252,11 @@ async def get_policy(call: Call) -> Policy:
 @METHODS.add("cstp.setPolicy", "own", unbound=True)
 async def set_policy(call: Call, params: PolicyParams) -> Policy:
     """Change the rules for deciding alone from now on; what is left out stays."""
-    given = {name: value for name, value in params if value is not None and name != "idempotency_key"}
-    changes = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    given = {
+        name: value for name, value in params if value is not None and name != "idempotency_key"
+    }
+    changes = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    }
     memory = await call.moot.recall()
     return await memory.change_policy(changes, by=call.caller.name, key=params.idempotency_key)

@@ -1,7 +1,15 @@
 """A meeting for a chat client: resumed or opened by a request, described as it happens, answered by its decision."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -79,7 +87,10 @@ class ReportedUsage:
         """Return what was not reported yet, and count it as reported."""
         before = self._reported.get(session, Spent())
         self._reported[session] = spent
-        tokens_in, tokens_out = spent.tokens_in - before.tokens_in, spent.tokens_out - before.tokens_out
+        tokens_in, tokens_out = (
+            spent.tokens_in - before.tokens_in,
+            spent.tokens_out - before.tokens_out,
+        )
         return replace(spent, tokens_in=max(0, tokens_in), tokens_out=max(0, tokens_out))
 
 
@@ -87,7 +98,13 @@ ChatPieces = AsyncGenerator[Reasoning | ChatAnswer, None]
 
 
 async def find_or_open_meeting(
-    call: Call, chat: ChatRequest, model: ChatModel, question: Question, key: str, *, seats: Sequence[str] = ()
+    call: Call,
+    chat: ChatRequest,
+    model: ChatModel,
+    question: Question,
+    key: str,
+    *,
+    seats: Sequence[str] = (),
 ) -> ChatMeeting:
     """The meeting that this caller's request opened before, else a new one; raises as `Moot.open`, and KeyReused.
 
@@ -101,12 +118,19 @@ async def find_or_open_meeting(
         try:
             snapshot = await call.moot.engine.load_snapshot(session)
         except UnknownSession:
-            await call.context.run_shielded(_open_meeting(call, chat, model, question, attempt, seats=seats))
+            await call.context.run_shielded(
+                _open_meeting(call, chat, model, question, attempt, seats=seats)
+            )
             return ChatMeeting(session=session)
         (first,) = await call.moot.engine.entries(session, 0, 1)
         opened = snapshot.session_state.opened
-        if key and (opened.topic, opened.subject.given) != (question.text, _build_context(question)):
-            raise KeyReused(f"the Idempotency-Key {key[:100]!r} was used for another question; use a new key")
+        if key and (opened.topic, opened.subject.given) != (
+            question.text,
+            _build_context(question),
+        ):
+            raise KeyReused(
+                f"the Idempotency-Key {key[:100]!r} was used for another question; use a new key"
+            )
         is_old = snapshot.is_closed and datetime.now(UTC) - first.at > RESUMABLE_FOR
         if not is_old and not isinstance(snapshot.session_state.closed, SessionCancelled):
             if not snapshot.is_closed:
@@ -117,7 +141,13 @@ async def find_or_open_meeting(
 
 
 async def _open_meeting(
-    call: Call, chat: ChatRequest, model: ChatModel, question: Question, key: str, *, seats: Sequence[str]
+    call: Call,
+    chat: ChatRequest,
+    model: ChatModel,
+    question: Question,
+    key: str,
+    *,
+    seats: Sequence[str],
 ) -> None:
     options: Options = {
         "panel": model.panel,
@@ -160,14 +190,22 @@ async def follow_meeting(
     """
     loop = asyncio.get_running_loop()
     session, engine = meeting.session, call.moot.engine
-    teller = MeetingTeller(await call.moot.load_plugin(session), await engine.load_snapshot(session))
+    teller = MeetingTeller(
+        await call.moot.load_plugin(session), await engine.load_snapshot(session)
+    )
     if not after:
         yield Reasoning(teller.introduce(link))
     spoke_at = loop.time()
     events, asks = EventReader(engine.watch(session), call.deliberations.stopping.wait()), is_asked
     try:
         while not events.has_ended and loop.time() < ends:
-            quiet = ASKED_SECONDS if asks is not None else PARKED_SECONDS if teller.is_parked else QUIET_SECONDS
+            quiet = (
+                ASKED_SECONDS
+                if asks is not None
+                else PARKED_SECONDS
+                if teller.is_parked
+                else QUIET_SECONDS
+            )
             event = await events.read(min(quiet, ends - loop.time()))
             if event is None and asks is not None and await asks():
                 return
@@ -186,10 +224,14 @@ async def follow_meeting(
     finally:
         await events.close()
     answer = await _build_answer(call, meeting, link)
-    answer = replace(answer, spent=call.context.get_or_create(ReportedUsage).take_new(session, answer.spent))
+    answer = replace(
+        answer, spent=call.context.get_or_create(ReportedUsage).take_new(session, answer.spent)
+    )
     if shape is not None:
         fitting = shape.render(await call.moot.decision(meeting.session))
-        answer = replace(answer, is_refusal=True) if fitting is None else replace(answer, text=fitting)
+        answer = (
+            replace(answer, is_refusal=True) if fitting is None else replace(answer, text=fitting)
+        )
     yield answer
 
 
@@ -207,7 +249,9 @@ class EventReader(Generic[T]):
         if self._next is None:
             self._next = asyncio.ensure_future(anext(self._events, None))
         limit = None if seconds is None else max(0.0, seconds)
-        await asyncio.wait({self._next, self._stopping}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(
+            {self._next, self._stopping}, timeout=limit, return_when=asyncio.FIRST_COMPLETED
+        )
         if not self._next.done():
             self.has_ended = self._stopping.done()
             return None
@@ -237,11 +281,15 @@ class MeetingTeller:
 
     @property
     def is_parked(self) -> bool:
-        return self._sealed.session_state is not None and self._sealed.session_state.parked is not None
+        return (
+            self._sealed.session_state is not None and self._sealed.session_state.parked is not None
+        )
 
     def introduce(self, link: str) -> str:
         by_platform = group_pairs((one_line(seat.platform), seat.id) for seat in self._state.seats)
-        seats = "; ".join(f"{', '.join(names)} ({platform})" for platform, names in by_platform.items())
+        seats = "; ".join(
+            f"{', '.join(names)} ({platform})" for platform, names in by_platform.items()
+        )
         return f"{format_cell(self._words.begins.format(protocol=self._plugin.name, seats=seats, link=link))}\n\n"
 
     def describe(self, event: Event) -> str:
@@ -249,10 +297,14 @@ class MeetingTeller:
         if not isinstance(event, EntryAdded):
             return ""
         lines: list[str] = []
-        for entry in (each.entry for each in self._sealed.release(event) if isinstance(each, EntryAdded)):
+        for entry in (
+            each.entry for each in self._sealed.release(event) if isinstance(each, EntryAdded)
+        ):
             described = self._plugin.describe(self._timeline, entry)
             # Not the question: who reads this has just asked it.
-            lines += [*described, *describe_shared(self._timeline, entry.fact)] if entry.seq > 1 else []
+            lines += (
+                [*described, *describe_shared(self._timeline, entry.fact)] if entry.seq > 1 else []
+            )
         return "".join(map(_format_line, lines))
 
     def describe_waiting(self) -> str:
@@ -284,24 +336,42 @@ async def _build_answer(call: Call, meeting: ChatMeeting, link: str) -> ChatAnsw
     if state.parked is not None:
         reason = format_cell(format_parking(SHARED_REPORT[state.opened.language], state.parked))
         return ChatAnswer(words.parked.format(reason=reason, link=link), state.spent)
-    return ChatAnswer(words.goes_on.format(seats=_list_awaited(state.pending) or words.nobody, link=link), state.spent)
+    return ChatAnswer(
+        words.goes_on.format(seats=_list_awaited(state.pending) or words.nobody, link=link),
+        state.spent,
+    )
 
 
 async def _render_decision(call: Call, meeting: ChatMeeting, link: str) -> str:
     """The decision as its report has it: choice and strength, the text, the reasons, dissent, losses, costs; then the link."""
-    plugin, timeline = await call.moot.load_plugin(meeting.session), await call.moot.load_timeline(meeting.session)
+    plugin, timeline = (
+        await call.moot.load_plugin(meeting.session),
+        await call.moot.load_timeline(meeting.session),
+    )
     report = plugin.report(timeline)
     words = CHAT[timeline.language]
-    blocks = report.decision[1:] if report.decision and isinstance(report.decision[0], Heading) else report.decision
+    blocks = (
+        report.decision[1:]
+        if report.decision and isinstance(report.decision[0], Heading)
+        else report.decision
+    )
     end = _find_heading(blocks)
     begin = _find_heading(report.record, title=SHARED_REPORT[timeline.language].reasons)
     reasons = report.record[begin : _find_heading(report.record, begin + 1)]
     text = render_blocks((*blocks[:end], *reasons, *blocks[end:]))
-    before = f"{words.held_before.format(date=f'{timeline.opened_at:%Y-%m-%d}')}\n\n" if meeting.had_ended else ""
+    before = (
+        f"{words.held_before.format(date=f'{timeline.opened_at:%Y-%m-%d}')}\n\n"
+        if meeting.had_ended
+        else ""
+    )
     return f"{text}\n---\n\n{before}{words.link.format(link=link)}\n"
 
 
 def _find_heading(blocks: tuple[Block, ...], begin: int = 0, title: str | None = None) -> int:
     """The place of the next heading, or of the one with this title; the end where there is none."""
-    places = (at for at, block in enumerate(blocks) if isinstance(block, Heading) and title in {None, str(block.text)})
+    places = (
+        at
+        for at, block in enumerate(blocks)
+        if isinstance(block, Heading) and title in {None, str(block.text)}
+    )
     return next((at for at in places if at >= begin), len(blocks))

@@ -41,7 +41,9 @@ QUESTION_END: Final = 4_000
 class ChatRefused(Exception):
     """A request that is answered with an error: an HTTP status, OpenAI's code, and the parameter that is to blame."""
 
-    def __init__(self, status: int, message: str, code: str = "invalid_request", param: str | None = None) -> None:
+    def __init__(
+        self, status: int, message: str, code: str = "invalid_request", param: str | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
@@ -96,7 +98,11 @@ class ChatModel:
 
     @property
     def id(self) -> str:
-        return f"{PREFIX}{self.panel}" if self.protocol == DEFAULT_PROTOCOL else f"{PREFIX}{self.protocol}:{self.panel}"
+        return (
+            f"{PREFIX}{self.panel}"
+            if self.protocol == DEFAULT_PROTOCOL
+            else f"{PREFIX}{self.protocol}:{self.panel}"
+        )
 
     def describe(self) -> str:
         return f"{load_preset(self.panel, 'en').title} ({self.protocol})"
@@ -118,7 +124,11 @@ class Question:
 def list_models() -> list[ChatModel]:
     """Every panel with every protocol that needs no more than that; the default protocol first."""
     others = sorted(set(load_protocols()) - NEED_MORE - {DEFAULT_PROTOCOL})
-    return [ChatModel(panel=panel, protocol=name) for name in (DEFAULT_PROTOCOL, *others) for panel in list_presets()]
+    return [
+        ChatModel(panel=panel, protocol=name)
+        for name in (DEFAULT_PROTOCOL, *others)
+        for panel in list_presets()
+    ]
 
 
 def find_model(name: str) -> ChatModel:
@@ -130,12 +140,19 @@ def find_model(name: str) -> ChatModel:
     if short == "moot":
         protocol, panel = DEFAULT_PROTOCOL, DEFAULT_PANEL
     elif not colon:
-        protocol, panel = (short, DEFAULT_PANEL) if short in protocols else (DEFAULT_PROTOCOL, short)
+        protocol, panel = (
+            (short, DEFAULT_PANEL) if short in protocols else (DEFAULT_PROTOCOL, short)
+        )
     for model in models:
         if (model.protocol, model.panel) == (protocol, panel):
             return model
     known = ", ".join(model.id for model in models)
-    raise ChatRefused(404, f"the model {name[:100]!r} does not exist; the models are: {known}", "model_not_found", "model")
+    raise ChatRefused(
+        404,
+        f"the model {name[:100]!r} does not exist; the models are: {known}",
+        "model_not_found",
+        "model",
+    )
 
 
 def parse_chat_request(body: bytes) -> ChatRequest:
@@ -145,13 +162,20 @@ def parse_chat_request(body: bytes) -> ChatRequest:
     except (ValueError, RecursionError) as cause:
         raise ChatRefused(400, f"the body is not valid JSON: {cause}") from cause
     if not isinstance(given, dict):
-        raise ChatRefused(400, f"the body is a JSON {type(given).__name__}; expected an object with model and messages")
+        raise ChatRefused(
+            400,
+            f"the body is a JSON {type(given).__name__}; expected an object with model and messages",
+        )
     try:
         chat = ChatRequest.model_validate(given)
     except ValidationError as cause:
         raise ChatRefused(400, explain_validation_error(cause), param=find_fault(cause)) from cause
     if chat.n is not None and chat.n != 1:
-        raise ChatRefused(400, f"n = {chat.n}; a meeting makes one decision: leave n out, or set it to 1", param="n")
+        raise ChatRefused(
+            400,
+            f"n = {chat.n}; a meeting makes one decision: leave n out, or set it to 1",
+            param="n",
+        )
     if chat.tool_choice not in (None, "auto", "none") and find_answer_tool(chat) is None:
         message = "Moot calls no tools, but one that takes the fields of a decision; name that one, or leave tool_choice out"
         raise ChatRefused(400, message, param="tool_choice")
@@ -161,7 +185,9 @@ def parse_chat_request(body: bytes) -> ChatRequest:
 def find_answer_tool(chat: ChatRequest) -> dict[str, Any] | None:
     """The one function by which a client wants the decision: libraries ask for structured output in that way too."""
     tools = [each.get("function") for each in chat.tools or () if isinstance(each, dict)]
-    functions = [each for each in tools if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    functions = [
+        each for each in tools if isinstance(each, dict) and isinstance(each.get("name"), str)
+    ]
     if chat.tool_choice == "required" and len(functions) == 1:
         return functions[0]
     chosen = chat.tool_choice.get("function") if isinstance(chat.tool_choice, dict) else None
@@ -174,7 +200,10 @@ def _read_answer_shape(chat: ChatRequest) -> AnswerShape | None:
     tool = find_answer_tool(chat)
     param, wanted = "response_format", chat.response_format
     if tool is not None:
-        param, wanted = "tools", {"type": "json_schema", "json_schema": {"schema": tool.get("parameters")}}
+        param, wanted = (
+            "tools",
+            {"type": "json_schema", "json_schema": {"schema": tool.get("parameters")}},
+        )
     try:
         return parse_answer_shape(wanted)
     except ValueError as cause:
@@ -200,15 +229,28 @@ def _is_text(part: dict[str, Any]) -> bool:
 
 def read_question(chat: ChatRequest) -> Question:
     """The question with the conversation before it; raises ChatRefused where there is none that Moot can read."""
-    asked = next((at for at in range(len(chat.messages) - 1, -1, -1) if chat.messages[at].role == "user"), None)
+    asked = next(
+        (at for at in range(len(chat.messages) - 1, -1, -1) if chat.messages[at].role == "user"),
+        None,
+    )
     if asked is None:
-        raise ChatRefused(400, "no message has the role 'user'; the last one of them is the question", param="messages")
+        raise ChatRefused(
+            400,
+            "no message has the role 'user'; the last one of them is the question",
+            param="messages",
+        )
     message = chat.messages[asked]
     place = f"messages.{asked}.content"
-    unread = [str(part.get("type"))[:40] for part in _list_parts(message) if not _is_text(part) and not _is_file(part)]
+    unread = [
+        str(part.get("type"))[:40]
+        for part in _list_parts(message)
+        if not _is_text(part) and not _is_file(part)
+    ]
     if unread:
         raise ChatRefused(
-            400, f"the question has a part {unread[0]!r}; Moot reads text, files, and pictures in base64", param=place
+            400,
+            f"the question has a part {unread[0]!r}; Moot reads text, files, and pictures in base64",
+            param=place,
         )
     files: list[ContextFile] = []
     for each in chat.messages:
@@ -220,7 +262,9 @@ def read_question(chat: ChatRequest) -> Question:
         content = [each for each in content if isinstance(each, str) or _is_text(each)]
     text = read_text(ChatMessage(role=message.role, content=content))
     if not text:
-        raise ChatRefused(400, "the last message of the user is empty; write a question", param=place)
+        raise ChatRefused(
+            400, "the last message of the user is empty; write a question", param=place
+        )
     language = detect_language(text)
     if len(text) > MAX_TOPIC_LENGTH:
         # Both ends of a long question stay: clients put documents before it, or after it.
@@ -230,7 +274,13 @@ def read_question(chat: ChatRequest) -> Question:
         text = f"{begin}\n\n{CHAT[language].shortened.format(name=name)}\n\n{end}"
     others = [*chat.messages[:asked], *chat.messages[asked + 1 :]]
     conversation = _format_conversation(others, language)
-    return Question(text=text, language=language, conversation=conversation, files=tuple(files), shape=_read_answer_shape(chat))
+    return Question(
+        text=text,
+        language=language,
+        conversation=conversation,
+        files=tuple(files),
+        shape=_read_answer_shape(chat),
+    )
 
 
 def _is_file(part: dict[str, Any]) -> bool:
@@ -252,10 +302,18 @@ def _read_file(part: dict[str, Any], place: str) -> ContextFile:
         # Such a part has no name; two pictures of one question need two.
         name, data = f"picture-{sha256(picture.encode()).hexdigest()[:8]}", picture
     if not isinstance(data, str) or not data:
-        raise ChatRefused(400, f"the file {name!r} comes without file_data; Moot stores no files of its own", param=place)
+        raise ChatRefused(
+            400,
+            f"the file {name!r} comes without file_data; Moot stores no files of its own",
+            param=place,
+        )
     head, comma, rest = data.partition(",") if data.startswith("data:") else ("", "", data)
     try:
-        raw = b64decode(rest, validate=True) if not comma or head.endswith(";base64") else rest.encode()
+        raw = (
+            b64decode(rest, validate=True)
+            if not comma or head.endswith(";base64")
+            else rest.encode()
+        )
         file = build_given_file(name, name, raw)
         if picture and not file.media:
             raise BadSetting("it is not a PNG, JPEG, GIF or WebP")
@@ -265,14 +323,22 @@ def _read_file(part: dict[str, Any], place: str) -> ContextFile:
 
 
 def _list_parts(message: ChatMessage) -> list[dict[str, Any]]:
-    return [part for part in message.content if isinstance(part, dict)] if isinstance(message.content, list) else []
+    return (
+        [part for part in message.content if isinstance(part, dict)]
+        if isinstance(message.content, list)
+        else []
+    )
 
 
 def _format_conversation(messages: Sequence[ChatMessage], language: Language) -> str:
     """The messages, each quoted under who wrote it: the client's instructions, then the newest that there is room for."""
     words = CHAT[language]
     roles = {**{name: name for name in words.roles}, "developer": "system", "function": "tool"}
-    lines = [(roles.get(each.role, "user"), text) for each in messages if (text := read_text(each, language))]
+    lines = [
+        (roles.get(each.role, "user"), text)
+        for each in messages
+        if (text := read_text(each, language))
+    ]
     rules = [_quote_message(role, text, language) for role, text in lines if role == "system"]
     talk = [_quote_message(role, text, language) for role, text in lines if role != "system"]
     room, first = MAX_CONVERSATION_LENGTH - sum(map(len, rules)), len(talk)
@@ -280,7 +346,9 @@ def _format_conversation(messages: Sequence[ChatMessage], language: Language) ->
         first -= 1
         room -= len(talk[first])
     left_out = [words.left_out.format(count=first)] if first else []
-    return "\n".join([*(rule[:MAX_CONVERSATION_LENGTH] for rule in rules), *left_out, *talk[first:]])
+    return "\n".join(
+        [*(rule[:MAX_CONVERSATION_LENGTH] for rule in rules), *left_out, *talk[first:]]
+    )
 
 
 def _quote_message(role: str, text: str, language: Language) -> str:
@@ -293,7 +361,9 @@ def digest_request(chat: ChatRequest, model: ChatModel) -> str:
     """What makes two requests the same: model, messages, and the fields by which clients tell theirs apart."""
     messages = [[message.role, read_text(message)] for message in chat.messages]
     files = [part for message in chat.messages for part in _list_parts(message) if _is_file(part)]
-    shape = [each for each in (chat.response_format, find_answer_tool(chat), *files) if each is not None]
+    shape = [
+        each for each in (chat.response_format, find_answer_tool(chat), *files) if each is not None
+    ]
     document = json.dumps([model.id, messages, chat.seed, chat.user, *shape], ensure_ascii=True)
     return sha256(document.encode()).hexdigest()
 
@@ -307,11 +377,15 @@ HEAD: Final = 500
 _TASK: Final = compile_late(r"\s*#{1,4} *Task:", re.IGNORECASE)
 _FORMS: Final = compile_late(r'\{\s*"(title|tags|follow_ups|queries|text|prompt)"\s*:')
 _HISTORY: Final = compile_late(
-    r"<chat_history>|</?(?:messages|conversation)>|^[^\S\n]*+(?:conversation|chat history|对话|聊天记录)\s*[:：]", re.I | re.M
+    r"<chat_history>|</?(?:messages|conversation)>|^[^\S\n]*+(?:conversation|chat history|对话|聊天记录)\s*[:：]",
+    re.I | re.M,
 )
-_SPOKEN: Final = compile_late(r"^[^\S\n]*+(?:\*\*)?(?:user|human|用户)(?:\*\*)?\s*[:：]\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+_SPOKEN: Final = compile_late(
+    r"^[^\S\n]*+(?:\*\*)?(?:user|human|用户)(?:\*\*)?\s*[:：]\s*(.+)$", re.IGNORECASE | re.MULTILINE
+)
 _WANTED: Final = compile_late(
-    r"\b(?:generate|provide|create|write|give|reply|return|suggest|summari[sz]e|output|produce|name)\b", re.I
+    r"\b(?:generate|provide|create|write|give|reply|return|suggest|summari[sz]e|output|produce|name)\b",
+    re.I,
 )
 _TALK: Final = "(?:conversation|chat|session|thread|history|dialogue|discussion)"
 _TITLE: Final = compile_late(
@@ -319,7 +393,9 @@ _TITLE: Final = compile_late(
     rf"|\bname\b[^\n]{{0,20}}\b(?:this|the|our) {_TALK}\b(?! \w)|\b(?:this|the|our) {_TALK} a\b[^\n]{{0,30}}\bname\b",
     re.IGNORECASE,
 )
-_SHORT: Final = compile_late(r"\b(?:concise|short|brief|words?|characters|only|at most|punctuation)\b", re.IGNORECASE)
+_SHORT: Final = compile_late(
+    r"\b(?:concise|short|brief|words?|characters|only|at most|punctuation)\b", re.IGNORECASE
+)
 _TITLE_ZH: Final = compile_late(
     r"(?=.*(?:总结|概括|生成|返回|提取|起|命名))(?=.*(?:标题|题目|主题|名称))(?=.*(?:会话|对话|聊天|这句话|内容))(?=.*(?:字|简短|简要|简洁))",
     re.DOTALL,
@@ -329,7 +405,9 @@ _TITLE_ZH: Final = compile_late(
 def answer_side_question(chat: ChatRequest) -> str | None:
     """The answer to a request that is not a question for a meeting; None for one that is."""
     asked = next((read_text(each) for each in reversed(chat.messages) if each.role == "user"), "")
-    rules = "\n".join(read_text(each) for each in chat.messages if each.role in {"system", "developer"})
+    rules = "\n".join(
+        read_text(each) for each in chat.messages if each.role in {"system", "developer"}
+    )
     if _TASK.match(asked) and _HISTORY.search(asked) and (form := _FORMS.search(asked)):
         return json.dumps(_fill_form(form.group(1), asked, chat), ensure_ascii=False)
     if rules.startswith("Available Tools:") and '"tool_calls"' in rules:
@@ -338,7 +416,10 @@ def answer_side_question(chat: ChatRequest) -> str | None:
         return "💬"
     if "Analyze this conversation and provide" in asked[:HEAD] and "title" in asked[:2_000].lower():
         title = build_title(asked, chat)
-        return json.dumps({"language": LANGUAGE[detect_language(title)].english_name, "title": title}, ensure_ascii=False)
+        return json.dumps(
+            {"language": LANGUAGE[detect_language(title)].english_name, "title": title},
+            ensure_ascii=False,
+        )
     if _wants_title(asked, rules, chat):
         return build_title(asked, chat)
     limit = _find_limit(chat)
@@ -349,11 +430,16 @@ def answer_side_question(chat: ChatRequest) -> str | None:
 
 def _wants_title(asked: str, rules: str, chat: ChatRequest) -> bool:
     metadata = chat.metadata if isinstance(chat.metadata, dict) else {}
-    if "title" in f"{metadata.get('task', '')} {' '.join(key for key, value in metadata.items() if value is True)}".lower():
+    if (
+        "title"
+        in f"{metadata.get('task', '')} {' '.join(key for key, value in metadata.items() if value is True)}".lower()
+    ):
         return True
     limit = _find_limit(chat)
     # A question about a title must not pass for a request of one: such a request brings a conversation along, or wants few tokens.
-    has_talk = bool(_HISTORY.search(asked) or _SPOKEN.search(asked)) or any(each.role == "assistant" for each in chat.messages)
+    has_talk = bool(_HISTORY.search(asked) or _SPOKEN.search(asked)) or any(
+        each.role == "assistant" for each in chat.messages
+    )
     if _is_title_request(rules[:HEAD]) and len(rules) < 4_000:
         return True
     return (has_talk or (limit is not None and limit <= 4 * MIN_TOKENS)) and any(
@@ -394,7 +480,9 @@ def _find_topic(asked: str, chat: ChatRequest) -> str:
     quoted = _SPOKEN.search(asked)
     if quoted is not None:
         return one_line(quoted.group(1))
-    earlier = [text for each in chat.messages if each.role == "user" and (text := read_text(each)) != asked]
+    earlier = [
+        text for each in chat.messages if each.role == "user" and (text := read_text(each)) != asked
+    ]
     if earlier:
         return one_line(earlier[0])
     if not _is_title_request(asked[:HEAD]):
@@ -404,5 +492,7 @@ def _find_topic(asked: str, chat: ChatRequest) -> str:
 
 
 def _find_limit(chat: ChatRequest) -> int | None:
-    limit = chat.max_completion_tokens if chat.max_completion_tokens is not None else chat.max_tokens
+    limit = (
+        chat.max_completion_tokens if chat.max_completion_tokens is not None else chat.max_tokens
+    )
     return None if limit == -1 else limit  # what clients of local models write for no limit

@@ -30,14 +30,22 @@ class ConsultParams(ConsultationParams):
         ),
     ] = None
     seat: SeatRef = None
-    to: Annotated[str, Field(min_length=1, max_length=MAX_SEAT_LENGTH, description="Whom to ask: a seat's name.")]
+    to: Annotated[
+        str,
+        Field(min_length=1, max_length=MAX_SEAT_LENGTH, description="Whom to ask: a seat's name."),
+    ]
     question: Annotated[str, Field(min_length=1, max_length=8_000)]
     background: ConsultText = ""
     understanding: Annotated[
-        str, Field(max_length=8_000, description="What you believe so far, to be confirmed or corrected.")
+        str,
+        Field(
+            max_length=8_000, description="What you believe so far, to be confirmed or corrected."
+        ),
     ] = ""
     kind: ConsultKind = "knowledge"
-    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="How long to wait for the reply.")] = 45.0
+    timeout_seconds: Annotated[
+        float, Field(ge=0, le=MAX_WAIT_SECONDS, description="How long to wait for the reply.")
+    ] = 45.0
     idempotency_key: IdempotencyKey = ""
 
 
@@ -62,7 +70,9 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
     again. Without a session: a single question to one of `seats`.
     """
     work = (
-        _open_consultation(call, params) if params.session_id is None else _request_consultation(call, params, params.session_id)
+        _open_consultation(call, params)
+        if params.session_id is None
+        else _request_consultation(call, params, params.session_id)
     )
     began = time.monotonic()
     session, seat, after = await call.context.run_shielded(work)
@@ -71,27 +81,41 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
     async def find_reply() -> Wait[Consultation | None]:
         snapshot = await call.moot.engine.load_snapshot(session)
         line = await _find_line(call, session, seat, after)
-        is_settled = line is not None and bool(line.refusal or line.filed is not None or line.failure == "unrecorded")
+        is_settled = line is not None and bool(
+            line.refusal or line.filed is not None or line.failure == "unrecorded"
+        )
         return Wait(snapshot, line, is_over=is_settled or snapshot.is_closed)
 
     ready = await wait_until(call, session, left, find_reply)
     is_over = ready.snapshot.is_closed
-    return _build_consult_out(session, ready.result, is_over=is_over, is_in_session=params.session_id is not None)
+    return _build_consult_out(
+        session, ready.result, is_over=is_over, is_in_session=params.session_id is not None
+    )
 
 
-async def _request_consultation(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
+async def _request_consultation(
+    call: Call, params: ConsultParams, session: str
+) -> tuple[SessionId, SeatId, int]:
     """A seat asks in place of the answer that it is asked for."""
     given = list((await collect_options(call, params)).keys() - {"hosted"})
     if given:
-        raise BadSetting(f"{sorted(given)[0]}: an option for a question outside any session; within {session!r} leave it out")
+        raise BadSetting(
+            f"{sorted(given)[0]}: an option for a question outside any session; within {session!r} leave it out"
+        )
     name = parse_session_id(session)
     seat = parse_seat_id(call.caller.resolve_speaker(params.seat, "seat"))
     opened = (await call.moot.engine.load_snapshot(name)).session_state.opened
     if opened.consult is None:
-        raise BadSetting(f"session {name!r} does not allow consultations; open a session with consult = true")
+        raise BadSetting(
+            f"session {name!r} does not allow consultations; open a session with consult = true"
+        )
     wanted = params.model_dump(include={"to", "question", "background", "understanding", "kind"})
     entry = await call.moot.engine.contribute(
-        name, seat, {"consult": wanted}, params.idempotency_key, via=await call.find_door(name, seat)
+        name,
+        seat,
+        {"consult": wanted},
+        params.idempotency_key,
+        via=await call.find_door(name, seat),
     )
     call.context.runner.wake(name)
     return name, seat, entry.seq
@@ -108,8 +132,12 @@ async def _open_consultation(call: Call, params: ConsultParams) -> tuple[Session
             f"to = {params.to!r} has no seat; name its participant in 'seats' (given: {', '.join(named) or 'none'}), or give models"
         )
     settings = params.model_dump(include={"background", "understanding", "kind"})
-    options = build_consultation_options(asker, params.to, params.question, given, settings, environ=call.moot.environ)
-    session = await call.deliberations.open(params.question, key=params.idempotency_key, by=call.caller.name, **options)
+    options = build_consultation_options(
+        asker, params.to, params.question, given, settings, environ=call.moot.environ
+    )
+    session = await call.deliberations.open(
+        params.question, key=params.idempotency_key, by=call.caller.name, **options
+    )
     return session, asker, 0
 
 
@@ -117,32 +145,55 @@ async def load_consultation(call: Call, session: SessionId) -> ConsultOut:
     """The reply to a question outside any session, as it stands; raises BadSetting for a session of another kind."""
     if (await call.moot.load_plugin(session)).name != "consultation":
         raise BadSetting(f"{session!r} is not a consultation")
-    snapshot, line = await call.moot.engine.load_snapshot(session), await _find_line(call, session, None, 0)
+    snapshot, line = (
+        await call.moot.engine.load_snapshot(session),
+        await _find_line(call, session, None, 0),
+    )
     reply = _build_consult_out(session, line, is_over=snapshot.is_closed, is_in_session=False)
     parked = snapshot.session_state.parked
     if parked is None or reply.status != "pending":
         return reply
     note = "The session is parked; it goes on when resume_session succeeds."
-    return ConsultOut(session_id=session, status="failed", reason=strip_control(parked.reason), note=note)
+    return ConsultOut(
+        session_id=session, status="failed", reason=strip_control(parked.reason), note=note
+    )
 
 
-async def _find_line(call: Call, session: SessionId, seat: SeatId | None, after: int) -> Consultation | None:
+async def _find_line(
+    call: Call, session: SessionId, seat: SeatId | None, after: int
+) -> Consultation | None:
     log = get_consultations(await call.moot.load_timeline(session))
     lines = sorted((*log.consultations, *log.refusals), key=lambda line: line.seq)
     return next((line for line in lines if seat in {None, line.seat} and line.seq > after), None)
 
 
-def _build_consult_out(session: str, line: Consultation | None, *, is_over: bool, is_in_session: bool) -> ConsultOut:
-    on = "You are asked again: get_asks, then answer_ask." if is_in_session else "The question is settled."
+def _build_consult_out(
+    session: str, line: Consultation | None, *, is_over: bool, is_in_session: bool
+) -> ConsultOut:
+    on = (
+        "You are asked again: get_asks, then answer_ask."
+        if is_in_session
+        else "The question is settled."
+    )
     if line is None or line.status == "open" or not (line.refusal or line.failure or line.filed):
         lost = "The session has ended; there will be no reply." if is_over else None
-        wait = "No reply yet; you are asked again when it comes: get_asks." if is_in_session else "No reply yet: get_session."
-        return ConsultOut(session_id=session, status="failed" if is_over else "pending", note=lost or wait)
+        wait = (
+            "No reply yet; you are asked again when it comes: get_asks."
+            if is_in_session
+            else "No reply yet: get_session."
+        )
+        return ConsultOut(
+            session_id=session, status="failed" if is_over else "pending", note=lost or wait
+        )
     record = "" if line.filed is None else line.filed.path
     if line.refusal:
-        return ConsultOut(session_id=session, status="refused", reason=line.refusal, note=f"Answer directly. {on}")
+        return ConsultOut(
+            session_id=session, status="refused", reason=line.refusal, note=f"Answer directly. {on}"
+        )
     if line.failure or line.advice is None:
-        return ConsultOut(session_id=session, status="failed", reason=line.failure, record=record, note=on)
+        return ConsultOut(
+            session_id=session, status="failed", reason=line.failure, record=record, note=on
+        )
     advice = line.advice
     return ConsultOut.collect(
         advice,

@@ -20,10 +20,29 @@ from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.reports.decision import Decision
 from moothall.surfaces.api.deliberation import build_session_standing
 from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey
-from moothall.surfaces.api.memory import DecisionHitOut, DecisionOut, ThreadRef, build_decision_out, find_decisions
+from moothall.surfaces.api.memory import (
+    DecisionHitOut,
+    DecisionOut,
+    ThreadRef,
+    build_decision_out,
+    find_decisions,
+)
 from moothall.surfaces.api.method import ApiModel, Call, Operations, build_output_schema
-from moothall.surfaces.api.shapes import CandidateOut, ContributionOut, MovedOut, StandingOut, TallyOut, VoteOut
-from moothall.surfaces.api.views import build_candidates, build_result, build_trace_lines, build_votes, find_motion_id
+from moothall.surfaces.api.shapes import (
+    CandidateOut,
+    ContributionOut,
+    MovedOut,
+    StandingOut,
+    TallyOut,
+    VoteOut,
+)
+from moothall.surfaces.api.views import (
+    build_candidates,
+    build_result,
+    build_trace_lines,
+    build_votes,
+    find_motion_id,
+)
 
 METHODS = Operations()
 
@@ -31,15 +50,21 @@ METHODS = Operations()
 class DecisionTraceOut(DecisionOut):
     """A decision with all that led to it, in one answer."""
 
-    contributions: list[ContributionOut] = Field(default=[], description="Who argued what, in order.")
-    more: bool = Field(default=False, description="There is more than this answer holds: see getDeliberation.")
+    contributions: list[ContributionOut] = Field(
+        default=[], description="Who argued what, in order."
+    )
+    more: bool = Field(
+        default=False, description="There is more than this answer holds: see getDeliberation."
+    )
     candidates: list[CandidateOut] = []
     motion: int | None = None
     tally: list[TallyOut] = []
     participant_votes: dict[str, VoteOut] = {}
     changed_minds: list[MovedOut] = []
     head: str = Field(default="", description="The hash of the session's last entry when it ended.")
-    chain: Lineage | None = Field(default=None, description="The decisions that it builds on, and those that build on it.")
+    chain: Lineage | None = Field(
+        default=None, description="The decisions that it builds on, and those that build on it."
+    )
 
 
 class ResumedOut(ApiModel):
@@ -47,8 +72,12 @@ class ResumedOut(ApiModel):
     last_visit: datetime | None = None
     missed: list[ThreadEvent]
     counts: list[EventCount]
-    like: list[DecisionHitOut] = Field(description="Decisions on similar topics outside this thread.")
-    running: list[StandingOut] = Field(default=[], description="The thread's sessions that go on, and whom they wait for.")
+    like: list[DecisionHitOut] = Field(
+        description="Decisions on similar topics outside this thread."
+    )
+    running: list[StandingOut] = Field(
+        default=[], description="The thread's sessions that go on, and whom they wait for."
+    )
 
 
 @METHODS.add("cstp.getDecision", "read", tool="get_decision")
@@ -57,7 +86,9 @@ async def get_decision(call: Call, decision_id: DecisionRef) -> DecisionTraceOut
     memory = await call.moot.recall()
     remembered = await memory.get(decision_id)
     if remembered is None:
-        raise UnknownDecision(f"no decision {decision_id!r} is stored; list or search the decisions to find those that are")
+        raise UnknownDecision(
+            f"no decision {decision_id!r} is stored; list or search the decisions to find those that are"
+        )
     # A token for one session does not show what other sessions decided.
     chain = None if call.caller.session else await memory.find_lineage(decision_id)
     (whole,) = await memory.load_whole([remembered])
@@ -71,11 +102,18 @@ async def _build_trace(call: Call, remembered: RememberedDecision) -> dict[str, 
     if remembered.is_alone:
         return {}
     try:
-        plugin, timeline = await call.moot.load_plugin(remembered.decision), await call.moot.load_timeline(remembered.decision)
+        plugin, timeline = (
+            await call.moot.load_plugin(remembered.decision),
+            await call.moot.load_timeline(remembered.decision),
+        )
     except UnknownSession:
         return {}
     lines, more = build_trace_lines(timeline)
-    trace = {"contributions": lines, "more": more, "participant_votes": build_votes(plugin.decision(timeline), timeline)}
+    trace = {
+        "contributions": lines,
+        "more": more,
+        "participant_votes": build_votes(plugin.decision(timeline), timeline),
+    }
     result = build_result(timeline) if isinstance(timeline, CouncilTimeline) else None
     if result is not None:
         place = await call.deliberations.load_state(remembered.decision)
@@ -88,7 +126,9 @@ async def _build_trace(call: Call, remembered: RememberedDecision) -> dict[str, 
 async def resume_thread(
     call: Call,
     thread: ThreadRef,
-    participant: Annotated[RequiredName, Field(validation_alias=AliasChoices("participant", "agent", "seat"))],
+    participant: Annotated[
+        RequiredName, Field(validation_alias=AliasChoices("participant", "agent", "seat"))
+    ],
     idempotency_key: IdempotencyKey = "",
 ) -> ResumedOut:
     """Return to a thread: its state, what you missed since your last visit, the open questions."""
@@ -96,8 +136,12 @@ async def resume_thread(
     caught_up = await memory.resume_thread(thread, participant, key=idempotency_key)
     decisions = caught_up.view.decisions
     inside = {each.decision_id for each in decisions}
-    hits = [hit for hit in await memory.find_similar(caught_up.view.title) if hit.decision not in inside]
-    running = [await _find_running(call, each.decision_id) for each in decisions if not each.is_decided]
+    hits = [
+        hit for hit in await memory.find_similar(caught_up.view.title) if hit.decision not in inside
+    ]
+    running = [
+        await _find_running(call, each.decision_id) for each in decisions if not each.is_decided
+    ]
     return ResumedOut.collect(
         caught_up,
         thread=caught_up.view,
@@ -133,11 +177,31 @@ def build_decision_schema() -> dict[str, Any]:
     shape = build_output_schema(Decision)
     fields = {
         **shape["properties"],
-        "decision": {"type": ["string", "null"], "description": "What was decided; null where nothing was, or not yet."},
-        "decisionEntries": {"type": "array", "items": {"type": "integer"}, "description": "The entries that it rests on."},
+        "decision": {
+            "type": ["string", "null"],
+            "description": "What was decided; null where nothing was, or not yet.",
+        },
+        "decisionEntries": {
+            "type": "array",
+            "items": {"type": "integer"},
+            "description": "The entries that it rests on.",
+        },
     }
-    always = ["sessionId", "topic", "status", "decision", "decisionEntries", "confidence", "choice", "strength"]
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", **shape, "description": "The outcome of a session."}
+    always = [
+        "sessionId",
+        "topic",
+        "status",
+        "decision",
+        "decisionEntries",
+        "confidence",
+        "choice",
+        "strength",
+    ]
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **shape,
+        "description": "The outcome of a session.",
+    }
     return {
         **head,
         "properties": fields,
@@ -148,7 +212,11 @@ def build_decision_schema() -> dict[str, Any]:
 
 def _relax(shape: dict[str, Any]) -> dict[str, Any]:
     """The schema of a part, in which what has no value is left out."""
-    required = [name for name in shape.get("required", ()) if {"type": "null"} not in shape["properties"][name].get("anyOf", ())]
+    required = [
+        name
+        for name in shape.get("required", ())
+        if {"type": "null"} not in shape["properties"][name].get("anyOf", ())
+    ]
     return {**shape, "required": required} if "required" in shape else shape
 
 
@@ -197,12 +265,18 @@ def parse_answer_shape(given: Any) -> AnswerShape | None:
     schema = schema.get("schema") if kind == "json_schema" and isinstance(schema, dict) else None
     fields = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(schema, dict) or not isinstance(fields, dict) or not fields:
-        raise ValueError("expected the type text, json_object or json_schema with the properties of an object")
+        raise ValueError(
+            "expected the type text, json_object or json_schema with the properties of an object"
+        )
     known = build_decision_schema()["properties"]
     for name in fields:
         if name_field(str(name)) not in known:
-            raise ValueError(f"a decision has no field {str(name)[:60]!r}; it has: {', '.join(known)}")
-    return AnswerShape(wanted={name: _resolve(each, schema.get("$defs")) for name, each in fields.items()})
+            raise ValueError(
+                f"a decision has no field {str(name)[:60]!r}; it has: {', '.join(known)}"
+            )
+    return AnswerShape(
+        wanted={name: _resolve(each, schema.get("$defs")) for name, each in fields.items()}
+    )
 
 
 def _resolve(schema: Any, shared: Any) -> Mapping[str, Any]:
@@ -215,7 +289,9 @@ def _resolve(schema: Any, shared: Any) -> Mapping[str, Any]:
 
 def _list_allowed(schema: Mapping[str, Any]) -> list[Any] | None:
     allowed = schema.get("enum")
-    return allowed if isinstance(allowed, list) else [schema["const"]] if "const" in schema else None
+    return (
+        allowed if isinstance(allowed, list) else [schema["const"]] if "const" in schema else None
+    )
 
 
 def _is_of_type(value: Any, schema: Mapping[str, Any]) -> bool:
@@ -223,7 +299,13 @@ def _is_of_type(value: Any, schema: Mapping[str, Any]) -> bool:
     if isinstance(branches, list):
         return any(isinstance(each, dict) and _is_of_type(value, each) for each in branches)
     kinds = schema.get("type")
-    kinds = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else list(_JSON_TYPES)
+    kinds = (
+        [kinds]
+        if isinstance(kinds, str)
+        else kinds
+        if isinstance(kinds, list)
+        else list(_JSON_TYPES)
+    )
     if isinstance(value, bool):
         return "boolean" in kinds
     return any(isinstance(value, _JSON_TYPES[kind]) for kind in kinds if kind in _JSON_TYPES)

@@ -23,7 +23,12 @@ from moothall.scoring.independence import is_same_family
 from moothall.surfaces.api import fields, shapes, views
 from moothall.surfaces.api.memory import find_decisions
 from moothall.surfaces.api.method import Call, Caller, Operations, ServerContext
-from moothall.surfaces.api.session_options import DeliberationParams, build_seat, collect_options, take_settings
+from moothall.surfaces.api.session_options import (
+    DeliberationParams,
+    build_seat,
+    collect_options,
+    take_settings,
+)
 
 METHODS = Operations()
 
@@ -33,16 +38,33 @@ CONSULTED = "You are being consulted: answer with answer_ask, not with contribut
 
 @take_settings("advisory", "owner", label="advisory_panel: ")
 @take_settings("consensus", "threshold", "quorum", label="consensus: ")
-@take_settings("debate", "blind", "debate", "order", "rounds", "rebuttal", "panel", "panel_order", "carry_at", "choose")
+@take_settings(
+    "debate",
+    "blind",
+    "debate",
+    "order",
+    "rounds",
+    "rebuttal",
+    "panel",
+    "panel_order",
+    "carry_at",
+    "choose",
+)
 class OpenParams(DeliberationParams):
     topic: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
-    participants: Annotated[list[str | fields.ParticipantIn], Field(min_length=2, max_length=MAX_SEATS)]
+    participants: Annotated[
+        list[str | fields.ParticipantIn], Field(min_length=2, max_length=MAX_SEATS)
+    ]
     protocol: Annotated[
-        str, Field(max_length=100, description="structured_debate, advisory_panel, consensus, or any other installed protocol.")
+        str,
+        Field(
+            max_length=100,
+            description="structured_debate, advisory_panel, consensus, or any other installed protocol.",
+        ),
     ] = "structured_debate"
-    patience_seconds: Annotated[float, Field(gt=0, le=MAX_PATIENCE, description="How long outside participants may take.")] = (
-        WEEK_SECONDS
-    )
+    patience_seconds: Annotated[
+        float, Field(gt=0, le=MAX_PATIENCE, description="How long outside participants may take.")
+    ] = WEEK_SECONDS
     idempotency_key: fields.IdempotencyKey = ""
 
 
@@ -58,8 +80,12 @@ async def open_deliberation(call: Call, params: OpenParams) -> shapes.OpenedOut:
     options["seats"] = [build_seat(call, each) for each in params.participants]
     options["patience"] = params.patience_seconds
     earlier = await find_decisions(call, await call.moot.remembering.find_similar(params.topic))
-    session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
-    return shapes.OpenedOut.collect(await build_session_standing(call, session), earlier_decisions=earlier)
+    session = await call.deliberations.open(
+        params.topic, key=params.idempotency_key, by=call.caller.name, **options
+    )
+    return shapes.OpenedOut.collect(
+        await build_session_standing(call, session), earlier_decisions=earlier
+    )
 
 
 async def build_session_standing(call: Call, session: SessionId) -> shapes.StandingOut:
@@ -77,10 +103,14 @@ async def contribute(call: Call, params: shapes.ContributeParams) -> shapes.Cont
     """
     session = params.deliberation_id
     seat = call.caller.resolve_speaker(params.participant)
-    said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"}, exclude_defaults=True)
+    said = params.model_dump(
+        exclude={"deliberation_id", "participant", "idempotency_key"}, exclude_defaults=True
+    )
     door = await call.find_door(session, seat)
     await state_family(call, session, seat)
-    recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key, via=door)
+    recorded = await call.deliberations.contribute(
+        session, seat, said, params.idempotency_key, via=door
+    )
     entry, place = recorded.entry, recorded.state
     line = next((line for line in reversed(place.council.lines) if line.seq == entry.seq), None)
     return shapes.ContributedOut(
@@ -104,7 +134,9 @@ async def close_deliberation(
     """Close a deliberation and compute its decision from the votes: decision, confidence, consensusType, participantVotes,
     dissent. One that has ended by itself answers with its result.
     """
-    keyed = KeyedCall(call="close", by=call.caller.name, key=idempotency_key, words=(deliberation_id, force))
+    keyed = KeyedCall(
+        call="close", by=call.caller.name, key=idempotency_key, words=(deliberation_id, force)
+    )
     await call.moot.memory.find_keyed_result(keyed)
     await call.deliberations.close(deliberation_id, by=call.caller.name, force=force)
     result = await find_result(call, deliberation_id)
@@ -122,7 +154,12 @@ async def get_deliberation(
     *,
     participant: fields.ParticipantRef = None,
     since: Annotated[
-        int, Field(ge=0, le=fields.MAX_ENTRIES, description="Skip what could be read up to this entry (a cursor).")
+        int,
+        Field(
+            ge=0,
+            le=fields.MAX_ENTRIES,
+            description="Skip what could be read up to this entry (a cursor).",
+        ),
     ] = 0,
     limit: fields.Limit = fields.PAGE,
     at: fields.EntryNumber = None,
@@ -138,10 +175,14 @@ async def get_deliberation(
         if timeline is None and place.snapshot.is_closed:
             timeline = await call.moot.load_timeline(deliberation_id)
     # Before the next await: a timeline of an earlier entry may be folded on for somebody else.
-    result = views.build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
+    result = (
+        views.build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
+    )
     silences = [] if timeline is None else views.collect_silences(timeline)
     lines = list(place.lines(seat, since))
-    page, following = views.build_sized_page(lines, lambda line: place.find_reveal_entry(line, seat), limit)
+    page, following = views.build_sized_page(
+        lines, lambda line: place.find_reveal_entry(line, seat), limit
+    )
     opened, memory = place.council.opened, call.moot.memory
     remembered = await memory.get(deliberation_id) if place.snapshot.is_closed else None
     return shapes.DeliberationOut.collect(
@@ -149,12 +190,18 @@ async def get_deliberation(
         contributions=[each.out for each in page],
         next_since=following,
         challenges=[
-            shapes.ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
+            shapes.ChallengeOut(
+                id=each.line.id, participant=each.line.seat, state=each.state, by=each.by
+            )
             for each in list_challenges(place.council)
         ],
         silences=silences,
         options=list(opened.subject.options),
-        settings={to_camel(name): value for name, value in dataclasses.asdict(opened.settings).items() if value is not None},
+        settings={
+            to_camel(name): value
+            for name, value in dataclasses.asdict(opened.settings).items()
+            if value is not None
+        },
         candidates=views.build_candidates(place, seat),
         motion=views.find_motion_id(place),
         tally=views.build_tally(place),
@@ -180,7 +227,11 @@ async def wait_for_turn(
     participant: fields.ParticipantRef = None,
     cursor: Annotated[
         int | None,
-        Field(ge=0, le=fields.MAX_ENTRIES, description="From the last answer. Default: since your own last contribution."),
+        Field(
+            ge=0,
+            le=fields.MAX_ENTRIES,
+            description="From the last answer. Default: since your own last contribution.",
+        ),
     ] = None,
     timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS)] = 45.0,
 ) -> shapes.TurnOut:
@@ -207,7 +258,9 @@ async def join_deliberation(
     *,
     participant: fields.ParticipantRef = None,
     family: fields.FamilyRef = "",
-    cursor: Annotated[int, Field(ge=0, le=fields.MAX_ENTRIES, description="Where the last page ended.")] = 0,
+    cursor: Annotated[
+        int, Field(ge=0, le=fields.MAX_ENTRIES, description="Where the last page ended.")
+    ] = 0,
     limit: fields.Limit = fields.PAGE,
 ) -> shapes.TurnOut:
     """Take your seat in a deliberation, for the first time or after an absence: gives all that was said so far and, if it is
@@ -217,7 +270,9 @@ async def join_deliberation(
     seat = call.caller.resolve_speaker(participant)
     await state_family(call, deliberation_id, seat, family.strip())
     reader = _find_reader(call.caller, seat)
-    turn = await call.deliberations.wait(deliberation_id, seat, reader=reader, cursor=cursor, timeout=0)
+    turn = await call.deliberations.wait(
+        deliberation_id, seat, reader=reader, cursor=cursor, timeout=0
+    )
     return await _build_turn_out(call, turn, SeatId(seat), limit)
 
 
@@ -229,13 +284,19 @@ async def state_family(call: Call, session: SessionId, seat: str, given: str = "
     known = call.caller.family
     if known and given and not is_same_family(known, given):
         raise NotAllowed(f"your token is for an agent of the family {known!r}, not of {given!r}")
-    if (known or given) and find_council_rules(await call.moot.engine.load_snapshot(session)) is not None:
+    if (known or given) and find_council_rules(
+        await call.moot.engine.load_snapshot(session)
+    ) is not None:
         await call.deliberations.state_family(session, seat, known or given, via=call.caller.door)
 
 
-async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int = fields.PAGE) -> shapes.TurnOut:
+async def _build_turn_out(
+    call: Call, turn: WaitResult, seat: SeatId, limit: int = fields.PAGE
+) -> shapes.TurnOut:
     ask, reader = turn.ask, _find_reader(call.caller, seat)
-    page, following = views.build_page(turn.new, lambda line: turn.place.find_reveal_entry(line, reader), limit)
+    page, following = views.build_page(
+        turn.new, lambda line: turn.place.find_reveal_entry(line, reader), limit
+    )
     shown = {each.id for each in page}
     is_consulted = ask is not None and ask.ask.kind == "consult"
     note, rest = CONSULTED if is_consulted else views.describe_next_step(turn.place, seat), ""
@@ -257,16 +318,24 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int
             phase=ask.ask.kind,
             expected=["answer"] if is_consulted else list(turn.place.list_offered(seat)),
             deadline=None if ask.pending.deadline is None else format_time(ask.pending.deadline),
-            answer_schema=build_brief_schema(ask.brief) if is_consulted else _spell_schema(build_brief_schema(ask.brief)),
-            instructions=strip_control(ask.brief.own) if is_consulted else _spell_fields(strip_control(ask.brief.own)),
+            answer_schema=build_brief_schema(ask.brief)
+            if is_consulted
+            else _spell_schema(build_brief_schema(ask.brief)),
+            instructions=strip_control(ask.brief.own)
+            if is_consulted
+            else _spell_fields(strip_control(ask.brief.own)),
             briefing=strip_control(ask.brief.shared),
         ),
-        result=await find_result(call, turn.place.snapshot.session) if turn.status == "closed" else None,
+        result=await find_result(call, turn.place.snapshot.session)
+        if turn.status == "closed"
+        else None,
     )
 
 
 _WIRE_STATUSES: Final = {"thinking": "open", "concluded": "closed"}
-_WIRE_NAMES: Final = {name: to_camel(name) for name in shapes.ContributeParams.model_fields if to_camel(name) != name}
+_WIRE_NAMES: Final = {
+    name: to_camel(name) for name in shapes.ContributeParams.model_fields if to_camel(name) != name
+}
 _FIELD = compile_late(rf"\b(?:{'|'.join(_WIRE_NAMES)})\b")
 
 
@@ -284,9 +353,13 @@ def _spell_schema(schema: Any) -> Any:
         return [_spell_schema(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    spelled = {name: each if name == "enum" else _spell_schema(each) for name, each in schema.items()}
+    spelled = {
+        name: each if name == "enum" else _spell_schema(each) for name, each in schema.items()
+    }
     if "properties" in spelled:
-        spelled["properties"] = {to_camel(name): each for name, each in spelled["properties"].items()}
+        spelled["properties"] = {
+            to_camel(name): each for name, each in spelled["properties"].items()
+        }
         spelled["required"] = [to_camel(name) for name in spelled.get("required", ())]
     return spelled
 
@@ -296,15 +369,25 @@ async def list_deliberations(
     call: Call,
     status: Literal["open", "parked", "closed", "all"] = "all",
     participant: fields.ParticipantRef = None,
-    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = "",
+    query: Annotated[
+        str, Field(max_length=1_000, description="Only those on such a topic, the best first.")
+    ] = "",
     limit: fields.Limit = 100,
 ) -> shapes.ListOut:
     """List or search deliberations: open ones, closed ones, or those in which a participant has a seat; the newest first."""
     listed = []
-    for line in await call.moot.session_list.search(query) if query else reversed(await call.moot.sessions()):
+    for line in (
+        await call.moot.session_list.search(query)
+        if query
+        else reversed(await call.moot.sessions())
+    ):
         # One of a protocol that is not installed, or that is damaged, must not hide the others.
         plugin = load_protocols().get(line.protocol)
-        if plugin is None or not plugin.wire_name or (call.caller.session and call.caller.session != line.session):
+        if (
+            plugin is None
+            or not plugin.wire_name
+            or (call.caller.session and call.caller.session != line.session)
+        ):
             continue
         if status not in {"all", _WIRE_STATUSES.get(line.status, line.status)}:
             continue
@@ -347,7 +430,9 @@ class _Results:
 
     def __init__(self, context: ServerContext) -> None:
         self._folded = context.folded
-        self._built: BoundedDict[SessionId, tuple[object, shapes.ResultOut | None]] = BoundedDict(MAX_RESULTS)
+        self._built: BoundedDict[SessionId, tuple[object, shapes.ResultOut | None]] = BoundedDict(
+            MAX_RESULTS
+        )
 
     async def find(self, session: SessionId) -> shapes.ResultOut | None:
         folded = await self._folded.load(session)

@@ -34,9 +34,17 @@ def has_sealed_words(state: object) -> bool:
 
 def build_entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
     """One entry. `state` is where the session stands now: it says what may be read."""
-    out: dict[str, Any] = {"seq": entry.seq, "at": entry.at.isoformat(), "fact": type(entry.fact).__name__}
+    out: dict[str, Any] = {
+        "seq": entry.seq,
+        "at": entry.at.isoformat(),
+        "fact": type(entry.fact).__name__,
+    }
     fact = entry.fact
-    if isinstance(fact, Reply | SeatLost | ToolUsed) and fact.seat != reader and _is_entry_sealed(entry, state):
+    if (
+        isinstance(fact, Reply | SeatLost | ToolUsed)
+        and fact.seat != reader
+        and _is_entry_sealed(entry, state)
+    ):
         # How an answer was malformed may quote it.
         loss = {"reason": fact.reason} if isinstance(fact, SeatLost) else {}
         return {**out, "what": {"seat": fact.seat, "ask": fact.ask, "sealed": True, **loss}}
@@ -44,11 +52,18 @@ def build_entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, 
     if isinstance(state, ConsultingState):
         state = state.inner
     is_reveal = isinstance(fact, PhaseBegun | DeliberationClosed)
-    if isinstance(state, Council) and is_reveal and entry.seq in {state.revealed_at, *state.reveals}:
-        opened = [line for line in state.lines if line.seq < entry.seq == state.find_reveal_entry(line)]
+    if (
+        isinstance(state, Council)
+        and is_reveal
+        and entry.seq in {state.revealed_at, *state.reveals}
+    ):
+        opened = [
+            line for line in state.lines if line.seq < entry.seq == state.find_reveal_entry(line)
+        ]
         if opened:
             out["revealed"] = [
-                build_contribution(line).model_dump(mode="json", by_alias=True, exclude_none=True) for line in opened
+                build_contribution(line).model_dump(mode="json", by_alias=True, exclude_none=True)
+                for line in opened
             ]
     return out
 
@@ -56,7 +71,9 @@ def build_entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, 
 def _is_entry_sealed(entry: Entry, state: object) -> bool:
     """Whether nobody but its author may read an entry yet: what was written in a sealed phase, or a vote ahead of the vote."""
     inner = state.inner if isinstance(state, ConsultingState) else state
-    if isinstance(inner, Council) and any(line.seq == entry.seq for line in inner.lines if line.id in inner.sealed):
+    if isinstance(inner, Council) and any(
+        line.seq == entry.seq for line in inner.lines if line.id in inner.sealed
+    ):
         return True
     return is_sealed(state) and entry.seq > getattr(state, "sealed_after", 0)
 
@@ -64,7 +81,9 @@ def _is_entry_sealed(entry: Entry, state: object) -> bool:
 class SealedEvents:
     """Releases events in their order; from the first sealed one on they wait. `readers` are seats that may read their own."""
 
-    def __init__(self, plugin: AnyPlugin, session: str, readers: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, plugin: AnyPlugin, session: str, readers: frozenset[str] = frozenset()
+    ) -> None:
         # A timeline of its own: that of whoever shows the events must not run ahead of what it shows.
         self._timeline: Any = plugin.timeline(SessionId(session))
         self._readers = readers
@@ -122,26 +141,37 @@ class SaidSearch:
         self._read: dict[SessionId, int] = {}
         self._lock = asyncio.Lock()
 
-    async def search(self, query: str, lines: Collection[SessionLine]) -> dict[SessionId, SaidWords]:
+    async def search(
+        self, query: str, lines: Collection[SessionLine]
+    ) -> dict[SessionId, SaidWords]:
         """Return the best entry of each of these sessions in which something like the query was said, the best first."""
         async with self._lock:
             for line in lines:
                 if line.topic and self._read.get(line.session, 0) < line.entries:
                     await self._add_session(line)
         wanted = {line.session for line in lines}
-        ranking = self._index.rank_by_query(query, 500, lambda number: self._places[number][0] in wanted)
+        ranking = self._index.rank_by_query(
+            query, 500, lambda number: self._places[number][0] in wanted
+        )
         best: dict[SessionId, int] = {}
         for number, _ in ranking.ranked:
             best.setdefault(*self._places[number])
-        words = {session: (await self._engine.entries(session, seq - 1, 1))[0] for session, seq in best.items()}
+        words = {
+            session: (await self._engine.entries(session, seq - 1, 1))[0]
+            for session, seq in best.items()
+        }
         return {
-            session: SaidWords(entry.seq, strip_control(find_snippet(_join_words(entry.fact), ranking.terms).text))
+            session: SaidWords(
+                entry.seq, strip_control(find_snippet(_join_words(entry.fact), ranking.terms).text)
+            )
             for session, entry in words.items()
         }
 
     async def _add_session(self, line: SessionLine) -> None:
         try:
-            if line.status in {"thinking", "parked"} and has_sealed_words((await self._engine.load_snapshot(line.session)).state):
+            if line.status in {"thinking", "parked"} and has_sealed_words(
+                (await self._engine.load_snapshot(line.session)).state
+            ):
                 return
             for entry in await self._engine.entries(line.session, self._read.get(line.session, 0)):
                 if words := _join_words(entry.fact):
@@ -162,7 +192,11 @@ def _join_words(fact: object) -> str:
 
 def _list_texts(value: Any) -> Iterator[str]:
     # Not what the form calls a choice, such as `conditional_support`.
-    if isinstance(value, str) and not (value.isidentifier() and value.islower() and value.isascii()):
+    if isinstance(value, str) and not (
+        value.isidentifier() and value.islower() and value.isascii()
+    ):
         yield value
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for each in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         yield from _list_texts(each)

@@ -21,13 +21,17 @@ class Code:
 
 
 CODES: Final[dict[type[MootError], Code]] = {
-    errors.NotAllowed: Code(-32001, "the token is missing, unknown, expired, revoked, or may not do this"),
+    errors.NotAllowed: Code(
+        -32001, "the token is missing, unknown, expired, revoked, or may not do this"
+    ),
     errors.UnknownSession: Code(-32002, "no such session"),
     errors.UnknownDecision: Code(-32002, "no such decision"),
     errors.UnknownThread: Code(-32002, "no such thread"),
     errors.UnknownToken: Code(-32002, "no such token"),
     errors.UnknownConference: Code(-32002, "no such conference"),
-    errors.FolderDamaged: Code(-32003, "the conference's folder differs from its record; it must be repaired first"),
+    errors.FolderDamaged: Code(
+        -32003, "the conference's folder differs from its record; it must be repaired first"
+    ),
     errors.OutOfTurn: Code(-32003, "the protocol does not allow this now"),
     errors.UnknownAsk: Code(-32003, "no ask with this id is open"),
     errors.UnknownSeat: Code(-32004, "this participant has no seat here that anyone may speak for"),
@@ -35,7 +39,9 @@ CODES: Final[dict[type[MootError], Code]] = {
     errors.KeyReused: Code(-32006, "the idempotency key was used before with other content"),
     errors.SessionExists: Code(-32006, "a session with this id exists already"),
     errors.SessionBusy: Code(-32007, "another process works on this session"),
-    errors.WorldError: Code(-32008, "a disk, a provider or a ledger failed; the call can be repeated"),
+    errors.WorldError: Code(
+        -32008, "a disk, a provider or a ledger failed; the call can be repeated"
+    ),
 }
 TOO_MUCH: Final = Code(-32009, "too many calls, or a call that is too large")
 STANDARD: Final[dict[int, str]] = {

@@ -29,28 +29,48 @@ def _validate_key(key: str) -> str:
 
 
 IdempotencyKey = Annotated[
-    Name, Field(description="A repeated call with the same key counts once."), AfterValidator(_validate_key)
+    Name,
+    Field(description="A repeated call with the same key counts once."),
+    AfterValidator(_validate_key),
 ]
 Short = Name
 Note = Line
 Score = Share
 Rounded = Annotated[float, AfterValidator(lambda value: round(value, 4))]
 Limit = Annotated[int, Field(ge=1, le=1_000)]
-EntryNumber = Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="As it stood after this entry. Default: now.")]
+EntryNumber = Annotated[
+    int | None,
+    Field(ge=1, le=MAX_ENTRIES, description="As it stood after this entry. Default: now."),
+]
 
 
 def build_ref(name: str, *spellings: str, max_length: int, **more: Any) -> Any:
     """A field by which callers name something: it is sent as `name`, and taken under other spellings too, each also in snake case."""
-    choices = dict.fromkeys(each for spelling in (name, *spellings) for each in (spelling, to_snake(spelling)))
-    return Field(max_length=max_length, validation_alias=AliasChoices(*choices), serialization_alias=name, **more)
+    choices = dict.fromkeys(
+        each for spelling in (name, *spellings) for each in (spelling, to_snake(spelling))
+    )
+    return Field(
+        max_length=max_length,
+        validation_alias=AliasChoices(*choices),
+        serialization_alias=name,
+        **more,
+    )
 
 
 SessionRef = Annotated[
-    SessionId, build_ref("sessionId", "session", "deliberationId", max_length=80), AfterValidator(parse_session_id)
+    SessionId,
+    build_ref("sessionId", "session", "deliberationId", max_length=80),
+    AfterValidator(parse_session_id),
 ]
 DeliberationRef = Annotated[
     SessionId,
-    build_ref("deliberationId", "sessionId", "session", max_length=80, description="The deliberation's id."),
+    build_ref(
+        "deliberationId",
+        "sessionId",
+        "session",
+        max_length=80,
+        description="The deliberation's id.",
+    ),
     AfterValidator(parse_session_id),
 ]
 DecisionRef = Annotated[
@@ -66,12 +86,29 @@ DecisionRef = Annotated[
 _OMITTED: Final = "may be omitted with a seat's token."
 ParticipantRef = Annotated[
     str | None,
-    build_ref("participant", "agent", "agentId", "seat", max_length=MAX_SEAT_LENGTH, description=f"Who speaks; {_OMITTED}"),
+    build_ref(
+        "participant",
+        "agent",
+        "agentId",
+        "seat",
+        max_length=MAX_SEAT_LENGTH,
+        description=f"Who speaks; {_OMITTED}",
+    ),
 ]
 SeatRef = Annotated[
-    str | None, build_ref("seat", "participant", "agent", max_length=MAX_SEAT_LENGTH, description=f"Whose asks; {_OMITTED}")
+    str | None,
+    build_ref(
+        "seat",
+        "participant",
+        "agent",
+        max_length=MAX_SEAT_LENGTH,
+        description=f"Whose asks; {_OMITTED}",
+    ),
 ]
-AskRef = Annotated[str | None, Field(max_length=200, description="The ask's id. Default: the one that waits for the seat.")]
+AskRef = Annotated[
+    str | None,
+    Field(max_length=200, description="The ask's id. Default: the one that waits for the seat."),
+]
 AgentName = Annotated[
     str | None,
     build_ref(
@@ -106,7 +143,10 @@ FamilyRef = Annotated[
 ]
 SwapsRef = Annotated[
     dict[Short, Short] | None,
-    Field(max_length=64, description="Seats that another participant fills from there on: seat to platform."),
+    Field(
+        max_length=64,
+        description="Seats that another participant fills from there on: seat to platform.",
+    ),
 ]
 
 
@@ -121,7 +161,9 @@ class ParticipantIn(ApiModel):
     family: FamilyRef = ""
 
 
-def take_fields(shape: type, *, has_limits: bool = True, **more: Any) -> Callable[[type[M]], type[M]]:
+def take_fields(
+    shape: type, *, has_limits: bool = True, **more: Any
+) -> Callable[[type[M]], type[M]]:
     """Add the fields of a dataclass of the domain to a model, behind the model's own.
 
     A call takes them with their limits and with what is written below each of them; a result has neither. `more` says of a field
@@ -131,14 +173,21 @@ def take_fields(shape: type, *, has_limits: bool = True, **more: Any) -> Callabl
     for each in list_fields(shape):
         kind = convert_type(each.type, has_limits)
         default = ... if each.default is MISSING else [] if each.default == () else each.default
-        fields[each.name] = (Annotated[kind, more[each.name]] if each.name in more else kind, default)
+        fields[each.name] = (
+            Annotated[kind, more[each.name]] if each.name in more else kind,
+            default,
+        )
 
     def describe(schema: dict[str, Any]) -> None:
         for name, field in build_output_schema(shape)["properties"].items() if has_limits else ():
-            schema["properties"][name] |= {key: text for key, text in field.items() if key == "description"}
+            schema["properties"][name] |= {
+                key: text for key, text in field.items() if key == "description"
+            }
 
     given: Any = {"__cls_kwargs__": {"json_schema_extra": describe}, **fields}
-    return lambda model: create_model(model.__name__, __base__=model, __module__=model.__module__, **given)
+    return lambda model: create_model(
+        model.__name__, __base__=model, __module__=model.__module__, **given
+    )
 
 
 def convert_type(kind: Any, has_limits: bool = True) -> Any:

@@ -9,12 +9,38 @@ from pydantic import AliasChoices, Field
 
 from moothall.app.session_list import SessionLine
 from moothall.memory import remembered_decision
-from moothall.memory.facts import Member, Number, ObligationState, Outcome, RequiredLine, ThreadStatus
+from moothall.memory.facts import (
+    Member,
+    Number,
+    ObligationState,
+    Outcome,
+    RequiredLine,
+    ThreadStatus,
+)
 from moothall.memory.search import SearchHit
 from moothall.memory.threads import ThreadView
-from moothall.memory.track_records import Amplification, Lineage, SourceTrust, compute_score, compute_standing
-from moothall.scoring.reliability import ReliabilityBin, ReliabilityGroup, ReliabilityTable, TrackShare
-from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey, Limit, Note, Short, SourceRef, build_ref
+from moothall.memory.track_records import (
+    Amplification,
+    Lineage,
+    SourceTrust,
+    compute_score,
+    compute_standing,
+)
+from moothall.scoring.reliability import (
+    ReliabilityBin,
+    ReliabilityGroup,
+    ReliabilityTable,
+    TrackShare,
+)
+from moothall.surfaces.api.fields import (
+    DecisionRef,
+    IdempotencyKey,
+    Limit,
+    Note,
+    Short,
+    SourceRef,
+    build_ref,
+)
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 
 METHODS = Operations()
@@ -30,13 +56,18 @@ class DecisionOut(ApiModel):
     thread: str
     decision: str | None = None
     choice: str
-    strength: str = Field(description="What it is worth in one word; empty in records older than this field.")
+    strength: str = Field(
+        description="What it is worth in one word; empty in records older than this field."
+    )
     confidence: float | None = None
     track_record: TrackShare | None = Field(
-        default=None, description="How often decisions of this protocol and kind of agreement were right, from ten reviews on."
+        default=None,
+        description="How often decisions of this protocol and kind of agreement were right, from ten reviews on.",
     )
     consensus_type: str
-    agreement: str = Field(default="", description="Nobody is against it: so before reading (blind), or after_reading.")
+    agreement: str = Field(
+        default="", description="Nobody is against it: so before reading (blind), or after_reading."
+    )
     members: list[Member]
     dissent: list[str]
     open_questions: list[str]
@@ -49,7 +80,9 @@ class DecisionOut(ApiModel):
     obligations: list[remembered_decision.RememberedObligation] = Field(
         default=[], description="The conditions it was carried with, and their state."
     )
-    note: str = Field(default="", description="What is still open: obligations that nobody reported on.")
+    note: str = Field(
+        default="", description="What is still open: obligations that nobody reported on."
+    )
 
 
 class ObligationsOut(ApiModel):
@@ -81,7 +114,9 @@ class ThreadHitOut(ApiModel):
 class SearchOut(ApiModel):
     decisions: list[DecisionHitOut]
     threads: list[ThreadHitOut] = []
-    sources: list[SourceTrust] = Field(default=[], description="The trust in participants and models of that name or category.")
+    sources: list[SourceTrust] = Field(
+        default=[], description="The trust in participants and models of that name or category."
+    )
     deliberations: list[SessionLine] = Field(default=[], description="Sessions that go on.")
 
 
@@ -108,15 +143,23 @@ class ThreadsOut(ApiModel):
     threads: list[ThreadView]
 
 
-ThreadRef = Annotated[Short, Field(validation_alias=AliasChoices("thread", "threadId"), serialization_alias="thread")]
+ThreadRef = Annotated[
+    Short, Field(validation_alias=AliasChoices("thread", "threadId"), serialization_alias="thread")
+]
 
 
 _SETTLE: Final = "Report it with settle_obligation."
 
 
-def build_decision_out(remembered: remembered_decision.RememberedDecision, table: ReliabilityTable) -> DecisionOut:
+def build_decision_out(
+    remembered: remembered_decision.RememberedDecision, table: ReliabilityTable
+) -> DecisionOut:
     kind, has_figure = remembered.kind, remembered.record.confidence is not None
-    settle = _SETTLE if any(each.state == "open" for each in remembered_decision.list_obligations(remembered)) else ""
+    settle = (
+        _SETTLE
+        if any(each.state == "open" for each in remembered_decision.list_obligations(remembered))
+        else ""
+    )
     return DecisionOut.collect(
         remembered.record,
         remembered,
@@ -142,7 +185,9 @@ async def review_decision(
     follow. The answer lists the obligations still open.
     """
     memory = await call.moot.recall()
-    reviewed = await memory.review(decision_id, outcome, choice=choice, note=note, by=call.caller.name, key=idempotency_key)
+    reviewed = await memory.review(
+        decision_id, outcome, choice=choice, note=note, by=call.caller.name, key=idempotency_key
+    )
     return build_decision_out(reviewed, await memory.reliability())
 
 
@@ -165,16 +210,24 @@ async def search_decisions(
     def is_wanted(kind: SearchWithin) -> bool:
         return within in {"all", kind}
 
-    hits = await memory.search(query, limit=limit, category=category) if is_wanted("decisions") else []
+    hits = (
+        await memory.search(query, limit=limit, category=category) if is_wanted("decisions") else []
+    )
     threads = await call.moot.remembering.search_threads(query) if is_wanted("threads") else []
     sources = await memory.search_sources(query) if is_wanted("trust") else []
     # A token for one session does not show that others go on.
-    lines = await call.moot.session_list.search(query) if is_wanted("deliberations") and not call.caller.session else []
+    lines = (
+        await call.moot.session_list.search(query)
+        if is_wanted("deliberations") and not call.caller.session
+        else []
+    )
     return SearchOut(
         decisions=await find_decisions(call, hits),
         threads=[
             ThreadHitOut.collect(
-                each, decisions=len(each.decisions), open_questions=[question.text for question in each.open_questions]
+                each,
+                decisions=len(each.decisions),
+                open_questions=[question.text for question in each.open_questions],
             )
             for each in threads[:limit]
         ],
@@ -187,7 +240,12 @@ async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[Decision
     decisions = [(hit, await call.moot.memory.get(hit.decision)) for hit in hits]
     return [
         DecisionHitOut.collect(
-            each.record, each, hit, decision_id=hit.decision, score=round(hit.score, 3), decision=each.record.text
+            each.record,
+            each,
+            hit,
+            decision_id=hit.decision,
+            score=round(hit.score, 3),
+            decision=each.record.text,
         )
         for hit, each in decisions
         if each is not None
@@ -208,7 +266,12 @@ async def list_decisions(
     """List past decisions, the newest first."""
     memory = await call.moot.recall()
     decisions = await memory.list_decisions(
-        category=category, protocol=protocol, outcome=outcome, source=source, before=before, limit=limit
+        category=category,
+        protocol=protocol,
+        outcome=outcome,
+        source=source,
+        before=before,
+        limit=limit,
     )
     table = await memory.reliability()
     return DecisionsOut(decisions=[build_decision_out(each, table) for each in decisions])
@@ -217,15 +280,24 @@ async def list_decisions(
 @METHODS.add("cstp.listObligations", "read", tool="list_obligations")
 async def list_obligations(
     call: Call,
-    decision_id: Annotated[str | None, build_ref("decisionId", "deliberationId", max_length=100, description="Only its.")] = None,
-    only_open: Annotated[bool, Field(validation_alias=AliasChoices("onlyOpen", "only_open", "open"))] = False,
+    decision_id: Annotated[
+        str | None,
+        build_ref("decisionId", "deliberationId", max_length=100, description="Only its."),
+    ] = None,
+    only_open: Annotated[
+        bool, Field(validation_alias=AliasChoices("onlyOpen", "only_open", "open"))
+    ] = False,
     limit: Limit = 200,
 ) -> ObligationsOut:
     """The conditions that decisions were carried with: who set each, what must hold, by when, and whether it is open."""
     if decision_id is None:
         call.caller.check_unbound("listing the obligations of all decisions")
     memory = await call.moot.recall()
-    return ObligationsOut(obligations=list(await memory.list_obligations(decision=decision_id, only_open=only_open, limit=limit)))
+    return ObligationsOut(
+        obligations=list(
+            await memory.list_obligations(decision=decision_id, only_open=only_open, limit=limit)
+        )
+    )
 
 
 @METHODS.add("cstp.settleObligation", "run", tool="settle_obligation")
@@ -234,13 +306,17 @@ async def settle_obligation(
     decision_id: DecisionRef,
     *,
     number: Annotated[Number, Field(description="Its number within the decision.")],
-    state: Annotated[ObligationState, Field(description="met, waived or failed; open takes it back.")],
+    state: Annotated[
+        ObligationState, Field(description="met, waived or failed; open takes it back.")
+    ],
     note: Note = "",
     idempotency_key: IdempotencyKey = "",
 ) -> remembered_decision.RememberedObligation:
     """Report what became of a decision's condition: met, waived or failed."""
     memory = await call.moot.recall()
-    return await memory.settle_obligation(decision_id, number, state, note=note, by=call.caller.name, key=idempotency_key)
+    return await memory.settle_obligation(
+        decision_id, number, state, note=note, by=call.caller.name, key=idempotency_key
+    )
 
 
 @METHODS.add("cstp.getSourceTrust", "read", tool="get_source_trust", unbound=True, seats=True)
@@ -249,9 +325,17 @@ async def get_source_trust(call: Call, source: SourceRef, category: Short = "") 
     category, the trust and the accuracy in it.
     """
     memory = await call.moot.recall()
-    known = next((record for record in await memory.sources() if record.source == source), SourceTrust(source=source))
+    known = next(
+        (record for record in await memory.sources() if record.source == source),
+        SourceTrust(source=source),
+    )
     standing = (await memory.compute_standings([source], category))[source]
-    return replace(known, category=category, trust=round(standing.trust, 4), accuracy=round(standing.accuracy, 4))
+    return replace(
+        known,
+        category=category,
+        trust=round(standing.trust, 4),
+        accuracy=round(standing.accuracy, 4),
+    )
 
 
 @METHODS.add("cstp.listSources", "read", unbound=True, seats=True)
@@ -264,7 +348,9 @@ async def list_sources(call: Call) -> SourcesOut:
 async def get_amplification_stats(call: Call) -> AmplificationsOut:
     """Whether groups did better than their members alone, per protocol, with the counts behind each figure."""
     protocols = await (await call.moot.recall()).amplification()
-    return AmplificationsOut(protocols=[each for each in protocols if each.protocol != remembered_decision.ALONE])
+    return AmplificationsOut(
+        protocols=[each for each in protocols if each.protocol != remembered_decision.ALONE]
+    )
 
 
 @METHODS.add("cstp.getReliability", "read", unbound=True, seats=True)
@@ -275,7 +361,9 @@ async def get_reliability(
     family, and bins for a plot. Counted from reviews; nothing is refitted.
     """
     table = await (await call.moot.recall()).reliability()
-    return ReliabilityOut(groups=list(table.list_groups(protocol)), bins=list(table.list_bins(protocol)))
+    return ReliabilityOut(
+        groups=list(table.list_groups(protocol)), bins=list(table.list_bins(protocol))
+    )
 
 
 @METHODS.add("cstp.getAmplificationChain", "read", unbound=True)
@@ -290,12 +378,17 @@ async def create_thread(
     title: RequiredLine,
     category: Short = "",
     thread: Annotated[
-        Short, Field(description="A name of your choice. Default: thread-N. The same name is the same thread.")
+        Short,
+        Field(
+            description="A name of your choice. Default: thread-N. The same name is the same thread."
+        ),
     ] = "",
     idempotency_key: IdempotencyKey = "",
 ) -> ThreadView:
     """Create a thread: a line of reasoning over several deliberations."""
-    return await call.moot.memory.create_thread(title, category=category, by=call.caller.name, thread=thread, key=idempotency_key)
+    return await call.moot.memory.create_thread(
+        title, category=category, by=call.caller.name, thread=thread, key=idempotency_key
+    )
 
 
 @METHODS.add("cstp.getThreadStatus", "read", unbound=True, seats=True)
@@ -306,10 +399,16 @@ async def get_thread_status(call: Call, thread: ThreadRef) -> ThreadView:
 
 @METHODS.add("cstp.setThreadStatus", "run", unbound=True)
 async def set_thread_status(
-    call: Call, thread: ThreadRef, status: ThreadStatus, note: Note = "", idempotency_key: IdempotencyKey = ""
+    call: Call,
+    thread: ThreadRef,
+    status: ThreadStatus,
+    note: Note = "",
+    idempotency_key: IdempotencyKey = "",
 ) -> ThreadView:
     """Pause, complete, block or reactivate a thread."""
-    return await call.moot.memory.set_thread_status(thread, status, note=note, by=call.caller.name, key=idempotency_key)
+    return await call.moot.memory.set_thread_status(
+        thread, status, note=note, by=call.caller.name, key=idempotency_key
+    )
 
 
 @METHODS.add("cstp.askInThread", "run", unbound=True)
@@ -317,13 +416,19 @@ async def ask_in_thread(
     call: Call, thread: ThreadRef, question: RequiredLine, idempotency_key: IdempotencyKey = ""
 ) -> ThreadView:
     """Add an open question to a thread."""
-    return await call.moot.memory.ask_in_thread(thread, question, by=call.caller.name, key=idempotency_key)
+    return await call.moot.memory.ask_in_thread(
+        thread, question, by=call.caller.name, key=idempotency_key
+    )
 
 
 @METHODS.add("cstp.settleQuestion", "run", unbound=True)
-async def settle_question(call: Call, thread: ThreadRef, number: Number, idempotency_key: IdempotencyKey = "") -> ThreadView:
+async def settle_question(
+    call: Call, thread: ThreadRef, number: Number, idempotency_key: IdempotencyKey = ""
+) -> ThreadView:
     """Mark a thread's question as answered."""
-    return await call.moot.memory.settle_question(thread, number, by=call.caller.name, key=idempotency_key)
+    return await call.moot.memory.settle_question(
+        thread, number, by=call.caller.name, key=idempotency_key
+    )
 
 
 @METHODS.add("cstp.listThreads", "read", unbound=True, seats=True)
@@ -343,7 +448,9 @@ class TrustCaseOut(ApiModel):
     outcome: str
     position: str | None = None
     confidence: float | None = None
-    right: float | None = Field(default=None, description="1 where it was on the side that proved right, 0 where not.")
+    right: float | None = Field(
+        default=None, description="1 where it was on the side that proved right, 0 where not."
+    )
     brier: float | None = None
     trust: float = Field(description="The trust after this case.")
 
@@ -373,6 +480,14 @@ async def get_trust_history(call: Call, source: SourceRef) -> TrustHistoryOut:
         own = next(member for member in each.record.members if member.source == source)
         trust = round(compute_standing(scores[: place + 1]).trust, 4)
         cases.append(
-            TrustCaseOut.collect(score, each, own, decision_id=score.decision, topic=each.record.topic, at=at, trust=trust)
+            TrustCaseOut.collect(
+                score,
+                each,
+                own,
+                decision_id=score.decision,
+                topic=each.record.topic,
+                at=at,
+                trust=trust,
+            )
         )
     return TrustHistoryOut(source=source, cases=cases)

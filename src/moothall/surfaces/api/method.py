@@ -10,7 +10,15 @@ from pathlib import Path
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, Self, TypeVar, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, create_model, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    create_model,
+    model_validator,
+)
 from pydantic.alias_generators import to_pascal
 
 from moothall.domain.dictionaries import BoundedDict
@@ -68,7 +76,12 @@ TRACE_HEADER: Final = "traceparent"
 Source = Annotated[Any, Field(exclude=True, repr=False)]
 """What a result was made of, for a command that describes it to people; it is never sent."""
 JSON_CONFIG: Final = ConfigDict(
-    alias_generator=name_field, populate_by_name=True, extra="forbid", frozen=True, from_attributes=True, defer_build=True
+    alias_generator=name_field,
+    populate_by_name=True,
+    extra="forbid",
+    frozen=True,
+    from_attributes=True,
+    defer_build=True,
 )
 """The one JSON dialect: camelCase names, nothing unknown let through; a dataclass inside of a model speaks it too."""
 
@@ -100,14 +113,22 @@ class ApiModel(BaseModel):
         if not isinstance(given, dict) or not ("" in given.values() or None in given.values()):
             return given
         optional = _list_optional_names(cls)
-        return {name: value for name, value in given.items() if (value is not None and value != "") or name not in optional}
+        return {
+            name: value
+            for name, value in given.items()
+            if (value is not None and value != "") or name not in optional
+        }
 
 
 @cache
 def _list_optional_names(shape: type[BaseModel]) -> frozenset[str]:
     """Every spelling of the fields that may be left out."""
     fields = {name: field for name, field in shape.model_fields.items() if not field.is_required()}
-    return frozenset(spelling for name, field in fields.items() for spelling in list_spellings(name, field.validation_alias))
+    return frozenset(
+        spelling
+        for name, field in fields.items()
+        for spelling in list_spellings(name, field.validation_alias)
+    )
 
 
 def list_spellings(name: str, alias: object) -> list[str]:
@@ -131,7 +152,13 @@ class Caller:
 
     @classmethod
     def from_identity(cls, identity: Identity) -> "Caller":
-        return cls(role=identity.role, token=identity.id, session=identity.session, seat=identity.seat, family=identity.family)
+        return cls(
+            role=identity.role,
+            token=identity.id,
+            session=identity.session,
+            seat=identity.seat,
+            family=identity.family,
+        )
 
     @property
     def name(self) -> str:
@@ -160,18 +187,24 @@ class Caller:
     def check_session(self, session: str) -> None:
         """Raises NotAllowed when this caller's token is for another session."""
         if self.session and self.session != session:
-            raise NotAllowed(f"your token is valid only for the session {self.session!r}, not for {session[:100]!r}")
+            raise NotAllowed(
+                f"your token is valid only for the session {self.session!r}, not for {session[:100]!r}"
+            )
 
     def check_unbound(self, what: str) -> None:
         """Raises NotAllowed when this caller's token is for one session only."""
         if self.session:
-            raise NotAllowed(f"your token is valid only for the session {self.session!r}; {what} needs a token for all sessions")
+            raise NotAllowed(
+                f"your token is valid only for the session {self.session!r}; {what} needs a token for all sessions"
+            )
 
     def resolve_speaker(self, given: str | None, name: str = "participant") -> str:
         """The name under which this caller speaks, given as the parameter `name`; raises NotAllowed when it is another's."""
         if self.is_named:
             if given is not None and given != self.seat:
-                raise NotAllowed(f"your token is valid only for the {self.role} {self.seat!r}, not for {given[:100]!r}")
+                raise NotAllowed(
+                    f"your token is valid only for the {self.role} {self.seat!r}, not for {given[:100]!r}"
+                )
             return self.seat
         if given is None:
             raise NotAllowed(f"{name!r} is missing: your token is not a seat's, so name who speaks")
@@ -181,7 +214,9 @@ class Caller:
 class RateLimiter:
     """A bucket per caller that fills by `per_second` up to `burst`."""
 
-    def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._per_second, self._burst, self._clock = per_second, burst, clock
         self._buckets: BoundedDict[str, tuple[float, float]] = BoundedDict(MAX_CALLERS)
 
@@ -213,7 +248,9 @@ class ServerContext:
     """The conferences that are driven from here."""
     followers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     """What answers for persons where there is nothing to ask them."""
-    code_tries: RateLimiter = field(default_factory=lambda: RateLimiter(TRIES_PER_SECOND, MAX_TRIES))
+    code_tries: RateLimiter = field(
+        default_factory=lambda: RateLimiter(TRIES_PER_SECOND, MAX_TRIES)
+    )
     parts: dict[object, Any] = field(default_factory=dict)
     """The instances that `get_or_create` has made."""
 
@@ -271,12 +308,20 @@ class Call:
 
     async def take_seat(self, session: str) -> "Call":
         """This call as from the seat of the session that an agent took by a code; any other call as it is."""
-        seat = await self.moot.access.find_seat(self.caller.token, session) if self.caller.role == "agent" else None
+        seat = (
+            await self.moot.access.find_seat(self.caller.token, session)
+            if self.caller.role == "agent"
+            else None
+        )
         return self if seat is None else replace(self, caller=Caller.from_identity(seat))
 
     async def find_door(self, session: str, seat: str) -> str:
         """Through which door this caller speaks for a seat; an owner who speaks for another's seat is marked."""
-        return self.caller.door if self.caller.is_named else await self.moot.access.mark_owner(session, seat, self.caller.door)
+        return (
+            self.caller.door
+            if self.caller.is_named
+            else await self.moot.access.mark_owner(session, seat, self.caller.door)
+        )
 
 
 P = TypeVar("P", bound=ApiModel)
@@ -310,7 +355,9 @@ class Method(Generic[P, R]):
 
     async def invoke(self, call: Call, params: object) -> dict[str, Any]:
         """Check, do, and give back the plain result. Raises ValidationError for wrong parameters, MootError if refused."""
-        with call.moot.telemetry.tracer.span("moot.call", caller=call.trace, method=self.name, role=call.caller.role):
+        with call.moot.telemetry.tracer.span(
+            "moot.call", caller=call.trace, method=self.name, role=call.caller.role
+        ):
             try:
                 return encode_json(await self.perform(call, params))
             except UnknownSession as error:
@@ -347,10 +394,18 @@ async def _list_known_sessions(call: Call, message: str) -> str:
     what, _, _ = message.partition("; ")
     if not what.startswith("no session is called"):
         return message
-    lines = [line for line in await call.moot.sessions() if call.caller.session in {"", line.session}]
-    newest = [f"{line.session} ({one_line(line.topic)[:40]})" for line in reversed(lines[-MAX_NAMED:])]
+    lines = [
+        line for line in await call.moot.sessions() if call.caller.session in {"", line.session}
+    ]
+    newest = [
+        f"{line.session} ({one_line(line.topic)[:40]})" for line in reversed(lines[-MAX_NAMED:])
+    ]
     more = f" and {len(lines) - MAX_NAMED} older ones" if len(lines) > MAX_NAMED else ""
-    return f"{what}; the sessions are: {', '.join(newest)}{more}" if newest else f"{what}; there are no sessions yet"
+    return (
+        f"{what}; the sessions are: {', '.join(newest)}{more}"
+        if newest
+        else f"{what}; there are no sessions yet"
+    )
 
 
 def _drop_missing(value: Any) -> Any:
@@ -417,7 +472,14 @@ class Operations(dict[str, Method[Any, Any]]):
     """The operations of a module, by their names."""
 
     def add(
-        self, name: str, needs: Needs, *, tool: str = "", waits: bool = False, unbound: bool = False, seats: bool = False
+        self,
+        name: str,
+        needs: Needs,
+        *,
+        tool: str = "",
+        waits: bool = False,
+        unbound: bool = False,
+        seats: bool = False,
     ) -> Callable[[H], H]:
         """Make a handler an operation: its signature has the shapes, its docstring says to callers what it does.
 
@@ -432,7 +494,9 @@ class Operations(dict[str, Method[Any, Any]]):
                 summary=" ".join((handler.__doc__ or "").split()),
                 params=shapes["params"] if has_model else _build_params(handler),
                 result=shapes["return"],
-                handler=handler if has_model else lambda call, params: handler(call, **dict(params)),
+                handler=handler
+                if has_model
+                else lambda call, params: handler(call, **dict(params)),
                 needs=needs,
                 tool=tool,
                 waits=waits,
@@ -447,7 +511,10 @@ class Operations(dict[str, Method[Any, Any]]):
 def _build_params(handler: Callable[..., Awaitable[Any]]) -> type[ApiModel]:
     """The model of what callers give to a handler that takes each of its parameters by itself."""
     _, *taken = inspect.signature(handler).parameters.values()
-    fields: dict[str, Any] = {each.name: (each.annotation, ... if each.default is each.empty else each.default) for each in taken}
+    fields: dict[str, Any] = {
+        each.name: (each.annotation, ... if each.default is each.empty else each.default)
+        for each in taken
+    }
     return create_model(f"{to_pascal(handler.__name__)}Params", __base__=ApiModel, **fields)
 
 
@@ -455,7 +522,13 @@ def _check_size(params: object) -> None:
     """Raise BadSetting if a call has so many values, at any depth, that it takes seconds to say what is wrong with each."""
     level, count = [params], 0
     while level:
-        lists = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        lists = [
+            each.values() if isinstance(each, dict) else each
+            for each in level
+            if isinstance(each, dict | list)
+        ]
         if (count := count + sum(map(len, lists))) > MAX_VALUES:
-            raise BadSetting(f"the parameters have more than {MAX_VALUES:,} values; expected fewer in one call")
+            raise BadSetting(
+                f"the parameters have more than {MAX_VALUES:,} values; expected fewer in one call"
+            )
         level = [value for values in lists for value in values]

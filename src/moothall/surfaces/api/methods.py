@@ -41,7 +41,9 @@ TABLE: Final[dict[str, Method[Any, Any]]] = {
     **asks.PERSON_METHODS,
     **opening.METHODS,
 }
-TOOLS: Final[dict[str, Method[Any, Any]]] = {method.tool: method for method in TABLE.values() if method.tool}
+TOOLS: Final[dict[str, Method[Any, Any]]] = {
+    method.tool: method for method in TABLE.values() if method.tool
+}
 
 
 @asynccontextmanager

@@ -27,7 +27,13 @@ from moothall.errors import NotAllowed, describe_install
 from moothall.locale.catalogues import OPENING
 from moothall.memory.tokens import AccessDenied, Token, parse_code
 from moothall.participants.script import Pace
-from moothall.surfaces.api.fields import MAX_ENTRIES, FamilyRef, IdempotencyKey, SessionRef, SwapsRef
+from moothall.surfaces.api.fields import (
+    MAX_ENTRIES,
+    FamilyRef,
+    IdempotencyKey,
+    SessionRef,
+    SwapsRef,
+)
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import collect_options
 from moothall.surfaces.api.sessions import OpenSessionParams, check_swaps
@@ -46,7 +52,11 @@ METHODS = Operations()
 INVITE_HOURS: Final = 168.0
 Hours = Annotated[float, Field(gt=0, le=87_840, description="How long the token is valid.")]
 UrlRef = Annotated[
-    str, Field(max_length=500, description="The address of this server as the invited one reaches it. Default: where it listens.")
+    str,
+    Field(
+        max_length=500,
+        description="The address of this server as the invited one reaches it. Default: where it listens.",
+    ),
 ]
 _FIELD_TYPES: Final[Mapping[type, str]] = {
     kinds.SwitchKind: "boolean",
@@ -70,7 +80,9 @@ class SettingOut(ApiModel):
 
 
 class OptionOut(SettingOut):
-    refused_by: dict[str, str] = Field(default={}, description="The protocols that cannot honour it, and why.")
+    refused_by: dict[str, str] = Field(
+        default={}, description="The protocols that cannot honour it, and why."
+    )
 
 
 class ProtocolOut(ApiModel):
@@ -133,7 +145,9 @@ class PlanOut(ApiModel):
     calls: Range = Field(description="Calls to models.")
     path: Range = Field(description="How many of them wait for one another: the longest chain.")
     tokens: Range
-    usd: Range | None = Field(default=None, description="US dollars; missing where a price is not known.")
+    usd: Range | None = Field(
+        default=None, description="US dollars; missing where a price is not known."
+    )
     notes: list[str]
     files: list[PlannedFileOut] = []
 
@@ -166,8 +180,15 @@ class InviteOut(ApiModel):
 @METHODS.add("moot.getOpening", "read", unbound=True)
 async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
     """What a new session can be made of: protocols with their settings, panels, the participants that were discovered."""
-    words, platforms = OPENING[language], await discover_platforms(call.moot.environ, call.moot.seating)
-    embedded = words.embedded if platforms.embedded else words.no_embedded.format(install=describe_install("embedded"))
+    words, platforms = (
+        OPENING[language],
+        await discover_platforms(call.moot.environ, call.moot.seating),
+    )
+    embedded = (
+        words.embedded
+        if platforms.embedded
+        else words.no_embedded.format(install=describe_install("embedded"))
+    )
     participants = [
         *((each, each, True, words.discovered_key) for each in platforms.models),
         *((each, each, True, words.discovered) for each in platforms.servers),
@@ -181,12 +202,18 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
             ProtocolOut(
                 name=plugin.name,
                 title=words.titles.get(plugin.name, plugin.name),
-                summary=words.summaries.get(plugin.name, " ".join((plugin.settings.__doc__ or "").split()).partition(". ")[0]),
+                summary=words.summaries.get(
+                    plugin.name,
+                    " ".join((plugin.settings.__doc__ or "").split()).partition(". ")[0],
+                ),
                 settings=_build_settings(plugin.settings, words.settings),
             )
             for plugin in load_protocols().values()
         ],
-        panels=[PanelOut.collect(panel, name=panel.name or name, summary=panel.description) for name, panel in panels.items()],
+        panels=[
+            PanelOut.collect(panel, name=panel.name or name, summary=panel.description)
+            for name, panel in panels.items()
+        ],
         participants=[
             PlatformOut(platform=platform, title=title, found=is_there, note=note)
             for platform, title, is_there, note in participants
@@ -204,7 +231,9 @@ def _build_options(language: Language) -> list[OptionOut]:
             type=type_name,
             help=describe_option(name, language),
             choices=list(option.kind.values) if isinstance(option.kind, kinds.ChoiceKind) else [],
-            refused_by={plugin.name: plugin.refuses[name] for plugin in protocols if name in plugin.refuses},
+            refused_by={
+                plugin.name: plugin.refuses[name] for plugin in protocols if name in plugin.refuses
+            },
         )
         for name, option in list_public_options().items()
         if (type_name := _FIELD_TYPES.get(type(option.kind)))
@@ -221,14 +250,23 @@ def _build_settings(settings: type, descriptions: Mapping[str, str]) -> list[Set
     for each in fields(settings):
         schema = shape.get(each.name, {})
         schemas = [schema, *schema.get("anyOf", ())]
-        choices = next(([str(one) for one in kind["enum"]] for kind in schemas if "enum" in kind), [])
-        default = None if each.default is MISSING else TypeAdapter(Any).dump_python(each.default, mode="json")
+        choices = next(
+            ([str(one) for one in kind["enum"]] for kind in schemas if "enum" in kind), []
+        )
+        default = (
+            None
+            if each.default is MISSING
+            else TypeAdapter(Any).dump_python(each.default, mode="json")
+        )
         rows.append(
             SettingOut(
                 name=to_camel(each.name),
                 type="choice"
                 if choices
-                else next((kind["type"] for kind in schemas if kind.get("type") not in {None, "null"}), "any"),
+                else next(
+                    (kind["type"] for kind in schemas if kind.get("type") not in {None, "null"}),
+                    "any",
+                ),
                 default=default,
                 help=descriptions.get(each.name)
                 or next((one for one in sentences if f"`{each.name}`" in one), "").replace("`", ""),
@@ -248,14 +286,19 @@ async def plan_session(call: Call, params: OpenSessionParams) -> PlanOut:
 
 
 def build_plan(opened: Opened, estimate: SessionEstimate) -> PlanOut:
-    return PlanOut.collect(estimate, opened, protocol=find_plugin(opened).name, files=opened.subject.given)
+    return PlanOut.collect(
+        estimate, opened, protocol=find_plugin(opened).name, files=opened.subject.given
+    )
 
 
 @METHODS.add("moot.forkSession", "run", unbound=True)
 async def fork_session(
     call: Call,
     session_id: SessionRef,
-    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="Go on after this entry. Default: before its end.")] = None,
+    at: Annotated[
+        int | None,
+        Field(ge=1, le=MAX_ENTRIES, description="Go on after this entry. Default: before its end."),
+    ] = None,
     swaps: SwapsRef = None,
 ) -> ForkOut:
     """Go on from an earlier entry of a session, in a copy."""
@@ -280,7 +323,12 @@ async def invite_seat(
     check_invitation(snapshot, seat)
     lasts = timedelta(hours=lasts_hours)
     issued = await call.moot.access.issue(
-        "seat", session=session_id, seat=seat, lasts=lasts, family=family, note=f"by {call.caller.name}"
+        "seat",
+        session=session_id,
+        seat=seat,
+        lasts=lasts,
+        family=family,
+        note=f"by {call.caller.name}",
     )
     ticket = await call.moot.access.issue_ticket(issued.id, INVITE_TICKET)
     door = Door.over_http(address, issued.secret)
@@ -290,7 +338,8 @@ async def invite_seat(
         link=build_login_link(address, ticket.secret, f"/seat/{session_id}/{seat}"),
         prompt=build_seat_prompt(snapshot, seat),
         paste=[
-            PasteOut(client=key, title=client.title, text=render_entry(key, client, door)) for key, client in ALL_CLIENTS.items()
+            PasteOut(client=key, title=client.title, text=render_entry(key, client, door))
+            for key, client in ALL_CLIENTS.items()
         ],
     )
 
@@ -298,27 +347,39 @@ async def invite_seat(
 class JoinOut(ApiModel):
     session_id: str
     seat: str
-    prompt: str = Field(description="What to do to take the seat, with the tools of this connection.")
+    prompt: str = Field(
+        description="What to do to take the seat, with the tools of this connection."
+    )
 
 
 @METHODS.add("moot.joinByCode", "speak", tool="join_by_code", unbound=True)
-async def join_by_code(call: Call, code: Annotated[str, Field(max_length=40, description="Such as 7K3Q-9XRA.")]) -> JoinOut:
+async def join_by_code(
+    call: Call, code: Annotated[str, Field(max_length=40, description="Such as 7K3Q-9XRA.")]
+) -> JoinOut:
     """Take the seat that a code is for; the code is used up. Next: what `prompt` says."""
     secret, caller, tries = parse_code(code), call.caller, call.context.code_tries
     if not tries.take(caller.door):
-        raise NotAllowed(f"too many codes were tried; wait {ceil(tries.count_wait(caller.door))} seconds")
+        raise NotAllowed(
+            f"too many codes were tried; wait {ceil(tries.count_wait(caller.door))} seconds"
+        )
     token = await call.moot.access.find_token(secret)
     if isinstance(token, Token):
         if token.role != "seat":
-            raise NotAllowed("the code is not for a seat; a person uses it with `moot join` or in a browser")
+            raise NotAllowed(
+                "the code is not for a seat; a person uses it with `moot join` or in a browser"
+            )
         snapshot = await call.moot.engine.load_snapshot(parse_session_id(token.session))
         await _check_may_sit(call, snapshot, token.seat)
-        login = await call.moot.access.log_in(secret, caller.name, holder=caller.token if caller.role == "agent" else "")
+        login = await call.moot.access.log_in(
+            secret, caller.name, holder=caller.token if caller.role == "agent" else ""
+        )
         if not isinstance(login, AccessDenied):
             prompt = build_seat_prompt(snapshot, token.seat, has_token=False)
             return JoinOut(session_id=token.session, seat=token.seat, prompt=prompt)
         token = login
-    raise NotAllowed(f"the code is {token.reason}; a code works once and for a short time: ask for another one")
+    raise NotAllowed(
+        f"the code is {token.reason}; a code works once and for a short time: ask for another one"
+    )
 
 
 async def _check_may_sit(call: Call, snapshot: Snapshot, seat: str) -> None:
@@ -328,7 +389,9 @@ async def _check_may_sit(call: Call, snapshot: Snapshot, seat: str) -> None:
         raise NotAllowed(f"the code is for a role of a conference in files, {why}")
     if call.caller.role != "agent":
         return
-    seats: set[str] = {each.id for each in snapshot.session_state.opened.seats if each.id == call.caller.seat}
+    seats: set[str] = {
+        each.id for each in snapshot.session_state.opened.seats if each.id == call.caller.seat
+    }
     if (own := await call.moot.access.find_seat(call.caller.token, snapshot.session)) is not None:
         seats.add(own.seat)
     if seats - {seat}:
@@ -343,12 +406,21 @@ class ShareOut(ApiModel):
 
 
 @METHODS.add("moot.shareSession", "own")
-async def share_session(call: Call, session_id: SessionRef, *, lasts_hours: Hours = INVITE_HOURS, url: UrlRef = "") -> ShareOut:
+async def share_session(
+    call: Call, session_id: SessionRef, *, lasts_hours: Hours = INVITE_HOURS, url: UrlRef = ""
+) -> ShareOut:
     """A link with which everybody who has it reads this session and nothing else, until it expires or moot.revokeToken."""
-    address, note = parse_server_url(url or load_server_url(call.moot.environ)), f"link by {call.caller.name}"
+    address, note = (
+        parse_server_url(url or load_server_url(call.moot.environ)),
+        f"link by {call.caller.name}",
+    )
     await call.moot.engine.load_snapshot(session_id)
-    issued = await call.moot.access.issue("observer", session=session_id, lasts=timedelta(hours=lasts_hours), note=note)
-    return ShareOut(token_id=issued.id, link=build_login_link(address, issued.secret, f"/s/{session_id}"))
+    issued = await call.moot.access.issue(
+        "observer", session=session_id, lasts=timedelta(hours=lasts_hours), note=note
+    )
+    return ShareOut(
+        token_id=issued.id, link=build_login_link(address, issued.secret, f"/s/{session_id}")
+    )
 
 
 class TokensOut(ApiModel):
@@ -393,9 +465,13 @@ def build_demos_out(language: Language) -> DemosOut:
 @METHODS.add("moot.playDemo", "run", unbound=True)
 async def play_demo(
     call: Call,
-    name: Annotated[str, Field(min_length=1, max_length=80, description="The demo's name, from moot.listDemos.")],
+    name: Annotated[
+        str, Field(min_length=1, max_length=80, description="The demo's name, from moot.listDemos.")
+    ],
     language: KnownLanguage = "en",
-    pace: Annotated[Pace, Field(description="How fast it plays; fast does not wait at all.")] = "reading",
+    pace: Annotated[
+        Pace, Field(description="How fast it plays; fast does not wait at all.")
+    ] = "reading",
     idempotency_key: IdempotencyKey = "",
 ) -> PlayedDemoOut:
     """Play a demo: the real rules, with words that were written in advance, at reading speed. The session is recorded and marked
@@ -403,5 +479,7 @@ async def play_demo(
     """
     demo = load_demo(name, language)
     options = build_demo_options(demo, call.moot.environ, pace=pace, hosted=True)
-    session = await call.deliberations.open(demo.topic, key=idempotency_key, by=call.caller.name, **options)
+    session = await call.deliberations.open(
+        demo.topic, key=idempotency_key, by=call.caller.name, **options
+    )
     return PlayedDemoOut(session_id=session, demo=demo.name, language=demo.language)

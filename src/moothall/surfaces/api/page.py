@@ -27,7 +27,13 @@ from moothall.reports.outline import TimelineItem
 from moothall.reports.page import iterate_document, iterate_report
 from moothall.surfaces.api.fields import MAX_ENTRIES, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations, ServerContext
-from moothall.surfaces.api.session_view import SessionView, build_seats, build_view, encode_item, select_allowed
+from moothall.surfaces.api.session_view import (
+    SessionView,
+    build_seats,
+    build_view,
+    encode_item,
+    select_allowed,
+)
 
 METHODS = Operations()
 
@@ -51,7 +57,11 @@ class ViewStore:
         known = self._views.get(session)
         if known is None or known.seq != folded.seq:
             known = advance_view(known, build_view(folded))
-        shown = {**await self._find_standing(folded), **self._find_held_up(folded, known), **await self._find_import(session)}
+        shown = {
+            **await self._find_standing(folded),
+            **self._find_held_up(folded, known),
+            **await self._find_import(session),
+        }
         if any(known.fields.get(name) != value for name, value in shown.items()):
             known = replace(known, fields={**known.fields, **shown})
         held = self._views.get(session)
@@ -66,8 +76,15 @@ class ViewStore:
             folded = await self.folded.load_at(session, at)
             view = build_view(folded)
             may = ["fork"] if folded.snapshot.session_state.closed is None else []
-            standing = describe_status(view.fields["status"], is_decided=bool(view.fields["choice"]), is_running=True)
-            shown = {**view.fields, "standing": standing, "may": may, **await self._find_import(session)}
+            standing = describe_status(
+                view.fields["status"], is_decided=bool(view.fields["choice"]), is_running=True
+            )
+            shown = {
+                **view.fields,
+                "standing": standing,
+                "may": may,
+                **await self._find_import(session),
+            }
             past = SessionView(shown, view.items)
         self._past[session, at] = past
         return past
@@ -83,7 +100,11 @@ class ViewStore:
         """When and from where a session was imported, which was noted before it was written; nothing for one of this ledger."""
         if session not in self._imports:
             note = await self._moot.memory.get_import(session)
-            shown = {} if note is None else {"imported": {"at": note.at.isoformat(), "source": clean(note.source)}}
+            shown = (
+                {}
+                if note is None
+                else {"imported": {"at": note.at.isoformat(), "source": clean(note.source)}}
+            )
             self._imports[session] = shown
         return self._imports[session]
 
@@ -91,27 +112,50 @@ class ViewStore:
         """What the entries do not say: whether a process runs it, and how the decision turned out."""
         session, status = folded.snapshot.session, folded.timeline.status
         is_waiting = folded.snapshot.session_state.is_waiting_outside
-        is_running = status == "thinking" and not is_waiting and await self._moot.is_running(session)
+        is_running = (
+            status == "thinking" and not is_waiting and await self._moot.is_running(session)
+        )
         fields: Json = {"standing": _describe_standing(folded, is_running=is_running)}
         decision = await self._moot.memory.get(session) if status == "concluded" else None
-        return fields if decision is None or decision.outcome is None else {**fields, "outcome": decision.outcome}
+        return (
+            fields
+            if decision is None or decision.outcome is None
+            else {**fields, "outcome": decision.outcome}
+        )
 
 
 def _describe_standing(folded: FoldedSession, *, is_running: bool = False) -> Standing:
     state, timeline = folded.snapshot.session_state, folded.timeline
-    is_decided = timeline.closed is not None and folded.plugin.decision(timeline).decision is not None
-    return describe_status(timeline.status, is_decided=is_decided, is_waiting=state.is_waiting_outside, is_running=is_running)
+    is_decided = (
+        timeline.closed is not None and folded.plugin.decision(timeline).decision is not None
+    )
+    return describe_status(
+        timeline.status,
+        is_decided=is_decided,
+        is_waiting=state.is_waiting_outside,
+        is_running=is_running,
+    )
 
 
 def build_changes(before: SessionView, after: SessionView) -> Json:
     """The fields that differ, and the items of the timeline that changed; empty where nothing did."""
-    fields = {name: value for name, value in after.fields.items() if before.fields.get(name) != value and name != "at"}
+    fields = {
+        name: value
+        for name, value in after.fields.items()
+        if before.fields.get(name) != value and name != "at"
+    }
     items = encode_items(after.items, list_changed_places(after, before.seq))
     if items or len(after.items) != len(before.items):
         fields["timeline"] = {"total": len(after.items), "items": items}
     if not fields and after.seq == before.seq:
         return {}
-    return {"sessionId": after.fields["sessionId"], "seq": after.seq, "head": after.seq, "at": after.seq, **fields}
+    return {
+        "sessionId": after.fields["sessionId"],
+        "seq": after.seq,
+        "head": after.seq,
+        "at": after.seq,
+        **fields,
+    }
 
 
 def list_changed_places(view: SessionView, since: int = 0) -> Sequence[int]:
@@ -132,7 +176,9 @@ def advance_view(known: SessionView | None, view: SessionView) -> SessionView:
         return replace(view, changed=tuple(view.seq for _ in view.items), since=view.seq)
     changed = tuple(
         before if old is item or old == item else view.seq
-        for old, item, before in zip_longest(known.items[: len(view.items)], view.items, known.changed[: len(view.items)])
+        for old, item, before in zip_longest(
+            known.items[: len(view.items)], view.items, known.changed[: len(view.items)]
+        )
     )
     return replace(view, changed=changed, since=known.since)
 
@@ -156,7 +202,9 @@ class ItemsOut(ApiModel):
     session_id: str
     at: int = Field(description="The entry that is shown.")
     total: int
-    items: list[Any] = Field(description="[place, item] each, as `timeline` of `moot.getView` has them.")
+    items: list[Any] = Field(
+        description="[place, item] each, as `timeline` of `moot.getView` has them."
+    )
 
 
 class TextOut(ApiModel):
@@ -171,9 +219,18 @@ async def get_view(
     call: Call,
     session_id: SessionRef,
     *,
-    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="The state after this entry. Default: now.")] = None,
-    since: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="Only the timeline's items that changed after it.")] = 0,
-    limit: Annotated[int | None, Field(ge=1, le=MAX_ITEMS, description="At most so many items; default: all of them.")] = None,
+    at: Annotated[
+        int | None,
+        Field(ge=1, le=MAX_ENTRIES, description="The state after this entry. Default: now."),
+    ] = None,
+    since: Annotated[
+        int,
+        Field(ge=0, le=MAX_ENTRIES, description="Only the timeline's items that changed after it."),
+    ] = 0,
+    limit: Annotated[
+        int | None,
+        Field(ge=1, le=MAX_ITEMS, description="At most so many items; default: all of them."),
+    ] = None,
     near: Annotated[
         int | None,
         Field(
@@ -203,16 +260,30 @@ async def get_view(
         "sessionId": session_id,
         "head": live.seq,
         # A seat or an agent is asked for itself, nobody else.
-        "waiting": [{**each, "mine": caller.is_named and each["seat"] == caller.seat} for each in fields["waiting"]],
+        "waiting": [
+            {**each, "mine": caller.is_named and each["seat"] == caller.seat}
+            for each in fields["waiting"]
+        ],
         "may": select_allowed(fields["may"], caller),
         "timeline": {"total": len(items), "items": encode_items(items, places)},
     }
     return ViewOut.model_validate(shown)
 
 
-def _find_begin(items: Sequence[TimelineItem], places: Sequence[int], near: int | None, limit: int, *, is_over: bool) -> int:
+def _find_begin(
+    items: Sequence[TimelineItem],
+    places: Sequence[int],
+    near: int | None,
+    limit: int,
+    *,
+    is_over: bool,
+) -> int:
     """Where in `places` a part of so many items begins."""
-    at = None if near is None else next((index for index, place in enumerate(places) if items[place].entry == near), None)
+    at = (
+        None
+        if near is None
+        else next((index for index, place in enumerate(places) if items[place].entry == near), None)
+    )
     if at is None:
         return 0 if is_over else len(places) - limit
     return max(0, min(at - limit // 2, len(places) - limit))
@@ -222,31 +293,54 @@ def _find_begin(items: Sequence[TimelineItem], places: Sequence[int], near: int 
 async def get_items(
     call: Call,
     session_id: SessionRef,
-    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="The timeline after this entry. Default: now.")] = None,
-    begin: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="The place of the first item; 0 is the first of all.")] = 0,
-    limit: Annotated[int, Field(ge=1, le=MAX_ITEMS, description="At most so many items.")] = MAX_ITEMS,
+    at: Annotated[
+        int | None,
+        Field(ge=1, le=MAX_ENTRIES, description="The timeline after this entry. Default: now."),
+    ] = None,
+    begin: Annotated[
+        int,
+        Field(
+            ge=0, le=MAX_ENTRIES, description="The place of the first item; 0 is the first of all."
+        ),
+    ] = 0,
+    limit: Annotated[
+        int, Field(ge=1, le=MAX_ITEMS, description="At most so many items.")
+    ] = MAX_ITEMS,
 ) -> ItemsOut:
     """A part of a session's timeline, as `moot.getView` with `limit` leaves it out."""
     store = call.context.get_or_create(ViewStore)
     live = await store.load(session_id)
     items = live.items if at is None else (await store.load_at(session_id, at)).items
     places = range(begin, min(begin + limit, len(items)))
-    return ItemsOut(session_id=session_id, at=at or live.seq, total=len(items), items=encode_items(items, places))
+    return ItemsOut(
+        session_id=session_id,
+        at=at or live.seq,
+        total=len(items),
+        items=encode_items(items, places),
+    )
 
 
 @METHODS.add("moot.getText", "read")
 async def get_text(
     call: Call,
     session_id: SessionRef,
-    entry: Annotated[int, Field(ge=1, le=MAX_ENTRIES, description="The number of a card, as references have it.")],
+    entry: Annotated[
+        int, Field(ge=1, le=MAX_ENTRIES, description="The number of a card, as references have it.")
+    ],
 ) -> TextOut:
     """The whole of a text that was cut in a view."""
     folded = await call.context.get_or_create(ViewStore).folded.load(session_id)
     timeline = folded.timeline
     line = next((line for line in timeline.lines if line.id == entry), None)
     if line is None:
-        raise BadSetting(f"entry: #{entry} does not exist in {session_id!r}; it has #1 to #{len(timeline.lines)}")
-    if isinstance(timeline, CouncilTimeline) and line.id in timeline.state.sealed and line.speaker != call.caller.seat:
+        raise BadSetting(
+            f"entry: #{entry} does not exist in {session_id!r}; it has #1 to #{len(timeline.lines)}"
+        )
+    if (
+        isinstance(timeline, CouncilTimeline)
+        and line.id in timeline.state.sealed
+        and line.speaker != call.caller.seat
+    ):
         raise NotAllowed(f"#{entry} is sealed until all seats have written")
     text = strip_control(line.content)
     return TextOut(session_id=session_id, entry=entry, text=text, html=render_quote(text))
@@ -277,11 +371,15 @@ async def stream_page(moot: Moot, session: str) -> AsyncIterator[str]:
     head, report = live.seq, live.plugin.report(live.timeline)
     view = build_view(live, report)
     shown = {**view.fields, "head": head, "standing": _describe_standing(live), "may": []}
-    history = await _build_history(sessions, name, head) if _has_room_for_history(view.items) else []
+    history = (
+        await _build_history(sessions, name, head) if _has_room_for_history(view.items) else []
+    )
     # Everything is built by now: the file shows one moment, however long whoever writes it takes, and the session can go.
     del live, sessions
     data = _iterate_data(shown, view.items, history)
-    for number, part in enumerate(_iterate_file(data, report.language, report.topic[:80], iterate_report(report))):
+    for number, part in enumerate(
+        _iterate_file(data, report.language, report.topic[:80], iterate_report(report))
+    ):
         yield part
         if number % PARTS_AT_ONCE == 0:
             await asyncio.sleep(0)
@@ -304,9 +402,17 @@ async def _build_history(sessions: FoldedSessions, session: SessionId, head: int
     step = -(-head // MAX_STOPS)
     for at in (*range(1, head, step), head):
         view = build_view(await sessions.load_at(session, at))
-        fields = {name: value for name, value in view.fields.items() if name not in before.fields or before.fields[name] != value}
+        fields = {
+            name: value
+            for name, value in view.fields.items()
+            if name not in before.fields or before.fields[name] != value
+        }
         known = before.items
-        changed = [place for place, item in enumerate(view.items) if place >= len(known) or known[place] != item]
+        changed = [
+            place
+            for place, item in enumerate(view.items)
+            if place >= len(known) or known[place] != item
+        ]
         timeline = {"total": len(view.items), "items": encode_items(view.items, changed)}
         history.append({**fields, "at": at, "timeline": timeline})
         before = view
@@ -328,8 +434,13 @@ def _join_changes(first: Json, then: Json) -> Json:
     return {**first, **then, "timeline": {"total": total, "items": rest}}
 
 
-def _iterate_file(data: Iterable[str], language: str, title: str, body: Iterable[str]) -> Iterator[str]:
-    script, style = ((files("moothall.surfaces.http") / "page" / name).read_text("utf-8") for name in ("app.js", "app.css"))
+def _iterate_file(
+    data: Iterable[str], language: str, title: str, body: Iterable[str]
+) -> Iterator[str]:
+    script, style = (
+        (files("moothall.surfaces.http") / "page" / name).read_text("utf-8")
+        for name in ("app.js", "app.css")
+    )
     digest = b64encode(sha256(script.encode()).digest()).decode()
     return iterate_document(
         language,
@@ -357,4 +468,8 @@ def _iterate_data(shown: Json, items: Sequence[TimelineItem], history: list[Json
 
 def _escape_json(data: object) -> str:
     """JSON that ends no element and begins no comment, whatever was said."""
-    return json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
+    return (
+        json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+        .replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+    )

@@ -7,13 +7,23 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from moothall.app.pipelines import PipelineFile, build_pipeline_options, load_pipeline, parse_pipeline
+from moothall.app.pipelines import (
+    PipelineFile,
+    build_pipeline_options,
+    load_pipeline,
+    parse_pipeline,
+)
 from moothall.domain.facts import Language
 from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import BadSetting
 from moothall.protocols.consultation.timeline import get_consultations
-from moothall.protocols.pipeline.timeline import PipelineTimeline, StepLine, build_decision, list_step_lines
+from moothall.protocols.pipeline.timeline import (
+    PipelineTimeline,
+    StepLine,
+    build_decision,
+    list_step_lines,
+)
 from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import PipelineParams, build_seat, collect_options
@@ -23,9 +33,17 @@ METHODS = Operations()
 
 class OpenPipelineParams(PipelineParams):
     pipeline: Annotated[
-        str, Field(min_length=1, max_length=200_000, description="The pipeline as TOML, or the name of one that ships with Moot.")
+        str,
+        Field(
+            min_length=1,
+            max_length=200_000,
+            description="The pipeline as TOML, or the name of one that ships with Moot.",
+        ),
     ]
-    task: Annotated[str, Field(max_length=MAX_TOPIC_LENGTH, description="The task. Default: the pipeline's own.")] = ""
+    task: Annotated[
+        str,
+        Field(max_length=MAX_TOPIC_LENGTH, description="The task. Default: the pipeline's own."),
+    ] = ""
     idempotency_key: IdempotencyKey = ""
 
 
@@ -45,7 +63,9 @@ class PipelineOut(ApiModel):
     is_running: bool = Field(description="Whether a process works on it now.")
     steps: list[StepLine]
     consultations: list[ConsultationOut]
-    result: str | None = Field(default=None, description="The last artefact, once all steps are done.")
+    result: str | None = Field(
+        default=None, description="The last artefact, once all steps are done."
+    )
     cursor: int
 
 
@@ -63,7 +83,9 @@ async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
     topic = params.task or pipeline.task
     if not topic:
         raise BadSetting("the pipeline has no task; give one as 'task'")
-    session = await call.deliberations.open(topic, key=params.idempotency_key, by=call.caller.name, **options)
+    session = await call.deliberations.open(
+        topic, key=params.idempotency_key, by=call.caller.name, **options
+    )
     return await get_pipeline(call, session)
 
 
@@ -72,7 +94,9 @@ def _find_pipeline(params: OpenPipelineParams, language: Language) -> PipelineFi
     if "[" not in text and "\n" not in text:
         # A path would let a caller read files of the server's.
         if "/" in text or text.endswith(".toml"):
-            raise BadSetting("give the pipeline as TOML text, or the name of one that ships with Moot")
+            raise BadSetting(
+                "give the pipeline as TOML text, or the name of one that ships with Moot"
+            )
         return load_pipeline(text, language)
     return parse_pipeline(text, "the pipeline", Path.cwd())
 
@@ -82,8 +106,20 @@ def _check_platforms(call: Call, pipeline: PipelineFile, *, is_filled: bool) -> 
     agents = []
     for agent in pipeline.agents:
         platform = agent.platform or ("" if is_filled else pipeline.platform or MAILBOX)
-        form = ParticipantIn(id=agent.id, platform=platform or MAILBOX, stance=agent.stance, instructions=agent.instructions)
-        agents.append(replace(build_seat(call, form), platform=platform, weight=agent.weight, patience=agent.patience))
+        form = ParticipantIn(
+            id=agent.id,
+            platform=platform or MAILBOX,
+            stance=agent.stance,
+            instructions=agent.instructions,
+        )
+        agents.append(
+            replace(
+                build_seat(call, form),
+                platform=platform,
+                weight=agent.weight,
+                patience=agent.patience,
+            )
+        )
     return replace(pipeline, agents=tuple(agents))
 
 
@@ -92,7 +128,9 @@ async def get_pipeline(call: Call, session_id: SessionRef) -> PipelineOut:
     """The state of a pipeline: its steps, the agent at work, the consultations, and the result once all steps are done."""
     timeline = await call.moot.load_timeline(session_id)
     if not isinstance(timeline, PipelineTimeline):
-        raise BadSetting(f"session {session_id!r} is not a pipeline; get_session or `moot show` shows it")
+        raise BadSetting(
+            f"session {session_id!r} is not a pipeline; get_session or `moot show` shows it"
+        )
     decision = build_decision(timeline)
     return PipelineOut(
         session_id=session_id,

@@ -20,7 +20,11 @@ from moothall.errors import MootError
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.facts import MAX_ROUNDS, MODERATOR
 from moothall.protocols.roundtable.files import format_input_file_name
-from moothall.protocols.roundtable.sections import describe_role, find_missing_sections, name_minutes_sections
+from moothall.protocols.roundtable.sections import (
+    describe_role,
+    find_missing_sections,
+    name_minutes_sections,
+)
 from moothall.protocols.roundtable.state import SkippedTurn, Status
 from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn
 from moothall.surfaces.api.method import ApiModel, Call, Operations, Source
@@ -33,45 +37,77 @@ log = logging.getLogger("moot")
 MAX_WAIT_SECONDS: Final = 45.0
 
 ConferenceRef = Annotated[str, Field(max_length=64, description="The conference's name.")]
-RoleRef = Annotated[str | None, Field(max_length=MAX_SEAT_LENGTH, description="Who speaks; may be omitted with a seat's token.")]
+RoleRef = Annotated[
+    str | None,
+    Field(
+        max_length=MAX_SEAT_LENGTH, description="Who speaks; may be omitted with a seat's token."
+    ),
+]
 
 
 class RoleIn(ParticipantIn):
     """A speaker. Without a platform a participant comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
 
-    description: Annotated[str, Field(max_length=8_000, description="What the role is for; the agenda shows it.")] = ""
+    description: Annotated[
+        str, Field(max_length=8_000, description="What the role is for; the agenda shows it.")
+    ] = ""
 
 
 class NewConferenceParams(RoundtableParams):
     conference: ConferenceRef
     topic: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
-    roles: Annotated[list[str | RoleIn], Field(min_length=1, max_length=63, description="The speakers, in their order.")]
-    moderator: Annotated[str, Field(max_length=500, description="The platform of who writes the minutes.")] = MAILBOX
-    agenda: Annotated[str, Field(max_length=50_000, description="The background that every speaker reads.")] = ""
-    prompt: Annotated[str, Field(max_length=2_000, description="Instructions for the first speaker.")] = ""
+    roles: Annotated[
+        list[str | RoleIn],
+        Field(min_length=1, max_length=63, description="The speakers, in their order."),
+    ]
+    moderator: Annotated[
+        str, Field(max_length=500, description="The platform of who writes the minutes.")
+    ] = MAILBOX
+    agenda: Annotated[
+        str, Field(max_length=50_000, description="The background that every speaker reads.")
+    ] = ""
+    prompt: Annotated[
+        str, Field(max_length=2_000, description="Instructions for the first speaker.")
+    ] = ""
     max_rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = DEFAULT_ROUNDS
 
 
 class ConferenceOut(ApiModel):
     conference: str
     session_id: str
-    turn: Annotated[dict[str, Any], Field(description="turn.json, to the letter: whose turn it is, and what is expected.")]
+    turn: Annotated[
+        dict[str, Any],
+        Field(description="turn.json, to the letter: whose turn it is, and what is expected."),
+    ]
     turns_taken: int
     skipped: list[SkippedTurn]
     roles: Annotated[dict[str, str], Field(description="Each role's platform.")]
-    descriptions: Annotated[dict[str, str], Field(description="What a role is for, where that is said.")]
-    consensus_declared: Annotated[list[str], Field(description="Roles whose last speech declares consensus.")]
+    descriptions: Annotated[
+        dict[str, str], Field(description="What a role is for, where that is said.")
+    ]
+    consensus_declared: Annotated[
+        list[str], Field(description="Roles whose last speech declares consensus.")
+    ]
     inputs: Annotated[list[str], Field(description="The files of the user's inputs.")]
     missing_sections: Annotated[list[str], Field(description="Sections that the minutes lack.")]
-    writing: Annotated[str, Field(description="The role that has begun to write its files and is not done.")]
-    damage: Annotated[list[Damage], Field(description="What is wrong with the folder: file, line, and what was expected.")]
-    is_relayed: Annotated[bool, Field(description="Whether this server drives the roles that have a platform.")]
+    writing: Annotated[
+        str, Field(description="The role that has begun to write its files and is not done.")
+    ]
+    damage: Annotated[
+        list[Damage],
+        Field(description="What is wrong with the folder: file, line, and what was expected."),
+    ]
+    is_relayed: Annotated[
+        bool, Field(description="Whether this server drives the roles that have a platform.")
+    ]
     state: Source
 
 
 class ConferencesOut(ApiModel):
     conferences: list[ConferenceOut]
-    unreadable: Annotated[dict[str, str], Field(description="Those that cannot be read, and why.")] = {}
+    unreadable: Annotated[
+        dict[str, str], Field(description="Those that cannot be read, and why.")
+    ] = {}
 
 
 class SpeechOut(ApiModel):
@@ -90,8 +126,12 @@ class JoinedOut(ApiModel):
     speeches: list[SpeechOut]
     earlier: Annotated[int, Field(description="Speeches before those; they stand in the folder.")]
     kept: Annotated[list[str], Field(description="Texts of yours that were out of turn.")]
-    inputs: Annotated[list[SpeechOut], Field(description="What the user said since your last speech.")]
-    shortened: Annotated[list[str], Field(description="Files of which the speeches show only a part.")]
+    inputs: Annotated[
+        list[SpeechOut], Field(description="What the user said since your last speech.")
+    ]
+    shortened: Annotated[
+        list[str], Field(description="Files of which the speeches show only a part.")
+    ]
     briefing: Source
 
 
@@ -100,8 +140,12 @@ class SaidOut(ApiModel):
     status: Status
     next_speaker: str
     is_repeated: bool
-    missing_sections: Annotated[list[str], Field(description="Sections that the speech lacks; it counts all the same.")]
-    message: Annotated[str, Field(description="What to do if minutes came back because sections were missing.")] = ""
+    missing_sections: Annotated[
+        list[str], Field(description="Sections that the speech lacks; it counts all the same.")
+    ]
+    message: Annotated[
+        str, Field(description="What to do if minutes came back because sections were missing.")
+    ] = ""
     accepted: Source
 
 
@@ -120,7 +164,8 @@ class MinutesOut(ApiModel):
     status: Status
     minutes: str | None = None
     missing_sections: Annotated[
-        list[str], Field(description="Sections that the minutes lack, also after they were sent back.")
+        list[str],
+        Field(description="Sections that the minutes lack, also after they were sent back."),
     ] = []
     state: Source
 
@@ -172,8 +217,13 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
     options["hosted"] = False
     roles = []
     for each in params.roles:
-        seat, described = build_seat(call, each), "" if isinstance(each, str) else each.description.strip()
-        roles.append(replace(seat, instructions="\n".join(filter(None, (described, seat.instructions)))))
+        seat, described = (
+            build_seat(call, each),
+            "" if isinstance(each, str) else each.description.strip(),
+        )
+        roles.append(
+            replace(seat, instructions="\n".join(filter(None, (described, seat.instructions))))
+        )
     status = await ConferenceProject(call.moot, call.context.root).create_conference(
         params.conference,
         params.topic,
@@ -213,19 +263,28 @@ async def join_conference(
     call: Call,
     conference: ConferenceRef,
     role: RoleRef = None,
-    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the role's turn.")] = 0.0,
+    timeout_seconds: Annotated[
+        float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the role's turn.")
+    ] = 0.0,
 ) -> JoinedOut:
     """What a role should read now: the agenda, what is expected of it, the last three speeches. With timeoutSeconds it waits for
     the role's turn. Next: say_in_conference when it is your turn, else call again.
     """
-    project, speaker = await _authorize_reader(call, conference), call.caller.resolve_speaker(role, "role")
+    project, speaker = (
+        await _authorize_reader(call, conference),
+        call.caller.resolve_speaker(role, "role"),
+    )
     briefing = await project.join(conference, speaker)
     if timeout_seconds:
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 async for _ in watch_changes(project.table / conference):
                     briefing = await project.join(conference, speaker)
-                    if briefing.is_turn or briefing.turn.status == "closed" or call.deliberations.stopping.is_set():
+                    if (
+                        briefing.is_turn
+                        or briefing.turn.status == "closed"
+                        or call.deliberations.stopping.is_set()
+                    ):
                         break
     return JoinedOut.collect(
         briefing,
@@ -245,23 +304,39 @@ async def say_in_conference(
     *,
     role: RoleRef = None,
     text: Annotated[
-        str, Field(min_length=1, max_length=50_000, description="The speech, or the moderator's minutes, in Markdown.")
+        str,
+        Field(
+            min_length=1,
+            max_length=50_000,
+            description="The speech, or the moderator's minutes, in Markdown.",
+        ),
     ],
     idempotency_key: IdempotencyKey = "",
 ) -> SaidOut:
     """Give a role's speech (Markdown with the sections stance, analysis, response and questions), or the moderator's minutes.
     Out of turn it is refused and quarantined.
     """
-    project, speaker = await _authorize_reader(call, conference), call.caller.resolve_speaker(role, "role")
+    project, speaker = (
+        await _authorize_reader(call, conference),
+        call.caller.resolve_speaker(role, "role"),
+    )
     given = await project.say(conference, speaker, text, idempotency_key, via=call.caller.door)
     returned = name_minutes_sections(given.returned, given.language)
-    note = ROUNDTABLE_PROMPT[given.language].minutes_returned.format(sections=returned, file=given.file) if returned else ""
+    note = (
+        ROUNDTABLE_PROMPT[given.language].minutes_returned.format(
+            sections=returned, file=given.file
+        )
+        if returned
+        else ""
+    )
     return SaidOut(
         file=given.file,
         status=given.turn.status,
         next_speaker=given.turn.current_speaker,
         is_repeated=given.is_repeated,
-        missing_sections=list(given.returned if speaker == MODERATOR else find_missing_sections(text, given.language)),
+        missing_sections=list(
+            given.returned if speaker == MODERATOR else find_missing_sections(text, given.language)
+        ),
         message=note,
         accepted=given,
     )
@@ -271,7 +346,9 @@ async def say_in_conference(
 async def give_conference_input(
     call: Call,
     conference: ConferenceRef,
-    text: Annotated[RequiredInput, Field(description="What everyone in the conference should hear.")],
+    text: Annotated[
+        RequiredInput, Field(description="What everyone in the conference should hear.")
+    ],
     idempotency_key: IdempotencyKey = "",
 ) -> ConferenceInputOut:
     """Say something to everyone in a conference: it becomes a file of the conference, which the next speakers are asked to read."""
@@ -306,7 +383,9 @@ async def relay_conference(call: Call, conference: ConferenceRef) -> ConferenceO
 
 async def _run_relay(call: Call, project: ConferenceProject, name: str) -> None:
     try:
-        await Relay(call.moot, project, name, lambda line: log.warning("conference %s: %s", name, line)).run()
+        await Relay(
+            call.moot, project, name, lambda line: log.warning("conference %s: %s", name, line)
+        ).run()
     except MootError as error:
         log.warning("conference %s is no longer relayed: %s", name, error)
 

@@ -14,7 +14,14 @@ from moothall.app.given_files import build_given_file
 from moothall.app.panels import list_presets
 from moothall.app.plugins import load_kinds
 from moothall.app.protocols import get_protocol
-from moothall.app.session_options import SESSION_OPTIONS, Opener, Options, describe_option, find_refusal, list_public_options
+from moothall.app.session_options import (
+    SESSION_OPTIONS,
+    Opener,
+    Options,
+    describe_option,
+    find_refusal,
+    list_public_options,
+)
 from moothall.domain.budget import GIVEN_TOOLS, ToolSwitch
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat
@@ -32,7 +39,10 @@ class ContextFileIn(ApiModel):
     name: Short
     text: Annotated[str, Field(max_length=MAX_FILE_LENGTH)] = ""
     data: Annotated[
-        str, Field(description="The file itself in base64, in place of its text: a PDF, whose text is taken, or a picture.")
+        str,
+        Field(
+            description="The file itself in base64, in place of its text: a PDF, whose text is taken, or a picture."
+        ),
     ] = ""
 
     def read_text(self) -> ContextFile:
@@ -56,22 +66,33 @@ class OpenerParams(ApiModel):
     """The settings of its protocol that it takes as parameters of their own."""
 
     def collect_settings(self) -> dict[str, Any]:
-        return {name: value for name in self.setting_names if (value := getattr(self, name)) is not None}
+        return {
+            name: value for name in self.setting_names if (value := getattr(self, name)) is not None
+        }
 
     @model_validator(mode="before")
     @classmethod
     def refuse_options(cls, given: Any) -> Any:
         """Raise BadSetting, with the reason, when an option is given that only other openers honour."""
         for name in list_public_options() if isinstance(given, dict) else ():
-            spelled = next((each for each in (to_camel(name), name) if given.get(each) not in (None, "")), "")
-            if spelled and name not in cls.model_fields and (reason := find_refusal(name, cls.opener, is_server=True)):
+            spelled = next(
+                (each for each in (to_camel(name), name) if given.get(each) not in (None, "")), ""
+            )
+            if (
+                spelled
+                and name not in cls.model_fields
+                and (reason := find_refusal(name, cls.opener, is_server=True))
+            ):
                 raise BadSetting(f"{spelled}: {reason}")
         return given
 
 
 def _build_params(opener: Opener, without: Collection[str] = ()) -> type[OpenerParams]:
     fields: dict[str, Any] = {
-        name: (_choose_type(option.kind) | None, Field(default=None, description=describe_option(name)))
+        name: (
+            _choose_type(option.kind) | None,
+            Field(default=None, description=describe_option(name)),
+        )
         for name, option in list_public_options().items()
         if name not in without and not find_refusal(name, opener, is_server=True)
     }
@@ -80,11 +101,19 @@ def _build_params(opener: Opener, without: Collection[str] = ()) -> type[OpenerP
     return made
 
 
-def take_settings(protocol: str, *names: str, label: str = "") -> Callable[[type[OpenerParams]], type[OpenerParams]]:
+def take_settings(
+    protocol: str, *names: str, label: str = ""
+) -> Callable[[type[OpenerParams]], type[OpenerParams]]:
     """Add settings of a protocol to the parameters of a call, each to be left out; described as in the page's form."""
     words = OPENING[DEFAULT_LANGUAGE].settings
-    shapes = {each.name: convert_type(each.type) for each in dataclasses.fields(get_protocol(protocol).settings)}
-    fields: dict[str, Any] = {name: (shapes[name] | None, Field(default=None, description=label + words[name])) for name in names}
+    shapes = {
+        each.name: convert_type(each.type)
+        for each in dataclasses.fields(get_protocol(protocol).settings)
+    }
+    fields: dict[str, Any] = {
+        name: (shapes[name] | None, Field(default=None, description=label + words[name]))
+        for name in names
+    }
 
     def add(model: type[OpenerParams]) -> type[OpenerParams]:
         made = create_model(model.__name__, __base__=model, __module__=model.__module__, **fields)
@@ -103,13 +132,17 @@ def _choose_type(kind: kinds.OptionKind) -> Any:
         case kinds.AmountKind():
             return Annotated[float, Field(gt=0, le=kind.most)]
         case kinds.DurationKind():
-            return Annotated[float, Field(gt=0, le=kind.most)] | Annotated[str, Field(max_length=20)]
+            return (
+                Annotated[float, Field(gt=0, le=kind.most)] | Annotated[str, Field(max_length=20)]
+            )
         case kinds.ChoiceKind():
             return Literal[kind.values]
         case kinds.TextKind():
             return Annotated[str, Field(max_length=kind.most)]
         case kinds.TextsKind():
-            return Annotated[list[Annotated[str, Field(max_length=kind.longest)]], Field(max_length=kind.most)]
+            return Annotated[
+                list[Annotated[str, Field(max_length=kind.longest)]], Field(max_length=kind.most)
+            ]
         case kinds.SeatsKind():
             return Annotated[list[str | ParticipantIn], Field(max_length=MAX_SEATS + HELPING_SEATS)]
         case kinds.PanelKind():
@@ -135,7 +168,9 @@ else:
     # Made, not written: what is added to the table is a parameter of every call that can honour it.
     RunParams = _build_params("run")
     # Its participants are the seats; settings of its protocols are parameters, and two of them are called like options.
-    DeliberationParams = _build_params("run", {"seats", "panel", "models", "protocol", "settings", "patience"})
+    DeliberationParams = _build_params(
+        "run", {"seats", "panel", "models", "protocol", "settings", "patience"}
+    )
     SwarmParams = _build_params("swarm")
     ConsultationParams = _build_params("consult")
     PipelineParams = _build_params("pipeline")
@@ -144,12 +179,22 @@ else:
 
 def build_seat(call: Call, given: str | ParticipantIn) -> Seat:
     """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
-    words = dict(zip(("id", "platform"), given.split("=", 1), strict=False)) if isinstance(given, str) else given
+    words = (
+        dict(zip(("id", "platform"), given.split("=", 1), strict=False))
+        if isinstance(given, str)
+        else given
+    )
     form = ParticipantIn.model_validate(words)
     if not form.platform.strip():
-        raise BadRoster(f"participant {form.id!r}: the platform is empty; omit it for a participant from outside")
+        raise BadRoster(
+            f"participant {form.id!r}: the platform is empty; omit it for a participant from outside"
+        )
     is_listed = call.moot.seating.is_listed(form.platform)
-    if call.caller.role != "local" and not is_listed and not load_kinds().is_allowed_remotely(form.platform):
+    if (
+        call.caller.role != "local"
+        and not is_listed
+        and not load_kinds().is_allowed_remotely(form.platform)
+    ):
         raise BadRoster(
             f"participant {form.id!r}: the platform {form.platform!r} is allowed only on the server's own machine, "
             "or where its server.toml lists it under `programs` or `providers`"
@@ -188,7 +233,9 @@ async def _read_value(call: Call, name: str, kind: kinds.OptionKind, value: Any)
         return await asyncio.to_thread(lambda: [each.read_text() for each in value])
     if isinstance(kind, kinds.PanelKind) and value not in list_presets():
         # A file's name is refused as well: no caller chooses what the server reads.
-        raise BadSetting(f"{name}: no panel is called {value!r}; the panels are: {', '.join(list_presets())}")
+        raise BadSetting(
+            f"{name}: no panel is called {value!r}; the panels are: {', '.join(list_presets())}"
+        )
     if isinstance(kind, kinds.ToolsKind) and call.caller.role != "local":
         for word in map(str.strip, value.split(",")):
             source = call.moot.seating.tools.find(word)
@@ -197,5 +244,7 @@ async def _read_value(call: Call, name: str, kind: kinds.OptionKind, value: Any)
                     f"{name}: callers of this server may name {', '.join(GIVEN_TOOLS)}; {word[:40]!r} is its owner's"
                 )
     if isinstance(kind, kinds.PlatformsKind):
-        return [build_seat(call, ParticipantIn(id="model", platform=each)).platform for each in value]
+        return [
+            build_seat(call, ParticipantIn(id="model", platform=each)).platform for each in value
+        ]
     return value

@@ -81,22 +81,34 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "at": snapshot.seq,
         "openedAt": timeline.opened_at.isoformat(),
         "lastAt": timeline.last_at.isoformat(),
-        **({} if timeline.forked is None else {"forkedFrom": {"sessionId": timeline.forked.source, "at": timeline.forked.entry}}),
+        **(
+            {}
+            if timeline.forked is None
+            else {"forkedFrom": {"sessionId": timeline.forked.source, "at": timeline.forked.entry}}
+        ),
         **({"demo": True} if opened.demo else {}),
         "seats": build_seats(timeline, snapshot),
-        "phases": [{"name": clean(each.name), "state": each.state} for each in timeline.list_phases()],
+        "phases": [
+            {"name": clean(each.name), "state": each.state} for each in timeline.list_phases()
+        ],
         "waiting": _build_waiting(timeline, snapshot),
         "decisionBlocks": encode_blocks(report.decision),
-        "lenses": [{"id": lens.id, "title": clean(lens.title), "blocks": encode_blocks(lens.blocks)} for lens in outline.lenses],
+        "lenses": [
+            {"id": lens.id, "title": clean(lens.title), "blocks": encode_blocks(lens.blocks)}
+            for lens in outline.lenses
+        ],
         "numbers": [] if is_closed_to_readers else _build_numbers(decision, outline.lenses, opened),
         "budget": _build_budget(state.spent, opened.budget, decision.turns),
         "settings": _build_settings(opened),
         "options": [clean(each) for each in opened.subject.options],
         "context": [
-            {"name": clean(each.name), "size": each.size, "sha256": each.original or each.sha256} for each in opened.subject.given
+            {"name": clean(each.name), "size": each.size, "sha256": each.original or each.sha256}
+            for each in opened.subject.given
         ],
         "sealed": is_closed_to_readers,
-        "deadlines": [each.model_dump(mode="json", by_alias=True) for each in views.build_deadlines(snapshot)],
+        "deadlines": [
+            each.model_dump(mode="json", by_alias=True) for each in views.build_deadlines(snapshot)
+        ],
         "obligations": [encode_json(each) for each in views.build_obligations_out(decision)],
         **_build_deliberation(snapshot),
         "may": list_allowed(snapshot),
@@ -118,15 +130,32 @@ def list_allowed(snapshot: Snapshot) -> list[str]:
     state = snapshot.session_state
     if state.closed is not None:
         return ["fork"]
-    answers = sorted({f"answer:{find_asked_seat(ask)}" for ask, pending in state.pending.items() if pending.outside})
+    answers = sorted(
+        {
+            f"answer:{find_asked_seat(ask)}"
+            for ask, pending in state.pending.items()
+            if pending.outside
+        }
+    )
     outside = ["invite"] if any(seat.is_outside for seat in state.seats) else []
-    return ["input", "close", "cancel", *(["resume"] if state.parked is not None else []), "fork", *outside, *answers]
+    return [
+        "input",
+        "close",
+        "cancel",
+        *(["resume"] if state.parked is not None else []),
+        "fork",
+        *outside,
+        *answers,
+    ]
 
 
 def select_allowed(allowed: Sequence[str], caller: Caller) -> list[str]:
     """What of that this caller may do: who runs sessions everything, a seat and an agent answer for itself, an observer nothing."""
     if caller.may("run"):
-        refused = {*(("fork",) if caller.session else ()), *(() if caller.may("own") else ("invite",))}
+        refused = {
+            *(("fork",) if caller.session else ()),
+            *(() if caller.may("own") else ("invite",)),
+        }
         return [each for each in allowed if each not in refused]
     return [each for each in allowed if caller.is_named and each == f"answer:{caller.seat}"]
 
@@ -140,12 +169,22 @@ def _build_waiting(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
     for ask, pending in snapshot.session_state.pending.items():
         kind, seat = parse_ask_kind(ask), find_asked_seat(ask)
         times = {"since": timeline.asked_at.get(ask), "deadline": pending.deadline}
-        about = {"ask": ask, "seat": seat, "kind": kind, "what": _describe_ask(kind, timeline), "outside": pending.outside}
-        waiting.append({**about, **{name: at.isoformat() for name, at in times.items() if at is not None}})
+        about = {
+            "ask": ask,
+            "seat": seat,
+            "kind": kind,
+            "what": _describe_ask(kind, timeline),
+            "outside": pending.outside,
+        }
+        waiting.append(
+            {**about, **{name: at.isoformat() for name, at in times.items() if at is not None}}
+        )
     return waiting
 
 
-def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collection[str] = ()) -> list[Json]:
+def build_seats(
+    timeline: SessionTimeline, snapshot: Snapshot, held_up: Collection[str] = ()
+) -> list[Json]:
     """The seats, and what each does now; those that are `held_up` wait for their turn at a provider."""
     silences, state = timeline.list_silences(), snapshot.session_state
     asked = group_pairs(
@@ -158,7 +197,11 @@ def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collecti
         words, own = SESSION_VIEW[timeline.language], asked.get(seat.id)
         loss = losses.get(seat.id)
         now, why = "listening", ""
-        if loss is not None and loss.seq > timeline.answered_at.get(seat.id, 0) and not _is_hidden(loss.seq, snapshot):
+        if (
+            loss is not None
+            and loss.seq > timeline.answered_at.get(seat.id, 0)
+            and not _is_hidden(loss.seq, snapshot)
+        ):
             detail = explain_detail(loss.detail, loss.reason, timeline.language)
             shown = "" if is_sealed(snapshot.state) and loss.reason == "malformed" else detail
             reason = SHARED_REPORT[timeline.language].losses[loss.reason]
@@ -170,7 +213,9 @@ def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collecti
         elif own is not None:
             is_outside = any(outside for _, outside in own)
             now = "asked" if is_outside else "writing"
-            why = (words.asked if is_outside else words.writing).format(what=", ".join(what for what, _ in own))
+            why = (words.asked if is_outside else words.writing).format(
+                what=", ".join(what for what, _ in own)
+            )
             if seat.id in held_up:
                 now, why = "held_up", SHARED_REPORT[timeline.language].held_up
         kind = parse_kind(seat.platform)
@@ -231,9 +276,15 @@ def _build_deliberation(snapshot: Snapshot) -> Json:
     place = build_deliberation_state(snapshot)
     motion = views.find_motion_id(place)
     return {
-        "candidates": [each.model_dump(mode="json", by_alias=True) for each in views.build_candidates(place, None)],
+        "candidates": [
+            each.model_dump(mode="json", by_alias=True)
+            for each in views.build_candidates(place, None)
+        ],
         **({} if motion is None else {"motion": motion}),
-        "tally": [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in views.build_tally(place)],
+        "tally": [
+            each.model_dump(mode="json", by_alias=True, exclude_none=True)
+            for each in views.build_tally(place)
+        ],
     }
 
 
@@ -249,10 +300,22 @@ def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -
     shared = SHARED_REPORT[opened.language]
     if decision.confidence is not None:
         figures.append(
-            (name_confidence(decision, shared), format_percent(decision.confidence), describe_confidence(decision, shared), ())
+            (
+                name_confidence(decision, shared),
+                format_percent(decision.confidence),
+                describe_confidence(decision, shared),
+                (),
+            )
         )
     if decision.author_confidence is not None:
-        figures.append((shared.author_confidence, format_percent(decision.author_confidence), words.stated_how, ()))
+        figures.append(
+            (
+                shared.author_confidence,
+                format_percent(decision.author_confidence),
+                words.stated_how,
+                (),
+            )
+        )
     if decision.effective is not None:
         families = tuple((f"{seat.id}", seat.family or seat.platform) for seat in opened.seats)
         how = words.effective_how.format(heads=decision.voters)
@@ -260,4 +323,7 @@ def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -
     if decision.backing is not None:
         how = words.backing_how.format(heads=decision.backers)
         figures.append((words.backing, format_percent(decision.backing), how, ()))
-    return [{"name": name, "value": value, "how": encode_blocks((Line(how), *blocks))} for name, value, how, blocks in figures]
+    return [
+        {"name": name, "value": value, "how": encode_blocks((Line(how), *blocks))}
+        for name, value, how, blocks in figures
+    ]

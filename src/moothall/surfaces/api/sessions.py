@@ -17,7 +17,13 @@ from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api import fields
 from moothall.surfaces.api.asks import Wait, wait_until
-from moothall.surfaces.api.entries import SaidSearch, SaidWords, build_entry_out, has_sealed_words, is_sealed
+from moothall.surfaces.api.entries import (
+    SaidSearch,
+    SaidWords,
+    build_entry_out,
+    has_sealed_words,
+    is_sealed,
+)
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.page import export_text
 from moothall.surfaces.api.session_options import RunParams, build_seat, collect_options
@@ -38,13 +44,17 @@ class SessionDecisionOut(ApiModel):
     session_id: str
     topic: str
     status: Literal["thinking", "parked", "concluded", "cancelled"]
-    parked: str = Field(default="", description="Why a parked session cannot go on now; resume_session tries again.")
+    parked: str = Field(
+        default="", description="Why a parked session cannot go on now; resume_session tries again."
+    )
     decision: str | None = Field(default=None, description="What was decided.")
     confidence: float | None = None
     choice: str = Field(description="The same in a few words; empty where nothing was decided.")
     strength: Strength = Field(description="What the decision is worth, in one word.")
     cursor: int
-    waiting_for: list[str] = Field(default=[], description="The seats of which something is asked now.")
+    waiting_for: list[str] = Field(
+        default=[], description="The seats of which something is asked now."
+    )
     summary: list[str] = Field(description="The decision in short, for people.")
 
 
@@ -76,7 +86,9 @@ async def open_session(call: Call, params: OpenSessionParams) -> SessionDecision
     get_session while status is 'thinking'.
     """
     options = await collect_options(call, params)
-    session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
+    session = await call.deliberations.open(
+        params.topic, key=params.idempotency_key, by=call.caller.name, **options
+    )
     return await get_session(call, session)
 
 
@@ -84,29 +96,53 @@ async def open_session(call: Call, params: OpenSessionParams) -> SessionDecision
 async def list_sessions(
     call: Call,
     *,
-    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "newer", "not_installed", "all"] = "all",
-    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, or in which it was said.")] = "",
+    status: Literal[
+        "thinking", "parked", "concluded", "cancelled", "damaged", "newer", "not_installed", "all"
+    ] = "all",
+    query: Annotated[
+        str,
+        Field(max_length=1_000, description="Only those on such a topic, or in which it was said."),
+    ] = "",
     protocol: Annotated[fields.Short, Field(description="Only those of this protocol.")] = "",
     tag: Annotated[fields.Short, Field(description="Only those that have this tag.")] = "",
     limit: fields.Limit = 100,
-    after: Annotated[int, Field(ge=0, le=10_000_000, description="Leave out so many: the next page.")] = 0,
+    after: Annotated[
+        int, Field(ge=0, le=10_000_000, description="Leave out so many: the next page.")
+    ] = 0,
 ) -> SessionsOut:
     """All sessions, the most recently active first."""
     # A token for one session finds nothing of another.
-    lines = [each for each in reversed(await call.moot.sessions()) if call.caller.session in {"", each.session}]
-    lines = [each for each in lines if status in {"all", each.status} and protocol in {"", each.protocol}]
+    lines = [
+        each
+        for each in reversed(await call.moot.sessions())
+        if call.caller.session in {"", each.session}
+    ]
+    lines = [
+        each for each in lines if status in {"all", each.status} and protocol in {"", each.protocol}
+    ]
     if tag:
-        tagged = {each.session for each in await call.moot.session_list.add_labels(lines) if tag in each.tags}
+        tagged = {
+            each.session
+            for each in await call.moot.session_list.add_labels(lines)
+            if tag in each.tags
+        }
         lines = [each for each in lines if each.session in tagged]
     said: dict[SessionId, SaidWords] = {}
     if query.strip():
         known = {line.session: line for line in lines}
         said = await call.context.get_or_create(SaidSearch).search(query, lines)
-        topics = [line.session for line in await call.moot.session_list.search(query) if line.session in known]
+        topics = [
+            line.session
+            for line in await call.moot.session_list.search(query)
+            if line.session in known
+        ]
         lines = [known[name] for name in dict.fromkeys((*topics, *said))]
     shown = await call.moot.session_list.add_outcomes(lines[after : after + limit])
     sessions = [
-        replace(each, said=words.excerpt, said_entry=words.entry) if (words := said.get(each.session)) else each for each in shown
+        replace(each, said=words.excerpt, said_entry=words.entry)
+        if (words := said.get(each.session))
+        else each
+        for each in shown
     ]
     return SessionsOut(sessions=sessions, total=len(lines))
 
@@ -115,8 +151,13 @@ async def list_sessions(
 async def label_session(
     call: Call,
     session_id: fields.SessionRef,
-    tags: Annotated[list[fields.Short] | None, Field(description="All of its tags from now on. Default: as they are.")] = None,
-    is_away: Annotated[bool | None, Field(description="Put it away, or bring it back. Default: as it is.")] = None,
+    tags: Annotated[
+        list[fields.Short] | None,
+        Field(description="All of its tags from now on. Default: as they are."),
+    ] = None,
+    is_away: Annotated[
+        bool | None, Field(description="Put it away, or bring it back. Default: as it is.")
+    ] = None,
 ) -> SessionLine:
     """Give a session tags, or put it away: lists show it then to those who ask. Everybody who uses this server sees the same."""
     return await call.moot.session_list.label(session_id, tags, is_away=is_away)
@@ -126,7 +167,9 @@ async def label_session(
 async def get_session(
     call: Call,
     session_id: fields.SessionRef,
-    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the end.")] = 0.0,
+    timeout_seconds: Annotated[
+        float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the end.")
+    ] = 0.0,
     at: fields.EntryNumber = None,
 ) -> SessionDecisionOut:
     """A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost. With timeoutSeconds it
@@ -139,7 +182,10 @@ async def get_session(
 
     if at is None:
         await wait_until(call, session_id, timeout_seconds, has_ended)
-        plugin, timeline = await call.moot.load_plugin(session_id), await call.moot.load_timeline(session_id)
+        plugin, timeline = (
+            await call.moot.load_plugin(session_id),
+            await call.moot.load_timeline(session_id),
+        )
         state = (await call.moot.engine.load_snapshot(session_id)).state
     else:
         folded = await call.context.folded.load_at(session_id, at)
@@ -149,8 +195,12 @@ async def get_session(
     shown = ReadSession(plugin, timeline).decide().to_json()
     if is_sealed(state) and timeline.closed is None:
         # What seats have written so far may show in any of the other figures.
-        always = {name_field(name) for name in SessionDecisionOut.model_fields} | {"decisionEntries"}
-        shown = {name: value for name, value in shown.items() if name in always} | {"confidence": None}
+        always = {name_field(name) for name in SessionDecisionOut.model_fields} | {
+            "decisionEntries"
+        }
+        shown = {name: value for name, value in shown.items() if name in always} | {
+            "confidence": None
+        }
     return SessionDecisionOut(**shown)
 
 
@@ -173,7 +223,10 @@ async def get_entries(
 
 @METHODS.add("moot.resumeSession", "run", tool="resume_session")
 async def resume_session(
-    call: Call, session_id: fields.SessionRef, swaps: fields.SwapsRef = None, idempotency_key: fields.IdempotencyKey = ""
+    call: Call,
+    session_id: fields.SessionRef,
+    swaps: fields.SwapsRef = None,
+    idempotency_key: fields.IdempotencyKey = "",
 ) -> SessionDecisionOut:
     """Resume a session that an outage parked, after a check that every seat can be asked; swaps fill seats anew."""
     checked = check_swaps(call, swaps)
@@ -197,19 +250,31 @@ def check_swaps(call: Call, swaps: dict[str, str] | None) -> dict[str, str]:
 
 
 @METHODS.add("moot.exportSession", "read")
-async def export_session(call: Call, session_id: fields.SessionRef, form: fields.Short = "minutes") -> ExportOut:
+async def export_session(
+    call: Call, session_id: fields.SessionRef, form: fields.Short = "minutes"
+) -> ExportOut:
     """A session as text: minutes or html, or another form of its protocol."""
     if form == "jsonl" and call.caller.role != "local":
-        raise NotAllowed("the ledger itself can be exported only on the server's own machine; ask for minutes or html")
-    if form == "jsonl" and has_sealed_words((await call.moot.engine.load_snapshot(session_id)).state):
-        raise NotAllowed("answers are sealed until all seats have written; export the ledger after that")
-    return ExportOut(session_id=session_id, form=form, text=await export_text(call.moot, session_id, form))
+        raise NotAllowed(
+            "the ledger itself can be exported only on the server's own machine; ask for minutes or html"
+        )
+    if form == "jsonl" and has_sealed_words(
+        (await call.moot.engine.load_snapshot(session_id)).state
+    ):
+        raise NotAllowed(
+            "answers are sealed until all seats have written; export the ledger after that"
+        )
+    return ExportOut(
+        session_id=session_id, form=form, text=await export_text(call.moot, session_id, form)
+    )
 
 
 @METHODS.add("moot.verifySession", "read")
 async def verify_session(call: Call, session_id: fields.SessionRef) -> VerifiedSession:
     """Verify a session's hash chain, and that nothing is missing; `head` is its last hash where there is no fault."""
-    return await LedgerVerifier(call.moot.ledger, call.moot.clock).verify_named(call.moot.engine, session_id)
+    return await LedgerVerifier(call.moot.ledger, call.moot.clock).verify_named(
+        call.moot.engine, session_id
+    )
 
 
 @METHODS.add("moot.listProtocols", "read")

@@ -44,10 +44,15 @@ class StandingOut(ApiModel):
 
 
 class OpenedOut(StandingOut):
-    earlier_decisions: list[DecisionHitOut] = Field(default=[], description="Earlier decisions on similar topics.")
+    earlier_decisions: list[DecisionHitOut] = Field(
+        default=[], description="Earlier decisions on similar topics."
+    )
 
 
-@fields.take_fields(Contribution, text=Field(validation_alias=AliasChoices("text", "content"), serialization_alias="text"))
+@fields.take_fields(
+    Contribution,
+    text=Field(validation_alias=AliasChoices("text", "content"), serialization_alias="text"),
+)
 class _Said(ApiModel):
     deliberation_id: fields.DeliberationRef
     participant: fields.ParticipantRef = None
@@ -68,13 +73,19 @@ class _Heard(ApiModel):
 class ContributionOut(_Heard):
     type: str
     text: str
-    is_cut: bool = Field(default=False, description="Shortened to keep the answer small; getDeliberation has all of it.")
+    is_cut: bool = Field(
+        default=False,
+        description="Shortened to keep the answer small; getDeliberation has all of it.",
+    )
     round: int
     phase: str
     via: str | None = Field(
-        default=None, description="The door through which it came in; `owner:` if the owner spoke for the seat."
+        default=None,
+        description="The door through which it came in; `owner:` if the owner spoke for the seat.",
     )
-    model: str | None = Field(default=None, description="The model that answered, as its provider names it.")
+    model: str | None = Field(
+        default=None, description="The model that answered, as its provider names it."
+    )
     mends: list[str] | None = Field(default=None, description="What was changed to read it.")
 
 
@@ -95,7 +106,9 @@ class VoteOut(ApiModel):
     due: str = ""
     moved_by: int | None = None
     weight: fields.Rounded
-    via: str | None = Field(default=None, description="The door; `owner:` if the owner voted for the seat.")
+    via: str | None = Field(
+        default=None, description="The door; `owner:` if the owner voted for the seat."
+    )
     model: str | None = None
 
 
@@ -141,7 +154,9 @@ class MovedOut(ApiModel):
     before: str
     after: str | None = None
     moved_by: int | None = None
-    moved_after: Movement | None = Field(default=None, description="New evidence that it met before its vote, or words alone.")
+    moved_after: Movement | None = Field(
+        default=None, description="New evidence that it met before its vote, or words alone."
+    )
 
 
 class ResultOut(ApiModel):
@@ -150,20 +165,32 @@ class ResultOut(ApiModel):
     deliberation_id: str
     choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
     strength: Strength = Field(description="What the decision is worth, in one word.")
-    note: str = Field(description="What a reader must know first: open challenges, an overturned majority, missing votes.")
+    note: str = Field(
+        description="What a reader must know first: open challenges, an overturned majority, missing votes."
+    )
     decision: str | None = None
-    confidence: fields.Rounded | None = Field(default=None, description="The chance that it is right.")
+    confidence: fields.Rounded | None = Field(
+        default=None, description="The chance that it is right."
+    )
     confidence_from: ConfidenceBasis | None = Field(
-        default=None, description="What this rests on: answers before anyone read anyone (blind), or votes after it (one_voice)."
+        default=None,
+        description="What this rests on: answers before anyone read anyone (blind), or votes after it (one_voice).",
     )
     consensus_type: str
-    spared: int = Field(default=0, description="Answers that were not asked for, because the blind choices were clear.")
-    depth: DepthTaken | None = Field(
-        default=None, description="How deep it was taken, and what that spared (depth auto, shadow)."
+    spared: int = Field(
+        default=0,
+        description="Answers that were not asked for, because the blind choices were clear.",
     )
-    agreement: Agreement | None = Field(default=None, description="Nobody is against it: so before reading, or after it.")
+    depth: DepthTaken | None = Field(
+        default=None,
+        description="How deep it was taken, and what that spared (depth auto, shadow).",
+    )
+    agreement: Agreement | None = Field(
+        default=None, description="Nobody is against it: so before reading, or after it."
+    )
     track_record: TrackShare | None = Field(
-        default=None, description="How often decisions of this protocol and kind of agreement were right, from ten reviews on."
+        default=None,
+        description="How often decisions of this protocol and kind of agreement were right, from ten reviews on.",
     )
     participant_votes: dict[str, VoteOut]
     dissent: list[str]
@@ -176,16 +203,24 @@ class ResultOut(ApiModel):
     effective_votes: float = Field(description="How many independent votes they are worth.")
     overturned_blind_majority: bool
     missing: list[str] = Field(description="Those who did not vote.")
-    outcome_uncertain: bool = Field(description="Whether the missing votes could have changed the outcome.")
+    outcome_uncertain: bool = Field(
+        description="Whether the missing votes could have changed the outcome."
+    )
     changed_minds: list[MovedOut]
-    moved_after_evidence: int | None = Field(default=None, description="How many moved after new evidence.")
-    moved_after_words: int | None = Field(default=None, description="How many moved after words alone.")
+    moved_after_evidence: int | None = Field(
+        default=None, description="How many moved after new evidence."
+    )
+    moved_after_words: int | None = Field(
+        default=None, description="How many moved after words alone."
+    )
     lost: list[LostOut]
     ended_by: str
     obligations: list[RememberedObligation] = Field(
         default=[], description="The conditions of the decision, and what became of them."
     )
-    tally: list[TallyOut] = Field(default=[], description="What each candidate got, the motion first.")
+    tally: list[TallyOut] = Field(
+        default=[], description="What each candidate got, the motion first."
+    )
 
 
 class ChallengeOut(ApiModel):
@@ -204,13 +239,19 @@ class SilenceOut(ApiModel):
 
 class DeliberationOut(StandingOut):
     contributions: list[ContributionOut]
-    next_since: int | None = Field(default=None, description="Where the next page begins; none when this was the last.")
+    next_since: int | None = Field(
+        default=None, description="Where the next page begins; none when this was the last."
+    )
     challenges: list[ChallengeOut]
-    silences: list[SilenceOut] = Field(description="Who passed or was lost, where and how; on the first page.")
+    silences: list[SilenceOut] = Field(
+        description="Who passed or was lost, where and how; on the first page."
+    )
     options: list[str] = Field(description="The possible answers, if they were given.")
     settings: dict[str, Any]
     candidates: list[CandidateOut] = Field(description="What is or would be voted on now.")
-    motion: int | None = Field(default=None, description="The line that is decided on, once that is known.")
+    motion: int | None = Field(
+        default=None, description="The line that is decided on, once that is known."
+    )
     tally: list[TallyOut] = Field(description="The last vote, once it is unsealed.")
     deadlines: list[DeadlineOut]
     patience_seconds: float

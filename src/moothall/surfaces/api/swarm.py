@@ -27,7 +27,12 @@ NEWEST: Final = 20
 class OpenSwarmParams(SwarmParams):
     task: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
     agents: Annotated[
-        int | None, Field(ge=MIN_AGENTS, le=MAX_AGENTS, description="Number of explorers. Default: the number of seats, or 5.")
+        int | None,
+        Field(
+            ge=MIN_AGENTS,
+            le=MAX_AGENTS,
+            description="Number of explorers. Default: the number of seats, or 5.",
+        ),
     ] = None
     idempotency_key: IdempotencyKey = ""
 
@@ -42,7 +47,9 @@ class SwarmOut(ApiModel):
     waiting_for: list[str] = Field(description="Who is asked for something now.")
     ended_by: str | None = None
     converged: bool
-    convergence: dict[str, Any] | None = Field(default=None, description="The figures of the last round, with their inputs.")
+    convergence: dict[str, Any] | None = Field(
+        default=None, description="The figures of the last round, with their inputs."
+    )
     blackboard: dict[str, Any]
     standing: dict[str, Any] = Field(
         description="Where it stands: the leading idea, its evidence, what speaks against it, all ideas by support, the synthesis."
@@ -54,7 +61,8 @@ class RoundOut(ApiModel):
     session_id: str
     status: Literal["your_turn", "pending", "ended"]
     ask: AskOut | None = Field(
-        default=None, description="What is asked: round_start for the kind explore, else as its instructions say."
+        default=None,
+        description="What is asked: round_start for the kind explore, else as its instructions say.",
     )
     next: str
 
@@ -70,7 +78,9 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     if "models" not in given and "panel" not in given:
         given["models"] = [MAILBOX]
     options = build_swarm_options(given, params.agents, params.collect_settings())
-    session = await call.deliberations.open(params.task, key=params.idempotency_key, by=call.caller.name, **options)
+    session = await call.deliberations.open(
+        params.task, key=params.idempotency_key, by=call.caller.name, **options
+    )
     return await get_swarm_status(call, session)
 
 
@@ -78,7 +88,10 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
 async def get_swarm_status(
     call: Call,
     session_id: SessionRef,
-    whole: Annotated[bool, Field(description="The whole blackboard with every event; else the newest of everything.")] = False,
+    whole: Annotated[
+        bool,
+        Field(description="The whole blackboard with every event; else the newest of everything."),
+    ] = False,
     at: EntryNumber = None,
 ) -> SwarmOut:
     """Where a swarm stands: its leading idea with evidence and objections, all ideas by support, the synthesis; round,
@@ -86,12 +99,17 @@ async def get_swarm_status(
     """
     await _check_swarm(call, session_id)
     sessions = call.context.folded
-    folded = await sessions.load(session_id) if at is None else await sessions.load_at(session_id, at)
+    folded = (
+        await sessions.load(session_id) if at is None else await sessions.load_at(session_id, at)
+    )
     timeline, decision = folded.timeline, folded.plugin.decision(folded.timeline)
     swarm, board = timeline.state, build_board_json(timeline)
     if not whole:
         shown = {name: value for name, value in board.items() if name not in {"events", "config"}}
-        board = {name: value[-NEWEST:] if isinstance(value, list) else value for name, value in shown.items()}
+        board = {
+            name: value[-NEWEST:] if isinstance(value, list) else value
+            for name, value in shown.items()
+        }
     return SwarmOut(
         session_id=session_id,
         status="exploring" if decision.status == "thinking" else decision.status,
@@ -102,7 +120,9 @@ async def get_swarm_status(
         waiting_for=sorted({find_asked_seat(ask) for ask in timeline.session_state.pending}),
         ended_by=decision.ended_by,
         converged=swarm.completed is not None and swarm.completed.converged,
-        convergence=build_convergence_json(timeline.measures[-1], swarm) if timeline.measures else None,
+        convergence=build_convergence_json(timeline.measures[-1], swarm)
+        if timeline.measures
+        else None,
         blackboard=board,
         standing=build_standing_json(timeline, most=None if whole else NEWEST),
         cursor=timeline.seq,
@@ -114,17 +134,30 @@ async def wait_for_round(
     call: Call,
     session_id: SessionRef,
     seat: SeatRef = None,
-    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long to be asked.")] = 0.0,
+    timeout_seconds: Annotated[
+        float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long to be asked.")
+    ] = 0.0,
 ) -> RoundOut:
     """Wait for what a swarm asks of your seat: round_start with your state, decision support and instructions, then its other
     messages. 'your_turn': answer with swarm_report; 'pending': call again; 'ended': swarm_status has the result.
     """
     await _check_swarm(call, session_id)
-    asked = await get_asks(call, session_id, call.caller.resolve_speaker(seat, "seat"), timeout_seconds)
+    asked = await get_asks(
+        call, session_id, call.caller.resolve_speaker(seat, "seat"), timeout_seconds
+    )
     if asked.asks:
-        return RoundOut(session_id=session_id, status="your_turn", ask=asked.asks[0], next="Answer with swarm_report.")
+        return RoundOut(
+            session_id=session_id,
+            status="your_turn",
+            ask=asked.asks[0],
+            next="Answer with swarm_report.",
+        )
     if asked.status == "ended":
-        return RoundOut(session_id=session_id, status="ended", next="The swarm has ended; swarm_status has its result.")
+        return RoundOut(
+            session_id=session_id,
+            status="ended",
+            next="The swarm has ended; swarm_status has its result.",
+        )
     return RoundOut(session_id=session_id, status="pending", next=asked.note)
 
 
@@ -136,7 +169,10 @@ async def submit_report(
     seat: SeatRef = None,
     ask: AskRef = None,
     report: Annotated[
-        str | dict[str, Any], Field(description="The fields that answerSchema of the ask names; for the form `text` a text.")
+        str | dict[str, Any],
+        Field(
+            description="The fields that answerSchema of the ask names; for the form `text` a text."
+        ),
     ],
     idempotency_key: IdempotencyKey = "",
 ) -> WrittenOut:
@@ -144,10 +180,14 @@ async def submit_report(
     review.
     """
     await _check_swarm(call, session_id)
-    return await answer_ask(call, session_id, seat=seat, ask=ask, answer=report, idempotency_key=idempotency_key)
+    return await answer_ask(
+        call, session_id, seat=seat, ask=ask, answer=report, idempotency_key=idempotency_key
+    )
 
 
 async def _check_swarm(call: Call, session: SessionId) -> None:
     """Raises BadSetting for a session that is not a swarm."""
     if (await call.moot.load_plugin(session)).name != "swarm":
-        raise BadSetting(f"{session!r} is not a swarm; use get_asks and answer_ask to take part in it, get_session to read it")
+        raise BadSetting(
+            f"{session!r} is not a swarm; use get_asks and answer_ask to take part in it, get_session to read it"
+        )

@@ -26,7 +26,9 @@ MAX_TOKENS: Final = 3_000
 CHARACTERS_PER_TOKEN: Final = 4
 """The usual estimate for English and JSON; good enough for a limit, and it needs no tokenizer."""
 
-_TABLES: Final[dict[str, Any]] = tomllib.loads((files(__package__) / "toolsets.toml").read_text("utf-8"))
+_TABLES: Final[dict[str, Any]] = tomllib.loads(
+    (files(__package__) / "toolsets.toml").read_text("utf-8")
+)
 
 
 def _read_table(name: str) -> dict[Any, tuple[str, ...]]:
@@ -39,12 +41,16 @@ SESSION_OWNER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = _read_table("se
 SESSION_OBSERVER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = _read_table("session_observer")
 ALL_TOOLS: Final = tuple(TOOLS)
 
-READING_TOOLS: Final = frozenset(name for name, method in TOOLS.items() if method.is_reading or name in _TABLES["waiting"])
+READING_TOOLS: Final = frozenset(
+    name for name, method in TOOLS.items() if method.is_reading or name in _TABLES["waiting"]
+)
 """The tools that change nothing. Who waits for a turn only reads, whatever right that needs."""
 TOOL_WAIT_SECONDS: Final = 45.0
 """How long a tool that waits does so unless it is asked otherwise: shorter than clients wait for a tool."""
 
-_TOKEN_SAYS: Final = frozenset({"deliberationId", "participant", "sessionId", "seat", "conference", "role"})
+_TOKEN_SAYS: Final = frozenset(
+    {"deliberationId", "participant", "sessionId", "seat", "conference", "role"}
+)
 """What a seat's token says already: its session and its seat."""
 _AGENT_SAYS: Final = frozenset({"agent", "participant", "participants"})
 """What an agent's token says already: who it is; and its reviewers are not its to choose."""
@@ -52,7 +58,9 @@ _AGENT_SAYS: Final = frozenset({"agent", "participant", "participants"})
 
 def select_seat_tools(kind: SessionKind, *, has_consultations: bool) -> tuple[str, ...]:
     """The tools of a seat of such a session."""
-    return tuple(dict.fromkeys((*SEAT_TOOLS[kind], *(_TABLES["consult"] if has_consultations else ()))))
+    return tuple(
+        dict.fromkeys((*SEAT_TOOLS[kind], *(_TABLES["consult"] if has_consultations else ())))
+    )
 
 
 async def select_tools(call: Call, *, is_everything: bool = False) -> tuple[str, ...]:
@@ -63,15 +71,23 @@ async def select_tools(call: Call, *, is_everything: bool = False) -> tuple[str,
     if not caller.session:
         return ROLE_TOOLS[caller.role]
     snapshot = await call.moot.engine.load_snapshot(parse_session_id(caller.session))
-    kind, has_consultations = find_session_kind(snapshot), snapshot.session_state.opened.consult is not None
+    kind, has_consultations = (
+        find_session_kind(snapshot),
+        snapshot.session_state.opened.consult is not None,
+    )
     if caller.role == "seat":
         return select_seat_tools(kind, has_consultations=has_consultations)
     return (SESSION_OBSERVER_TOOLS if caller.role == "observer" else SESSION_OWNER_TOOLS)[kind]
 
 
-async def complete_arguments(call: Call, method: Method[Any, Any], given: dict[str, Any]) -> dict[str, Any]:
+async def complete_arguments(
+    call: Call, method: Method[Any, Any], given: dict[str, Any]
+) -> dict[str, Any]:
     """The arguments with what the caller's token says, and with the time to wait: a token for one session need not name it."""
-    if method.tool in _TABLES["waiting"] and not {"timeoutSeconds", "timeout_seconds", "at"} & given.keys():
+    if (
+        method.tool in _TABLES["waiting"]
+        and not {"timeoutSeconds", "timeout_seconds", "at"} & given.keys()
+    ):
         given = {**given, "timeoutSeconds": TOOL_WAIT_SECONDS}
     if not call.caller.session:
         return given
@@ -111,7 +127,12 @@ def _describe_tool(name: str, method: Method[Any, Any], said: frozenset[str]) ->
     hints = {"readOnlyHint": is_reading, **({} if is_reading else {"destructiveHint": False})}
     hints |= {"idempotentHint": True} if is_reading or name in _TABLES["idempotent"] else {}
     hints["openWorldHint"] = False
-    return {"name": name, "description": method.summary, "inputSchema": schema, "annotations": hints}
+    return {
+        "name": name,
+        "description": method.summary,
+        "inputSchema": schema,
+        "annotations": hints,
+    }
 
 
 @cache
@@ -155,11 +176,15 @@ def _compact(value: Any, parts: dict[str, Any]) -> Any:
         return value
     if "$ref" in value:
         part = parts[value["$ref"].rpartition("/")[2]]
-        return _compact({**part, **{key: each for key, each in value.items() if key != "$ref"}}, parts)
+        return _compact(
+            {**part, **{key: each for key, each in value.items() if key != "$ref"}}, parts
+        )
     compacted = {key: each for key, each in value.items() if key not in {"title", "$defs"}}
     if isinstance(compacted.get("properties"), dict):
         # The names of properties are not words of JSON Schema: `title` may be one of them.
-        properties = {name: _compact(each, parts) for name, each in compacted.pop("properties").items()}
+        properties = {
+            name: _compact(each, parts) for name, each in compacted.pop("properties").items()
+        }
         return {**_compact(compacted, parts), "properties": properties}
     if compacted.get("default", 0) in (None, "", [], {}):
         del compacted["default"]
@@ -169,13 +194,21 @@ def _compact(value: Any, parts: dict[str, Any]) -> Any:
             del compacted["anyOf"]
             return _compact({**others[0], **compacted}, parts)
         compacted["anyOf"] = others
-    return {key: _compact(each, parts) if key not in {"enum", "default", "required"} else each for key, each in compacted.items()}
+    return {
+        key: _compact(each, parts) if key not in {"enum", "default", "required"} else each
+        for key, each in compacted.items()
+    }
 
 
 def _leave_out(schema: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
     # An agent may name its session, and give a rare option, all the same.
     schema = {key: each for key, each in schema.items() if key != "additionalProperties"}
-    reduced = {**schema, "properties": {name: each for name, each in schema["properties"].items() if name not in names}}
+    reduced = {
+        **schema,
+        "properties": {
+            name: each for name, each in schema["properties"].items() if name not in names
+        },
+    }
     if "required" in reduced:
         reduced["required"] = [name for name in reduced["required"] if name not in names]
     return reduced

@@ -21,7 +21,12 @@ from moothall.protocols.council.facts import CandidateTally, Contribution, Delib
 from moothall.protocols.council.report import build_warning
 from moothall.protocols.council.resolution import tally_candidates
 from moothall.protocols.council.state import CouncilLine
-from moothall.protocols.council.timeline import CouncilTimeline, build_decision, find_motion_votes, list_missing_votes
+from moothall.protocols.council.timeline import (
+    CouncilTimeline,
+    build_decision,
+    find_motion_votes,
+    list_missing_votes,
+)
 from moothall.protocols.roundtable.facts import ConferenceOpened
 from moothall.reports.blocks import join_spans
 from moothall.reports.decision import Decision
@@ -41,7 +46,11 @@ MAX_CACHED_LINES: Final = 512
 def find_status(place: DeliberationState) -> Literal["open", "parked", "closed", "cancelled"]:
     if not place.snapshot.is_closed:
         return "open" if place.snapshot.session_state.parked is None else "parked"
-    return "closed" if isinstance(place.snapshot.session_state.closed, DeliberationClosed) else "cancelled"
+    return (
+        "closed"
+        if isinstance(place.snapshot.session_state.closed, DeliberationClosed)
+        else "cancelled"
+    )
 
 
 def build_standing(place: DeliberationState) -> shapes.StandingOut:
@@ -55,7 +64,9 @@ def build_standing(place: DeliberationState) -> shapes.StandingOut:
         waiting_for=place.waiting_for,
         note=describe_next_step(place, None),
         participants=[
-            shapes.ParticipantOut.collect(seat, may_contribute=allowed[seat.id] if seat.is_outside else [])
+            shapes.ParticipantOut.collect(
+                seat, may_contribute=allowed[seat.id] if seat.is_outside else []
+            )
             for seat in council.seats
         ],
     )
@@ -72,13 +83,17 @@ def build_general_standing(snapshot: Snapshot, protocol: str) -> shapes.Standing
         round=0,
         waiting_for=sorted({find_asked_seat(ask) for ask in state.pending}),
         note=f"This is a session of the protocol '{protocol}': see what is asked with get_asks, answer with answer_ask.",
-        participants=[shapes.ParticipantOut.collect(seat, may_contribute=[]) for seat in state.seats],
+        participants=[
+            shapes.ParticipantOut.collect(seat, may_contribute=[]) for seat in state.seats
+        ],
     )
 
 
 def _build_standing(snapshot: Snapshot, **given: object) -> shapes.StandingOut:
     opened = snapshot.session_state.opened
-    return shapes.StandingOut.collect(opened, opened.subject, deliberation_id=snapshot.session, cursor=snapshot.seq, **given)
+    return shapes.StandingOut.collect(
+        opened, opened.subject, deliberation_id=snapshot.session, cursor=snapshot.seq, **given
+    )
 
 
 def find_session_kind(snapshot: Snapshot) -> SessionKind:
@@ -113,7 +128,9 @@ async def build_token_prompt(moot: Moot, token: Token) -> str:
     """What to tell an agent that has joined with a seat's token; empty for any other token."""
     if token.role != "seat":
         return ""
-    return build_seat_prompt(await moot.engine.load_snapshot(parse_session_id(token.session)), token.seat)
+    return build_seat_prompt(
+        await moot.engine.load_snapshot(parse_session_id(token.session)), token.seat
+    )
 
 
 def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
@@ -134,10 +151,15 @@ def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
 
 def summarize_lines(lines: Sequence[CouncilLine]) -> str:
     """What came, in a sentence: how much of each kind, and where to find it."""
-    kinds = group_pairs(("input" if line.seat == USER else line.said.type, line.id) for line in lines)
+    kinds = group_pairs(
+        ("input" if line.seat == USER else line.said.type, line.id) for line in lines
+    )
     if not kinds:
         return "Nothing new."
-    parts = [f"{len(numbers)} × {kind} ({', '.join(f'#{number}' for number in numbers)})" for kind, numbers in kinds.items()]
+    parts = [
+        f"{len(numbers)} × {kind} ({', '.join(f'#{number}' for number in numbers)})"
+        for kind, numbers in kinds.items()
+    ]
     return f"New: {'; '.join(parts)}."
 
 
@@ -166,7 +188,9 @@ def build_page(
     if sum(each.size for each in page) <= MAX_PAGE_LENGTH:
         return [each.out for each in page], following
     room = MAX_PAGE_LENGTH // len(page)
-    return [each.out if each.size <= room else _cut_contribution(each.out, room) for each in page], following
+    return [
+        each.out if each.size <= room else _cut_contribution(each.out, room) for each in page
+    ], following
 
 
 class _SizedLine(NamedTuple):
@@ -196,7 +220,9 @@ def build_sized_page(
     """The same with every line as it is: as long as a page may be, or as the lines that came to light together are."""
     page: list[_SizedLine] = []
     size, last = 0, 0
-    for entry, group in groupby(sorted(lines, key=lambda line: (find_entry(line), line.id)), key=find_entry):
+    for entry, group in groupby(
+        sorted(lines, key=lambda line: (find_entry(line), line.id)), key=find_entry
+    ):
         built = [_build_sized_line(line) for line in group]
         length = sum(each.size for each in built)
         if page and (len(page) + len(built) > limit or size + length > MAX_PAGE_LENGTH):
@@ -208,7 +234,11 @@ def build_sized_page(
 def _cut_contribution(line: shapes.ContributionOut, room: int) -> shapes.ContributionOut:
     """Shorten a line: its text to a part of the room, and what comes beside it to almost nothing."""
     said, few = dict(line), slice(0, MAX_SHORTENED)
-    lines = {each.name: cut_text(said[each.name], room // 8) for each in dataclasses.fields(Contribution) if each.type is Line}
+    lines = {
+        each.name: cut_text(said[each.name], room // 8)
+        for each in dataclasses.fields(Contribution)
+        if each.type is Line
+    }
     return line.model_copy(
         update={
             **lines,
@@ -258,7 +288,10 @@ def build_candidates(place: DeliberationState, reader: SeatId | None) -> list[sh
     visible = {line.id: line for line in council.list_visible_lines(reader)}
     return [
         shapes.CandidateOut(
-            candidate=line.id, participant=line.seat, choice=line.said.choice, text=cut_text(line.said.text, MAX_CANDIDATE_LENGTH)
+            candidate=line.id,
+            participant=line.seat,
+            choice=line.said.choice,
+            text=cut_text(line.said.text, MAX_CANDIDATE_LENGTH),
         )
         for number in find_candidate_ids(place.rules.variant, council)
         if (line := visible.get(number)) is not None
@@ -270,7 +303,11 @@ def find_motion_id(place: DeliberationState) -> int | None:
     closed = place.snapshot.session_state.closed
     if isinstance(closed, DeliberationClosed):
         return closed.motion
-    candidates = find_candidate_ids(place.rules.variant, place.council) if place.council.phase == "vote" else ()
+    candidates = (
+        find_candidate_ids(place.rules.variant, place.council)
+        if place.council.phase == "vote"
+        else ()
+    )
     return candidates[0] if len(candidates) == 1 else None
 
 
@@ -279,7 +316,9 @@ def build_tally(place: DeliberationState) -> list[shapes.TallyOut]:
     closed, council = place.snapshot.session_state.closed, place.council
     if isinstance(closed, DeliberationClosed):
         return build_tallies(closed.candidates)
-    if council.phase == "vote" or any(number in council.sealed for number in council.votes.values()):
+    if council.phase == "vote" or any(
+        number in council.sealed for number in council.votes.values()
+    ):
         return []
     return build_tallies(tally_candidates(place.rules.variant, council))
 
@@ -291,7 +330,11 @@ def build_tallies(tallies: Sequence[CandidateTally]) -> list[shapes.TallyOut]:
 def build_deadlines(snapshot: Snapshot) -> list[shapes.DeadlineOut]:
     """Until when each seat that is asked may answer."""
     return [
-        shapes.DeadlineOut(participant=find_asked_seat(ask), phase=parse_ask_kind(ask), deadline=format_time(pending.deadline))
+        shapes.DeadlineOut(
+            participant=find_asked_seat(ask),
+            phase=parse_ask_kind(ask),
+            deadline=format_time(pending.deadline),
+        )
         for ask, pending in snapshot.session_state.pending.items()
         if pending.deadline is not None
     ]
@@ -301,7 +344,12 @@ def build_obligations_out(decision: Decision) -> list[RememberedObligation]:
     """The conditions of a decision, as its session and memory know them."""
     return [
         RememberedObligation(
-            decision_id=decision.session, number=number, by=each.seat, text=each.text, due=each.due, state=each.state
+            decision_id=decision.session,
+            number=number,
+            by=each.seat,
+            text=each.text,
+            due=each.due,
+            state=each.state,
         )
         for number, each in enumerate(decision.obligations, 1)
     ]
@@ -317,13 +365,17 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
     unvoted = f"Did not vote: {', '.join(missing)}." if missing else ""
     challenges = [number for claim in decision.open_challenges for number in claim.entries]
     voiced = [
-        shapes.DissentOut.collect(voice, participant=voice.seat or "", id=next(iter(voice.entries), None))
+        shapes.DissentOut.collect(
+            voice, participant=voice.seat or "", id=next(iter(voice.entries), None)
+        )
         for voice in decision.dissent
     ]
     return shapes.ResultOut.collect(
         decision,
         deliberation_id=timeline.session,
-        note=" ".join(filter(None, (join_spans(build_warning(decision, timeline.language)), unvoted))),
+        note=" ".join(
+            filter(None, (join_spans(build_warning(decision, timeline.language)), unvoted))
+        ),
         choice=decision.short_choice,
         decision=None if decision.decision is None else decision.decision.text,
         participant_votes=build_votes(decision, timeline),
@@ -356,7 +408,9 @@ def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shap
         if position.verdict is None:
             continue
         vote = votes.get(position.seat)
-        line = None if council is None else council.state.line(council.state.votes.get(position.seat))
+        line = (
+            None if council is None else council.state.line(council.state.votes.get(position.seat))
+        )
         given[position.seat] = shapes.VoteOut.collect(
             vote,
             position=position.verdict,
@@ -375,7 +429,10 @@ def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[sha
     changes = []
     for position in decision.positions:
         supports = position.verdict in {"support", "conditional_support"}
-        is_other = bool(position.choice_before and after) and position.choice_before.casefold() != after.casefold()
+        is_other = (
+            bool(position.choice_before and after)
+            and position.choice_before.casefold() != after.casefold()
+        )
         if position.moved_by is not None or (supports and is_other):
             changes.append(
                 shapes.MovedOut(
@@ -392,6 +449,12 @@ def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[sha
 def collect_silences(timeline: CouncilTimeline) -> list[shapes.SilenceOut]:
     """Who passed or was lost, in order."""
     rows: list[tuple[int, str, str, str]] = []
-    rows += [(one.seq, one.seat, one.phase, "went_on" if one.is_implied else "passed") for one in timeline.passes]
+    rows += [
+        (one.seq, one.seat, one.phase, "went_on" if one.is_implied else "passed")
+        for one in timeline.passes
+    ]
     rows += [(one.seq, one.seat, one.asked_for, one.reason) for one in timeline.losses]
-    return [shapes.SilenceOut(participant=seat, phase=phase, entry=entry, why=why) for entry, seat, phase, why in sorted(rows)]
+    return [
+        shapes.SilenceOut(participant=seat, phase=phase, entry=entry, why=why)
+        for entry, seat, phase, why in sorted(rows)
+    ]

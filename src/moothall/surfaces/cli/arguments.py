@@ -31,7 +31,9 @@ class Duration(click.ParamType[float]):
 
     name = "duration"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         from moothall.domain.budget import parse_duration
 
         try:
@@ -57,19 +59,29 @@ class SessionName(click.ParamType[str]):
             return str(value)
         if value == LAST and not names:
             self.fail('there is no session yet; hold one: moot run "Should we …?"')
-        fitting = [name for name in names if value and (name.startswith(value) or name.endswith(f"_{value}"))]
+        fitting = [
+            name
+            for name in names
+            if value and (name.startswith(value) or name.endswith(f"_{value}"))
+        ]
         meant = names[-1:] if value == LAST else fitting
         if len(meant) > 1:
             shown = ", ".join(meant[-MAX_NAMED:])
-            self.fail(f"{value!r} stands for {len(meant)} sessions, the last of them {shown}; give more of the id")
+            self.fail(
+                f"{value!r} stands for {len(meant)} sessions, the last of them {shown}; give more of the id"
+            )
         # What is unknown here may be in an archive, or decided by one agent alone: the command knows.
         return meant[0] if meant else str(value)
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
 
         lines = [
-            line for line in reversed(_read_ledger(lambda moot: moot.sessions()) or []) if line.session.startswith(incomplete)
+            line
+            for line in reversed(_read_ledger(lambda moot: moot.sessions()) or [])
+            if line.session.startswith(incomplete)
         ]
         return [CompletionItem(line.session, help=line.topic[:60]) for line in lines]
 
@@ -103,10 +115,19 @@ def _complete_seats(ctx: click.Context, incomplete: str) -> "list[CompletionItem
     from click.shell_completion import CompletionItem
 
     # The parser stops at an option without its value, and leaves the words as they are.
-    session = SessionName().convert(ctx.params.get("session") or ctx.params.get("session_id") or "".join(ctx.args[:1]), None, ctx)
+    session = SessionName().convert(
+        ctx.params.get("session") or ctx.params.get("session_id") or "".join(ctx.args[:1]),
+        None,
+        ctx,
+    )
 
     async def load(moot: "Moot") -> list[str]:
-        return [str(seat.id) for seat in (await moot.engine.load_snapshot(parse_session_id(session))).session_state.seats]
+        return [
+            str(seat.id)
+            for seat in (
+                await moot.engine.load_snapshot(parse_session_id(session))
+            ).session_state.seats
+        ]
 
     names = _read_ledger(load) or []
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]

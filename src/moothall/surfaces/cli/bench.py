@@ -6,7 +6,12 @@ from typing import Final
 
 import click
 
-from moothall.app.bench_questions import REVIEWED, BenchQuestion, list_reviewed_questions, load_questions
+from moothall.app.bench_questions import (
+    REVIEWED,
+    BenchQuestion,
+    list_reviewed_questions,
+    load_questions,
+)
 from moothall.app.bench_runs import (
     VOTE,
     BenchJudge,
@@ -37,14 +42,52 @@ MAX_VOTES: Final = 16
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--model", "models", multiple=True, required=True, metavar="PLATFORM", help="A model to try. Can be repeated.")
-@click.option("--votes", type=click.IntRange(2, MAX_VOTES), help="Seats of the blind vote. Default: 3, or the number of models.")
-@click.option("--way", "ways", multiple=True, metavar="PROTOCOL[:PANEL]", help="A protocol to try as well. Can be repeated.")
-@click.option("--judge", metavar="PLATFORM", help="A model of another family that judges free answers which no exact rule knows.")
-@click.option("--money", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Begin nothing more beyond this.")
-@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Sessions at the same time.")
-@click.option("--ledger", type=click.Path(dir_okay=False, path_type=Path), help="Where answers are recorded. Default: FILE.moot.")
-@click.option("--form", type=click.Choice(["terminal", "md", "html"]), default="terminal", show_default=True)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    required=True,
+    metavar="PLATFORM",
+    help="A model to try. Can be repeated.",
+)
+@click.option(
+    "--votes",
+    type=click.IntRange(2, MAX_VOTES),
+    help="Seats of the blind vote. Default: 3, or the number of models.",
+)
+@click.option(
+    "--way",
+    "ways",
+    multiple=True,
+    metavar="PROTOCOL[:PANEL]",
+    help="A protocol to try as well. Can be repeated.",
+)
+@click.option(
+    "--judge",
+    metavar="PLATFORM",
+    help="A model of another family that judges free answers which no exact rule knows.",
+)
+@click.option(
+    "--money",
+    type=click.FloatRange(0, min_open=True),
+    metavar="DOLLARS",
+    help="Begin nothing more beyond this.",
+)
+@click.option(
+    "--at-once",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    help="Sessions at the same time.",
+)
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where answers are recorded. Default: FILE.moot.",
+)
+@click.option(
+    "--form", type=click.Choice(["terminal", "md", "html"]), default="terminal", show_default=True
+)
 @click.option("--language", type=click.Choice(list_languages()), default="en", show_default=True)
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; ask nobody.")
 @output.json_option
@@ -86,18 +129,32 @@ def bench(
         if seats < len(models):
             raise BadSetting(f"--votes {seats}: fewer seats than the {len(models)} models")
         plan = BenchPlan(models=models, votes=seats, protocols=ways, money=money, at_once=at_once)
-        async with open_ledger(str(store) if store.exists() or not dry_run else "memory:") as opened, Moot(ledger=opened) as moot:
-            progress = BenchProgress(line=words.progress, say=output.print_note, is_judged=judge is not None)
+        async with (
+            open_ledger(str(store) if store.exists() or not dry_run else "memory:") as opened,
+            Moot(ledger=opened) as moot,
+        ):
+            progress = BenchProgress(
+                line=words.progress, say=output.print_note, is_judged=judge is not None
+            )
             judging = None if judge is None else BenchJudge(moot, plan, judge, language, progress)
-            (output.print_line if dry_run else output.print_note)(await _describe_expected(moot, plan, questions, judging, words))
+            (output.print_line if dry_run else output.print_note)(
+                await _describe_expected(moot, plan, questions, judging, words)
+            )
             if dry_run:
                 return
             result = await BenchRun(moot, plan, progress).run(questions)
             judged = None if judging is None else await judging.judge(questions, result)
         if as_json:
-            output.print_json(_build_json(result, models, words) | ({} if judged is None else {"judge": judged}))
+            output.print_json(
+                _build_json(result, models, words) | ({} if judged is None else {"judge": judged})
+            )
         else:
-            _print_report(build_bench_report(file.name, result.ways, models, result.unasked, language, judge=judged), form)
+            _print_report(
+                build_bench_report(
+                    file.name, result.ways, models, result.unasked, language, judge=judged
+                ),
+                form,
+            )
         output.print_note(words.recorded.format(file=store))
 
     output.run(work, as_json=as_json, stopped=lambda: f"\n{words.stopped}")
@@ -108,7 +165,9 @@ async def _load_reviewed() -> list[BenchQuestion]:
         return await list_reviewed_questions(await moot.recall())
 
 
-def _build_json(result: BenchResult, models: tuple[str, ...], words: BenchText) -> dict[str, object]:
+def _build_json(
+    result: BenchResult, models: tuple[str, ...], words: BenchText
+) -> dict[str, object]:
     figures = {way: sum_up(list(trials.values())) for way, trials in result.ways.items()}
     advice = recommend(result.ways, models)
     said = describe_recommendation(advice, figures, words)
@@ -119,11 +178,17 @@ def _print_report(report: Report, form: str) -> None:
     if form == "terminal":
         show_report(output.build_console(), report)
     else:
-        output.print_line((render_page(report) if form == "html" else render_markdown(report)).rstrip("\n"))
+        output.print_line(
+            (render_page(report) if form == "html" else render_markdown(report)).rstrip("\n")
+        )
 
 
 async def _describe_expected(
-    moot: Moot, plan: BenchPlan, questions: list[BenchQuestion], judging: BenchJudge | None, words: BenchText
+    moot: Moot,
+    plan: BenchPlan,
+    questions: list[BenchQuestion],
+    judging: BenchJudge | None,
+    words: BenchText,
 ) -> str:
     """Return what all of it is expected to cost, by the first question."""
     recorded = await count_recorded(moot, plan, questions)
@@ -131,7 +196,10 @@ async def _describe_expected(
     calls, tokens, usd = Range(0, 0), Range(0, 0), Range(0.0, 0.0)
     is_priced = True
     first, each_time = questions[0], Range(len(questions), len(questions))
-    work = [(first.question, build_bench_options(plan, way, first), each_time) for way in (VOTE, *plan.protocols)]
+    work = [
+        (first.question, build_bench_options(plan, way, first), each_time)
+        for way in (VOTE, *plan.protocols)
+    ]
     if judgement := judging and judging.plan_judgements(questions):
         # None at all, where every answer is right word by word.
         work.append((*judgement[:2], Range(0, judgement[2])))

@@ -7,7 +7,13 @@ from typing import Any
 import click
 
 from moothall.app import user_settings
-from moothall.app.session_options import SESSION_OPTIONS, AmountKind, CountKind, TextsKind, describe_option
+from moothall.app.session_options import (
+    SESSION_OPTIONS,
+    AmountKind,
+    CountKind,
+    TextsKind,
+    describe_option,
+)
 from moothall.errors import BadSetting
 from moothall.surfaces.cli.output import CommandResult, Note, json_command
 
@@ -41,7 +47,8 @@ async def list_settings() -> CommandResult:
     settings = user_settings.read_settings(os.environ)
     lines = [f"{name} = {_show_value(value)}" for name, value in settings.items()]
     return CommandResult(
-        json=settings, lines=lines or [Note(f"nothing is set; one can set: {', '.join(user_settings.SETTINGS)}")]
+        json=settings,
+        lines=lines or [Note(f"nothing is set; one can set: {', '.join(user_settings.SETTINGS)}")],
     )
 
 
@@ -55,7 +62,9 @@ async def get_setting(name: str) -> CommandResult:
     moot config get models
     """
     value = user_settings.read_settings(os.environ).get(name)
-    return CommandResult(json=value, lines=[Note(f"{name} is not set") if value is None else _show_value(value)])
+    return CommandResult(
+        json=value, lines=[Note(f"{name} is not set") if value is None else _show_value(value)]
+    )
 
 
 @config.command("set")
@@ -78,7 +87,9 @@ async def set_setting(name: str, values: tuple[str, ...]) -> CommandResult:
 
         async with Moot(environ={**os.environ, "MOOT_LEDGER": "memory:"}) as moot:
             await moot.plan_session("?", **{"models": ["mailbox"], "check": False, name: value})
-    user_settings.write_settings(os.environ, {**user_settings.read_settings(os.environ), name: value})
+    user_settings.write_settings(
+        os.environ, {**user_settings.read_settings(os.environ), name: value}
+    )
     return CommandResult(json={name: value}, lines=[f"{name} = {_show_value(value)}"])
 
 
@@ -95,7 +106,9 @@ async def unset_setting(name: str) -> CommandResult:
     is_changed = settings.pop(name, None) is not None
     if is_changed:
         user_settings.write_settings(os.environ, settings)
-    return CommandResult(json=settings, lines=[f"{name} is no longer set" if is_changed else f"{name} was not set"])
+    return CommandResult(
+        json=settings, lines=[f"{name} is no longer set" if is_changed else f"{name} was not set"]
+    )
 
 
 @config.command("path")
@@ -117,10 +130,18 @@ def _parse_value(name: str, values: tuple[str, ...]) -> Any:
         return list(values)
     if len(values) > 1:
         raise BadSetting(f"{name} takes one value; got {', '.join(values)}")
-    if (name == user_settings.HOME and values[0]) or (name == "panel" and values[0].endswith(".toml") and "://" not in values[0]):
+    if (name == user_settings.HOME and values[0]) or (
+        name == "panel" and values[0].endswith(".toml") and "://" not in values[0]
+    ):
         return str(Path(values[0]).expanduser().absolute())
     try:
-        return int(values[0]) if isinstance(kind, CountKind) else float(values[0]) if isinstance(kind, AmountKind) else values[0]
+        return (
+            int(values[0])
+            if isinstance(kind, CountKind)
+            else float(values[0])
+            if isinstance(kind, AmountKind)
+            else values[0]
+        )
     except ValueError:
         # What is no number is refused with what was expected.
         return values[0]
@@ -130,5 +151,7 @@ def _show_value(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-config.epilog = "\b\n" + "\n".join(f"{name:9} {describe_option(name)}" for name in user_settings.OF_SESSIONS)
+config.epilog = "\b\n" + "\n".join(
+    f"{name:9} {describe_option(name)}" for name in user_settings.OF_SESSIONS
+)
 config.epilog += "\nhome      The folder of the ledger; without it ~/.moot."

@@ -26,7 +26,14 @@ from moothall.participants.hosts import is_loopback
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.cli.ready import ServerUrl, describe_server
 from moothall.surfaces.invitations import settings_edit
-from moothall.surfaces.invitations.agent_clients import CLIENTS, NAME, AgentClient, Door, Scope, render_yaml
+from moothall.surfaces.invitations.agent_clients import (
+    CLIENTS,
+    NAME,
+    AgentClient,
+    Door,
+    Scope,
+    render_yaml,
+)
 
 CONNECTIONS: Final = "connections"
 """The folder in Moot's home that holds what `--undo` needs."""
@@ -41,7 +48,9 @@ class Editor(NamedTuple):
 
 
 EDITORS: Final = {
-    "json": Editor(settings_edit.parse_json, settings_edit.set_json_entry, settings_edit.remove_json_entry),
+    "json": Editor(
+        settings_edit.parse_json, settings_edit.set_json_entry, settings_edit.remove_json_entry
+    ),
     "toml": Editor(parse_toml, settings_edit.set_toml_table, settings_edit.remove_toml_table),
 }
 
@@ -89,10 +98,18 @@ class AgentConnection:
     def plan(self, door: Door) -> list[FileChange]:
         """What connecting would change; raises BadSetting where a file cannot be parsed."""
         entry, before = self.client.build_entry(door), _read(self.settings)
-        after = render_yaml(entry) if self.client.form == "yaml" else self._edit_entry(before or "", entry)
+        after = (
+            render_yaml(entry)
+            if self.client.form == "yaml"
+            else self._edit_entry(before or "", entry)
+        )
         changes = [FileChange(path=self.settings, before=before, after=after)]
         if self.command is not None:
-            changes.append(FileChange(path=self.command, before=_read(self.command), after=self.client.command_text))
+            changes.append(
+                FileChange(
+                    path=self.command, before=_read(self.command), after=self.client.command_text
+                )
+            )
         return changes
 
     def _find_entry(self, text: str) -> Any:
@@ -103,7 +120,11 @@ class AgentConnection:
 
     def _edit_entry(self, text: str, entry: Any) -> str:
         """The settings with this entry as Moot's, or with none. In their own line ends; raises BadSetting that names the file."""
-        editor, keys, plain = EDITORS[self.client.form], (*self.client.place, NAME), text.replace("\r\n", "\n")
+        editor, keys, plain = (
+            EDITORS[self.client.form],
+            (*self.client.place, NAME),
+            text.replace("\r\n", "\n"),
+        )
         try:
             edited = editor.remove(plain, keys) if entry is None else editor.set(plain, keys, entry)
         except BadSetting as cause:
@@ -141,16 +162,24 @@ class AgentConnection:
         """What undoing would change; a file that changed since loses Moot's entry alone."""
         record = self._load_record()
         if not record:
-            raise BadSetting(f"{self.client.title} was not connected here by moot connect; {self.settings} is left as it is")
+            raise BadSetting(
+                f"{self.client.title} was not connected here by moot connect; {self.settings} is left as it is"
+            )
         changes = []
         for known in record.values():
             path = Path(known["path"])
             current, before = _read(path), self._read_backup(known)
             if current is None or _digest(current) == known["after"]:
-                changes.append(FileChange(path=path, before=current, after=before if current is not None else None))
+                changes.append(
+                    FileChange(
+                        path=path, before=current, after=before if current is not None else None
+                    )
+                )
             elif path == self.settings and self.client.form != "yaml":
                 earlier = self._find_entry(before) if before else None
-                changes.append(FileChange(path=path, before=current, after=self._edit_entry(current, earlier)))
+                changes.append(
+                    FileChange(path=path, before=current, after=self._edit_entry(current, earlier))
+                )
             else:
                 out.print_note(f"{path} was changed since; it is left as it is")
         return changes
@@ -202,7 +231,9 @@ def _translate(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as cause:
-        raise FolderUnwritable(f"{path} cannot be written: {cause.strerror}; nothing was changed") from cause
+        raise FolderUnwritable(
+            f"{path} cannot be written: {cause.strerror}; nothing was changed"
+        ) from cause
 
 
 def _write_all(changes: list[FileChange], *, is_secret: bool) -> None:
@@ -244,17 +275,35 @@ def _write(path: Path, text: str | None, *, is_secret: bool) -> None:
 
 @click.command()
 @click.argument("client", type=click.Choice(list(CLIENTS)), required=False)
-@click.option("--project", "in_project", is_flag=True, help="In the settings of the project in this folder instead of your own.")
 @click.option(
-    "--url", type=ServerUrl(), help="Reach a running `moot serve` at this address. Default: the agent starts `moot mcp` itself."
+    "--project",
+    "in_project",
+    is_flag=True,
+    help="In the settings of the project in this folder instead of your own.",
 )
 @click.option(
-    "--token", default="", help="With the rights of this token, from `moot invite`. Default: your own, on this machine."
+    "--url",
+    type=ServerUrl(),
+    help="Reach a running `moot serve` at this address. Default: the agent starts `moot mcp` itself.",
+)
+@click.option(
+    "--token",
+    default="",
+    help="With the rights of this token, from `moot invite`. Default: your own, on this machine.",
 )
 @click.option("--undo", is_flag=True, help="Restore what was there before.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @out.json_option
-def connect(*, client: str | None, in_project: bool, url: str | None, token: str, undo: bool, yes: bool, as_json: bool) -> None:
+def connect(
+    *,
+    client: str | None,
+    in_project: bool,
+    url: str | None,
+    token: str,
+    undo: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
     """Write Moot into the settings of CLIENT, a coding agent, or undo that.
 
     It adds a skill or command as well, so that "ask the board whether …" works there. Shows the change
@@ -274,7 +323,9 @@ def connect(*, client: str | None, in_project: bool, url: str | None, token: str
             _list_clients().print(as_json=as_json)
             return
         # `moot mcp` runs as you; a server on this machine asks for the key that says so.
-        is_keyed = url is not None and not token and not undo and is_loopback(urlsplit(url).hostname or "")
+        is_keyed = (
+            url is not None and not token and not undo and is_loopback(urlsplit(url).hostname or "")
+        )
         secret = load_owner_key(resolve_home(os.environ)) if is_keyed else token
         chosen = CLIENTS[client]
         scope: Scope = "project" if in_project or "user" not in chosen.settings else "user"
@@ -282,7 +333,9 @@ def connect(*, client: str | None, in_project: bool, url: str | None, token: str
         if undo:
             changes = connection.plan_undo()
         else:
-            changes = connection.plan(Door.over_http(url, secret) if url else Door.over_stdio(os.environ, token))
+            changes = connection.plan(
+                Door.over_http(url, secret) if url else Door.over_stdio(os.environ, token)
+            )
         changed = [change for change in changes if change.is_change]
         if not as_json:
             for change in changed:
@@ -306,10 +359,16 @@ def _list_clients() -> out.CommandResult:
         for scope in client.settings:
             connection = AgentConnection(client, key, scope, os.environ, Path.cwd())
             rows.append(
-                {"client": key, "scope": scope, "settings": str(connection.settings), "connected": connection.is_connected()}
+                {
+                    "client": key,
+                    "scope": scope,
+                    "settings": str(connection.settings),
+                    "connected": connection.is_connected(),
+                }
             )
     lines = [
-        f"{row['client']:<9} {row['scope']:<8} {'connected' if row['connected'] else '-':<10} {row['settings']}" for row in rows
+        f"{row['client']:<9} {row['scope']:<8} {'connected' if row['connected'] else '-':<10} {row['settings']}"
+        for row in rows
     ]
     hint = out.Note("connect one: moot connect CLIENT, or with --project for this folder's project")
     return out.CommandResult(json=rows, lines=[*lines, hint])
@@ -332,7 +391,9 @@ def _confirm(changed: list[FileChange]) -> None:
         raise BadSetting("nothing was changed")
 
 
-def _report(connection: AgentConnection, changed: list[FileChange], *, undo: bool) -> out.CommandResult:
+def _report(
+    connection: AgentConnection, changed: list[FileChange], *, undo: bool
+) -> out.CommandResult:
     result = {
         "client": connection.key,
         "scope": connection.scope,
@@ -341,7 +402,9 @@ def _report(connection: AgentConnection, changed: list[FileChange], *, undo: boo
         "backup": None if undo else str(connection.folder),
     }
     same = f"{connection.client.title} {'is as it was' if undo else 'is connected already'}: {connection.settings}"
-    lines = [f"{'removed' if change.after is None else 'wrote'} {change.path}" for change in changed]
+    lines = [
+        f"{'removed' if change.after is None else 'wrote'} {change.path}" for change in changed
+    ]
     return out.CommandResult(json=result, lines=lines or [same])
 
 
@@ -357,5 +420,7 @@ async def _advise(connection: AgentConnection, url: str | None, token: str) -> N
     if url:
         out.print_note((await describe_server(url))[1])
     if url and not token:
-        out.print_note("the server asks for a token: let its owner make one (moot invite), then connect with --token")
+        out.print_note(
+            "the server asks for a token: let its owner make one (moot invite), then connect with --token"
+        )
     out.print_note(f"Start {connection.client.title} anew, then say: ask the board whether …")

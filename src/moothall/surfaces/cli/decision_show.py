@@ -17,7 +17,10 @@ def show_decision(each: DecisionTraceOut) -> Iterator[str]:
         yield f"  {member.seat} [{one_line(member.source)}]: {member.position or 'no vote'}{sure}{first}"
     yield from (f"  dissent: {one_line(text)}" for text in each.dissent)
     yield from (f"  obligation {format_obligation(obligation)}" for obligation in each.obligations)
-    yield from (f"  {review.at.astimezone():%Y-%m-%d} {review.outcome}: {one_line(review.note)}" for review in each.reviews)
+    yield from (
+        f"  {review.at.astimezone():%Y-%m-%d} {review.outcome}: {one_line(review.note)}"
+        for review in each.reviews
+    )
     if each.chain is None:
         return
     for name, links in (("built on", each.chain.built_on), ("basis of", each.chain.basis_of)):

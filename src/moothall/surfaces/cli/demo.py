@@ -25,10 +25,19 @@ from moothall.surfaces.cli.terminal_session import TerminalSession, follow_keys
 
 @click.command(cls=WaitCommand)
 @click.argument("name", metavar="[PROTOCOL]", required=False)
-@click.option("--pace", type=click.Choice(PACES), help="How fast it plays. Default: reading; without a terminal: fast.")
+@click.option(
+    "--pace",
+    type=click.Choice(PACES),
+    help="How fast it plays. Default: reading; without a terminal: fast.",
+)
 @click.option("--fast", is_flag=True, help="The same as --pace fast: without waiting.")
 @click.option("--list", "is_listing", is_flag=True, help="List the demos and play none.")
-@click.option("--ask", "topic", metavar="TOPIC", help="As `make run`: ask the models that are found here; a demo where none is.")
+@click.option(
+    "--ask",
+    "topic",
+    metavar="TOPIC",
+    help="As `make run`: ask the models that are found here; a demo where none is.",
+)
 @session_options("demo")
 def demo(
     *,
@@ -55,7 +64,11 @@ def demo(
     """
     if topic is not None:
         context = click.get_current_context()
-        if [each for each in context.params if context.get_parameter_source(each) is ParameterSource.COMMANDLINE] != ["topic"]:
+        if [
+            each
+            for each in context.params
+            if context.get_parameter_source(each) is ParameterSource.COMMANDLINE
+        ] != ["topic"]:
             raise click.UsageError("--ask holds a meeting of its own; give it alone")
         ask_first_question(topic)
     language, as_json = options.get("language") or guess_language(), hold.as_json
@@ -67,7 +80,11 @@ def demo(
         if is_listing:
             print_demos(language, as_json=as_json)
             return output.DONE
-        chosen = load_demo(name, language) if name is not None else choose_demo(language, as_json=as_json)
+        chosen = (
+            load_demo(name, language)
+            if name is not None
+            else choose_demo(language, as_json=as_json)
+        )
         is_unseen = as_json or hold.quiet or not sys.stdout.isatty()
         speed: Pace = "fast" if fast or (pace is None and is_unseen) else pace or "reading"
         return await play(terminal, chosen, speed, session=options.get("session"), as_json=as_json)
@@ -75,7 +92,14 @@ def demo(
     raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
 
 
-async def play(terminal: TerminalSession, chosen: Demo, pace: Pace, *, session: str | None = None, as_json: bool = False) -> int:
+async def play(
+    terminal: TerminalSession,
+    chosen: Demo,
+    pace: Pace,
+    *,
+    session: str | None = None,
+    as_json: bool = False,
+) -> int:
     """Open a demo, run it in this terminal, and say what can be done with it."""
     words = DEMO_COMMAND[chosen.language]
     async with terminal.open_moot() as moot:
@@ -121,10 +145,18 @@ def choose_demo(language: Language, *, as_json: bool) -> Demo:
         return load_demo(FIRST, language)
     names = [each.name for each in demos]
     while True:
-        typed = click.prompt(words.which.format(first=FIRST), default="", show_default=False, prompt_suffix=" ").strip().lower()
+        typed = (
+            click.prompt(
+                words.which.format(first=FIRST), default="", show_default=False, prompt_suffix=" "
+            )
+            .strip()
+            .lower()
+        )
         matching = [name for name in names if typed and name.startswith(typed)]
         if not typed or typed in names or len(matching) == 1:
-            return load_demo(typed if typed in names else matching[0] if matching else FIRST, language)
+            return load_demo(
+                typed if typed in names else matching[0] if matching else FIRST, language
+            )
         if typed.isdecimal() and 1 <= int(typed) <= len(names):
             return load_demo(names[int(typed) - 1], language)
         output.print_note(", ".join(names))
@@ -139,7 +171,11 @@ def ask_first_question(topic: str) -> NoReturn:
             discovered = await discover_platforms(moot.environ, moot.seating)
             if discovered.models or discovered.servers:
                 return (*discovered.models, *discovered.servers), []
-            return (), [name for name, version in (await moot.seating.agents()).items() if version is not None]
+            return (), [
+                name
+                for name, version in (await moot.seating.agents()).items()
+                if version is not None
+            ]
 
     models, agents = output.run(find)
     if models:
@@ -166,7 +202,9 @@ def ask_first_question(topic: str) -> NoReturn:
 def ask_way(language: Language) -> str:
     """Which of the two ways a person wants: 1 or 2."""
     while True:
-        typed: str = click.prompt(DEMO_COMMAND[language].choose_way, default="1", show_default=False, prompt_suffix=" ").strip()
+        typed: str = click.prompt(
+            DEMO_COMMAND[language].choose_way, default="1", show_default=False, prompt_suffix=" "
+        ).strip()
         if typed in {"1", "2"}:
             return typed
 

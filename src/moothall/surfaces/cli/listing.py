@@ -24,17 +24,38 @@ if TYPE_CHECKING:
 
 NARROW, WIDE = 100, 140
 """Below the one, question and decision need a line each; from the other on, there is room for the rest."""
-_STANDING_STYLES: Final = {"decided": "green", "parked": "yellow", "waiting": "yellow", "stopped": "yellow", "damaged": "red"}
+_STANDING_STYLES: Final = {
+    "decided": "green",
+    "parked": "yellow",
+    "waiting": "yellow",
+    "stopped": "yellow",
+    "damaged": "red",
+}
 
 
 @click.command("list")
-@click.option("--search", "query", default="", metavar="WORDS", help="Only sessions on such a topic, the best match last.")
+@click.option(
+    "--search",
+    "query",
+    default="",
+    metavar="WORDS",
+    help="Only sessions on such a topic, the best match last.",
+)
 @click.option("--open", "is_open", is_flag=True, help="Only sessions that have not ended.")
 @click.option("--tag", default="", metavar="TAG", help="Only sessions that have this tag.")
-@click.option("--away", "is_away", is_flag=True, help="The sessions that were put away (`moot label`).")
-@click.option("--archived", "is_archived", is_flag=True, help="The sessions that are in archives, and in which.")
+@click.option(
+    "--away", "is_away", is_flag=True, help="The sessions that were put away (`moot label`)."
+)
+@click.option(
+    "--archived",
+    "is_archived",
+    is_flag=True,
+    help="The sessions that are in archives, and in which.",
+)
 @output.moot_command
-async def list_sessions(moot: Moot, *, query: str, is_open: bool, tag: str, is_away: bool, is_archived: bool) -> CommandResult:
+async def list_sessions(
+    moot: Moot, *, query: str, is_open: bool, tag: str, is_away: bool, is_archived: bool
+) -> CommandResult:
     """List all sessions, the most recently active last.
 
     Each is decided (with what and what that is worth), undecided, parked (it waits for an answer from outside), running, stopped
@@ -47,16 +68,21 @@ async def list_sessions(moot: Moot, *, query: str, is_open: bool, tag: str, is_a
     archived = await moot.session_list.load_archived()
     if is_archived:
         rows = [
-            {"sessionId": name, "file": each.file, "at": each.at, "entries": each.head.seq} for name, each in archived.items()
+            {"sessionId": name, "file": each.file, "at": each.at, "entries": each.head.seq}
+            for name, each in archived.items()
         ]
-        where = [f"{name}  archived {each.at.astimezone():%Y-%m-%d} in {each.file}" for name, each in archived.items()]
+        where = [
+            f"{name}  archived {each.at.astimezone():%Y-%m-%d} in {each.file}"
+            for name, each in archived.items()
+        ]
         return CommandResult(json=rows, lines=where or [Note("no session is archived")])
     sessions = (await moot.session_list.search(query))[::-1] if query else await moot.sessions()
     labelled = {line.session: line for line in await moot.session_list.add_labels(sessions)}
     wanted = [
         line
         for line in sessions
-        if (not is_open or line.status in {"thinking", "parked"}) and (not tag or tag in labelled[line.session].tags)
+        if (not is_open or line.status in {"thinking", "parked"})
+        and (not tag or tag in labelled[line.session].tags)
     ]
     away = [line for line in wanted if labelled[line.session].is_away]
     total, notes = len(wanted), []
@@ -70,18 +96,32 @@ async def list_sessions(moot: Moot, *, query: str, is_open: bool, tag: str, is_a
     if archived and not is_filtered:
         notes.append(Note(f"archived: {len(archived)} more; moot list --archived says where"))
     lines = await moot.session_list.add_outcomes(wanted)
-    return CommandResult(json={"sessions": lines[::-1], "total": total}, lines=_describe_sessions(lines, notes, is_filtered))
+    return CommandResult(
+        json={"sessions": lines[::-1], "total": total},
+        lines=_describe_sessions(lines, notes, is_filtered),
+    )
 
 
 @click.command("label")
 @click.argument("session")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag for it, in place of those that it has; repeatable.")
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="A tag for it, in place of those that it has; repeatable.",
+)
 @click.option("--no-tags", "is_bare", is_flag=True, help="Take its tags away.")
 @click.option(
-    "--away/--back", "is_away", default=None, help="Put it away: `moot list` and the page leave it out; or bring it back."
+    "--away/--back",
+    "is_away",
+    default=None,
+    help="Put it away: `moot list` and the page leave it out; or bring it back.",
 )
 @output.moot_command
-async def label(moot: Moot, session: str, tags: tuple[str, ...], is_bare: bool, is_away: bool | None) -> CommandResult:
+async def label(
+    moot: Moot, session: str, tags: tuple[str, ...], is_bare: bool, is_away: bool | None
+) -> CommandResult:
     """Give a session tags, or put it away; nothing of the session itself is changed.
 
     \b
@@ -92,16 +132,26 @@ async def label(moot: Moot, session: str, tags: tuple[str, ...], is_bare: bool, 
         raise BadSetting("--tag and --no-tags are two things; give one of them")
     if not (tags or is_bare) and is_away is None:
         raise BadSetting("nothing to change: give --tag, --no-tags, --away or --back")
-    line = await moot.session_list.label(session, tags if tags or is_bare else None, is_away=is_away)
+    line = await moot.session_list.label(
+        session, tags if tags or is_bare else None, is_away=is_away
+    )
     place = ", put away" if line.is_away else ""
-    return CommandResult(json=line, lines=[f"{line.session}: {', '.join(line.tags) or 'no tags'}{place}"])
+    return CommandResult(
+        json=line, lines=[f"{line.session}: {', '.join(line.tags) or 'no tags'}{place}"]
+    )
 
 
-def _describe_sessions(lines: list[SessionLine], notes: list[Note], is_filtered: bool) -> "Iterator[str]":
+def _describe_sessions(
+    lines: list[SessionLine], notes: list[Note], is_filtered: bool
+) -> "Iterator[str]":
     """The sessions, the newest last: a table for a person, whole lines for a pipe."""
     yield from notes
     if not lines:
-        yield Note("no session matches" if is_filtered else 'No sessions yet. Hold one: moot run "Should we …?"')
+        yield Note(
+            "no session matches"
+            if is_filtered
+            else 'No sessions yet. Hold one: moot run "Should we …?"'
+        )
         return
     console = output.build_console()
     if console.is_terminal:
@@ -119,7 +169,9 @@ def _describe_sessions(lines: list[SessionLine], notes: list[Note], is_filtered:
         yield f"{line.session}\t{_name_protocol(line, {})}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}"
     for line in lines:
         if line.parked:
-            yield Note(f"{line.session} is parked: {one_line(line.parked)}; moot resume {line.session}")
+            yield Note(
+                f"{line.session} is parked: {one_line(line.parked)}; moot resume {line.session}"
+            )
 
 
 def _name_protocol(line: SessionLine, names: Mapping[str, str]) -> str:
@@ -136,7 +188,9 @@ def _print_pairs(console: "Console", lines: list[SessionLine], words: "SessionCo
     from rich.text import Text
 
     for line in lines:
-        head = Text.assemble(f"{line.session}  ", _style_standing(line, words), "  ", one_line(line.choice) or "–")
+        head = Text.assemble(
+            f"{line.session}  ", _style_standing(line, words), "  ", one_line(line.choice) or "–"
+        )
         console.print(head, no_wrap=True, overflow="ellipsis")
         question = f"{_list_marks(line, words.list_marks)} {one_line(line.topic)}".lstrip()
         console.print(Text(f"    {question}"), no_wrap=True, overflow="ellipsis")
@@ -150,15 +204,24 @@ def _build_table(lines: list[SessionLine], width: int, words: "SessionCommandTex
     from moothall.locale.catalogues import SHARED_REPORT
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
-    more, strengths = ("strength", "protocol", "opened") if width >= WIDE else (), SHARED_REPORT[guess_language()].strengths
+    more, strengths = (
+        ("strength", "protocol", "opened") if width >= WIDE else (),
+        SHARED_REPORT[guess_language()].strengths,
+    )
     for name in ("session", "standing", *more, "topic", "choice"):
         ratio = {"topic": 3, "choice": 2}.get(name)
         table.add_column(words.list_heads[name], no_wrap=True, overflow="ellipsis", ratio=ratio)
     for line in lines:
-        opened, protocol = f"{line.opened_at.astimezone():%Y-%m-%d %H:%M}", _name_protocol(line, words.list_marks)
+        opened, protocol = (
+            f"{line.opened_at.astimezone():%Y-%m-%d %H:%M}",
+            _name_protocol(line, words.list_marks),
+        )
         added = (strengths.get(line.strength, "–"), protocol, opened) if more else ()
         marks = "" if more else _list_marks(line, words.list_marks)
-        question, decided = Text(f"{marks} {one_line(line.topic)}".lstrip()), Text(one_line(line.choice) or "–")
+        question, decided = (
+            Text(f"{marks} {one_line(line.topic)}".lstrip()),
+            Text(one_line(line.choice) or "–"),
+        )
         table.add_row(line.session, _style_standing(line, words), *added, question, decided)
     return table
 

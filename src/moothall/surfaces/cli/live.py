@@ -21,7 +21,15 @@ from moothall.protocols.persona.report import format_line_marks
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moothall.reports.sections import describe_shared
 from moothall.reports.wording import format_limit, format_loss, format_money
-from moothall.surfaces.cli.live_views import BAR, COLORS, MovingView, PlainView, SeatsView, render_bar, render_spoken
+from moothall.surfaces.cli.live_views import (
+    BAR,
+    COLORS,
+    MovingView,
+    PlainView,
+    SeatsView,
+    render_bar,
+    render_spoken,
+)
 from moothall.surfaces.cli.render import render_words
 
 
@@ -34,7 +42,9 @@ def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> PlainView:
         from moothall.surfaces.cli.swarm_view import SwarmView
 
         return SwarmView(plugin, timeline, console)
-    return (MeetingView if isinstance(timeline, PersonaTimeline) else SeatsView)(plugin, timeline, console)
+    return (MeetingView if isinstance(timeline, PersonaTimeline) else SeatsView)(
+        plugin, timeline, console
+    )
 
 
 class MeetingView(MovingView):
@@ -86,7 +96,9 @@ class MeetingView(MovingView):
                 self._speaker, self._words = seat, ""
             case SeatLost(seat=seat, reason=reason):
                 self._status[seat] = words.losses[reason]
-                self._console.print(Text(f"  {format_loss(words, seat, reason, fact.detail)}", style="red"))
+                self._console.print(
+                    Text(f"  {format_loss(words, seat, reason, fact.detail)}", style="red")
+                )
             case facts.PositionTaken(seat=seat, said=position):
                 self._status[seat] = one_line(position.position)
             case facts.StandTaken(seat=seat, said=stand):
@@ -111,7 +123,11 @@ class MeetingView(MovingView):
 
     def _render_contribution(self, line: PersonaTimelineLine) -> RenderableType:
         marks = format_line_marks(line, PERSONA_REPORT[self._timeline.language])
-        head = Text.assemble((f"#{line.id} ", "dim"), (line.speaker, f"bold {self._choose_color(line.speaker)}"), (marks, "dim"))
+        head = Text.assemble(
+            (f"#{line.id} ", "dim"),
+            (line.speaker, f"bold {self._choose_color(line.speaker)}"),
+            (marks, "dim"),
+        )
         return Group(head, Padding(render_words(line.content), (0, 0, 1, 2)))
 
     def _render(self) -> RenderableType:
@@ -125,22 +141,49 @@ class MeetingView(MovingView):
         for seat in meeting.seats:
             bar = render_bar(self._score.get(seat.id, 0.0), self._choose_color(seat.id))
             status = self._status.get(seat.id, "")
-            status = SHARED_REPORT[self._timeline.language].held_up if seat.id in self._held_up else status
-            table.add_row(Text(seat.id, style=f"bold {self._choose_color(seat.id)}"), bar, Text(status, style="dim"))
+            status = (
+                SHARED_REPORT[self._timeline.language].held_up
+                if seat.id in self._held_up
+                else status
+            )
+            table.add_row(
+                Text(seat.id, style=f"bold {self._choose_color(seat.id)}"),
+                bar,
+                Text(status, style="dim"),
+            )
         parts: list[RenderableType] = []
         if self._speaker is not None and self._words:
             room = self._console.height - len(meeting.seats) - 5
-            parts += render_spoken(self._console, self._speaker, self._words, self._choose_color(self._speaker), room)
-        return Group(*parts, table, Text(self._format_consensus(), style="dim"), Text(self._format_footer(), style="dim"))
+            parts += render_spoken(
+                self._console, self._speaker, self._words, self._choose_color(self._speaker), room
+            )
+        return Group(
+            *parts,
+            table,
+            Text(self._format_consensus(), style="dim"),
+            Text(self._format_footer(), style="dim"),
+        )
 
     def _format_consensus(self) -> str:
         meeting, words = self._timeline.state, PERSONA_REPORT[self._timeline.language]
-        entries = group_pairs((point.compute_status(len(meeting.seats)), f"#{point.entry}") for point in meeting.points)
-        agreed, contested = (" ".join(entries.get(status, ())) or "–" for status in ("agreed", "contested"))
+        entries = group_pairs(
+            (point.compute_status(len(meeting.seats)), f"#{point.entry}")
+            for point in meeting.points
+        )
+        agreed, contested = (
+            " ".join(entries.get(status, ())) or "–" for status in ("agreed", "contested")
+        )
         return f"{words.agreed}: {agreed}   {words.contested}: {contested}"
 
     def _format_footer(self) -> str:
-        meeting, total, words = self._timeline.state, self._timeline.spent, PERSONA_REPORT[self._timeline.language]
+        meeting, total, words = (
+            self._timeline.state,
+            self._timeline.spent,
+            PERSONA_REPORT[self._timeline.language],
+        )
         limit = meeting.opened.budget.turns
-        spent = words.footer.format(turn=f"{min(meeting.turn, limit)}/{limit}" if limit else meeting.turn, tokens=total.tokens)
+        spent = words.footer.format(
+            turn=f"{min(meeting.turn, limit)}/{limit}" if limit else meeting.turn,
+            tokens=total.tokens,
+        )
         return f"{self._timeline.session}  ·  {spent}  ·  {format_money(words, total)}  ·  {words.stops}"

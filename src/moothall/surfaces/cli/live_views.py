@@ -28,13 +28,23 @@ COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "b
 
 def style_line(line: str) -> Text:
     """A line of a protocol's description, in the colour of what it says."""
-    style = "red" if line.startswith("  ✗") else "bold" if line.startswith("──") else "dim" if line.startswith("  ") else ""
+    style = (
+        "red"
+        if line.startswith("  ✗")
+        else "bold"
+        if line.startswith("──")
+        else "dim"
+        if line.startswith("  ")
+        else ""
+    )
     return Text(line, style=style)
 
 
 def render_bar(value: float, color: str) -> Text:
     filled = round(max(0.0, min(1.0, value)) * BAR)
-    return Text.assemble(("█" * filled, color), ("░" * (BAR - filled), "dim"), (f" {value:.2f}", "dim"))
+    return Text.assemble(
+        ("█" * filled, color), ("░" * (BAR - filled), "dim"), (f" {value:.2f}", "dim")
+    )
 
 
 def describe_entry(plugin: AnyPlugin, timeline: Any, entry: Entry) -> list[str]:
@@ -79,7 +89,13 @@ class MovingView(PlainView, ABC):
         self._held_up: set[SeatId] = set()
 
     def _new_live(self) -> Live:
-        return Live(console=self._console, auto_refresh=True, refresh_per_second=8, transient=True, get_renderable=self._render)
+        return Live(
+            console=self._console,
+            auto_refresh=True,
+            refresh_per_second=8,
+            transient=True,
+            get_renderable=self._render,
+        )
 
     @contextmanager
     def open_display(self) -> Iterator[None]:
@@ -118,7 +134,9 @@ class MovingView(PlainView, ABC):
         """Return what stands below the lines that are printed."""
 
 
-def render_spoken(console: Console, seat: str, words: str, color: str, room: int) -> list[RenderableType]:
+def render_spoken(
+    console: Console, seat: str, words: str, color: str, room: int
+) -> list[RenderableType]:
     """The words of the speaker; what does not fit scrolls away, so that the newest and what stands below stay in sight."""
     if not words:
         return []
@@ -149,7 +167,9 @@ class SeatsView(MovingView):
         for line in describe_entry(self._plugin, self._timeline, event.entry):
             if isinstance(line, SpokenLine):
                 self._console.print(Text(line.head, style="bold"))
-                self._console.print(Padding(render_words(line.words), (0, 0, 1, 2)) if line.words else "")
+                self._console.print(
+                    Padding(render_words(line.words), (0, 0, 1, 2)) if line.words else ""
+                )
                 continue
             self._console.print(style_line(line))
         pending = self._timeline.session_state.pending
@@ -163,12 +183,19 @@ class SeatsView(MovingView):
         table = Table.grid(padding=(0, 2))
         parts: list[RenderableType] = []
         for at, seat in enumerate(self._timeline.session_state.seats):
-            said = next((text for ask, text in self._words.items() if find_asked_seat(ask) == seat.id), "")
+            said = next(
+                (text for ask, text in self._words.items() if find_asked_seat(ask) == seat.id), ""
+            )
             room = self._console.height - len(self._timeline.session_state.seats) - 4
             parts += render_spoken(self._console, seat.id, said, COLORS[at % len(COLORS)], room)
             kind = self._asked.get(seat.id)
             kind = words.asked_for.get(kind, kind) if kind else ""
             kind = f"{kind} · {words.held_up}" if kind and seat.id in self._held_up else kind
-            table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
+            table.add_row(
+                Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"),
+                Text(f"… {kind}" if kind else "", style="dim"),
+            )
         spent = self._timeline.spent
-        return Group(*parts, table, Text(format_foot(self._timeline.session, spent, words), style="dim"))
+        return Group(
+            *parts, table, Text(format_foot(self._timeline.session, spent, words), style="dim")
+        )

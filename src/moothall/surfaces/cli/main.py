@@ -35,7 +35,18 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "pipeline": ("pipeline",),
     "ready": ("ready",),
     "review": ("review",),
-    "records": ("export", "import", "replay", "fork", "diff", "verify", "heads", "backup", "restore", "archive"),
+    "records": (
+        "export",
+        "import",
+        "replay",
+        "fork",
+        "diff",
+        "verify",
+        "heads",
+        "backup",
+        "restore",
+        "archive",
+    ),
     "roundtable": ("roundtable",),
     "run": ("run", "consult", "swarm", "resume", "again", "watch"),
     "serve": ("serve", "worker"),
@@ -46,7 +57,18 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "tools": ("tools",),
 }
 """The commands of each module of this package."""
-FIRST: Final = ("demo", "run", "list", "show", "resume", "sit", "export", "decisions", "serve", "doctor")
+FIRST: Final = (
+    "demo",
+    "run",
+    "list",
+    "show",
+    "resume",
+    "sit",
+    "export",
+    "decisions",
+    "serve",
+    "doctor",
+)
 """The commands that matter first: alone they are the answer to `moot`."""
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Ask": ("swarm", "consult", "pipeline", "roundtable", "review", "again", "bench"),
@@ -58,14 +80,29 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
 }
 """The other commands by what one wants to do. A test refuses a command that is in none."""
 NESTED: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
-    "access": ("Print your key to servers, who was let in or refused, and what each role may call.", ("key", "log", "tools")),
-    "ledger": ("Back up, restore and archive the ledger; print its signed heads.", ("backup", "restore", "archive", "heads")),
+    "access": (
+        "Print your key to servers, who was let in or refused, and what each role may call.",
+        ("key", "log", "tools"),
+    ),
+    "ledger": (
+        "Back up, restore and archive the ledger; print its signed heads.",
+        ("backup", "restore", "archive", "heads"),
+    ),
 }
 """The rare commands, under a word of their own."""
 MOVED: Final = {
     **{name: f"{group} {name}" for group, (_, names) in NESTED.items() for name in names},
-    **{"schema": "decisions schema", "swarm-report": "export SESSION minutes --apart JOIN", "try": "demo --ask TOPIC"},
-    **{"ask": "run QUESTION", "cost": "run QUESTION --dry-run", "history": "list", "version": "--version"},
+    **{
+        "schema": "decisions schema",
+        "swarm-report": "export SESSION minutes --apart JOIN",
+        "try": "demo --ask TOPIC",
+    },
+    **{
+        "ask": "run QUESTION",
+        "cost": "run QUESTION --dry-run",
+        "history": "list",
+        "version": "--version",
+    },
 }
 """What words that one might type are called."""
 LONG: Final = frozenset({"bench", "demo", "run", "resume", "again", "consult", "swarm", "review"})
@@ -95,17 +132,33 @@ class LazyCommand(click.Command):
 
     def load(self, args: Sequence[str] = ()) -> click.Command:
         """Return the command itself."""
-        silencing = {"_MOOT_COMPLETE", "_MOOTHALL_COMPLETE", "-h", "--help", "--json", "-q", "--quiet"} & {*args, *os.environ}
+        silencing = {
+            "_MOOT_COMPLETE",
+            "_MOOTHALL_COMPLETE",
+            "-h",
+            "--help",
+            "--json",
+            "-q",
+            "--quiet",
+        } & {*args, *os.environ}
         is_announced = self.name in LONG and sys.stderr.isatty() and not silencing
         if is_announced:
-            click.echo("正在准备 …" if re.search(_CHINESE, " ".join(args)) else "Getting ready …", nl=False, err=True)
+            click.echo(
+                "正在准备 …" if re.search(_CHINESE, " ".join(args)) else "Getting ready …",
+                nl=False,
+                err=True,
+            )
         try:
             members: Mapping[str, Any] = vars(import_module(f"{__package__}.{self._module}"))
         finally:
             # Removed again: what follows is the meeting.
             if is_announced:
                 click.echo("\r\x1b[2K", nl=False, err=True)
-        command = next(each for each in members.values() if isinstance(each, click.Command) and each.name == self.name)
+        command = next(
+            each
+            for each in members.values()
+            if isinstance(each, click.Command) and each.name == self.name
+        )
         widen_arguments(command)
         return command
 
@@ -116,15 +169,21 @@ class LazyCommand(click.Command):
 class LazyGroup(click.Group):
     """A group whose commands are loaded when they are called."""
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands and "search" in self.commands:
-            ctx.fail(f'{args[0]!r} is no command of it; to search: {ctx.command_path} search "{" ".join(args)}"')
+            ctx.fail(
+                f'{args[0]!r} is no command of it; to search: {ctx.command_path} search "{" ".join(args)}"'
+            )
         name, command, rest = super().resolve_command(ctx, args)
         return name, command.load(rest) if isinstance(command, LazyCommand) else command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for command in self.commands.values():
-            command.short_help = None if isinstance(command, LazyCommand) else extract_first_sentence(command)
+            command.short_help = (
+                None if isinstance(command, LazyCommand) else extract_first_sentence(command)
+            )
         super().format_commands(ctx, formatter)
 
 
@@ -146,8 +205,14 @@ class MainGroup(LazyGroup):
         ctx.meta["is_short"] = not args
         return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.commands and (len(args[0].split()) > 1 or re.search(_CHINESE, args[0])):
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if (
+            args
+            and args[0] not in self.commands
+            and (len(args[0].split()) > 1 or re.search(_CHINESE, args[0]))
+        ):
             ctx.fail(f'a question is put by `moot run`: moot run "{args[0]}"')
         if args and args[0] in MOVED:
             ctx.fail(f"it is `moot {MOVED[args[0]]}`")
@@ -161,10 +226,20 @@ class MainGroup(LazyGroup):
         room = formatter.width - widest - 6
         for title, names in sections.items():
             with formatter.section(title):
-                lines = {f"{name:{widest}}": formatter.translate(self.commands[name].get_short_help_str()) for name in names}
-                click.HelpFormatter.write_dl(formatter, [(name, shorten(lines[name], room, placeholder=" …")) for name in lines])
+                lines = {
+                    f"{name:{widest}}": formatter.translate(
+                        self.commands[name].get_short_help_str()
+                    )
+                    for name in names
+                }
+                click.HelpFormatter.write_dl(
+                    formatter,
+                    [(name, shorten(lines[name], room, placeholder=" …")) for name in lines],
+                )
         if ctx.meta.get("is_short"):
-            formatter.write(f"\n{len(self.commands) - len(FIRST)} {formatter.translate('more: moot --help')}\n")
+            formatter.write(
+                f"\n{len(self.commands) - len(FIRST)} {formatter.translate('more: moot --help')}\n"
+            )
 
 
 def extract_first_sentence(command: click.Command) -> str:
@@ -186,12 +261,16 @@ def guess_language() -> str:
     """The reader's language: that of the settings, else that of the terminal."""
     from moothall.app.user_settings import resolve_settings_file
 
-    wanted = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+    wanted = next(
+        (os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), ""
+    )
     with suppress(OSError, ValueError):
         text = resolve_settings_file(os.environ).read_text(encoding="utf-8")
         wanted = str(import_module("tomllib").loads(text).get("language", wanted))
     code = wanted[:2].lower()
-    return code if (Path(__file__).parents[2] / "locale" / code / "language.toml").exists() else "en"
+    return (
+        code if (Path(__file__).parents[2] / "locale" / code / "language.toml").exists() else "en"
+    )
 
 
 class LanguageFormatter(click.HelpFormatter):
@@ -205,23 +284,41 @@ class LanguageFormatter(click.HelpFormatter):
         """Return a sentence of help in the reader's language, or as it is; what Click adds in brackets stays."""
         sentence, bracket, rest = text.partition("  [")
         line = self._lines.get(" ".join(sentence.strip("\b\n").split()), sentence)
-        line = line.replace(" Can be repeated.", self._lines.get("Can be repeated.", " Can be repeated."))
-        return re.sub(_WIDE, lambda letter: letter[1] + ("\0" if letter[2] else " "), line) + bracket + rest
+        line = line.replace(
+            " Can be repeated.", self._lines.get("Can be repeated.", " Can be repeated.")
+        )
+        return (
+            re.sub(_WIDE, lambda letter: letter[1] + ("\0" if letter[2] else " "), line)
+            + bracket
+            + rest
+        )
 
     def write_text(self, text: str) -> None:
         super().write_text("\n\n".join(map(self.translate, text.split("\n\n"))))
 
-    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        super().write_dl([(first, self.translate(second)) for first, second in rows], col_max, col_spacing)
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        super().write_dl(
+            [(first, self.translate(second)) for first, second in rows], col_max, col_spacing
+        )
 
     def getvalue(self) -> str:
-        return re.sub(_SPREAD, "", re.sub(r"(?m)^\w[\w ]*:", lambda head: self.translate(head[0]), super().getvalue()))
+        return re.sub(
+            _SPREAD,
+            "",
+            re.sub(r"(?m)^\w[\w ]*:", lambda head: self.translate(head[0]), super().getvalue()),
+        )
 
 
 click.Context.formatter_class = LanguageFormatter
 
 
-@click.group(cls=MainGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EPILOG)
+@click.group(
+    cls=MainGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EPILOG,
+)
 @click.version_option(VERSION, prog_name="moot")
 def main() -> None:
     """Moot puts a question to a group of models, programs and people, and returns a decision that can be audited.

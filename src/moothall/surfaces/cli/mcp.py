@@ -21,8 +21,16 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--all-tools", is_flag=True, help="Show every tool, not only those for the caller's role (`moot access tools`).")
-@click.option("--output-schemas", is_flag=True, help="Show the schemas of the tools' results too: for programs, not for models.")
+@click.option(
+    "--all-tools",
+    is_flag=True,
+    help="Show every tool, not only those for the caller's role (`moot access tools`).",
+)
+@click.option(
+    "--output-schemas",
+    is_flag=True,
+    help="Show the schemas of the tools' results too: for programs, not for models.",
+)
 def mcp(all_tools: bool, output_schemas: bool) -> None:
     """Serve MCP to one client on standard input and output, for a coding agent that starts this command.
 
@@ -61,7 +69,10 @@ def mcp(all_tools: bool, output_schemas: bool) -> None:
             loop.add_signal_handler(number, os._exit, out.INTERRUPTED)
         async with open_server_context(Moot()) as context:
             door = McpServer(
-                context, lambda request: _find_caller(context.moot, secret), shows_all=all_tools, shows_outputs=output_schemas
+                context,
+                lambda request: _find_caller(context.moot, secret),
+                shows_all=all_tools,
+                shows_outputs=output_schemas,
             )
             await serve_on_stdio(door, greeting)
 
@@ -76,8 +87,15 @@ def mcp(all_tools: bool, output_schemas: bool) -> None:
     metavar="[PROTOCOL:]PANEL",
     help="Who meets first; the editor offers others as modes.",
 )
-@click.option("--page", default="", metavar="URL", help="The address of your `moot serve`, for links to the meeting's page.")
-@click.option("--sit", is_flag=True, help="Take a seat in each meeting: what it asks you comes in the chat.")
+@click.option(
+    "--page",
+    default="",
+    metavar="URL",
+    help="The address of your `moot serve`, for links to the meeting's page.",
+)
+@click.option(
+    "--sit", is_flag=True, help="Take a seat in each meeting: what it asks you comes in the chat."
+)
 def acp(model: str, page: str, sit: bool) -> None:
     """Serve ACP to one editor on standard input and output: its user asks the board and follows the meeting there.
 
@@ -99,7 +117,9 @@ def acp(model: str, page: str, sit: bool) -> None:
         logging.basicConfig(level="WARNING")
         async with open_server_context(Moot()) as context:
             await _find_caller(context.moot, secret)
-            await serve_editor(context, lambda: _find_caller(context.moot, secret), model, page, sits=sit)
+            await serve_editor(
+                context, lambda: _find_caller(context.moot, secret), model, page, sits=sit
+            )
 
     out.run(work, stopped=lambda: "")
 
@@ -109,7 +129,11 @@ async def _find_caller(moot: Moot, secret: str) -> "Caller":
     from moothall.participants.hosts import name_local_door
     from moothall.surfaces.api.method import Caller
 
-    return Caller.from_identity(await _identify(moot, secret)) if secret else Caller(user=name_local_door())
+    return (
+        Caller.from_identity(await _identify(moot, secret))
+        if secret
+        else Caller(user=name_local_door())
+    )
 
 
 async def _identify(moot: Moot, secret: str) -> "Identity":

@@ -15,7 +15,14 @@ from moothall.scoring.reliability import ReliabilityBin
 from moothall.surfaces.api.breakers import METHODS as BREAKER_METHODS
 from moothall.surfaces.api.breakers import BreakersOut, MayOut, RecordOut
 from moothall.surfaces.api.memory import METHODS as MEMORY_METHODS
-from moothall.surfaces.api.memory import DecisionHitOut, DecisionOut, DecisionsOut, ObligationsOut, ReliabilityOut, SearchOut
+from moothall.surfaces.api.memory import (
+    DecisionHitOut,
+    DecisionOut,
+    DecisionsOut,
+    ObligationsOut,
+    ReliabilityOut,
+    SearchOut,
+)
 from moothall.surfaces.api.method import Call, encode_json
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.arguments import Duration
@@ -38,7 +45,11 @@ def show_decisions(result: DecisionsOut) -> Iterable[str]:
 
 def format_decision(each: DecisionOut) -> str:
     sure = "" if each.confidence is None else f" {each.confidence:.2f}"
-    sure += f" (of {each.track_record.cases} like this {each.track_record.right} right)" if each.track_record else ""
+    sure += (
+        f" (of {each.track_record.cases} like this {each.track_record.right} right)"
+        if each.track_record
+        else ""
+    )
     what = ALONE if each.protocol == ALONE else each.consensus_type or each.protocol
     day, outcome = f"{each.closed_at.astimezone():%Y-%m-%d}", each.outcome or "not reviewed"
     return f"{each.decision_id}  {day}  {what}{sure}  {outcome}  {one_line(each.topic)}  → {_format_decided(each)}"
@@ -72,10 +83,14 @@ def show_review(each: DecisionOut) -> Iterator[str]:
     before = "" if last == each.outcome else f" (it was {last} before)"
     yield f"{each.decision_id}: {each.outcome}{before}"
     for obligation in each.obligations:
-        if obligation.state == "open" or (obligation.state == "failed" and each.outcome == "success"):
+        if obligation.state == "open" or (
+            obligation.state == "failed" and each.outcome == "success"
+        ):
             yield f"  ! obligation {format_obligation(obligation)}"
     if any(obligation.state == "open" for obligation in each.obligations):
-        yield Note(f"Was it met, waived or failed? moot obligations settle {each.decision_id} NUMBER met")
+        yield Note(
+            f"Was it met, waived or failed? moot obligations settle {each.decision_id} NUMBER met"
+        )
 
 
 def show_obligations(result: ObligationsOut) -> Iterator[str]:
@@ -104,7 +119,11 @@ def show_recorded(result: RecordOut) -> Iterator[str]:
     yield f"{result.deliberation_id} is open, with the decision as the first proposal of {result.participants[0]}"
     free = f"moot invite {result.deliberation_id} --seat {result.participants[-1]}"
     known = ", ".join(result.reviewers)
-    yield f"reviewers: {known}" if known else f"no reviewer with a record is known: invite one ({free})"
+    yield (
+        f"reviewers: {known}"
+        if known
+        else f"no reviewer with a record is known: invite one ({free})"
+    )
 
 
 decisions = Command(
@@ -178,8 +197,13 @@ async def trust(call: Call, source: str | None, category: str) -> output.Command
     moot trust
     moot trust minski --category architecture
     """
-    one, every, groups = (METHODS[f"cstp.{name}"] for name in ("getSourceTrust", "listSources", "getAmplificationStats"))
-    names = [source] if source else [each.source for each in (await perform(every, call, {})).sources]
+    one, every, groups = (
+        METHODS[f"cstp.{name}"]
+        for name in ("getSourceTrust", "listSources", "getAmplificationStats")
+    )
+    names = (
+        [source] if source else [each.source for each in (await perform(every, call, {})).sources]
+    )
     sources = [await perform(one, call, {"source": name, "category": category}) for name in names]
     protocols = [] if source else (await perform(groups, call, {})).protocols
     rows, figures = map(encode_json, sources), [encode_json(each) for each in protocols]
@@ -192,15 +216,29 @@ def show_trust(sources: list[SourceTrust], protocols: list[Amplification]) -> It
         yield Note("No track records yet: review decisions (`moot decisions review`).")
     for each in sources:
         within = f" in {one_line(each.category)}" if each.category else ""
-        quoted = f"  quotations held {each.quotations_held} of {each.quotations}" if each.quotations else ""
+        quoted = (
+            f"  quotations held {each.quotations_held} of {each.quotations}"
+            if each.quotations
+            else ""
+        )
         yield f"{one_line(each.source)}{within}  {_format_trust(each)}{quoted}"
-        yield from (f"    {one_line(inner.category)}  {_format_trust(inner)}" for inner in each.categories if inner.category)
+        yield from (
+            f"    {one_line(inner.category)}  {_format_trust(inner)}"
+            for inner in each.categories
+            if inner.category
+        )
         if not each.cases:
-            yield Note(f"{one_line(each.source)} has no reviewed decision: these are the figures that everyone begins with")
+            yield Note(
+                f"{one_line(each.source)} has no reviewed decision: these are the figures that everyone begins with"
+            )
     for group in protocols:
         factor = "–" if group.amplification is None else f"{group.amplification:.2f}"
         members = group.members_known + group.members_unknown
-        blank = f"; {group.members_blank} of {members} members without a blind choice" if group.members_blank else ""
+        blank = (
+            f"; {group.members_blank} of {members} members without a blind choice"
+            if group.members_blank
+            else ""
+        )
         blank += f", all of them in {group.cases_blank} of the cases" if group.cases_blank else ""
         yield (
             f"{group.protocol}: group right in {group.group.right:g} of {group.group.of}, members alone in "
@@ -210,7 +248,9 @@ def show_trust(sources: list[SourceTrust], protocols: list[Amplification]) -> It
 
 def _format_trust(each: SourceTrust | CategoryTrust) -> str:
     brier = "–" if each.brier is None else f"{each.brier:.3f}"
-    return f"trust {each.trust:.2f}  accuracy {each.accuracy:.2f}  cases {each.cases}  Brier {brier}"
+    return (
+        f"trust {each.trust:.2f}  accuracy {each.accuracy:.2f}  cases {each.cases}  Brier {brier}"
+    )
 
 
 class CategoryRule(click.ParamType[dict[str, Any]]):
@@ -218,22 +258,36 @@ class CategoryRule(click.ParamType[dict[str, Any]]):
 
     name = "NAME=CONFIDENCE"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, Any]:
         category, _, least = str(value).rpartition("=")
         try:
             return {"category": category, "minConfidence": float(least)}
         except ValueError:
-            self.fail(f"{value!r} is not a rule; write the category and a confidence from 0 to 1: security=0.8")
+            self.fail(
+                f"{value!r} is not a rule; write the category and a confidence from 0 to 1: security=0.8"
+            )
 
 
 def show_breakers(result: BreakersOut) -> Iterator[str]:
-    yield from map(format_circuit, result.breakers) if result.breakers else ["every circuit is closed"]
+    yield from (
+        map(format_circuit, result.breakers) if result.breakers else ["every circuit is closed"]
+    )
     yield from show_policy(result.policy)
 
 
 def format_circuit(circuit: CircuitView) -> str:
-    opens = f", a probe is allowed from {output.format_local(circuit.half_open_at)}" if circuit.half_open_at else ""
-    many = f", {circuit.sources} of {circuit.least_sources} sources" if circuit.least_sources > 1 else ""
+    opens = (
+        f", a probe is allowed from {output.format_local(circuit.half_open_at)}"
+        if circuit.half_open_at
+        else ""
+    )
+    many = (
+        f", {circuit.sources} of {circuit.least_sources} sources"
+        if circuit.least_sources > 1
+        else ""
+    )
     return f"{one_line(circuit.scope)}: {circuit.state} ({circuit.failures} of {circuit.threshold} failures{many}{opens})"
 
 
@@ -243,13 +297,23 @@ def show_permission(result: MayOut) -> Iterator[str]:
         yield f"{one_line(result.agent)} may decide this alone{one_line(tries)}"
         return
     yield f"{one_line(result.agent)} may not decide this alone: a deliberation is required"
-    yield from (f"  {one_line(why)}" for why in (*(f"open: {scope}" for scope in result.open_circuits), *result.rules))
+    yield from (
+        f"  {one_line(why)}"
+        for why in (*(f"open: {scope}" for scope in result.open_circuits), *result.rules)
+    )
     yield f"  reviewers: {', '.join(result.reviewers) or 'none with a record is known'}"
 
 
 def show_policy(policy: Policy) -> Iterable[str]:
-    days, cooldown, probe = policy.window_seconds / 86_400, policy.cooldown_seconds / 3_600, policy.probe_seconds / 3_600
-    least = [f"in {one_line(each.category)} not below {each.min_confidence:g}" for each in policy.category_confidence]
+    days, cooldown, probe = (
+        policy.window_seconds / 86_400,
+        policy.cooldown_seconds / 3_600,
+        policy.probe_seconds / 3_600,
+    )
+    least = [
+        f"in {one_line(each.category)} not below {each.min_confidence:g}"
+        for each in policy.category_confidence
+    ]
     return [
         f"rules: {policy.failures} failures in {days:g} days open a circuit: an agent's own; that of a category or tag if "
         f"{policy.scope_sources} different sources failed, of stakes if {policy.stakes_sources} did, the global one if "
@@ -264,7 +328,9 @@ def prepare_policy(given: dict[str, Any]) -> dict[str, Any]:
     """What is given replaces; `--no-stakes` and `--no-categories` clear."""
     changes = dict(given)
     cleared = {"deliberate_stakes"} if changes.pop("no_stakes") else set()
-    cleared |= {"deliberate_categories", "category_confidence"} if changes.pop("no_categories") else set()
+    cleared |= (
+        {"deliberate_categories", "category_confidence"} if changes.pop("no_categories") else set()
+    )
     return {name: [] if name in cleared and not value else value for name, value in changes.items()}
 
 
@@ -310,12 +376,17 @@ breakers = Command(
                 "deliberate_categories": "--category",
             },
             types={
-                **{name: Duration() for name in ("window_seconds", "cooldown_seconds", "probe_seconds")},
+                **{
+                    name: Duration()
+                    for name in ("window_seconds", "cooldown_seconds", "probe_seconds")
+                },
                 "category_confidence": CategoryRule(),
             },
             extra=[
                 click.Option(["--no-stakes"], is_flag=True, help="Remove the rule by stakes."),
-                click.Option(["--no-categories"], is_flag=True, help="Remove the rules by category."),
+                click.Option(
+                    ["--no-categories"], is_flag=True, help="Remove the rules by category."
+                ),
             ],
             prepare=prepare_policy,
         ).build("policy"),
@@ -325,14 +396,22 @@ breakers = Command(
 
 def show_reliability(result: ReliabilityOut) -> Iterator[str]:
     if not result.groups:
-        yield Note("Nothing to compare yet: review decisions (`moot decisions review`) as success or failure.")
+        yield Note(
+            "Nothing to compare yet: review decisions (`moot decisions review`) as success or failure."
+        )
         return
     words = SHARED_REPORT["en"]
     for group in result.groups:
-        said = "" if group.said is None else f"; said {group.said:.2f} on average, Brier {group.brier:.3f}"
+        said = (
+            ""
+            if group.said is None
+            else f"; said {group.said:.2f} on average, Brier {group.brier:.3f}"
+        )
         family = f" ({one_line(group.family)})" if group.family else ""
         share = f"{group.right} of {group.cases} right ({group.right / group.cases:.0%})"
-        agreed = {**words.consensus_types, **words.agreement_kinds}.get(group.agreement, group.agreement)
+        agreed = {**words.consensus_types, **words.agreement_kinds}.get(
+            group.agreement, group.agreement
+        )
         yield f"{group.protocol}, {agreed}{family}: {share}{said}"
     if result.bins:
         yield ""

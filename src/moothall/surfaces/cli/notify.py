@@ -51,16 +51,43 @@ def notify() -> None:
 @notify.command()
 @click.argument("url", metavar="ADDRESS")
 @click.option("--session", default="", help="Only of this session.")
-@click.option("--seat", default="", help="Only turns of this seat, and what becomes of the sessions that it sits in.")
-@click.option("--owner", is_flag=True, help="Not the turns of seats: ends, outages, obligations and breakers.")
-@click.option("--event", "events", multiple=True, type=click.Choice(get_args(EventKind)), help="Only this; repeatable.")
 @click.option(
-    "--page", type=ServerUrl(), default=lambda: load_server_url(os.environ), help="The address of your server, for the links."
+    "--seat",
+    default="",
+    help="Only turns of this seat, and what becomes of the sessions that it sits in.",
 )
-@click.option("--language", type=click.Choice(list_languages()), default="en", help="Of what belongs to no session. Default: en.")
-@click.option("--private", "is_private", is_flag=True, help="It may be on this machine or in a private network.")
+@click.option(
+    "--owner", is_flag=True, help="Not the turns of seats: ends, outages, obligations and breakers."
+)
+@click.option(
+    "--event",
+    "events",
+    multiple=True,
+    type=click.Choice(get_args(EventKind)),
+    help="Only this; repeatable.",
+)
+@click.option(
+    "--page",
+    type=ServerUrl(),
+    default=lambda: load_server_url(os.environ),
+    help="The address of your server, for the links.",
+)
+@click.option(
+    "--language",
+    type=click.Choice(list_languages()),
+    default="en",
+    help="Of what belongs to no session. Default: en.",
+)
+@click.option(
+    "--private",
+    "is_private",
+    is_flag=True,
+    help="It may be on this machine or in a private network.",
+)
 @json_command
-async def add(*, url: str, session: str, seat: str, page: str, owner: bool, is_private: bool, **given: Any) -> CommandResult:
+async def add(
+    *, url: str, session: str, seat: str, page: str, owner: bool, is_private: bool, **given: Any
+) -> CommandResult:
     """Add a receiver: a webhook, whose key is printed, or an address of chat or mail as apprise has them (the extra `notify`).
 
     An address of chat or mail is a secret: with - it is read from standard input, and it is shown nowhere.
@@ -72,7 +99,9 @@ async def add(*, url: str, session: str, seat: str, page: str, owner: bool, is_p
     moot notify add ntfys://ntfy.sh/our-board --session 2026-11-17-port
     """
     if owner and (seat or given["events"]):
-        raise BadSetting("--owner is all but the turns of seats; give it without --seat and --event")
+        raise BadSetting(
+            "--owner is all but the turns of seats; give it without --seat and --event"
+        )
     url = sys.stdin.readline().strip() if url == "-" else url
     parse_receiver(url, is_private=is_private)
     names: dict[str, Any] = {
@@ -83,10 +112,20 @@ async def add(*, url: str, session: str, seat: str, page: str, owner: bool, is_p
     }
     if owner:
         given["events"] = tuple(each for each in get_args(EventKind) if each != "turn")
-    key = "" if is_chat_address(url) else KEY_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
-    hook = Hook(id=secrets.token_hex(4), url=url, secret=key, since=datetime.now(UTC), **names, **given)
+    key = (
+        ""
+        if is_chat_address(url)
+        else KEY_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+    )
+    hook = Hook(
+        id=secrets.token_hex(4), url=url, secret=key, since=datetime.now(UTC), **names, **given
+    )
     change_hooks(resolve_home(os.environ), lambda hooks: [*hooks, hook])
-    lines = [f"{hook.id}  {hook.place}", *[f"key: {key}"] * bool(key), Note(f"try it: moot notify test {hook.id}")]
+    lines = [
+        f"{hook.id}  {hook.place}",
+        *[f"key: {key}"] * bool(key),
+        Note(f"try it: moot notify test {hook.id}"),
+    ]
     return CommandResult(json=_describe(hook) | {"secret": key}, lines=lines)
 
 
@@ -108,7 +147,9 @@ async def list_receivers(moot: Moot) -> CommandResult:
         f"{', '.join(row['events']) or 'all events'}  {row['delivered']} delivered, {row['givenUp']} given up"
         for row in rows
     ]
-    return CommandResult(json=rows, lines=lines or [Note("no receivers yet; add one: moot notify add URL")])
+    return CommandResult(
+        json=rows, lines=lines or [Note("no receivers yet; add one: moot notify add URL")]
+    )
 
 
 @notify.command()
@@ -123,10 +164,19 @@ async def test(*, receiver: str) -> CommandResult:
     hook = find_hook(resolve_home(os.environ), receiver)
     text = NOTICES[hook.language].test.format(link=hook.page)
     name = f"test.{secrets.token_hex(4)}"
-    notice = Notice(id=name, event="test", at=datetime.now(UTC), text=text, link=hook.page, language=hook.language)
+    notice = Notice(
+        id=name,
+        event="test",
+        at=datetime.now(UTC),
+        text=text,
+        link=hook.page,
+        language=hook.language,
+    )
     if failure := await deliver(hook, notice):
         raise ProviderRefused(f"{hook.place} did not take the notice: {failure}")
-    return CommandResult(json={"id": name, "delivered": True}, lines=[f"{hook.place} took the notice {name}"])
+    return CommandResult(
+        json={"id": name, "delivered": True}, lines=[f"{hook.place} took the notice {name}"]
+    )
 
 
 @notify.command()

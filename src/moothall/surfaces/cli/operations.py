@@ -73,7 +73,9 @@ class Command(Generic[P, R]):
     exit_code: Callable[[R], int] = lambda result: output.DONE
 
     def build(self, name: str) -> click.Command:
-        return click.Command(name, callback=self.run, params=self.build_params(), help=self.build_help())
+        return click.Command(
+            name, callback=self.run, params=self.build_params(), help=self.build_help()
+        )
 
     def build_group(self, name: str, commands: Mapping[str, click.Command]) -> click.Group:
         """A group that runs this operation when no other of its commands is named."""
@@ -96,7 +98,11 @@ class Command(Generic[P, R]):
         return f"{self.help or self.method.summary}\n\n\b\n{self.examples}"
 
     def build_params(self) -> list[click.Parameter]:
-        fields = {name: field for name, field in self.method.params.model_fields.items() if name not in self.hidden}
+        fields = {
+            name: field
+            for name, field in self.method.params.model_fields.items()
+            if name not in self.hidden
+        }
         named = [name for name in fields if name not in self.arguments]
         return [
             *(self._build_argument(name, fields[name]) for name in self.arguments),
@@ -107,14 +113,20 @@ class Command(Generic[P, R]):
 
     def run(self, *, as_json: bool, folder: Path | None = None, **given: Any) -> None:
         """Make the call, in the folder that an extra option names."""
-        params = {name: value for name, value in self.prepare(given).items() if value is not None and value != ()}
+        params = {
+            name: value
+            for name, value in self.prepare(given).items()
+            if value is not None and value != ()
+        }
 
         async def work(call: Call) -> output.CommandResult:
             result = await perform(self.method, call, params, self._explain)
             code = self.exit_code(result)
             if as_json:
                 return output.CommandResult(json=encode_json(result), code=code)
-            lines = self.show(result) if self.describe is None else await self.describe(call, result)
+            lines = (
+                self.show(result) if self.describe is None else await self.describe(call, result)
+            )
             return output.CommandResult(json=None, lines=lines, code=code)
 
         output.run_and_print(lambda: call_here(work, folder), as_json=as_json)
@@ -122,8 +134,14 @@ class Command(Generic[P, R]):
     def _explain(self, error: ValidationError) -> str:
         """What was wrong, by the name that the option has here."""
         given = str(error.errors(include_url=False)[0]["loc"][0])
-        names = {spelling: name for name, info in self.method.params.model_fields.items() for spelling in (name, info.alias)}
-        return explain_validation_error(error).replace(given, self._find_flag(names.get(given, given)), 1)
+        names = {
+            spelling: name
+            for name, info in self.method.params.model_fields.items()
+            for spelling in (name, info.alias)
+        }
+        return explain_validation_error(error).replace(
+            given, self._find_flag(names.get(given, given)), 1
+        )
 
     def _find_flag(self, name: str) -> str:
         if name in self.arguments:
@@ -134,7 +152,9 @@ class Command(Generic[P, R]):
         kind, is_many = _find_type(info)
         is_required = info.is_required() or name in self.required
         metavar = self._find_flag(name) if name == "session_id" else None
-        return click.Argument([name], type=kind, nargs=-1 if is_many else 1, required=is_required, metavar=metavar)
+        return click.Argument(
+            [name], type=kind, nargs=-1 if is_many else 1, required=is_required, metavar=metavar
+        )
 
     def _build_option(self, name: str, info: FieldInfo) -> click.Option:
         kind, is_many = _find_type(info)
@@ -149,7 +169,9 @@ class Command(Generic[P, R]):
             default=default if has_default or kind is click.BOOL else None,
             show_default=has_default,
             # What a token may leave out must be said here.
-            help=(info.description or HELP.get(name, "")).replace("; may be omitted with a seat's token", ""),
+            help=(info.description or HELP.get(name, "")).replace(
+                "; may be omitted with a seat's token", ""
+            ),
         )
 
 
@@ -164,7 +186,11 @@ def _find_type(info: FieldInfo) -> tuple[click.ParamType[Any], bool]:
         kind = get_args(kind)[0]
     if get_origin(kind) is Annotated:
         kind, *rules = get_args(kind)
-        limits += [limit for rule in rules for limit in (rule.metadata if isinstance(rule, FieldInfo) else [rule])]
+        limits += [
+            limit
+            for rule in rules
+            for limit in (rule.metadata if isinstance(rule, FieldInfo) else [rule])
+        ]
     choices = [choice for each in kinds for choice in get_args(each) if get_origin(each) is Literal]
     if choices or get_origin(kind) is Literal:
         return click.Choice(choices or list(get_args(kind))), is_many
@@ -199,7 +225,12 @@ async def call_here(work: Callable[[Call], Awaitable[T]], folder: Path | None = 
     """Make calls on the ledger of this MOOT_HOME, as the person at this terminal; conferences are those of a project's folder."""
     runner: Runner = IdleRunner()
     async with Moot() as moot:
-        return await work(Call(context=ServerContext(moot, runner, folder or Path.cwd()), caller=Caller(user=name_local_door())))
+        return await work(
+            Call(
+                context=ServerContext(moot, runner, folder or Path.cwd()),
+                caller=Caller(user=name_local_door()),
+            )
+        )
 
 
 def call_command(work: Callable[..., Awaitable[output.CommandResult]]) -> Callable[..., None]:
@@ -220,7 +251,10 @@ async def perform(
 ) -> T:
     """Make a call; raises BadSetting, which says what was wrong with the parameters."""
     # A shell passes bytes that are no UTF-8 on as lone surrogates.
-    given = {name: fix_surrogates(value) if isinstance(value, str) else value for name, value in params.items()}
+    given = {
+        name: fix_surrogates(value) if isinstance(value, str) else value
+        for name, value in params.items()
+    }
     try:
         return await method.perform(call, given)
     except ValidationError as error:

@@ -36,7 +36,11 @@ WAIT_UNSAID: Final = "7d"
 _DURATION_LIKE: Final = compile_late(r"[\d.]+[a-z\d.]*")
 
 swap_option = click.option(
-    "--swap", "swaps", multiple=True, metavar="SEAT=PLATFORM", help="Give a seat to another participant; repeatable."
+    "--swap",
+    "swaps",
+    multiple=True,
+    metavar="SEAT=PLATFORM",
+    help="Give a seat to another participant; repeatable.",
 )
 
 
@@ -56,7 +60,9 @@ class WaitCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         words = args[: args.index("--")] if "--" in args else args
         with_value = [
-            f"{WAIT}={WAIT_UNSAID}" if word == WAIT and not _is_duration(args[at + 1 : at + 2]) else word
+            f"{WAIT}={WAIT_UNSAID}"
+            if word == WAIT and not _is_duration(args[at + 1 : at + 2])
+            else word
             for at, word in enumerate(words)
         ]
         for word in (word for before, word in pairwise(words) if before == WAIT):
@@ -70,9 +76,13 @@ class WaitCommand(click.Command):
 
     def _refuse_words(self, ctx: click.Context, rest: Sequence[str]) -> NoReturn:
         """Say what a person meant who gave more words than the command takes."""
-        first = next((param.name for param in self.params if isinstance(param, click.Argument)), None)
+        first = next(
+            (param.name for param in self.params if isinstance(param, click.Argument)), None
+        )
         if first in QUESTIONS:
-            ctx.fail(f'put the {first} in quotes: {ctx.command_path} "{" ".join([ctx.params[first], *rest])}"')
+            ctx.fail(
+                f'put the {first} in quotes: {ctx.command_path} "{" ".join([ctx.params[first], *rest])}"'
+            )
         ctx.fail(f"unexpected: {' '.join(rest)}; {ctx.command_path} takes one {str(first).upper()}")
 
 
@@ -111,15 +121,35 @@ def session_options(opener: Opener) -> Decorator:
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)
         def call(**values: Any) -> None:
-            as_json, wait, dry_run = values.pop("as_json"), values.pop("wait"), values.pop("dry_run")
+            as_json, wait, dry_run = (
+                values.pop("as_json"),
+                values.pop("wait"),
+                values.pop("dry_run"),
+            )
             required: tuple[str, ...] = values.pop("required")
             quiet: bool = values.pop("quiet")
             try:
                 taken = {name: values.pop(name) for name in table}
-                pairs = [name for name, option in table.items() if isinstance(option.kind, kinds.SettingsKind)]
-                given = validate_options({**taken, **{name: parse_pairs(taken[name]) for name in pairs}})
-                refuse_options(given, opener, spell=lambda name: _spell_flag(name, table[name], is_off=given.get(name) is False))
-                for flag, is_given in ((WAIT, wait is not None), ("--dry-run", dry_run), (REQUIRE, bool(required))):
+                pairs = [
+                    name
+                    for name, option in table.items()
+                    if isinstance(option.kind, kinds.SettingsKind)
+                ]
+                given = validate_options(
+                    {**taken, **{name: parse_pairs(taken[name]) for name in pairs}}
+                )
+                refuse_options(
+                    given,
+                    opener,
+                    spell=lambda name: _spell_flag(
+                        name, table[name], is_off=given.get(name) is False
+                    ),
+                )
+                for flag, is_given in (
+                    (WAIT, wait is not None),
+                    ("--dry-run", dry_run),
+                    (REQUIRE, bool(required)),
+                ):
                     reason = _HOLD_REFUSALS.get(opener, {}).get(flag)
                     if is_given and reason:
                         raise BadSetting(f"{flag}: {reason}")
@@ -127,13 +157,28 @@ def session_options(opener: Opener) -> Decorator:
                 given = add_settings(given, opener, os.environ)
             except MootError as error:
                 output.fail(error, as_json=as_json)
-            hold = HoldOptions(wait=wait or 0.0, dry_run=dry_run, as_json=as_json, quiet=quiet, required=required)
+            hold = HoldOptions(
+                wait=wait or 0.0, dry_run=dry_run, as_json=as_json, quiet=quiet, required=required
+            )
             function(options=given, hold=hold, **values)
 
-        dry_run = click.option("--dry-run", is_flag=True, help="Validate everything and print the plan; record nothing.")
+        dry_run = click.option(
+            "--dry-run",
+            is_flag=True,
+            help="Validate everything and print the plan; record nothing.",
+        )
         language = guess_language()
-        of_session = [_build_option(name, option, opener, language) for name, option in table.items()]
-        decorators: list[Decorator] = [*of_session, require_option, wait_option, dry_run, quiet_option, output.json_option]
+        of_session = [
+            _build_option(name, option, opener, language) for name, option in table.items()
+        ]
+        decorators: list[Decorator] = [
+            *of_session,
+            require_option,
+            wait_option,
+            dry_run,
+            quiet_option,
+            output.json_option,
+        ]
         decorated: Callable[..., None] = call
         # The last decorator stands first in the help.
         for add in reversed(decorators):
@@ -152,9 +197,13 @@ def _spell_flag(name: str, option: SessionOption, *, is_off: bool = False) -> st
     return f"--no-{flag[2:]}" if is_off else flag
 
 
-def _build_option(name: str, option: SessionOption, opener: Opener, language: Language) -> Decorator:
+def _build_option(
+    name: str, option: SessionOption, opener: Opener, language: Language
+) -> Decorator:
     flag, kind = _spell_flag(name, option), option.kind
-    is_repeated = isinstance(kind, kinds.SeatsKind | kinds.TextsKind | kinds.FilesKind | kinds.SettingsKind)
+    is_repeated = isinstance(
+        kind, kinds.SeatsKind | kinds.TextsKind | kinds.FilesKind | kinds.SettingsKind
+    )
     is_switch = isinstance(kind, kinds.SwitchKind)
     return click.option(
         f"{flag}/--no-{flag[2:]}" if isinstance(kind, kinds.SwitchKind) and kind.default else flag,
@@ -202,7 +251,13 @@ def _choose_type(kind: kinds.OptionKind) -> click.ParamType[Any]:
             return click.Path(allow_dash=True)
         case kinds.FolderKind():
             return click.Path()
-        case kinds.TextKind() | kinds.TextsKind() | kinds.SeatsKind() | kinds.PanelKind() | kinds.SettingsKind():
+        case (
+            kinds.TextKind()
+            | kinds.TextsKind()
+            | kinds.SeatsKind()
+            | kinds.PanelKind()
+            | kinds.SettingsKind()
+        ):
             return click.STRING
         case _:
             assert_never(kind)

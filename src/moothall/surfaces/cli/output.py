@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from moothall.domain.safe_text import compile_late, dump_json, encode_fields, shorten_text
-from moothall.errors import BadSetting, CallerError, FolderUnwritable, LedgerDamaged, MootError, ReplayDiffers
+from moothall.errors import (
+    BadSetting,
+    CallerError,
+    FolderUnwritable,
+    LedgerDamaged,
+    MootError,
+    ReplayDiffers,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -74,12 +81,19 @@ def build_console() -> "Console":
             os.dup2(nowhere, sys.stdout.fileno())
 
     # Rich takes COLUMNS=0 at its word, and shows nothing.
-    return PipeSafeConsole(highlight=False, soft_wrap=False, width=80 if os.environ.get("COLUMNS") == "0" else None)
+    return PipeSafeConsole(
+        highlight=False, soft_wrap=False, width=80 if os.environ.get("COLUMNS") == "0" else None
+    )
 
 
 def localize_times(minutes: str) -> str:
     """Return minutes with the times of their heads as the clock here shows them; what participants wrote stays as it is."""
-    return _HEAD.sub(lambda head: _STAMP.sub(lambda stamp: format_local(datetime.fromisoformat(stamp[0])), head[0]), minutes)
+    return _HEAD.sub(
+        lambda head: _STAMP.sub(
+            lambda stamp: format_local(datetime.fromisoformat(stamp[0])), head[0]
+        ),
+        minutes,
+    )
 
 
 def format_local(at: datetime, clock: str = "%H:%M") -> str:
@@ -128,12 +142,20 @@ def print_json(value: Any, indent: int | None = 2) -> None:
 def _to_plain(value: Any) -> Any:
     if hasattr(value, "to_json"):
         return value.to_json()
-    return encode_fields(value) if is_dataclass(value) or isinstance(value, datetime) else str(value)
+    return (
+        encode_fields(value) if is_dataclass(value) or isinstance(value, datetime) else str(value)
+    )
 
 
 def fail(error: MootError, *, as_json: bool = False) -> NoReturn:
     """End with one sentence that says what was wrong and what to do."""
-    code = USAGE if isinstance(error, CallerError) else FAILED if isinstance(error, ReplayDiffers | LedgerDamaged) else WORLD
+    code = (
+        USAGE
+        if isinstance(error, CallerError)
+        else FAILED
+        if isinstance(error, ReplayDiffers | LedgerDamaged)
+        else WORLD
+    )
     if as_json:
         print_json({"error": {"kind": type(error).__name__, "message": str(error)}})
     else:
@@ -141,7 +163,12 @@ def fail(error: MootError, *, as_json: bool = False) -> NoReturn:
     sys.exit(code)
 
 
-def run(work: Callable[[], Coroutine[Any, Any, T]], *, as_json: bool = False, stopped: Callable[[], str] | None = None) -> T:
+def run(
+    work: Callable[[], Coroutine[Any, Any, T]],
+    *,
+    as_json: bool = False,
+    stopped: Callable[[], str] | None = None,
+) -> T:
     """Run async work; Ctrl-C and SIGTERM cancel it cleanly, a second one at once. `stopped` is said then."""
     try:
         return asyncio.run(_run_interruptible(work()))
@@ -161,7 +188,11 @@ def fail_by_system(cause: OSError | UnicodeDecodeError, *, as_json: bool = False
     if cause.errno is None:
         raise cause
     if cause.errno not in {errno.EPIPE, errno.ENOSPC}:
-        why = f"a file cannot be read or written ({cause.strerror}): {cause.filename}" if cause.filename else str(cause)
+        why = (
+            f"a file cannot be read or written ({cause.strerror}): {cause.filename}"
+            if cause.filename
+            else str(cause)
+        )
         fail(FolderUnwritable(shorten_text(why, 200)), as_json=as_json)
     with suppress(OSError):
         sys.stdout.close()
@@ -172,7 +203,10 @@ def fail_by_system(cause: OSError | UnicodeDecodeError, *, as_json: bool = False
 
 
 def run_and_print(
-    work: Callable[[], Coroutine[Any, Any, CommandResult]], *, as_json: bool, stopped: Callable[[], str] | None = None
+    work: Callable[[], Coroutine[Any, Any, CommandResult]],
+    *,
+    as_json: bool,
+    stopped: Callable[[], str] | None = None,
 ) -> NoReturn:
     """Run async work as `run` does, print its result and end the process with its code."""
 

@@ -61,18 +61,29 @@ class DraftFile:
         """Return what was typed and not sent; None if nothing was, or if it cannot be read."""
         try:
             stored = json.loads(self._path.read_text(encoding="utf-8"))
-            return TypedDraft(str(stored["ask"]), str(stored["step"]), str(stored["text"]), dict(stored["answered"]))
+            return TypedDraft(
+                str(stored["ask"]),
+                str(stored["step"]),
+                str(stored["text"]),
+                dict(stored["answered"]),
+            )
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def save(self, ask: str, step: str, text: str, *, is_answered: bool = False) -> None:
         """Keep what was typed so far. Typing goes on if the disk does not take it."""
         stored = self.load()
-        stored = stored if stored is not None and stored.ask == ask else TypedDraft(ask, step, "", {})
+        stored = (
+            stored if stored is not None and stored.ask == ask else TypedDraft(ask, step, "", {})
+        )
         answered = stored.answered
         if is_answered:
             # What stands open at another question stays.
-            answered, step, text = {**answered, step: text}, stored.step, "" if stored.step == step else stored.text
+            answered, step, text = (
+                {**answered, step: text},
+                stored.step,
+                "" if stored.step == step else stored.text,
+            )
         if not text and not answered:
             self.clear()
             return
@@ -80,7 +91,10 @@ class DraftFile:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             new = self._path.with_suffix(".new")
             # Called for every key: a rename keeps the file whole, and waiting for the disk would be felt.
-            new.write_text(json.dumps({"ask": ask, "step": step, "text": text, "answered": answered}), encoding="utf-8")
+            new.write_text(
+                json.dumps({"ask": ask, "step": step, "text": text, "answered": answered}),
+                encoding="utf-8",
+            )
             new.chmod(0o600)
             new.replace(self._path)
 
@@ -113,7 +127,11 @@ class HistoryFile:
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Private from the first byte on.
-            with os.fdopen(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a", encoding="utf-8") as file:
+            with os.fdopen(
+                os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600),
+                "a",
+                encoding="utf-8",
+            ) as file:
                 file.write(json.dumps(text) + "\n")
 
 
@@ -144,7 +162,9 @@ class PersonScreen:
 class TerminalPrompt:
     """Asks at this terminal. Two seats are asked one after the other."""
 
-    def __init__(self, screen: PersonScreen, leave: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self, screen: PersonScreen, leave: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
         """`leave` is called when the person leaves, before None is returned."""
         self._screen = screen
         self._leave = leave
@@ -166,7 +186,9 @@ class TerminalPrompt:
                 await self._leave()
             return typed
 
-    async def _ask(self, question: PersonQuestion, draft: DraftFile, *, is_shown: bool) -> str | None:
+    async def _ask(
+        self, question: PersonQuestion, draft: DraftFile, *, is_shown: bool
+    ) -> str | None:
         for line in self._describe(question, is_shown=is_shown):
             self._console.print(line, soft_wrap=True)
         try:
@@ -198,7 +220,9 @@ class TerminalPrompt:
             return text
         if question.is_words and stored.text.strip():
             self._open_prompt(question.seat).history.append_string(stored.text)
-            self._console.print(Text(f"  {words.earlier.format(text=one_line(stored.text)[:60])}", style="dim"))
+            self._console.print(
+                Text(f"  {words.earlier.format(text=one_line(stored.text)[:60])}", style="dim")
+            )
         return question.default
 
     def _describe(self, question: PersonQuestion, *, is_shown: bool) -> list[Text]:
@@ -208,8 +232,17 @@ class TerminalPrompt:
         if question.complaint:
             shown.append(Text(f"! {strip_control(question.complaint)}", style="red"))
         shown.append(Text(f"\n{question.seat}: {strip_control(question.text)}", style="bold"))
-        shown += [Text(f"  {number} {strip_control(choice.text)}") for number, choice in enumerate(question.choices, 1)]
-        hints = [] if question.choices else [words.send, words.several] if question.is_long else [words.send]
+        shown += [
+            Text(f"  {number} {strip_control(choice.text)}")
+            for number, choice in enumerate(question.choices, 1)
+        ]
+        hints = (
+            []
+            if question.choices
+            else [words.send, words.several]
+            if question.is_long
+            else [words.send]
+        )
         hints += [f"{command.word}: {command.text}" for command in question.commands]
         hints.append(words.leave)
         deadline = self._screen.find_deadline(question.ask) if question.is_first else None
@@ -254,7 +287,9 @@ class TerminalPrompt:
                 buffer.on_text_changed += keep
 
         try:
-            return await prompt.prompt_async(f"{question.seat}> ", default=default, pre_run=start, handle_sigint=False)
+            return await prompt.prompt_async(
+                f"{question.seat}> ", default=default, pre_run=start, handle_sigint=False
+            )
         finally:
             with suppress(ValueError):
                 buffer.on_text_changed -= keep
@@ -283,7 +318,9 @@ def _build_keys() -> "KeyBindings":
     return keys
 
 
-def build_terminal_ask(screen: PersonScreen, leave: Callable[[], Awaitable[None]] | None = None) -> AskPerson | None:
+def build_terminal_ask(
+    screen: PersonScreen, leave: Callable[[], Awaitable[None]] | None = None
+) -> AskPerson | None:
     """How to ask; None where nobody sits at a terminal."""
     return TerminalPrompt(screen, leave) if sys.stdin.isatty() else None
 

@@ -2,7 +2,12 @@
 
 import click
 
-from moothall.app.pipelines import build_pipeline_options, get_shipped_path, list_shipped, load_pipeline
+from moothall.app.pipelines import (
+    build_pipeline_options,
+    get_shipped_path,
+    list_shipped,
+    load_pipeline,
+)
 from moothall.app.session_options import Options
 from moothall.domain.facts import Language, Opened
 from moothall.domain.safe_text import one_line
@@ -74,11 +79,17 @@ async def _describe_status(call: Call, result: PipelineOut) -> list[str]:
         mark = "▶" if step.state == "current" else " "
         kind = " [gate]" if step.gate else ""
         done = f" × {step.done}" if step.done > 1 else ""
-        lines.append(f"{mark} {step.number:>2}. {step.name}{kind}: {step.agent}, {states[step.state]}{done}")
+        lines.append(
+            f"{mark} {step.number:>2}. {step.name}{kind}: {step.agent}, {states[step.state]}{done}"
+        )
     for each in result.consultations:
-        lines.append(f"   {each.seat} → {one_line(each.to)}: {statuses[each.status]} {each.record}".rstrip())
+        lines.append(
+            f"   {each.seat} → {one_line(each.to)}: {statuses[each.status]} {each.record}".rstrip()
+        )
     if result.status in {"thinking", "parked"} and not result.is_running:
-        lines.append(Note(f"No process runs it; resume it with: moot pipeline resume {result.session_id}"))
+        lines.append(
+            Note(f"No process runs it; resume it with: moot pipeline resume {result.session_id}")
+        )
     return lines
 
 
@@ -103,7 +114,11 @@ def show_pipeline(name: str | None, language: Language) -> None:
     moot pipeline show contest > mine.toml
     """
     try:
-        lines = list_shipped() if name is None else [get_shipped_path(name, language).read_text(encoding="utf-8").rstrip("\n")]
+        lines = (
+            list_shipped()
+            if name is None
+            else [get_shipped_path(name, language).read_text(encoding="utf-8").rstrip("\n")]
+        )
     except BadSetting as error:
         output.fail(error)
     output.print_line("\n".join(lines))

@@ -72,7 +72,10 @@ async def describe_server(url: str) -> tuple[bool, str]:
     """Whether a server answers at an address, really asked, and the line that says so."""
     if not await asyncio.to_thread(_probe, url, "healthz"):
         return True, f"moot serve answers at {url}"
-    return False, f"nothing answers at {url} now: start it there with `moot serve`, and keep it running"
+    return (
+        False,
+        f"nothing answers at {url} now: start it there with `moot serve`, and keep it running",
+    )
 
 
 def _probe(url: str, page: str = "readyz") -> str:

@@ -35,7 +35,11 @@ def render_words(text: str, style: str = "") -> RenderableType:
 def _build_parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+    return (
+        MarkdownIt("commonmark", {"html": False})
+        .enable(["table", "strikethrough"])
+        .disable("image")
+    )
 
 
 def _keep_lines(tokens: "list[Token]") -> "list[Token]":
@@ -49,13 +53,23 @@ def _keep_lines(tokens: "list[Token]") -> "list[Token]":
     return tokens
 
 
-_STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red", "warn": "bold yellow", "good": "green"}
+_STYLES: dict[Tone, str] = {
+    "plain": "",
+    "strong": "bold",
+    "dim": "dim",
+    "bad": "red",
+    "warn": "bold yellow",
+    "good": "green",
+}
 QUOTE_BAR: Final = "│ "
 
 
 def show_decision(console: Console, plugin: AnyPlugin, timeline: Any) -> None:
     """The decision as a person wants it first."""
-    session, title = timeline.session, SHARED_REPORT[timeline.session_state.opened.language].decision
+    session, title = (
+        timeline.session,
+        SHARED_REPORT[timeline.session_state.opened.language].decision,
+    )
     lines, decision = render_decision_lines(plugin.report(timeline)), plugin.decision(timeline)
     if decision.status == "concluded":
         lines.append(TerminalLine(f"moot show {session}", "dim"))
@@ -63,7 +77,9 @@ def show_decision(console: Console, plugin: AnyPlugin, timeline: Any) -> None:
         _print_lines(console, lines)
         return
     shown = [_render_group(is_quote, group) for is_quote, group in _group_lines(lines)]
-    console.print(Panel(Group(*shown), title=Text(f"{title} · {session}"), title_align="left", padding=(1, 2)))
+    console.print(
+        Panel(Group(*shown), title=Text(f"{title} · {session}"), title_align="left", padding=(1, 2))
+    )
 
 
 def show_report(console: Console, report: Report) -> None:
@@ -74,7 +90,9 @@ def show_report(console: Console, report: Report) -> None:
 
 def _group_lines(lines: Iterable[TerminalLine]) -> Iterator[tuple[bool, list[TerminalLine]]]:
     """Yield the lines, those of one quote together."""
-    for (is_quote, _), group in groupby(lines, key=lambda line: (line.is_quote, line.tone if line.is_quote else "")):
+    for (is_quote, _), group in groupby(
+        lines, key=lambda line: (line.is_quote, line.tone if line.is_quote else "")
+    ):
         yield is_quote, list(group)
 
 
@@ -89,12 +107,16 @@ def _print_lines(console: Console, lines: Iterable[TerminalLine]) -> None:
     for is_quote, group in _group_lines(lines):
         if not is_quote:
             for line in group:
-                console.print(Text(line.text, style=_STYLES[line.tone]), soft_wrap=not console.is_terminal)
+                console.print(
+                    Text(line.text, style=_STYLES[line.tone]), soft_wrap=not console.is_terminal
+                )
             continue
         if console.is_terminal:
             options = console.options.update_width(max(1, console.width - len(QUOTE_BAR)))
             for row in console.render_lines(_render_group(True, group), options, pad=False):
-                words = Text.assemble((QUOTE_BAR, "dim"), *((part.text, part.style or "") for part in row))
+                words = Text.assemble(
+                    (QUOTE_BAR, "dim"), *((part.text, part.style or "") for part in row)
+                )
                 words.rstrip()
                 console.print(words, soft_wrap=True)
             continue

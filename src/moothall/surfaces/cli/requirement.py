@@ -28,10 +28,14 @@ def check_required(required: Sequence[str], options: Iterable[str] = ()) -> None
     known = {normalize_label(option): option for option in options}
     for choice in required if known else ():
         if normalize_label(choice) not in known:
-            raise BadSetting(f"--require {choice!r}: not one of the options: {', '.join(known.values())}")
+            raise BadSetting(
+                f"--require {choice!r}: not one of the options: {', '.join(known.values())}"
+            )
 
 
-def judge_decision(decision: Decision, required: Sequence[str], language: Language) -> tuple[int, str]:
+def judge_decision(
+    decision: Decision, required: Sequence[str], language: Language
+) -> tuple[int, str]:
     """Return how a command ends that required one of these choices of a decision, and why, in a line.
 
     They are compared without case and closing marks. A pipeline has no choice: it is `completed`, or a gate `rejected` it.
@@ -46,7 +50,12 @@ def judge_decision(decision: Decision, required: Sequence[str], language: Langua
         return output.UNDECIDED, words.undecided.format(reason=ended or shared.no_decision)
     decided = decision.short_choice or ended_by
     said = {
-        normalize_label(each) for each in (decision.choice, decided, ended_by if ended_by in {"completed", "rejected"} else "")
+        normalize_label(each)
+        for each in (
+            decision.choice,
+            decided,
+            ended_by if ended_by in {"completed", "rejected"} else "",
+        )
     }
     is_met = not said.isdisjoint(map(normalize_label, required))
     reason = (words.met if is_met else words.other).format(decided=decided, wanted=wanted)

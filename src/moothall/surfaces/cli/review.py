@@ -18,17 +18,33 @@ from moothall.protocols.review.facts import Verdict
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.requirement import check_required
-from moothall.surfaces.cli.terminal_session import TerminalSession, build_plan_result, describe_estimate
+from moothall.surfaces.cli.terminal_session import (
+    TerminalSession,
+    build_plan_result,
+    describe_estimate,
+)
 
 
 @click.command(cls=WaitCommand)
 @click.argument("sources", nargs=-1, metavar="[FILE… | -]")
 @click.option("--diff", metavar="FILE", help="A diff or patch to review.")
 @click.option("--range", "span", metavar="A..B", help="Review what `git diff A..B` shows here.")
-@click.option("--about", metavar="TEXT", help="What the change is meant to do. Default: the names of its files.")
-@click.option("--sarif", type=click.Path(dir_okay=False), metavar="FILE", help="Write the findings as SARIF 2.1.0 as well.")
 @click.option(
-    "--markdown", type=click.Path(dir_okay=False), metavar="FILE", help="Write verdict and findings as Markdown as well."
+    "--about",
+    metavar="TEXT",
+    help="What the change is meant to do. Default: the names of its files.",
+)
+@click.option(
+    "--sarif",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the findings as SARIF 2.1.0 as well.",
+)
+@click.option(
+    "--markdown",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write verdict and findings as Markdown as well.",
 )
 @session_options("review")
 def review(
@@ -67,7 +83,9 @@ def review(
                 shown = build_plan_result(moot, plan, describe_parts)
                 shown.print(as_json=hold.as_json)
                 return shown.code
-            expected = describe_estimate(estimate_session(plan.opened, moot.seating.kinds), plan.opened.language)
+            expected = describe_estimate(
+                estimate_session(plan.opened, moot.seating.kinds), plan.opened.language
+            )
             if not (hold.as_json or hold.quiet):
                 output.print_note("\n".join((*describe_parts(plan.opened), expected[0])))
             terminal.session = await open_planned(moot, plan)
@@ -94,4 +112,6 @@ async def _write_forms(moot: Moot, session: str, files: dict[str, str | None]) -
             with open_output(Path(name)) as file:
                 file.write(text)
         except OSError as cause:
-            raise BadSetting(f"{name} cannot be written: {cause.strerror}; `moot export {session} {form}` writes it") from cause
+            raise BadSetting(
+                f"{name} cannot be written: {cause.strerror}; `moot export {session} {form}` writes it"
+            ) from cause

@@ -57,7 +57,9 @@ _PLATFORM: Final = compile_late(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)
 
 _DIR: Final[dict[str, Any]] = {
     "type": click.Path(file_okay=False, exists=True, path_type=Path),
-    "callback": lambda ctx, param, given: find_project_root(Path.cwd()) if given is None else given.absolute(),
+    "callback": lambda ctx, param, given: (
+        find_project_root(Path.cwd()) if given is None else given.absolute()
+    ),
     "help": "The project's folder. Default: the nearest parent folder with a .roundtable.",
 }
 dir_option = click.option("--dir", "folder", **_DIR)
@@ -78,7 +80,9 @@ def roundtable() -> None:
 def _add_command(name: str, call: str, *arguments: str, **how: Any) -> None:
     """Make a command of a call on one conference."""
     folder = click.Option(["--dir", "folder"], **_DIR)
-    command: Command[Any, Any] = Command(method=METHODS[call], arguments=["conference", *arguments], extra=[folder], **how)
+    command: Command[Any, Any] = Command(
+        method=METHODS[call], arguments=["conference", *arguments], extra=[folder], **how
+    )
     roundtable.add_command(command.build(name))
 
 
@@ -93,11 +97,25 @@ def _add_command(name: str, call: str, *arguments: str, **how: Any) -> None:
     metavar="NAME[=PLATFORM|=TEXT]",
     help="A speaker; repeat in speaking order. TEXT describes the role; a role with a platform and a description is named twice.",
 )
-@click.option("--moderator", default=MAILBOX, metavar="PLATFORM", help="Who writes the minutes. Default: an agent from outside.")
-@click.option("--agenda", type=click.File(encoding="utf-8"), help="A file with the background; - for standard input.")
+@click.option(
+    "--moderator",
+    default=MAILBOX,
+    metavar="PLATFORM",
+    help="Who writes the minutes. Default: an agent from outside.",
+)
+@click.option(
+    "--agenda",
+    type=click.File(encoding="utf-8"),
+    help="A file with the background; - for standard input.",
+)
 @click.option("--prompt", default="", help="Instructions for the first speaker.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=DEFAULT_ROUNDS, show_default=True)
-@click.option("--role-patience", type=Duration(), default=600.0, help="Deadline for a role that Moot drives. Default: 10m.")
+@click.option(
+    "--role-patience",
+    type=Duration(),
+    default=600.0,
+    help="Deadline for a role that Moot drives. Default: 10m.",
+)
 @dir_option
 @session_options("roundtable")
 def new(
@@ -136,7 +154,9 @@ def new(
         }
         project = ConferenceProject(call.moot, folder)
         if hold.dry_run:
-            return build_plan_result(call.moot, await project.plan_conference(name, topic, **wanted))
+            return build_plan_result(
+                call.moot, await project.plan_conference(name, topic, **wanted)
+            )
         status = await project.create_conference(name, topic, **wanted)
         lines = [f"{project.table / name}", _format_next(status)]
         return CommandResult(json=build_conference_out(call, name, status), lines=lines)
@@ -147,8 +167,12 @@ def new(
 def _parse_role(word: str) -> Seat:
     name, equals, platform = word.partition("=")
     if equals and not platform:
-        raise BadRoster(f"--role {word!r}: expected NAME or NAME=PLATFORM, such as reviewer=openai:gpt-5-mini")
-    return Seat(id=SeatId(name), platform=resolve_platform_path(platform, Path()) if platform else MAILBOX)
+        raise BadRoster(
+            f"--role {word!r}: expected NAME or NAME=PLATFORM, such as reviewer=openai:gpt-5-mini"
+        )
+    return Seat(
+        id=SeatId(name), platform=resolve_platform_path(platform, Path()) if platform else MAILBOX
+    )
 
 
 def _parse_roles(words: tuple[str, ...]) -> list[Seat]:
@@ -157,7 +181,11 @@ def _parse_roles(words: tuple[str, ...]) -> list[Seat]:
     for word in words:
         name, _, text = word.partition("=")
         is_description = bool(text) and not _PLATFORM.fullmatch(text)
-        role = Seat(id=SeatId(name), platform=MAILBOX, instructions=text.strip()) if is_description else _parse_role(word)
+        role = (
+            Seat(id=SeatId(name), platform=MAILBOX, instructions=text.strip())
+            if is_description
+            else _parse_role(word)
+        )
         known = seats.get(name)
         if known is None:
             seats[name] = role
@@ -166,7 +194,9 @@ def _parse_roles(words: tuple[str, ...]) -> list[Seat]:
         elif text and not is_description and known.is_outside:
             seats[name] = replace(known, platform=role.platform)
         else:
-            raise BadRoster(f"--role {word!r}: {name!r} stands there twice; a role has one platform and one description")
+            raise BadRoster(
+                f"--role {word!r}: {name!r} stands there twice; a role has one platform and one description"
+            )
     return list(seats.values())
 
 
@@ -183,10 +213,16 @@ async def status(call: Call, name: str | None) -> CommandResult:
     """
     if name is not None:
         one = await perform(METHODS["moot.conferenceStatus"], call, {"conference": name})
-        return CommandResult(json=one, lines=_list_status_lines(one.state), code=output.FAILED if one.damage else output.DONE)
+        return CommandResult(
+            json=one,
+            lines=_list_status_lines(one.state),
+            code=output.FAILED if one.damage else output.DONE,
+        )
     result = await perform(METHODS["moot.listConferences"], call, {})
     lines = [f"{each.conference}: {_format_standing(each.state)}" for each in result.conferences]
-    lines += [strip_control(f"{conference}: {why}") for conference, why in result.unreadable.items()]
+    lines += [
+        strip_control(f"{conference}: {why}") for conference, why in result.unreadable.items()
+    ]
     none = f"no conference in {call.context.root / TABLE}; start one: moot roundtable new NAME TOPIC --role NAME --role NAME"
     return CommandResult(json=result, lines=lines or [none])
 
@@ -196,7 +232,9 @@ _add_command(
     "moot.joinConference",
     show=lambda joined: [strip_control(_format_briefing(joined.briefing))],
     exit_code=lambda joined: (
-        output.DONE if joined.is_your_turn else (output.UNDECIDED if joined.status == "closed" else output.WAITING)
+        output.DONE
+        if joined.is_your_turn
+        else (output.UNDECIDED if joined.status == "closed" else output.WAITING)
     ),
     help="""Print what ROLE should read now: the agenda, its prompt and the last three speeches.
 
@@ -231,8 +269,15 @@ async def say(call: Call, *, name: str, file: Any, role: str, key: str) -> Comma
     if said.message:
         return CommandResult(json=said, lines=[Note(said.message)], code=output.WAITING)
     given, missing = said.accepted, said.missing_sections
-    notes = [Note(ROUNDTABLE_PROMPT[given.language].no_section.format(sections=", ".join(missing)))] if missing else []
-    return CommandResult(json=said, lines=[f"{name}/{given.file}", *notes, *_list_turn_lines(given.turn, given.language)])
+    notes = (
+        [Note(ROUNDTABLE_PROMPT[given.language].no_section.format(sections=", ".join(missing)))]
+        if missing
+        else []
+    )
+    return CommandResult(
+        json=said,
+        lines=[f"{name}/{given.file}", *notes, *_list_turn_lines(given.turn, given.language)],
+    )
 
 
 async def _say(call: Call, name: str, role: str, file: Any, key: str = "") -> SaidOut:
@@ -251,17 +296,27 @@ def _read_text(file: Any, what: str) -> str:
     except UnicodeDecodeError:
         raise BadSetting(f"{file.name}: not UTF-8 text") from None
     if len(text) > MAX_SPEECH_LENGTH:
-        raise BadSetting(f"{file.name}: more than {MAX_SPEECH_LENGTH} characters, the limit for {what}")
+        raise BadSetting(
+            f"{file.name}: more than {MAX_SPEECH_LENGTH} characters, the limit for {what}"
+        )
     return text
 
 
 @roundtable.command()
 @click.argument("name")
-@click.option("--role", "roles", multiple=True, metavar="NAME=PLATFORM", help="Give a role to another participant from now on.")
+@click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    metavar="NAME=PLATFORM",
+    help="Give a role to another participant from now on.",
+)
 @require_option
 @dir_option
 @output.json_option
-def relay(name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: Path, as_json: bool) -> None:
+def relay(
+    name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: Path, as_json: bool
+) -> None:
     """Run the whole conference unattended, until its minutes are written.
 
     Moot drives the roles that have a platform: it asks models and runs coding agents in the project's folder. For other roles
@@ -310,7 +365,9 @@ async def _describe_check(call: Call, checked: CheckedOut) -> list[str]:
 
 async def _describe_repair(call: Call, repaired: RepairedOut) -> list[str]:
     done = [strip_control(line) for line in repaired.done]
-    return done or [ROUNDTABLE_COMMAND[await _load_language(call, repaired.conference)].nothing_to_repair]
+    return done or [
+        ROUNDTABLE_COMMAND[await _load_language(call, repaired.conference)].nothing_to_repair
+    ]
 
 
 _add_command(
@@ -354,7 +411,9 @@ async def minutes(call: Call, name: str, write: Any) -> CommandResult:
             return _describe_blocked(blocked)
     result = await perform(METHODS["moot.conferenceMinutes"], call, {"conference": name})
     if result.minutes is not None:
-        return CommandResult(json=result, lines=[strip_control(result.minutes), *_list_lacking(result.state)])
+        return CommandResult(
+            json=result, lines=[strip_control(result.minutes), *_list_lacking(result.state)]
+        )
     words = ROUNDTABLE_PROMPT[result.state.conference.opened.language]
     none = message or f"{words.no_minutes} ({_format_standing(result.state)})"
     return CommandResult(json=result, lines=[Note(none)], code=output.WAITING)
@@ -380,7 +439,9 @@ It becomes the file INPUT_NNN.md of the conference, which turn.json names to the
 _add_command(
     "skip",
     "moot.skipSpeaker",
-    show=lambda result: _list_turn_lines(result.state.turn, result.state.conference.opened.language),
+    show=lambda result: _list_turn_lines(
+        result.state.turn, result.state.conference.opened.language
+    ),
     help="Skip the turn of ROLE and continue; the turn is recorded as skipped.",
     examples='moot roundtable skip cache --as reviewer --why "on holiday"',
     flags={"role": "--as"},
@@ -388,7 +449,9 @@ _add_command(
 
 
 @roundtable.command()
-@click.option("--language", type=click.Choice(list_languages()), default=guess_language, show_default="yours")
+@click.option(
+    "--language", type=click.Choice(list_languages()), default=guess_language, show_default="yours"
+)
 def guide(language: Language) -> None:
     """Print GUIDE.md, the whole protocol for agents that have only files."""
     sys.stdout.write(read_guide(language))
@@ -404,14 +467,20 @@ def _format_next(status: ConferenceStatus) -> str:
     if not seat.is_outside:
         return f"{seat.id} ({seat.platform}): moot roundtable relay {turn.conference}"
     wake = words.wake if turn.status == "open" else words.wake_moderator
-    return strip_control(wake.format(conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker))
+    return strip_control(
+        wake.format(
+            conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker
+        )
+    )
 
 
 def _format_standing(status: ConferenceStatus) -> str:
     turn, words = status.turn, ROUNDTABLE_COMMAND[status.conference.opened.language]
     where = words.statuses[turn.status]
     if turn.status == "open":
-        where = words.round.format(round=turn.round, rounds=turn.max_rounds, speaker=turn.current_speaker)
+        where = words.round.format(
+            round=turn.round, rounds=turn.max_rounds, speaker=turn.current_speaker
+        )
     return where + (words.some_damage.format(number=len(status.damage)) if status.damage else "")
 
 
@@ -426,7 +495,9 @@ def _list_status_lines(status: ConferenceStatus) -> Iterator[str]:
         skipped = sum(absent.seat == seat.id for absent in conference.absences)
         line = words.role if seat.id == MODERATOR else words.role_spoke
         who = words.outside if seat.is_outside else seat.platform
-        counts = words.speeches.format(number=spoken) + (words.skipped.format(number=skipped) if skipped else "")
+        counts = words.speeches.format(number=spoken) + (
+            words.skipped.format(number=skipped) if skipped else ""
+        )
         yield line.format(role=seat.id, platform=who, counts=counts)
     if status.writing:
         yield words.writing.format(role=status.writing)
@@ -446,12 +517,23 @@ def _format_briefing(briefing: TurnBriefing) -> str:
     role = turn.current_speaker
     named = {"conference": turn.conference, "role": role}
     is_open = turn.status == "open"
-    head = words.read_round.format(**named, round=turn.round, rounds=turn.max_rounds) if is_open else f"{turn.conference}: {role}"
-    parts = [f"# {head}", f"## prompt_for_speaker\n\n{turn.prompt_for_speaker}", f"## AGENDA.md\n\n{briefing.agenda.strip()}"]
+    head = (
+        words.read_round.format(**named, round=turn.round, rounds=turn.max_rounds)
+        if is_open
+        else f"{turn.conference}: {role}"
+    )
+    parts = [
+        f"# {head}",
+        f"## prompt_for_speaker\n\n{turn.prompt_for_speaker}",
+        f"## AGENDA.md\n\n{briefing.agenda.strip()}",
+    ]
     if briefing.earlier:
         parts.append(words.read_earlier.format(**named, count=briefing.earlier))
     parts += [f"## {name} ({words.read_input})\n\n{text.strip()}" for name, text in briefing.inputs]
-    parts += [f"## {name}{'…' if name in briefing.shortened else ''}\n\n{text.strip()}" for name, text in briefing.speeches]
+    parts += [
+        f"## {name}{'…' if name in briefing.shortened else ''}\n\n{text.strip()}"
+        for name, text in briefing.speeches
+    ]
     parts += [words.read_kept.format(file=file) for file in briefing.kept]
     parts.append(words.read_then.format(**named))
     return "\n\n".join(parts)
@@ -475,4 +557,6 @@ def _list_lacking(status: ConferenceStatus) -> Iterator[Note]:
     conference = status.conference
     if conference.missing:
         sections = name_minutes_sections(conference.missing, conference.opened.language)
-        yield Note(ROUNDTABLE_PROMPT[conference.opened.language].minutes_lack.format(sections=sections))
+        yield Note(
+            ROUNDTABLE_PROMPT[conference.opened.language].minutes_lack.format(sections=sections)
+        )

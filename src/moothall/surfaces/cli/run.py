@@ -10,7 +10,11 @@ import click
 from moothall.app.moot import Moot
 from moothall.app.recurring import has_changed, open_again
 from moothall.app.session_options import Options
-from moothall.app.special_sessions import DEFAULT_TIME, build_consultation_options, build_swarm_options
+from moothall.app.special_sessions import (
+    DEFAULT_TIME,
+    build_consultation_options,
+    build_swarm_options,
+)
 from moothall.app.swarm_runs import RUNS
 from moothall.domain.consult import ConsultKind
 from moothall.domain.ids import find_asked_seat, parse_session_id
@@ -56,13 +60,23 @@ def run(*, topic: str, options: Options, hold: HoldOptions) -> None:
 
 @click.command(cls=WaitCommand)
 @click.argument("question")
-@click.option("--from", "asker", required=True, metavar="NAME", help="Who asks: you, or another agent; needs no platform.")
+@click.option(
+    "--from",
+    "asker",
+    required=True,
+    metavar="NAME",
+    help="Who asks: you, or another agent; needs no platform.",
+)
 @click.option("--to", required=True, metavar="NAME", help="Who is asked.")
 @click.option("--background", default="", help="Why the question is asked.")
 @click.option("--understanding", default="", help="What the asker believes so far.")
-@click.option("--kind", type=click.Choice(get_args(ConsultKind)), default="knowledge", show_default=True)
+@click.option(
+    "--kind", type=click.Choice(get_args(ConsultKind)), default="knowledge", show_default=True
+)
 @session_options("consult")
-def consult(*, question: str, asker: str, to: str, options: Options, hold: HoldOptions, **settings: str) -> None:
+def consult(
+    *, question: str, asker: str, to: str, options: Options, hold: HoldOptions, **settings: str
+) -> None:
     """Ask one participant on behalf of another, with a record.
 
     QUESTION is put through the director; the reply is printed, and the record written to docs/consultation/{i}_{from}_{to}.md.
@@ -72,18 +86,41 @@ def consult(*, question: str, asker: str, to: str, options: Options, hold: HoldO
     moot consult --from writer --to historian --panel red-team "Is the claim in section 2 sound?"
     """
     open_and_hold(
-        lambda: (question, build_consultation_options(asker, to, question, options, settings, environ=os.environ)), hold
+        lambda: (
+            question,
+            build_consultation_options(asker, to, question, options, settings, environ=os.environ),
+        ),
+        hold,
     )
 
 
 @click.command(cls=WaitCommand)
 @click.argument("task")
-@click.option("--agents", type=click.IntRange(MIN_AGENTS, MAX_AGENTS), help="Explorers. Default: 5, or the number of seats.")
+@click.option(
+    "--agents",
+    type=click.IntRange(MIN_AGENTS, MAX_AGENTS),
+    help="Explorers. Default: 5, or the number of seats.",
+)
 @click.option("--max-rounds", type=click.IntRange(1, 100), help="Default: 10.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="The same as --time, in minutes.")
-@click.option("--mode", type=click.Choice(get_args(Mode)), help="Default: emergent; with --direction: hybrid.")
-@click.option("--direction", "directions", multiple=True, metavar="WORDS", help="A direction to start with; can be repeated.")
-@click.option("--quorum", type=click.Choice(get_args(QuorumOf)), help="Whose support counts. Default: all.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="MINUTES",
+    help="The same as --time, in minutes.",
+)
+@click.option(
+    "--mode", type=click.Choice(get_args(Mode)), help="Default: emergent; with --direction: hybrid."
+)
+@click.option(
+    "--direction",
+    "directions",
+    multiple=True,
+    metavar="WORDS",
+    help="A direction to start with; can be repeated.",
+)
+@click.option(
+    "--quorum", type=click.Choice(get_args(QuorumOf)), help="Whose support counts. Default: all."
+)
 @click.option(
     "--settle",
     type=click.Choice(get_args(Settle)),
@@ -97,7 +134,14 @@ def consult(*, question: str, asker: str, to: str, options: Options, hold: HoldO
 )
 @session_options("swarm")
 def swarm(
-    *, task: str, agents: int | None, timeout: float | None, runs: Path, options: Options, hold: HoldOptions, **settings: Any
+    *,
+    task: str,
+    agents: int | None,
+    timeout: float | None,
+    runs: Path,
+    options: Options,
+    hold: HoldOptions,
+    **settings: Any,
 ) -> None:
     """Run equal explorers on TASK, round by round, until their ideas are stable, shared and diverse enough.
 
@@ -122,7 +166,9 @@ def swarm(
 @click.argument("session")
 @wait_option
 @click.option(
-    "--runs", type=click.Path(file_okay=False, path_type=Path), help="The folder that holds swarm runs. Default: swarm-runs."
+    "--runs",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder that holds swarm runs. Default: swarm-runs.",
 )
 @swap_option
 @require_option
@@ -155,8 +201,12 @@ def resume(
         check_required(required)
         async with terminal.open_moot() as moot:
             # With --wait an outage is waited out, not refused.
-            await moot.prepare_resume(session, swaps=parse_swaps(swaps), check=not no_check and wait is None)
-            opened = (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened
+            await moot.prepare_resume(
+                session, swaps=parse_swaps(swaps), check=not no_check and wait is None
+            )
+            opened = (
+                await moot.engine.load_snapshot(parse_session_id(session))
+            ).session_state.opened
             # A person can move a demo on.
             with follow_keys(moot) if opened.demo else nullcontext():
                 return await terminal.hold(moot, as_json=as_json, wait=wait or 0.0)
@@ -193,11 +243,19 @@ def again(*, session: str, wait: float | None, required: tuple[str, ...], as_jso
         words = SESSION_COMMAND[language]
         is_changed = latest.decision is not None and has_changed(former, latest)
         if as_json:
-            said = {"formerSession": asked.former, "former": former.short_choice, "changed": is_changed}
+            said = {
+                "formerSession": asked.former,
+                "former": former.short_choice,
+                "changed": is_changed,
+            }
             output.print_json({**said, "latest": latest.to_json()})
         elif is_changed:
             before, after = former.short_choice or "–", latest.short_choice
-            output.print_line(words.answer_changed.format(topic=latest.topic, before=before, after=after, session=asked.session))
+            output.print_line(
+                words.answer_changed.format(
+                    topic=latest.topic, before=before, after=after, session=asked.session
+                )
+            )
         elif latest.status == "concluded" and latest.decision is None:
             output.print_note(words.no_answer.format(session=asked.session))
         if required:
@@ -207,14 +265,22 @@ def again(*, session: str, wait: float | None, required: tuple[str, ...], as_jso
             return code
         if latest.status in {"thinking", "parked"}:
             return output.WAITING
-        return output.UNDECIDED if latest.decision is None else output.OTHERWISE if is_changed else output.DONE
+        return (
+            output.UNDECIDED
+            if latest.decision is None
+            else output.OTHERWISE
+            if is_changed
+            else output.DONE
+        )
 
     raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
 
 
 @click.command()
 @click.argument("session")
-@click.option("--after", type=click.IntRange(0), default=0, help="Skip the entries up to this number.")
+@click.option(
+    "--after", type=click.IntRange(0), default=0, help="Skip the entries up to this number."
+)
 @output.json_option
 def watch(session: str, after: int, as_json: bool) -> None:
     """Print a session from its first entry until it ends, also one that another process runs.
@@ -244,7 +310,11 @@ def watch(session: str, after: int, as_json: bool) -> None:
                     for line in describe_pause(state.parked, state.opened.language):
                         output.print_note(f"{line.strip()}; moot resume {session}")
                 elif state.is_waiting_outside:
-                    output.print_note(words.waits.format(seats=", ".join(sorted(set(map(find_asked_seat, state.pending))))))
+                    output.print_note(
+                        words.waits.format(
+                            seats=", ".join(sorted(set(map(find_asked_seat, state.pending))))
+                        )
+                    )
                 elif state.closed is None and not await moot.is_running(session):
                     output.print_note(words.not_running.format(session=session))
                 async for event in moot.watch(session):

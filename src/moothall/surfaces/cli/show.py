@@ -14,7 +14,12 @@ from moothall.surfaces.cli.requirement import check_required, judge_decision, re
 
 @click.command()
 @click.argument("session")
-@click.option("--report", "as_report", is_flag=True, help="Print the whole report as terminal lines instead of Markdown.")
+@click.option(
+    "--report",
+    "as_report",
+    is_flag=True,
+    help="Print the whole report as terminal lines instead of Markdown.",
+)
 @require_option
 @output.json_option
 def show(session: str, as_report: bool, required: tuple[str, ...], as_json: bool) -> None:
@@ -35,7 +40,9 @@ def show(session: str, as_report: bool, required: tuple[str, ...], as_json: bool
             if not required:
                 return output.DONE
             snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-            code, reason = judge_decision(await moot.decision(session), required, snapshot.session_state.opened.language)
+            code, reason = judge_decision(
+                await moot.decision(session), required, snapshot.session_state.opened.language
+            )
         output.print_note(reason)
         return code
 
@@ -49,15 +56,26 @@ async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: 
     decision = await (await moot.recall()).get(session)
     if decision is not None and decision.review is not None:
         note = f" ({one_line(decision.review.note)})" if decision.review.note else ""
-        language = (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.language
-        output.print_note(SESSION_COMMAND[language].turned_out.format(outcome=decision.review.outcome, note=note))
+        language = (
+            await moot.engine.load_snapshot(parse_session_id(session))
+        ).session_state.opened.language
+        output.print_note(
+            SESSION_COMMAND[language].turned_out.format(outcome=decision.review.outcome, note=note)
+        )
     console = output.build_console()
     if as_report:
         plugin = await moot.load_plugin(session)
         show_report(console, plugin.report(await moot.load_timeline(session)))
     elif not console.is_terminal:
-        await output.print_parts(output.localize_times(part) async for part in moot.stream_export(session, "minutes"))
+        await output.print_parts(
+            output.localize_times(part) async for part in moot.stream_export(session, "minutes")
+        )
     else:
         from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
 
-        output.print_paged(console, Markdown(output.localize_times(await moot.export(session, "minutes")), hyperlinks=False))
+        output.print_paged(
+            console,
+            Markdown(
+                output.localize_times(await moot.export(session, "minutes")), hyperlinks=False
+            ),
+        )

@@ -15,7 +15,15 @@ from moothall.domain.ids import SeatId, parse_seat_id, parse_session_id
 from moothall.domain.roster import HUMAN, MAILBOX, Seat
 from moothall.engine.context import EntryAdded, Event
 from moothall.engine.outside_answers import OutstandingAsk
-from moothall.errors import BadAnswer, BadSetting, MootError, SessionBusy, SessionClosed, UnknownAsk, UnknownSeat
+from moothall.errors import (
+    BadAnswer,
+    BadSetting,
+    MootError,
+    SessionBusy,
+    SessionClosed,
+    UnknownAsk,
+    UnknownSeat,
+)
 from moothall.locale.catalogues import SIT
 from moothall.participants.human import PersonInterview
 from moothall.surfaces.api.entries import SealedEvents
@@ -29,7 +37,10 @@ from moothall.surfaces.cli.terminal_session import TerminalSession
 @click.command()
 @click.argument("session")
 @click.option(
-    "--seat", required=True, metavar="NAME", help="The seat to take: a `mailbox` seat, or a `human` one that nobody runs."
+    "--seat",
+    required=True,
+    metavar="NAME",
+    help="The seat to take: a `mailbox` seat, or a `human` one that nobody runs.",
 )
 @click.option("--no-run", is_flag=True, help="Never run the session here; only watch and answer.")
 def sit(session: str, seat: str, no_run: bool) -> None:
@@ -46,22 +57,30 @@ def sit(session: str, seat: str, no_run: bool) -> None:
 
     async def work() -> int:
         if not sys.stdin.isatty():
-            raise BadSetting(f"`moot sit` needs a terminal; elsewhere: moot answer {session} --seat {seat} TEXT")
+            raise BadSetting(
+                f"`moot sit` needs a terminal; elsewhere: moot answer {session} --seat {seat} TEXT"
+            )
         async with table.open_moot() as moot:
             name = parse_session_id(session)
             state = (await moot.engine.load_snapshot(name)).session_state
             language[0] = state.opened.language
             chosen = _find_seat(state.seats, parse_seat_id(seat), session)
             if state.closed is not None:
-                raise SessionClosed(f"session {session!r} has ended; `moot show {session}` shows it")
+                raise SessionClosed(
+                    f"session {session!r} has ended; `moot show {session}` shows it"
+                )
             if chosen.platform == HUMAN:
                 # Such a seat is asked by the process that runs the session: here, unless another one does.
                 if await moot.is_running(session):
-                    raise UnknownSeat(f"the seat {seat!r} is asked at the terminal that runs the session; sit down there")
+                    raise UnknownSeat(
+                        f"the seat {seat!r} is asked at the terminal that runs the session; sit down there"
+                    )
                 return await table.hold(moot, as_json=False, wait=True)
             return await Sitting(moot, session, chosen, may_run=not no_run).hold()
 
-    raise SystemExit(output.run(work, stopped=lambda: f"\n{describe_leaving(session, seat, language[0])}"))
+    raise SystemExit(
+        output.run(work, stopped=lambda: f"\n{describe_leaving(session, seat, language[0])}")
+    )
 
 
 def describe_leaving(session: str, seat: str, language: Language) -> str:
@@ -71,7 +90,9 @@ def describe_leaving(session: str, seat: str, language: Language) -> str:
 def _find_seat(seats: tuple[Seat, ...], name: SeatId, session: str) -> Seat:
     chosen = next((seat for seat in seats if seat.id == name), None)
     if chosen is None:
-        raise UnknownSeat(f"{name!r} has no seat in {session!r}; the seats are: {', '.join(seat.id for seat in seats)}")
+        raise UnknownSeat(
+            f"{name!r} has no seat in {session!r}; the seats are: {', '.join(seat.id for seat in seats)}"
+        )
     if chosen.platform not in {MAILBOX, HUMAN}:
         raise UnknownSeat(
             f"the seat {name!r} is filled by {chosen.platform}, which Moot asks itself; people sit at: "
@@ -124,7 +145,9 @@ class Sitting(PersonScreen):
             self._print(self._words.seated.format(session=self.session, seat=self._seat.id))
             runner = await self._start_running()
             try:
-                has_left = await self._follow(view, SealedEvents(plugin, self.session, frozenset({self._seat.id})), runner)
+                has_left = await self._follow(
+                    view, SealedEvents(plugin, self.session, frozenset({self._seat.id})), runner
+                )
             finally:
                 tasks = [task for task in (runner, self._turn) if task is not None]
                 for task in tasks:
@@ -165,7 +188,9 @@ class Sitting(PersonScreen):
         with suppress(SessionBusy):
             await self._moot.run(self.session, wait=True)
 
-    async def _follow(self, view: SittingView, sealed: SealedEvents, runner: "asyncio.Task[None] | None") -> bool:
+    async def _follow(
+        self, view: SittingView, sealed: SealedEvents, runner: "asyncio.Task[None] | None"
+    ) -> bool:
         """Show what happens and ask when it is the seat's turn; True if the person left, False if the session ended."""
         events = aiter(self._moot.watch(self.session))
         coming = asyncio.ensure_future(anext(events, None))
@@ -202,7 +227,9 @@ class Sitting(PersonScreen):
         if seen < (await self._moot.engine.load_snapshot(parse_session_id(self.session))).seq:
             return
         try:
-            asked = await self._moot.engine.find_open_ask(parse_session_id(self.session), self._seat.id)
+            asked = await self._moot.engine.find_open_ask(
+                parse_session_id(self.session), self._seat.id
+            )
         except SessionClosed:
             return
         # An invitation is not a question: the session does not wait for it.
@@ -214,7 +241,12 @@ class Sitting(PersonScreen):
 
     async def _withdraw_turn(self, pending: Container[str]) -> None:
         """Stop asking for what is no longer open: its time is over, or another person answered."""
-        if self._turn is None or self._turn.done() or self._asked in pending or self._asked == self._sent:
+        if (
+            self._turn is None
+            or self._turn.done()
+            or self._asked in pending
+            or self._asked == self._sent
+        ):
             return
         # An ask that was computed but not yet recorded is not pending, and open all the same.
         outstanding = await self._moot.asks(self.session)

@@ -23,19 +23,36 @@ class SwarmView(SeatsView):
     def _render(self) -> RenderableType:
         if not self._timeline.seq:
             return Text("")
-        foot = Text(format_foot(self._timeline.session, self._timeline.spent, self._timeline.words), style="dim")
-        return Group(self._render_head(), self._render_pheromones(), self._render_agents(), self._render_figures(), foot)
+        foot = Text(
+            format_foot(self._timeline.session, self._timeline.spent, self._timeline.words),
+            style="dim",
+        )
+        return Group(
+            self._render_head(),
+            self._render_pheromones(),
+            self._render_agents(),
+            self._render_figures(),
+            foot,
+        )
 
     def _render_head(self) -> Text:
         swarm, words = self._timeline.state, self._timeline.words
         state = f"{words.crew.format(count=f'{len(swarm.active)}/{len(swarm.explorers)}')} · {translate_term(words, swarm.stage)}"
-        return Text.assemble((f"{words.round.format(number=swarm.round)}/{swarm.settings.max_rounds}", "bold"), f"  {state}")
+        return Text.assemble(
+            (f"{words.round.format(number=swarm.round)}/{swarm.settings.max_rounds}", "bold"),
+            f"  {state}",
+        )
 
     def _render_pheromones(self) -> RenderableType:
-        ranked = sorted(self._timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
+        ranked = sorted(
+            self._timeline.state.board.pheromones.values(),
+            key=lambda each: (-each.concentration, each.direction),
+        )
         table = Table.grid(padding=(0, 1))
         for each in ranked[:MAX_DIRECTIONS]:
-            table.add_row(render_bar(each.concentration, "magenta"), Text(one_line(each.direction)[:60]))
+            table.add_row(
+                render_bar(each.concentration, "magenta"), Text(one_line(each.direction)[:60])
+            )
         rest = len(ranked) - MAX_DIRECTIONS
         if rest > 0:
             table.add_row(Text(f"+ {rest}", style="dim"), Text(""))
@@ -45,12 +62,17 @@ class SwarmView(SeatsView):
         swarm, words = self._timeline.state, self._timeline.words
         table = Table.grid(padding=(0, 2))
         # Many agents: those that are still being asked are the ones to look at.
-        agents = sorted(swarm.agents.items(), key=lambda each: each[0] not in self._asked)[:MAX_AGENTS]
+        agents = sorted(swarm.agents.items(), key=lambda each: each[0] not in self._asked)[
+            :MAX_AGENTS
+        ]
         for at, (seat, agent) in enumerate(agents):
             table.add_row(
                 Text(format_agent_name(seat), style=f"bold {COLORS[at % len(COLORS)]}"),
                 Text(translate_term(words, agent.role)),
-                Text(translate_term(words, agent.status), style="" if agent.status in {"active", "completed"} else "red"),
+                Text(
+                    translate_term(words, agent.status),
+                    style="" if agent.status in {"active", "completed"} else "red",
+                ),
                 Text(f"{agent.findings} · {agent.deposits}", style="dim"),
                 Text(self._describe_doing(seat, agent.direction), style="dim"),
             )
@@ -69,7 +91,9 @@ class SwarmView(SeatsView):
 
     def _render_figures(self) -> RenderableType:
         table = Table.grid(padding=(0, 1))
-        for gauge in build_gauges(self._timeline.words, self._timeline.state.settings, self._timeline.measures):
+        for gauge in build_gauges(
+            self._timeline.words, self._timeline.state.settings, self._timeline.measures
+        ):
             bar = render_bar(gauge.value, "green" if gauge.tone == "good" else "yellow")
             table.add_row(Text(gauge.name), bar, Text(str(gauge.text)))
         return table

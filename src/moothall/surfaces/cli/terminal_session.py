@@ -55,7 +55,12 @@ class TerminalSession(PersonScreen):
     """A meeting held in this terminal."""
 
     def __init__(
-        self, session: str = "", *, runs: Path | None = None, required: tuple[str, ...] = (), is_quiet: bool = False
+        self,
+        session: str = "",
+        *,
+        runs: Path | None = None,
+        required: tuple[str, ...] = (),
+        is_quiet: bool = False,
     ) -> None:
         super().__init__(session)
         self.runs, self.required, self.is_quiet = runs, required, is_quiet
@@ -72,12 +77,20 @@ class TerminalSession(PersonScreen):
     def describe_stop(self) -> str:
         if not self.session:
             return "\nStopped. Nothing was recorded."
-        runs = f" --runs {shlex.quote(str(self.runs))}" if self.runs is not None and str(self.runs) != RUNS else ""
-        return "\n" + SESSION_COMMAND[self._language].stopped.format(session=f"{self.session}{runs}")
+        runs = (
+            f" --runs {shlex.quote(str(self.runs))}"
+            if self.runs is not None and str(self.runs) != RUNS
+            else ""
+        )
+        return "\n" + SESSION_COMMAND[self._language].stopped.format(
+            session=f"{self.session}{runs}"
+        )
 
     async def load_language(self, moot: Moot) -> Language:
         """The language in which this session is spoken of from now on."""
-        self._language = (await moot.engine.load_snapshot(parse_session_id(self.session))).session_state.opened.language
+        self._language = (
+            await moot.engine.load_snapshot(parse_session_id(self.session))
+        ).session_state.opened.language
         return self._language
 
     async def print_earlier(self, moot: Moot, topic: str) -> None:
@@ -111,9 +124,15 @@ class TerminalSession(PersonScreen):
             output.print_note(str(error))
             return None
 
-    async def _run_and_show(self, moot: Moot, plugin: AnyPlugin, *, as_json: bool, wait: float) -> int:
+    async def _run_and_show(
+        self, moot: Moot, plugin: AnyPlugin, *, as_json: bool, wait: float
+    ) -> int:
         if as_json or self.is_quiet:
-            decision = await moot.run(self.session, wait=wait or False, on_parked=lambda reason, delay: output.print_note(reason))
+            decision = await moot.run(
+                self.session,
+                wait=wait or False,
+                on_parked=lambda reason, delay: output.print_note(reason),
+            )
             if as_json:
                 output.print_json(decision.to_json())
             elif decision.decision is not None:
@@ -124,14 +143,18 @@ class TerminalSession(PersonScreen):
         if not self._console.is_terminal:
             output.print_line(SESSION_COMMAND[self._language].session.format(session=self.session))
         run = moot.run(self.session, wait=wait or False, on_parked=self._show_retry)
-        return await self._choose_exit_code(moot, await self.show_while(moot, plugin, run), quiet=False)
+        return await self._choose_exit_code(
+            moot, await self.show_while(moot, plugin, run), quiet=False
+        )
 
     async def show_while(self, moot: Moot, plugin: AnyPlugin, run: Awaitable[T]) -> T:
         """Show the session as it happens while it is run, then its decision; return the result of the run."""
         self._moot = moot
         self._timeline = timeline = plugin.timeline(parse_session_id(self.session))
         self._view = view = build_view(plugin, timeline, self._console)
-        seats = (await moot.engine.load_snapshot(parse_session_id(self.session))).session_state.seats
+        seats = (
+            await moot.engine.load_snapshot(parse_session_id(self.session))
+        ).session_state.seats
         people = frozenset(seat.id for seat in seats if seat.platform == HUMAN)
         # Who sits here reads what is sealed when it is opened.
         sealed = SealedEvents(plugin, self.session, people) if people else None
@@ -153,14 +176,18 @@ class TerminalSession(PersonScreen):
 
     async def _show_ended(self, moot: Moot, plugin: AnyPlugin) -> int:
         """Say that a session has ended, and with what; `moot show` shows the rest."""
-        output.print_note(SESSION_COMMAND[self._language].has_ended.format(session=self.session).lstrip("；; "))
+        output.print_note(
+            SESSION_COMMAND[self._language].has_ended.format(session=self.session).lstrip("；; ")
+        )
         show_decision(self._console, plugin, await moot.load_timeline(self.session))
         return await self._choose_exit_code(moot, await moot.decision(self.session), quiet=True)
 
     def _show_retry(self, reason: str, delay: float) -> None:
         # The session may be parked before the view has its first entry.
         words = SHARED_REPORT[self._language]
-        self._console.print(Text(f"  ■ {words.trying_again.format(seconds=round(delay))}", style="yellow"))
+        self._console.print(
+            Text(f"  ■ {words.trying_again.format(seconds=round(delay))}", style="yellow")
+        )
 
     async def _watch_events(self, moot: Moot, view: PlainView, sealed: SealedEvents | None) -> None:
         async for event in moot.watch(self.session):
@@ -183,8 +210,14 @@ class TerminalSession(PersonScreen):
     async def _print_waiting(self, moot: Moot) -> None:
         words = SESSION_COMMAND[self._language]
         for each in await moot.asks(self.session):
-            until = words.until.format(time=output.format_local(each.pending.deadline)) if each.pending.deadline else ""
-            output.print_line(words.waiting.format(seat=each.ask.seat, until=until, session=self.session))
+            until = (
+                words.until.format(time=output.format_local(each.pending.deadline))
+                if each.pending.deadline
+                else ""
+            )
+            output.print_line(
+                words.waiting.format(seat=each.ask.seat, until=until, session=self.session)
+            )
         output.print_line(words.then_resume.format(session=self.session))
 
     def pause(self) -> None:
@@ -207,7 +240,11 @@ class TerminalSession(PersonScreen):
         return True
 
     def find_deadline(self, ask: str) -> datetime | None:
-        pending = {} if self._timeline is None or not self._timeline.seq else self._timeline.session_state.pending
+        pending = (
+            {}
+            if self._timeline is None or not self._timeline.seq
+            else self._timeline.session_state.pending
+        )
         return pending[ask].deadline if ask in pending else None
 
 
@@ -236,7 +273,9 @@ def open_and_hold(
                 await terminal.print_earlier(moot, topic)
                 seats = options.get("seats") or ()
                 is_unfilled = any(isinstance(seat, Seat) and not seat.platform for seat in seats)
-                is_discovered = is_unfilled or (not seats and not isinstance(options.get("panel"), Panel))
+                is_discovered = is_unfilled or (
+                    not seats and not isinstance(options.get("panel"), Panel)
+                )
                 # Discovered participants took seats for which none was named.
                 if is_discovered and not options.get("models"):
                     await print_discovered(moot, terminal.session)
@@ -246,7 +285,12 @@ def open_and_hold(
 
 
 async def _print_plan(
-    moot: Moot, topic: str, options: Options, describe: Callable[[Opened], Iterable[str]], *, as_json: bool
+    moot: Moot,
+    topic: str,
+    options: Options,
+    describe: Callable[[Opened], Iterable[str]],
+    *,
+    as_json: bool,
 ) -> int:
     """Print what would be opened and what it would cost, also before there is a key; what a seat lacks is said last."""
     refused: ProviderRefused | None = None
@@ -277,14 +321,18 @@ async def print_discovered(moot: Moot, session: str) -> None:
 
 
 def build_plan_result(
-    moot: Moot, planned: PlannedSession, describe: Callable[[Opened], Iterable[str]] = lambda opened: ()
+    moot: Moot,
+    planned: PlannedSession,
+    describe: Callable[[Opened], Iterable[str]] = lambda opened: (),
 ) -> CommandResult:
     """Return what would be opened and what it would cost. `describe` adds lines of the protocol's own."""
     from moothall.codec.answers import as_json as plain_json
     from moothall.surfaces.api.opening import DryRunOut, build_plan
 
     opened, estimate = planned.opened, estimate_session(planned.opened, moot.seating.kinds)
-    plan = DryRunOut.collect(build_plan(opened, estimate), session_id=planned.session, opened=plain_json(opened))
+    plan = DryRunOut.collect(
+        build_plan(opened, estimate), session_id=planned.session, opened=plain_json(opened)
+    )
     most = f", turns: at most {opened.budget.turns}" if opened.budget.turns is not None else ""
     head = f"{plan.protocol}, seats: {len(opened.seats)}, language: {opened.language}{most}"
     seats = [f"  {seat.id}: {seat.platform}" for seat in opened.seats]
@@ -297,8 +345,14 @@ def build_plan_result(
 def describe_estimate(estimate: SessionEstimate, language: Language) -> list[str]:
     """Return what a session is expected to cost, in lines for people."""
     words = SESSION_COMMAND[language]
-    price = words.price_unknown if estimate.usd is None else f"${estimate.usd.least:.4f} – ${estimate.usd.most:.4f}"
-    line = words.expected.format(calls=estimate.calls, path=estimate.path, tokens=estimate.tokens, price=price)
+    price = (
+        words.price_unknown
+        if estimate.usd is None
+        else f"${estimate.usd.least:.4f} – ${estimate.usd.most:.4f}"
+    )
+    line = words.expected.format(
+        calls=estimate.calls, path=estimate.path, tokens=estimate.tokens, price=price
+    )
     return [line, *(f"  {note}" for note in estimate.notes)]
 
 

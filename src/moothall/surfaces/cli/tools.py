@@ -38,12 +38,18 @@ def list_roles() -> Iterator[RoleTools]:
             names = toolsets.select_seat_tools(kind, has_consultations=has_consultations)
             yield _measure(f"seat of {title}{more}", names, "seat")
     yield _measure("owner", toolsets.ROLE_TOOLS["owner"])
-    yield from (_measure(f"owner of {title}", toolsets.SESSION_OWNER_TOOLS[kind]) for kind, title in _SESSIONS.items())
+    yield from (
+        _measure(f"owner of {title}", toolsets.SESSION_OWNER_TOOLS[kind])
+        for kind, title in _SESSIONS.items()
+    )
     yield _measure("operator", toolsets.ROLE_TOOLS["operator"])
     yield _measure("recorder", toolsets.ROLE_TOOLS["recorder"])
     yield _measure("agent that decides under its own name", toolsets.ROLE_TOOLS["agent"], "agent")
     yield _measure("observer", toolsets.ROLE_TOOLS["observer"])
-    yield from (_measure(f"observer of {title}", toolsets.SESSION_OBSERVER_TOOLS[kind]) for kind, title in _SESSIONS.items())
+    yield from (
+        _measure(f"observer of {title}", toolsets.SESSION_OBSERVER_TOOLS[kind])
+        for kind, title in _SESSIONS.items()
+    )
     yield _measure("all tools (moot mcp --all-tools, /mcp?tools=all)", toolsets.ALL_TOOLS)
 
 
@@ -57,7 +63,9 @@ def render_rights() -> str:
     roles = [role for role in ROLES if role != "local"]
     lines = [f"| call | {' | '.join(roles)} |", f"|---|{'---|' * len(roles)}"]
     for name, method in TABLE.items():
-        allowed = (method.needs in MAY[role] and (role != "seat" or method.serves_seats) for role in roles)
+        allowed = (
+            method.needs in MAY[role] and (role != "seat" or method.serves_seats) for role in roles
+        )
         lines.append(f"| `{name}` | {' | '.join('yes' if each else '' for each in allowed)} |")
     return "\n".join(lines)
 
@@ -77,7 +85,10 @@ async def tools(rights: bool) -> out.CommandResult:
     """
     if rights:
         calls = {name: method.needs for name, method in TABLE.items()}
-        return out.CommandResult(json={role: sorted(MAY[role]) for role in ROLES} | {"calls": calls}, lines=[render_rights()])
+        return out.CommandResult(
+            json={role: sorted(MAY[role]) for role in ROLES} | {"calls": calls},
+            lines=[render_rights()],
+        )
     roles = list(list_roles())
     return out.CommandResult(json=roles, lines=_describe_roles(roles))
 

@@ -25,7 +25,14 @@ from moothall.app.version import VERSION
 from moothall.codec.settings import explain_validation_error
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import dump_json
-from moothall.errors import MissingExtra, MootError, NotAllowed, SessionClosed, UnknownSession, describe_install
+from moothall.errors import (
+    MissingExtra,
+    MootError,
+    NotAllowed,
+    SessionClosed,
+    UnknownSession,
+    describe_install,
+)
 from moothall.participants.a2a import CARD_PATH
 from moothall.surfaces.api import errors
 from moothall.surfaces.api.asks import AsksOut
@@ -47,7 +54,12 @@ NO_TASK: Final = -32001
 NOT_CANCELABLE: Final = -32002
 NOT_SUPPORTED: Final = -32004
 WRONG_CONTENT: Final = -32005
-STATES: Final = {"thinking": "working", "parked": "input-required", "concluded": "completed", "cancelled": "canceled"}
+STATES: Final = {
+    "thinking": "working",
+    "parked": "input-required",
+    "concluded": "completed",
+    "cancelled": "canceled",
+}
 MAX_ASKS: Final = 20
 
 
@@ -55,7 +67,9 @@ def _load_library() -> tuple[Any, Any]:
     try:
         return import_module("fasta2a.jsonrpc_v1"), import_module("fasta2a.schema")
     except ImportError as cause:
-        raise MissingExtra(f"Agent2Agent needs an extra package: {describe_install('a2a')}") from cause
+        raise MissingExtra(
+            f"Agent2Agent needs an extra package: {describe_install('a2a')}"
+        ) from cause
 
 
 async def handle_card(request: Request) -> Response:
@@ -69,14 +83,19 @@ async def handle_card(request: Request) -> Response:
 async def handle_call(request: Request) -> Response:
     body = await read_body(request)
     if body is None:
-        return SafeJSONResponse(build_error(None, Fault(errors.INVALID_REQUEST, "the request is too large")), 413)
+        return SafeJSONResponse(
+            build_error(None, Fault(errors.INVALID_REQUEST, "the request is too large")), 413
+        )
     link = f"{request.url.scheme}://{request.url.netloc}/s/"
     name: object = None
     try:
         wire, schema = _load_library()
         given = decode_json(body)
         if not isinstance(given, dict) or not isinstance(given.get("params", {}), dict):
-            raise Fault(errors.INVALID_REQUEST, "a request is an object with jsonrpc, method, params (an object) and id")
+            raise Fault(
+                errors.INVALID_REQUEST,
+                "a request is an object with jsonrpc, method, params (an object) and id",
+            )
         name = find_id(given)
         asked = wire.from_v1_request(given)
         write: Callable[[Any], Any] = wire.to_v1 if asked is not None else lambda result: result
@@ -84,10 +103,18 @@ async def handle_call(request: Request) -> Response:
         answer = _Tasks(build_call(request), link)
         method, params = checked["method"], checked["params"]
         if method in {"message/stream", "tasks/resubscribe"}:
-            session = params["id"] if method == "tasks/resubscribe" else await answer.take_message(params)
+            session = (
+                params["id"] if method == "tasks/resubscribe" else await answer.take_message(params)
+            )
             first = await answer.load_task(session)
-            return EventSourceResponse(_encode_events(answer.stream(session, first), name, write), ping=PING_SECONDS, sep="\n")
-        result = await answer.perform(method, params, is_blocking=method == "message/send" and _wants_end(given))
+            return EventSourceResponse(
+                _encode_events(answer.stream(session, first), name, write),
+                ping=PING_SECONDS,
+                sep="\n",
+            )
+        result = await answer.perform(
+            method, params, is_blocking=method == "message/send" and _wants_end(given)
+        )
         return SafeJSONResponse({"jsonrpc": "2.0", "id": name, "result": write(result)})
     except NotAllowed as error:
         return SafeJSONResponse(build_error(name, Fault(errors.INVALID_REQUEST, str(error))), 403)
@@ -97,13 +124,18 @@ async def handle_call(request: Request) -> Response:
         raise
     except Exception:
         log.exception("a call of another agent cannot be answered")
-        return SafeJSONResponse(build_error(name, Fault(errors.INTERNAL, "the server failed; see its log")), 500)
+        return SafeJSONResponse(
+            build_error(name, Fault(errors.INTERNAL, "the server failed; see its log")), 500
+        )
 
 
 def _wants_end(given: Any) -> bool:
     """Whether a message is answered at the end of its task; then at once is the exception that a caller asks for."""
     configuration = given.get("params", {}).get("configuration") or {}
-    return configuration.get("blocking", not configuration.get("returnImmediately", False)) is not False
+    return (
+        configuration.get("blocking", not configuration.get("returnImmediately", False))
+        is not False
+    )
 
 
 def _explain(error: Exception) -> Fault:
@@ -116,13 +148,18 @@ def _explain(error: Exception) -> Fault:
             first = error.errors(include_url=False)[0]
             if first["type"] == "union_tag_invalid":
                 method = str(first["ctx"].get("tag"))[:100]
-                return Fault(errors.NO_METHOD, f"the method {method} is not one of A2A 1.0 that this server answers")
+                return Fault(
+                    errors.NO_METHOD,
+                    f"the method {method} is not one of A2A 1.0 that this server answers",
+                )
             return Fault(errors.INVALID_PARAMS, explain_validation_error(error))
         case _:
             return Fault(errors.INVALID_PARAMS, str(error))
 
 
-async def _encode_events(events: AsyncIterator[dict[str, Any]], name: object, write: Callable[[Any], Any]) -> AsyncIterator[str]:
+async def _encode_events(
+    events: AsyncIterator[dict[str, Any]], name: object, write: Callable[[Any], Any]
+) -> AsyncIterator[str]:
     try:
         async for event in events:
             yield dump_json({"jsonrpc": "2.0", "id": name, "result": write(event)})
@@ -151,7 +188,9 @@ def build_card(url: str) -> dict[str, Any]:
         "description": "Puts a question before a group of minds and hands back a decision that can be audited. The data "
         "of a message, or metadata.moot, may hold what moot.openSession takes (protocol, panel, options, seats …).",
         "version": VERSION,
-        "supportedInterfaces": [{"protocolBinding": "JSONRPC", "url": url, "protocolVersion": "1.0"}],
+        "supportedInterfaces": [
+            {"protocolBinding": "JSONRPC", "url": url, "protocolVersion": "1.0"}
+        ],
         "capabilities": {"streaming": True, "pushNotifications": False},
         "defaultInputModes": INPUT_MODES,
         "defaultOutputModes": OUTPUT_MODES,
@@ -168,7 +207,9 @@ class _Tasks:
         self._call = call
         self._link = link
 
-    async def perform(self, method: str, params: dict[str, Any], *, is_blocking: bool) -> dict[str, Any]:
+    async def perform(
+        self, method: str, params: dict[str, Any], *, is_blocking: bool
+    ) -> dict[str, Any]:
         """The result of a call that does not stream; raises MootError, Fault or ValidationError."""
         match method:
             case "message/send":
@@ -201,10 +242,18 @@ class _Tasks:
         texts, data = _read_parts(message["parts"])
         key = f"a2a {message['message_id']}"[:200]
         if not message.get("task_id"):
-            settings = data or (message.get("metadata") or params.get("metadata") or {}).get("moot") or {}
+            settings = (
+                data or (message.get("metadata") or params.get("metadata") or {}).get("moot") or {}
+            )
             if not isinstance(settings, dict):
-                raise Fault(errors.INVALID_PARAMS, "metadata.moot: expected an object with the parameters of moot.openSession")
-            opened = await self._do("moot.openSession", **{"topic": "\n\n".join(texts), **settings, "idempotencyKey": key})
+                raise Fault(
+                    errors.INVALID_PARAMS,
+                    "metadata.moot: expected an object with the parameters of moot.openSession",
+                )
+            opened = await self._do(
+                "moot.openSession",
+                **{"topic": "\n\n".join(texts), **settings, "idempotencyKey": key},
+            )
             return SessionId(opened.session_id)
         session = SessionId(message["task_id"])
         shown: SessionDecisionOut = await self._do("moot.getSession", sessionId=session)
@@ -215,7 +264,9 @@ class _Tasks:
         given: dict[str, Any] = data or {"answer": "\n\n".join(texts)}
         if "ask" not in given:
             if len(asks) != 1:
-                raise Fault(errors.INVALID_PARAMS, _describe_asks(asks) or "the task needs no input now")
+                raise Fault(
+                    errors.INVALID_PARAMS, _describe_asks(asks) or "the task needs no input now"
+                )
             given = {"seat": asks[0].seat, "ask": asks[0].ask, "answer": given.get("answer", given)}
         await self._do("moot.answer", **{**given, "sessionId": session, "idempotencyKey": key})
         return session
@@ -227,8 +278,15 @@ class _Tasks:
     async def load_task(self, name: str) -> dict[str, Any]:
         session = SessionId(name)
         shown: SessionDecisionOut = await self._do("moot.getSession", sessionId=session)
-        state, said = STATES[shown.status], shown.parked and f"{shown.parked} Send a message to try again."
-        if shown.status == "thinking" and self._call.caller.may("speak") and (asks := (await self._list_asks(session)).asks):
+        state, said = (
+            STATES[shown.status],
+            shown.parked and f"{shown.parked} Send a message to try again.",
+        )
+        if (
+            shown.status == "thinking"
+            and self._call.caller.may("speak")
+            and (asks := (await self._list_asks(session)).asks)
+        ):
             state, said = "input-required", _describe_asks(asks)
         status: dict[str, Any] = {"state": state, "timestamp": datetime.now(UTC).isoformat()}
         if said:
@@ -243,7 +301,9 @@ class _Tasks:
             task["artifacts"] = [await self._build_artifact(session, shown)]
         return task
 
-    async def _build_artifact(self, session: SessionId, shown: SessionDecisionOut) -> dict[str, Any]:
+    async def _build_artifact(
+        self, session: SessionId, shown: SessionDecisionOut
+    ) -> dict[str, Any]:
         minutes = await self._do("moot.exportSession", sessionId=session, form="minutes")
         parts = [
             {"text": "\n".join(shown.summary), "mediaType": "text/plain"},
@@ -254,7 +314,13 @@ class _Tasks:
 
     def _build_message(self, session: SessionId, text: str) -> dict[str, Any]:
         parts = [{"text": text}]
-        return {"messageId": f"{session}.status", "role": "agent", "parts": parts, "taskId": session, "contextId": session}
+        return {
+            "messageId": f"{session}.status",
+            "role": "agent",
+            "parts": parts,
+            "taskId": session,
+            "contextId": session,
+        }
 
     async def stream(self, name: str, first: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """A task as it is now, what happens, and how it ends; raises MootError."""
@@ -267,7 +333,12 @@ class _Tasks:
         async with aclosing(self._follow(session, ends)) as pieces:
             async for text in pieces:
                 status = {"state": "working", "timestamp": datetime.now(UTC).isoformat()}
-                yield {"statusUpdate": {**place, "status": {**status, "message": self._build_message(session, text)}}}
+                yield {
+                    "statusUpdate": {
+                        **place,
+                        "status": {**status, "message": self._build_message(session, text)},
+                    }
+                }
         task = await self.load_task(session)
         for artifact in task.get("artifacts", ()):
             yield {"artifactUpdate": {**place, "artifact": artifact, "lastChunk": True}}
@@ -277,7 +348,9 @@ class _Tasks:
         """What is said in a session, until it ends, is parked, needs an answer from outside, or the time is over."""
         is_asked = partial(self._is_interrupted, session)
         meeting, link = ChatMeeting(session=session), f"{self._link}{session}"
-        async with aclosing(follow_meeting(self._call, meeting, link, ends, is_asked=is_asked)) as pieces:
+        async with aclosing(
+            follow_meeting(self._call, meeting, link, ends, is_asked=is_asked)
+        ) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Reasoning):
                     yield piece.text
@@ -286,14 +359,19 @@ class _Tasks:
         """Whether a session waits for what only a message brings."""
         if (await self._call.moot.engine.load_snapshot(session)).session_state.parked is not None:
             return True
-        return self._call.caller.may("speak") and bool(await self._call.moot.engine.list_outstanding(session))
+        return self._call.caller.may("speak") and bool(
+            await self._call.moot.engine.list_outstanding(session)
+        )
 
 
 def _read_parts(parts: list[dict[str, Any]]) -> tuple[list[str], dict[str, Any] | None]:
     """The texts of a message, and its data; raises Fault for what Moot does not read."""
     for part in parts:
         if "text" not in part and not isinstance(part.get("data"), dict):
-            raise Fault(WRONG_CONTENT, "Incompatible content types: a message holds text, and data as an object")
+            raise Fault(
+                WRONG_CONTENT,
+                "Incompatible content types: a message holds text, and data as an object",
+            )
     data = [part["data"] for part in parts if "data" in part]
     return [part["text"] for part in parts if "text" in part], (data[0] if data else None)
 
@@ -301,7 +379,10 @@ def _read_parts(parts: list[dict[str, Any]]) -> tuple[list[str], dict[str, Any] 
 def _describe_asks(asks: list[Any]) -> str:
     """What is asked of seats from outside, for the one who answers with the next message."""
     lines = [
-        json.dumps({"seat": ask.seat, "ask": ask.ask, "form": ask.form, "answerSchema": ask.answer_schema}, ensure_ascii=False)
+        json.dumps(
+            {"seat": ask.seat, "ask": ask.ask, "form": ask.form, "answerSchema": ask.answer_schema},
+            ensure_ascii=False,
+        )
         for ask in asks[:MAX_ASKS]
     ]
     one = f"{asks[0].briefing}\n\n{asks[0].instructions}\n\n" if len(asks) == 1 else ""

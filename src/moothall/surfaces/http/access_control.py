@@ -112,7 +112,8 @@ class AccessControl:
         self._underway: Counter[str] = Counter()
         """How many requests of each token are being answered, streams and long polls among them."""
         self._rates = {
-            role: rates or RateLimiter(limits.calls_per_second, limits.burst) for role, limits in settings.limits.items()
+            role: rates or RateLimiter(limits.calls_per_second, limits.burst)
+            for role, limits in settings.limits.items()
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -138,17 +139,27 @@ class AccessControl:
                 if not rates.take(who):
                     refused = _build_too_many(rates.count_wait(who))
                 elif self._underway[who] >= limits.at_once:
-                    refused = _build_too_many(1, f"{limits.at_once} calls and streams of this token are under way")
+                    refused = _build_too_many(
+                        1, f"{limits.at_once} calls and streams of this token are under way"
+                    )
                 else:
                     refused = _refuse_large(request, largest)
-                known = {"caller": holder.caller, "secret": holder.secret, "take": lambda: rates.take(who)}
+                known = {
+                    "caller": holder.caller,
+                    "secret": holder.secret,
+                    "take": lambda: rates.take(who),
+                }
                 known |= {"largest_body": largest, "token_id": who, "limits": limits}
                 scope["state"] = {**scope.get("state", {}), **known}
         if refused is not None:
             self._on_refused(refused.status_code)
             if is_chat:
                 refused = reshape_refusal(refused)
-            elif refused.status_code == 401 and self._build_page is not None and _is_navigation(request):
+            elif (
+                refused.status_code == 401
+                and self._build_page is not None
+                and _is_navigation(request)
+            ):
                 # A person reads this: the page says what to do, and where to sign in.
                 refused = self._build_page(request, 401)
             if refused.status_code == 413:
@@ -189,8 +200,12 @@ class AccessControl:
     async def _identify_caller(self, request: Request) -> Known | Response:
         given = request.headers.get("authorization", "")
         if not given and not find_cookie(request):
-            return _build_unauthorized(f"a token is needed: Authorization: Bearer TOKEN ({WHERE_FROM})")
-        secret = _parse_secret(request) if request.headers.get("authorization") else find_cookie(request)
+            return _build_unauthorized(
+                f"a token is needed: Authorization: Bearer TOKEN ({WHERE_FROM})"
+            )
+        secret = (
+            _parse_secret(request) if request.headers.get("authorization") else find_cookie(request)
+        )
         if not secret:
             return _build_unauthorized("expected Authorization: Bearer TOKEN")
         identity = await self._access().identify(secret)
@@ -198,7 +213,9 @@ class AccessControl:
             return self._deny(request, identity)
         if not given and request.method not in {"GET", "HEAD"} and not _is_same_origin(request):
             # A browser sends its cookie by itself: only what says that a page of this server asked may change anything.
-            return PlainTextResponse("a request with a cookie needs the Origin of this server\n", 403)
+            return PlainTextResponse(
+                "a request with a cookie needs the Origin of this server\n", 403
+            )
         is_owner = self._is_local and identity.id == self._owner()
         return Known(Caller() if is_owner else Caller.from_identity(identity), identity.id, secret)
 
@@ -206,7 +223,9 @@ class AccessControl:
         peer = name_peer(request.client.host if request.client else "")
         self._on_denied(peer, denied)
         if not self._denials.take(peer):
-            return _build_too_many(self._denials.count_wait(peer), "too many refused tokens from your address")
+            return _build_too_many(
+                self._denials.count_wait(peer), "too many refused tokens from your address"
+            )
         refusal = _build_unauthorized(DENIED[denied.reason])
         if not request.headers.get("authorization"):
             set_cookie(request, refusal)
@@ -216,7 +235,9 @@ class AccessControl:
 def build_call(request: Request) -> Call:
     """The call that a request makes once it is let in."""
     trace = request.headers.get(TRACE_HEADER, "")
-    return Call(context=request.app.state.site.server_context, caller=request.state.caller, trace=trace)
+    return Call(
+        context=request.app.state.site.server_context, caller=request.state.caller, trace=trace
+    )
 
 
 def name_cookie(request: Request) -> str:
@@ -233,7 +254,15 @@ def find_cookie(request: Request) -> str:
 def set_cookie(request: Request, response: Response, secret: str = "", seconds: int = 0) -> None:
     """Let the browser keep a login, or forget it: no script can read it, and no request from another site carries it."""
     is_secure = request.url.scheme == "https"
-    response.set_cookie(name_cookie(request), secret, seconds, path="/", secure=is_secure, httponly=True, samesite="strict")
+    response.set_cookie(
+        name_cookie(request),
+        secret,
+        seconds,
+        path="/",
+        secure=is_secure,
+        httponly=True,
+        samesite="strict",
+    )
 
 
 def _is_same_origin(request: Request) -> bool:
@@ -254,7 +283,11 @@ def _is_open(request: Request) -> bool:
 
 def _is_navigation(request: Request) -> bool:
     """Whether a browser shows the answer as a page."""
-    return request.method == "GET" and "authorization" not in request.headers and "text/html" in request.headers.get("accept", "")
+    return (
+        request.method == "GET"
+        and "authorization" not in request.headers
+        and "text/html" in request.headers.get("accept", "")
+    )
 
 
 def _add_safe_headers(send: Send) -> Send:
@@ -277,7 +310,9 @@ def _is_from(origin: str, host: str) -> bool:
 
 def _build_unauthorized(message: str) -> Response:
     body = build_refusal(CODES[NotAllowed].number, message, "NotAllowed")
-    return Response(body, 401, {"WWW-Authenticate": 'Bearer realm="moot"'}, media_type="application/json")
+    return Response(
+        body, 401, {"WWW-Authenticate": 'Bearer realm="moot"'}, media_type="application/json"
+    )
 
 
 def _build_too_many(seconds: float, reason: str = "too many calls") -> Response:
@@ -323,7 +358,9 @@ async def drain_body(receive: Receive) -> None:
 
 
 def build_too_large(largest: int) -> Response:
-    body = build_refusal(TOO_MUCH.number, f"the request is too large; the limit is {largest} bytes", "TooMuch")
+    body = build_refusal(
+        TOO_MUCH.number, f"the request is too large; the limit is {largest} bytes", "TooMuch"
+    )
     return Response(body, 413, media_type="application/json")
 
 
@@ -335,12 +372,20 @@ class SafeJSONResponse(JSONResponse):
 
 
 def build_chat_error(
-    status: int, message: str, code: str, param: str | None = None, headers: Mapping[str, str] | None = None
+    status: int,
+    message: str,
+    code: str,
+    param: str | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    return SafeJSONResponse(build_error_body(status, message, code, param), status, headers=dict(headers or {}))
+    return SafeJSONResponse(
+        build_error_body(status, message, code, param), status, headers=dict(headers or {})
+    )
 
 
-def build_error_body(status: int, message: str, code: str, param: str | None = None) -> dict[str, Any]:
+def build_error_body(
+    status: int, message: str, code: str, param: str | None = None
+) -> dict[str, Any]:
     """A sentence, and OpenAI's type for such a status."""
     kind = _TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
     return {"error": {"message": message.strip(), "type": kind, "param": param, "code": code}}
@@ -353,5 +398,11 @@ def reshape_refusal(refusal: Response) -> Response:
         message = json.loads(text)["error"]["message"]
     except (ValueError, KeyError, TypeError):
         message = text
-    headers = {name: value for name, value in refusal.headers.items() if name in {"www-authenticate", "retry-after"}}
-    return build_chat_error(refusal.status_code, message, _CODES.get(refusal.status_code, "refused"), headers=headers)
+    headers = {
+        name: value
+        for name, value in refusal.headers.items()
+        if name in {"www-authenticate", "retry-after"}
+    }
+    return build_chat_error(
+        refusal.status_code, message, _CODES.get(refusal.status_code, "refused"), headers=headers
+    )

@@ -99,7 +99,9 @@ class ServerState:
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
         async with open_server_context(self.moot) as self.context, asyncio.TaskGroup() as group:
-            self.owner = parse_token_id(await self.moot.access.adopt_owner_key(resolve_home(self.moot.environ)))
+            self.owner = parse_token_id(
+                await self.moot.access.adopt_owner_key(resolve_home(self.moot.environ))
+            )
             self.moot.seating.limit_programs(self.settings.select_programs(is_local=self.is_local))
             self.moot.seating.list_servers(self.settings.providers, is_local=self.is_local)
             self.readiness = ReadinessProbe(self.moot.ledger, self.moot.engine, self.context.runner)
@@ -123,7 +125,11 @@ class ServerState:
             return build_too_large(request.state.largest_body)
         with self.metrics.open_calls.track_inprogress():
             answer = await self.dispatcher.answer(build_call(request), body, request.state.take)
-        return Response(status_code=204) if answer is None else await _build_answer(request, answer.encode())
+        return (
+            Response(status_code=204)
+            if answer is None
+            else await _build_answer(request, answer.encode())
+        )
 
     async def handle_events(self, request: Request) -> Response:
         caller: Caller = request.state.caller
@@ -136,9 +142,13 @@ class ServerState:
             return _refuse_stream(error)
         after = _read_last_event(request) or "0"
         if not after.isdecimal() or len(after) > 12:
-            return PlainTextResponse("after (or Last-Event-ID) must be the number of the last entry seen\n", 400)
+            return PlainTextResponse(
+                "after (or Last-Event-ID) must be the number of the last entry seen\n", 400
+            )
         return self._build_stream(
-            self.server_context.get_or_create(EntryHub).read(snapshot, int(after), caller, request.state.secret)
+            self.server_context.get_or_create(EntryHub).read(
+                snapshot, int(after), caller, request.state.secret
+            )
         )
 
     async def handle_stream(self, request: Request) -> Response:
@@ -152,10 +162,14 @@ class ServerState:
         except MootError as error:
             return _refuse_stream(error)
         if len(names) > MAX_SESSIONS:
-            return PlainTextResponse(f"at most {MAX_SESSIONS} sessions can be viewed on one stream\n", 400)
+            return PlainTextResponse(
+                f"at most {MAX_SESSIONS} sessions can be viewed on one stream\n", 400
+            )
         sessions = frozenset(names | ({SessionId(caller.session)} if caller.session else set()))
         hub = self.server_context.get_or_create(ViewHub)
-        return self._build_stream(hub.read(caller, request.state.secret, sessions, _read_last_event(request)))
+        return self._build_stream(
+            hub.read(caller, request.state.secret, sessions, _read_last_event(request))
+        )
 
     def _build_stream(self, events: AsyncGenerator[bytes, None]) -> Response:
         async def count_and_read() -> AsyncIterator[bytes]:
@@ -164,7 +178,9 @@ class ServerState:
                     async for data in events:
                         yield data
 
-        return StreamingResponse(count_and_read(), headers=STREAM_HEADERS, media_type="text/event-stream")
+        return StreamingResponse(
+            count_and_read(), headers=STREAM_HEADERS, media_type="text/event-stream"
+        )
 
     async def handle_ready(self, request: Request) -> Response:
         assert self.readiness is not None, "the server has not started"
@@ -173,14 +189,21 @@ class ServerState:
         return build_ready(await self.readiness.explain())
 
     async def handle_metrics(self, request: Request) -> Response:
-        return Response(await self.metrics.render_metrics(self.server_context.runner), media_type=Metrics.content_type)
+        return Response(
+            await self.metrics.render_metrics(self.server_context.runner),
+            media_type=Metrics.content_type,
+        )
 
     async def handle_description(self, request: Request) -> Response:
         return JSONResponse(self.document)
 
 
 def build_app(
-    moot: Moot, *, is_local: bool, settings: ServerSettings | None = None, rates: RateLimiter | None = None
+    moot: Moot,
+    *,
+    is_local: bool,
+    settings: ServerSettings | None = None,
+    rates: RateLimiter | None = None,
 ) -> Starlette:
     """The app of a server; it opens and closes `moot` itself. `is_local`: only this machine reaches it.
 
@@ -209,7 +232,9 @@ def build_app(
             *(Route(path, site.handle_ready) for path in (READY, HEALTH)),
             Route("/metrics", site.handle_metrics),
             Route("/openrpc.json", site.handle_description),
-            *Login(site.get_access, site.refusals, lambda token: build_token_prompt(site.moot, token)).build_routes(),
+            *Login(
+                site.get_access, site.refusals, lambda token: build_token_prompt(site.moot, token)
+            ).build_routes(),
             *CHAT_ROUTES,
             *A2A_ROUTES,
             *page.build_routes(),
@@ -246,7 +271,10 @@ class McpEndpoint:
 
 def _load_mcp(largest_body: int) -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp]]:
     """Import the MCP library; what makes its app, which is to be entered and left by one task."""
-    from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+    from mcp.server.streamable_http_manager import (
+        StreamableHTTPASGIApp,
+        StreamableHTTPSessionManager,
+    )
 
     from moothall.surfaces.mcp.server import McpServer
     from moothall.surfaces.mcp.transport import PlainAnswers, SessionIdMiddleware
@@ -255,7 +283,12 @@ def _load_mcp(largest_body: int) -> Callable[[ServerContext], AbstractAsyncConte
     async def app_of(context: ServerContext) -> AsyncIterator[ASGIApp]:
         session_state = McpServer(context, _find_caller).build_server()
         plain, streaming = (
-            StreamableHTTPSessionManager(session_state, stateless=True, json_response=each, max_request_body_size=largest_body)
+            StreamableHTTPSessionManager(
+                session_state,
+                stateless=True,
+                json_response=each,
+                max_request_body_size=largest_body,
+            )
             for each in (True, False)
         )
         async with plain.run(), streaming.run():
@@ -282,7 +315,9 @@ async def _follow_sessions(context: ServerContext) -> None:
             open_sessions = [
                 line.session
                 for line in (
-                    await context.moot.sessions() if is_all else await context.moot.session_list.load_some(written.sessions or ())
+                    await context.moot.sessions()
+                    if is_all
+                    else await context.moot.session_list.load_some(written.sessions or ())
                 )
                 if line.is_hosted and line.status in {"thinking", "parked"}
             ]
@@ -322,7 +357,9 @@ def _refuse_stream(error: MootError) -> Response:
     if isinstance(error, LedgerUnavailable):
         return build_unavailable(error)
     refusal = build_refusal(find_error_code(error), str(error), type(error).__name__)
-    return Response(refusal, 403 if isinstance(error, NotAllowed) else 404, media_type="application/json")
+    return Response(
+        refusal, 403 if isinstance(error, NotAllowed) else 404, media_type="application/json"
+    )
 
 
 def _read_last_event(request: Request) -> str:

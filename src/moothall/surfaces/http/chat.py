@@ -22,10 +22,23 @@ from moothall.domain.safe_text import dump_json
 from moothall.errors import KeyReused, MootError, NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied
 from moothall.surfaces.api import chat_request
-from moothall.surfaces.api.chat import ChatAnswer, ChatPieces, EventReader, Reasoning, find_or_open_meeting, follow_meeting
+from moothall.surfaces.api.chat import (
+    ChatAnswer,
+    ChatPieces,
+    EventReader,
+    Reasoning,
+    find_or_open_meeting,
+    follow_meeting,
+)
 from moothall.surfaces.api.chat_request import ChatModel, ChatRefused, ChatRequest
 from moothall.surfaces.api.method import Call
-from moothall.surfaces.http.access_control import SafeJSONResponse, build_call, build_chat_error, build_error_body, read_body
+from moothall.surfaces.http.access_control import (
+    SafeJSONResponse,
+    build_call,
+    build_chat_error,
+    build_error_body,
+    read_body,
+)
 
 log = logging.getLogger("moot")
 
@@ -46,7 +59,9 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 async def handle_models(request: Request) -> Response:
     _check_caller(request)
-    return JSONResponse({"object": "list", "data": [_build_model(model) for model in chat_request.list_models()]})
+    return JSONResponse(
+        {"object": "list", "data": [_build_model(model) for model in chat_request.list_models()]}
+    )
 
 
 async def handle_model(request: Request) -> Response:
@@ -57,7 +72,9 @@ async def handle_model(request: Request) -> Response:
 async def handle_unknown(request: Request) -> Response:
     what = f"{request.method} {request.url.path[:100]}"
     raise ChatRefused(
-        404, f"{what} is not served; Moot has GET /v1/models, POST /v1/chat/completions and POST /v1/responses", "unknown_url"
+        404,
+        f"{what} is not served; Moot has GET /v1/models, POST /v1/chat/completions and POST /v1/responses",
+        "unknown_url",
     )
 
 
@@ -66,18 +83,24 @@ async def handle_completion(request: Request) -> Response:
 
 
 async def handle_response(request: Request) -> Response:
-    return await _hold_meeting(request, rewrite_response_request(await _read(request)), ResponseShape)
+    return await _hold_meeting(
+        request, rewrite_response_request(await _read(request)), ResponseShape
+    )
 
 
 async def _read(request: Request) -> bytes:
     body = await read_body(request)
     if body is None:
         largest = request.state.largest_body
-        raise ChatRefused(413, f"the request is too large; the limit is {largest} bytes", "request_too_large")
+        raise ChatRefused(
+            413, f"the request is too large; the limit is {largest} bytes", "request_too_large"
+        )
     return body
 
 
-async def _hold_meeting(request: Request, body: bytes, build_shape: "type[CompletionShape | ResponseShape]") -> Response:
+async def _hold_meeting(
+    request: Request, body: bytes, build_shape: "type[CompletionShape | ResponseShape]"
+) -> Response:
     came = asyncio.get_running_loop().time()
     call = _check_caller(request)
     chat = chat_request.parse_chat_request(body)
@@ -106,7 +129,9 @@ async def _answer(
 ) -> Response:
     if chat.stream:
         chunks = _stream(request, shape, pieces)
-        return EventSourceResponse(chunks, ping=PING_SECONDS, sep="\n", headers={**headers, "X-Accel-Buffering": "no"})
+        return EventSourceResponse(
+            chunks, ping=PING_SECONDS, sep="\n", headers={**headers, "X-Accel-Buffering": "no"}
+        )
     reasoning: list[str] = []
     reader = EventReader(pieces, _wait_for_disconnect(request))
     try:
@@ -115,20 +140,26 @@ async def _answer(
                 case Reasoning(text=text):
                     reasoning.append(text)
                 case ChatAnswer():
-                    return SafeJSONResponse(shape.build_whole("".join(reasoning), piece), headers=dict(headers))
+                    return SafeJSONResponse(
+                        shape.build_whole("".join(reasoning), piece), headers=dict(headers)
+                    )
     finally:
         await reader.close()
     # Nobody reads it: the client went away. The meeting goes on.
     return Response(status_code=499)
 
 
-async def _stream(request: Request, shape: "CompletionShape | ResponseShape", pieces: ChatPieces) -> AsyncIterator[Event]:
+async def _stream(
+    request: Request, shape: "CompletionShape | ResponseShape", pieces: ChatPieces
+) -> AsyncIterator[Event]:
     for event in shape.begin():
         yield event
     try:
         async for piece in pieces:
             # The token that began it may be revoked, or its time may be over.
-            if isinstance(await build_call(request).moot.access.identify(request.state.secret), AccessDenied):
+            if isinstance(
+                await build_call(request).moot.access.identify(request.state.secret), AccessDenied
+            ):
                 return
             match piece:
                 case Reasoning(text=text):
@@ -154,7 +185,9 @@ class CompletionShape:
 
     def __init__(self, name: str, chat: ChatRequest, model: ChatModel) -> None:
         self._name = name
-        self._has_usage = chat.stream_options is not None and bool(chat.stream_options.include_usage)
+        self._has_usage = chat.stream_options is not None and bool(
+            chat.stream_options.include_usage
+        )
         self._tool = chat.answer_tool
         self._head = {"id": f"chatcmpl-{name}", "created": int(time.time()), "model": model.id}
 
@@ -166,8 +199,18 @@ class CompletionShape:
             message |= {"content": None, "tool_calls": [self._build_call(answer)]}
         if reasoning:
             message["reasoning_content"] = reasoning
-        choice = {"index": 0, "message": message, "finish_reason": self._name_finish(answer), "logprobs": None}
-        return {**self._head, "object": "chat.completion", "choices": [choice], "usage": _build_usage(answer)}
+        choice = {
+            "index": 0,
+            "message": message,
+            "finish_reason": self._name_finish(answer),
+            "logprobs": None,
+        }
+        return {
+            **self._head,
+            "object": "chat.completion",
+            "choices": [choice],
+            "usage": _build_usage(answer),
+        }
 
     def begin(self) -> Iterator[Event]:
         yield self._build_chunk({"role": "assistant", "content": ""})
@@ -179,10 +222,18 @@ class CompletionShape:
         if self._tool and not answer.is_refusal:
             yield self._build_chunk({"tool_calls": [{"index": 0, **self._build_call(answer)}]})
         else:
-            yield from (self._build_chunk({"refusal" if answer.is_refusal else "content": part}) for part in parts)
+            yield from (
+                self._build_chunk({"refusal" if answer.is_refusal else "content": part})
+                for part in parts
+            )
         yield self._build_chunk({}, self._name_finish(answer))
         if self._has_usage:
-            chunk = {**self._head, "object": "chat.completion.chunk", "choices": [], "usage": _build_usage(answer)}
+            chunk = {
+                **self._head,
+                "object": "chat.completion.chunk",
+                "choices": [],
+                "usage": _build_usage(answer),
+            }
             yield {"data": dump_json(chunk)}
 
     def end(self) -> Iterator[Event]:
@@ -192,11 +243,19 @@ class CompletionShape:
         return "tool_calls" if self._tool and not answer.is_refusal else "stop"
 
     def _build_call(self, answer: ChatAnswer) -> dict[str, Any]:
-        return {"id": f"call_{self._name}", "type": "function", "function": {"name": self._tool, "arguments": answer.text}}
+        return {
+            "id": f"call_{self._name}",
+            "type": "function",
+            "function": {"name": self._tool, "arguments": answer.text},
+        }
 
     def _build_chunk(self, delta: Mapping[str, Any], finish: str | None = None) -> Event:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
-        return {"data": dump_json({**self._head, "object": "chat.completion.chunk", "choices": [choice]})}
+        return {
+            "data": dump_json(
+                {**self._head, "object": "chat.completion.chunk", "choices": [choice]}
+            )
+        }
 
 
 def rewrite_response_request(body: bytes) -> bytes:
@@ -212,15 +271,30 @@ def rewrite_response_request(body: bytes) -> bytes:
             message = f"{name}: Moot stores no conversations; send what was said before in `input`"
             raise ChatRefused(400, message, "unsupported_parameter", name)
     said = given.get("input")
-    said = [{"role": "user", "content": said}] if isinstance(said, str) else said if isinstance(said, list) else ()
+    said = (
+        [{"role": "user", "content": said}]
+        if isinstance(said, str)
+        else said
+        if isinstance(said, list)
+        else ()
+    )
     messages = [each for each in said if isinstance(each, dict) and str(each.get("role")) in _ROLES]
     if not messages:
-        raise ChatRefused(400, "input holds no message; expected a text, or a list of messages with a role", param="input")
+        raise ChatRefused(
+            400,
+            "input holds no message; expected a text, or a list of messages with a role",
+            param="input",
+        )
     rules = given.get("instructions")
     taken = ("model", "stream", "user", "seed", "metadata")
     chat = {name: given[name] for name in taken if given.get(name) is not None}
-    chat["messages"] = [*([{"role": "system", "content": rules}] if isinstance(rules, str) and rules else []), *messages]
-    return json.dumps({**chat, **_rewrite_shape(given), "max_completion_tokens": given.get("max_output_tokens")}).encode()
+    chat["messages"] = [
+        *([{"role": "system", "content": rules}] if isinstance(rules, str) and rules else []),
+        *messages,
+    ]
+    return json.dumps(
+        {**chat, **_rewrite_shape(given), "max_completion_tokens": given.get("max_output_tokens")}
+    ).encode()
 
 
 def _rewrite_shape(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -231,7 +305,11 @@ def _rewrite_shape(given: Mapping[str, Any]) -> dict[str, Any]:
         form = {"type": "json_schema", "json_schema": {"schema": form.get("schema")}}
     tools = given.get("tools")
     if isinstance(tools, list):
-        tools = [{"function": each} for each in tools if isinstance(each, dict) and each.get("type") == "function"]
+        tools = [
+            {"function": each}
+            for each in tools
+            if isinstance(each, dict) and each.get("type") == "function"
+        ]
     choice = given.get("tool_choice")
     if isinstance(choice, dict) and "name" in choice:
         choice = {"type": "function", "function": {"name": choice["name"]}}
@@ -246,10 +324,18 @@ class ResponseShape:
         self._tool = chat.answer_tool
         self._spoken: list[str] = []
         self._number = 0
-        self._head = {"id": f"resp_{name}", "object": "response", "created_at": int(time.time()), "model": model.id}
+        self._head = {
+            "id": f"resp_{name}",
+            "object": "response",
+            "created_at": int(time.time()),
+            "model": model.id,
+        }
 
     def build_whole(self, reasoning: str, answer: ChatAnswer) -> dict[str, Any]:
-        output = [*([self._build_reasoning(reasoning)] if reasoning else []), self._build_item(answer)]
+        output = [
+            *([self._build_reasoning(reasoning)] if reasoning else []),
+            self._build_item(answer),
+        ]
         return self._build_response("completed", output, answer)
 
     def begin(self) -> Iterator[Event]:
@@ -259,7 +345,9 @@ class ResponseShape:
     def tell(self, text: str) -> Iterator[Event]:
         place = {"item_id": f"rs_{self._name}", "output_index": 0, "summary_index": 0}
         if not self._spoken:
-            yield self._build_event("response.output_item.added", output_index=0, item=self._build_reasoning(""))
+            yield self._build_event(
+                "response.output_item.added", output_index=0, item=self._build_reasoning("")
+            )
             part = {"type": "summary_text", "text": ""}
             yield self._build_event("response.reasoning_summary_part.added", **place, part=part)
         self._spoken.append(text)
@@ -272,7 +360,9 @@ class ResponseShape:
             yield self._build_event("response.reasoning_summary_text.done", **place, text=reasoning)
             part = {"type": "summary_text", "text": reasoning}
             yield self._build_event("response.reasoning_summary_part.done", **place, part=part)
-            yield self._build_event("response.output_item.done", output_index=0, item=self._build_reasoning(reasoning))
+            yield self._build_event(
+                "response.output_item.done", output_index=0, item=self._build_reasoning(reasoning)
+            )
             index = 1
         yield from self._stream_item(answer, parts, index)
         yield self._build_event("response.completed", response=self.build_whole(reasoning, answer))
@@ -284,15 +374,28 @@ class ResponseShape:
         item = self._build_item(answer)
         place: dict[str, Any] = {"item_id": item["id"], "output_index": index}
         if item["type"] == "function_call":
-            yield self._build_event("response.output_item.added", output_index=index, item={**item, "arguments": ""})
-            yield self._build_event("response.function_call_arguments.delta", **place, delta=answer.text)
-            yield self._build_event("response.function_call_arguments.done", **place, arguments=answer.text, name=self._tool)
+            yield self._build_event(
+                "response.output_item.added", output_index=index, item={**item, "arguments": ""}
+            )
+            yield self._build_event(
+                "response.function_call_arguments.delta", **place, delta=answer.text
+            )
+            yield self._build_event(
+                "response.function_call_arguments.done",
+                **place,
+                arguments=answer.text,
+                name=self._tool,
+            )
         else:
-            yield self._build_event("response.output_item.added", output_index=index, item={**item, "content": []})
+            yield self._build_event(
+                "response.output_item.added", output_index=index, item={**item, "content": []}
+            )
             (content,) = item["content"]
             kind, key = ("refusal", "refusal") if answer.is_refusal else ("output_text", "text")
             place["content_index"] = 0
-            yield self._build_event("response.content_part.added", **place, part={**content, key: ""})
+            yield self._build_event(
+                "response.content_part.added", **place, part={**content, key: ""}
+            )
             for part in parts:
                 yield self._build_event(f"response.{kind}.delta", **place, delta=part)
             yield self._build_event(f"response.{kind}.done", **place, **{key: answer.text})
@@ -305,15 +408,32 @@ class ResponseShape:
 
     def _build_item(self, answer: ChatAnswer) -> dict[str, Any]:
         if self._tool and not answer.is_refusal:
-            call = {"type": "function_call", "id": f"fc_{self._name}", "call_id": f"call_{self._name}", "status": "completed"}
+            call = {
+                "type": "function_call",
+                "id": f"fc_{self._name}",
+                "call_id": f"call_{self._name}",
+                "status": "completed",
+            }
             return {**call, "name": self._tool, "arguments": answer.text}
-        content: dict[str, Any] = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
+        content: dict[str, Any] = {
+            "type": "output_text",
+            "text": answer.text,
+            "annotations": [],
+            "logprobs": [],
+        }
         if answer.is_refusal:
             content = {"type": "refusal", "refusal": answer.text}
-        message = {"type": "message", "id": f"msg_{self._name}", "role": "assistant", "status": "completed"}
+        message = {
+            "type": "message",
+            "id": f"msg_{self._name}",
+            "role": "assistant",
+            "status": "completed",
+        }
         return {**message, "content": [content]}
 
-    def _build_response(self, status: str, output: list[dict[str, Any]], answer: ChatAnswer | None) -> dict[str, Any]:
+    def _build_response(
+        self, status: str, output: list[dict[str, Any]], answer: ChatAnswer | None
+    ) -> dict[str, Any]:
         usage = None
         if answer is not None:
             usage = {
@@ -323,8 +443,16 @@ class ResponseShape:
                 "output_tokens_details": {"reasoning_tokens": 0},
                 "total_tokens": answer.spent.tokens,
             }
-        absent = dict.fromkeys(("error", "incomplete_details", "instructions", "temperature", "top_p"))
-        fixed: dict[str, Any] = {"metadata": {}, "parallel_tool_calls": False, "tool_choice": "auto", "tools": [], "store": False}
+        absent = dict.fromkeys(
+            ("error", "incomplete_details", "instructions", "temperature", "top_p")
+        )
+        fixed: dict[str, Any] = {
+            "metadata": {},
+            "parallel_tool_calls": False,
+            "tool_choice": "auto",
+            "tools": [],
+            "store": False,
+        }
         return {**self._head, "status": status, "output": output, "usage": usage, **absent, **fixed}
 
     def _build_event(self, kind: str, **fields: Any) -> Event:
@@ -342,12 +470,22 @@ def _check_caller(request: Request) -> Call:
 
 
 def _build_model(model: ChatModel) -> dict[str, Any]:
-    return {"id": model.id, "object": "model", "created": CREATED, "owned_by": "moot", "name": model.describe()}
+    return {
+        "id": model.id,
+        "object": "model",
+        "created": CREATED,
+        "owned_by": "moot",
+        "name": model.describe(),
+    }
 
 
 def _build_usage(answer: ChatAnswer) -> dict[str, int]:
     spent = answer.spent
-    return {"prompt_tokens": spent.tokens_in, "completion_tokens": spent.tokens_out, "total_tokens": spent.tokens}
+    return {
+        "prompt_tokens": spent.tokens_in,
+        "completion_tokens": spent.tokens_out,
+        "total_tokens": spent.tokens,
+    }
 
 
 async def _say_aside(text: str) -> ChatPieces:
@@ -360,7 +498,9 @@ def _read_patience(headers: Mapping[str, str]) -> float:
         given = float(headers.get("x-stainless-read-timeout", "nan"))
     except ValueError:
         given = math.nan
-    return min(WAIT_SECONDS, max(1.0, given - SPARE_SECONDS)) if math.isfinite(given) else WAIT_SECONDS
+    return (
+        min(WAIT_SECONDS, max(1.0, given - SPARE_SECONDS)) if math.isfinite(given) else WAIT_SECONDS
+    )
 
 
 async def _wait_for_disconnect(request: Request) -> None:
@@ -389,7 +529,9 @@ def _answer_errors(handler: Handler) -> Handler:
             raise
         except Exception:
             log.exception("a chat cannot be answered")
-            return build_chat_error(500, "an internal error of the server; see its log", "internal_error")
+            return build_chat_error(
+                500, "an internal error of the server; see its log", "internal_error"
+            )
 
     return handle
 
@@ -399,5 +541,9 @@ CHAT_ROUTES: Final = [
     Route("/v1/models/{model:path}", _answer_errors(handle_model), methods=["GET"]),
     Route("/v1/chat/completions", _answer_errors(handle_completion), methods=["POST"]),
     Route("/v1/responses", _answer_errors(handle_response), methods=["POST"]),
-    Route("/v1/{path:path}", _answer_errors(handle_unknown), methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
+    Route(
+        "/v1/{path:path}",
+        _answer_errors(handle_unknown),
+        methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+    ),
 ]

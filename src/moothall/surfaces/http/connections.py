@@ -50,7 +50,12 @@ def raise_descriptor_limit() -> int:
 class ConnectionLimits:
     """The open connections of a server, oldest first, and which have to go; the limit of an address is not for `proxies`."""
 
-    def __init__(self, descriptors: int, proxies: Collection[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        descriptors: int,
+        proxies: Collection[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.clock = clock
         self._proxies = frozenset(proxies)
         self._max_all = max(16, descriptors - RESERVED_DESCRIPTORS)
@@ -67,9 +72,14 @@ class ConnectionLimits:
         for group in (self._all, self._strangers, same):
             group[connection] = None
         if len(same) > MAX_STRANGERS_OF_AN_ADDRESS and connection.address not in self._proxies:
-            self._close(next(iter(same)), f"{MAX_STRANGERS_OF_AN_ADDRESS} connections without a token from {connection.address}")
+            self._close(
+                next(iter(same)),
+                f"{MAX_STRANGERS_OF_AN_ADDRESS} connections without a token from {connection.address}",
+            )
         elif len(self._strangers) > self._max_strangers:
-            self._close(next(iter(self._strangers)), f"{self._max_strangers} connections without a token")
+            self._close(
+                next(iter(self._strangers)), f"{self._max_strangers} connections without a token"
+            )
         elif len(self._all) > self._max_all:
             oldest = next((each for each in self._all if each.is_owing), connection)
             self._close(oldest, f"{self._max_all} connections")
@@ -109,7 +119,9 @@ class ConnectionLimits:
         connection.abort()
         self._closed += 1
         if self.clock() - self._logged_at >= LOG_SECONDS:
-            log.warning("%d connections were closed by a limit, the last one: %s", self._closed, limit)
+            log.warning(
+                "%d connections were closed by a limit, the last one: %s", self._closed, limit
+            )
             self._logged_at, self._closed = self.clock(), 0
 
 
@@ -119,7 +131,9 @@ class CountedConnection(H11Protocol):
     limits: ConnectionLimits
     """Set by the server."""
 
-    def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None) -> None:
+    def __init__(
+        self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None
+    ) -> None:
         super().__init__(config, server_state, {**app_state, "connection": self}, _loop)
         self.address = ""
         self.since = self.limits.clock()

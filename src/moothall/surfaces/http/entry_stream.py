@@ -40,7 +40,9 @@ class _Feed:
     viewers: set[_EntryViewer] = field(default_factory=set)
     tasks: list["asyncio.Task[None]"] = field(default_factory=list)
 
-    def send(self, data: bytes, *, seq: int | None = None, author: str = "", own: bytes = b"") -> None:
+    def send(
+        self, data: bytes, *, seq: int | None = None, author: str = "", own: bytes = b""
+    ) -> None:
         """Put an event into every queue; its author may get one of its own. Whose queue is full is cut off."""
         for viewer in list(self.viewers):
             if seq is not None and seq <= viewer.after:
@@ -64,7 +66,9 @@ class EntryHub(StreamHub):
     def list_viewers(self) -> Iterable[Viewer]:
         return (viewer for feed in self._feeds.values() for viewer in feed.viewers)
 
-    async def read(self, snapshot: Snapshot, after: int, caller: Caller, secret: str) -> AsyncGenerator[bytes, None]:
+    async def read(
+        self, snapshot: Snapshot, after: int, caller: Caller, secret: str
+    ) -> AsyncGenerator[bytes, None]:
         """The bytes of one stream: the entries after `after`, then all as they come, until the session ends or it is cut off."""
         if snapshot.is_closed:
             async for data in self._read_past(_Feed(snapshot), after, snapshot.seq, caller):
@@ -72,7 +76,9 @@ class EntryHub(StreamHub):
             yield END
             return
         feed = self._find_feed(snapshot)
-        viewer = _EntryViewer(caller, secret, frozenset(), self._queue, others=feed.viewers, after=after)
+        viewer = _EntryViewer(
+            caller, secret, frozenset(), self._queue, others=feed.viewers, after=after
+        )
         feed.viewers.add(viewer)
         # From here on the queue has every entry: the ledger is read up to where the feed stands now.
         begin = feed.snapshot.seq
@@ -86,9 +92,13 @@ class EntryHub(StreamHub):
             if not feed.viewers:
                 self._drop(feed)
 
-    async def _read_past(self, feed: _Feed, after: int, until: int, caller: Caller) -> AsyncIterator[bytes]:
+    async def _read_past(
+        self, feed: _Feed, after: int, until: int, caller: Caller
+    ) -> AsyncIterator[bytes]:
         while after < until:
-            entries = await self._engine.entries(feed.snapshot.session, after, min(PAGE, until - after))
+            entries = await self._engine.entries(
+                feed.snapshot.session, after, min(PAGE, until - after)
+            )
             # What may be read is decided by where the session stands now.
             yield b"".join(_encode(entry, feed.snapshot.state, caller.seat) for entry in entries)
             after = entries[-1].seq
@@ -142,9 +152,13 @@ class EntryHub(StreamHub):
             while True:
                 event = await queue.get()
                 if isinstance(event, SeatWaiting):
-                    data = dump_json({"seat": event.seat, "ask": event.ask, "isOver": event.is_over})
+                    data = dump_json(
+                        {"seat": event.seat, "ask": event.ask, "isOver": event.is_over}
+                    )
                     feed.send(b"event: waiting\ndata: %s\n\n" % data.encode())
-                if isinstance(event, TextDelta) and not is_sealed(await self._load_state(feed, event)):
+                if isinstance(event, TextDelta) and not is_sealed(
+                    await self._load_state(feed, event)
+                ):
                     data = dump_json({"seat": event.seat, "ask": event.ask, "text": event.text})
                     feed.send(b"event: text\ndata: %s\n\n" % data.encode())
 

@@ -14,7 +14,15 @@ from starlette.routing import Route
 
 from moothall.errors import WorldError
 from moothall.memory.facts import Refusal
-from moothall.memory.tokens import MAX_LOGIN, TICKET, AccessDenied, IssuedToken, Token, TokenStore, parse_code
+from moothall.memory.tokens import (
+    MAX_LOGIN,
+    TICKET,
+    AccessDenied,
+    IssuedToken,
+    Token,
+    TokenStore,
+    parse_code,
+)
 from moothall.surfaces.api.method import MAX_TRIES, MAY, TRIES_PER_SECOND, Caller, RateLimiter
 from moothall.surfaces.http.access_control import find_cookie, name_peer, read_body, set_cookie
 
@@ -40,7 +48,10 @@ class Login:
     """The requests `/login`, `/join`, `/logout` and `/me`."""
 
     def __init__(
-        self, access: Callable[[], TokenStore], log: "RefusalLog", build_prompt: Callable[[Token], Awaitable[str]]
+        self,
+        access: Callable[[], TokenStore],
+        log: "RefusalLog",
+        build_prompt: Callable[[Token], Awaitable[str]],
     ) -> None:
         self._access = access
         self._build_prompt = build_prompt
@@ -70,14 +81,24 @@ class Login:
         if isinstance(granted, Response):
             return granted
         token, login = granted
-        shown = {"token": login.secret, "role": token.role, "sessionId": token.session, "seat": token.seat}
-        return JSONResponse({**shown, "prompt": await self._build_prompt(token)}, headers={"Cache-Control": "no-store"})
+        shown = {
+            "token": login.secret,
+            "role": token.role,
+            "sessionId": token.session,
+            "seat": token.seat,
+        }
+        return JSONResponse(
+            {**shown, "prompt": await self._build_prompt(token)},
+            headers={"Cache-Control": "no-store"},
+        )
 
     async def _grant(self, request: Request) -> tuple[Token, IssuedToken] | Response:
         """The login that a request's secret gives, and whose rights it has; or the refusal."""
         secret = _parse_login(await read_body(request, MAX_LOGIN_BODY_LENGTH) or b"")
         if secret is None:
-            return JSONResponse({"error": 'expected {"ticket": "…"}, {"token": "…"} or {"code": "…"}'}, 400)
+            return JSONResponse(
+                {"error": 'expected {"ticket": "…"}, {"token": "…"} or {"code": "…"}'}, 400
+            )
         address = request.client.host if request.client else ""
         peer = name_peer(address)
         is_code = bool(parse_code(secret.removeprefix(f"{TICKET}_").replace("_", "")))
@@ -85,11 +106,21 @@ class Login:
         has_room = not is_code or self._refusals.take(peer)
         try:
             # A long secret is looked up before anything is counted: who has a right one shares its address with those who guess.
-            token = await self._access().find_token(secret) if has_room else AccessDenied(reason="unknown")
+            token = (
+                await self._access().find_token(secret)
+                if has_room
+                else AccessDenied(reason="unknown")
+            )
             if isinstance(token, Token) and not self._logins.take(token.id):
                 wait = math.ceil(self._logins.count_wait(token.id))
-                return JSONResponse({"error": "too many logins with this token; wait a moment"}, 429, {"Retry-After": str(wait)})
-            login = await self._access().log_in(secret, address) if isinstance(token, Token) else token
+                return JSONResponse(
+                    {"error": "too many logins with this token; wait a moment"},
+                    429,
+                    {"Retry-After": str(wait)},
+                )
+            login = (
+                await self._access().log_in(secret, address) if isinstance(token, Token) else token
+            )
         except WorldError as error:
             return JSONResponse({"error": f"{error}; try again"}, 503, {"Retry-After": "2"})
         if isinstance(login, AccessDenied):
@@ -150,7 +181,10 @@ class RefusalLog:
         """Record what was counted; what the ledger does not take is counted further."""
         counts, self._counts = self._counts, Counter()
         self._noted.clear()
-        lines = [Refusal(address=peer, reason=why, token=token, count=n) for (peer, why, token), n in counts.items()]
+        lines = [
+            Refusal(address=peer, reason=why, token=token, count=n)
+            for (peer, why, token), n in counts.items()
+        ]
         try:
             await self._access().record_refusals(lines) if lines else None
         except WorldError:
@@ -167,4 +201,6 @@ def _parse_login(body: bytes) -> str | None:
         return None
     secret = given.get("ticket") or given.get("token") or given.get("code")
     # A person may type a code where a token is asked for.
-    return parse_code(secret) or secret.strip() if isinstance(secret, str) and secret.strip() else None
+    return (
+        parse_code(secret) or secret.strip() if isinstance(secret, str) and secret.strip() else None
+    )

@@ -28,10 +28,26 @@ class Metrics:
     def __init__(self, counts: Counts) -> None:
         self._registry = CollectorRegistry()
         self._counts = counts
-        self._calls = Counter("moot_calls", "Calls, by method and outcome.", ["method", "outcome"], registry=self._registry)
-        self._seconds = Histogram("moot_call_seconds", "How long calls took.", ["method"], registry=self._registry)
-        self._refused = Counter("moot_refused", "Requests refused at the door, by status.", ["status"], registry=self._registry)
-        self.open_calls = Gauge("moot_calls_open", "Calls that have come and are not answered yet.", registry=self._registry)
+        self._calls = Counter(
+            "moot_calls",
+            "Calls, by method and outcome.",
+            ["method", "outcome"],
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "moot_call_seconds", "How long calls took.", ["method"], registry=self._registry
+        )
+        self._refused = Counter(
+            "moot_refused",
+            "Requests refused at the door, by status.",
+            ["status"],
+            registry=self._registry,
+        )
+        self.open_calls = Gauge(
+            "moot_calls_open",
+            "Calls that have come and are not answered yet.",
+            registry=self._registry,
+        )
         self.watchers = Gauge("moot_watchers", "Open event streams.", registry=self._registry)
 
     def count_call(self, method: str, outcome: str, seconds: float) -> None:
@@ -63,9 +79,13 @@ class _Scrape(Collector):
         self._stats = stats
 
     def collect(self) -> Iterable[Metric]:
-        yield GaugeMetricFamily("moot_ledger_reachable", "Whether the ledger answers.", self._stats is not None)
+        yield GaugeMetricFamily(
+            "moot_ledger_reachable", "Whether the ledger answers.", self._stats is not None
+        )
         yield from _describe_counts(self._counts)
-        asks = GaugeMetricFamily("moot_asks_outstanding", "Asks that wait for an answer, by who has them.", labels=["at"])
+        asks = GaugeMetricFamily(
+            "moot_asks_outstanding", "Asks that wait for an answer, by who has them.", labels=["at"]
+        )
         asks.add_metric(["participants"], self._counts.asks_open)
         if self._stats is not None:
             asks.add_metric(["outside"], self._stats.asks)
@@ -76,16 +96,24 @@ class _Scrape(Collector):
 def _describe_counts(counts: Counts) -> Iterator[Metric]:
     yield CounterMetricFamily("moot_appends", "Appends of this process.", counts.appends)
     yield CounterMetricFamily("moot_entries", "Entries in them.", counts.entries)
-    yield CounterMetricFamily("moot_sessions_ended", "Sessions that this process closed.", counts.ended)
+    yield CounterMetricFamily(
+        "moot_sessions_ended", "Sessions that this process closed.", counts.ended
+    )
     retries = CounterMetricFamily(
         "moot_retries",
         "What this process tried again: asks of participants, a ledger that was away, appends that another writer was ahead of.",
         labels=["of"],
     )
-    for name, count in (("ask", counts.ask_retries), ("ledger", counts.ledger_retries), ("append", counts.conflicts)):
+    for name, count in (
+        ("ask", counts.ask_retries),
+        ("ledger", counts.ledger_retries),
+        ("append", counts.conflicts),
+    ):
         retries.add_metric([name], count)
     yield retries
-    answers = CounterMetricFamily("moot_asks", "Asks of this process that ended, by outcome.", labels=["outcome"])
+    answers = CounterMetricFamily(
+        "moot_asks", "Asks of this process that ended, by outcome.", labels=["outcome"]
+    )
     for outcome, count in sorted(counts.answers.items()):
         answers.add_metric([outcome], count)
     yield answers
@@ -98,14 +126,30 @@ def _describe_counts(counts: Counts) -> Iterator[Metric]:
 
 
 def _describe_stats(stats: RunnerStats) -> Iterator[Metric]:
-    yield GaugeMetricFamily("moot_sessions_running", "Sessions that are being run now.", stats.running)
-    yield GaugeMetricFamily("moot_sessions_parked", "Sessions that wait for an outage to end.", stats.parked)
-    yield GaugeMetricFamily("moot_sessions_runnable", "Sessions that wait for a free worker.", stats.runnable)
-    yield GaugeMetricFamily("moot_oldest_runnable_seconds", "For how long the first of them has waited.", stats.oldest)
-    yield GaugeMetricFamily("moot_workers", "Processes that run sessions of this ledger.", stats.workers)
+    yield GaugeMetricFamily(
+        "moot_sessions_running", "Sessions that are being run now.", stats.running
+    )
+    yield GaugeMetricFamily(
+        "moot_sessions_parked", "Sessions that wait for an outage to end.", stats.parked
+    )
+    yield GaugeMetricFamily(
+        "moot_sessions_runnable", "Sessions that wait for a free worker.", stats.runnable
+    )
+    yield GaugeMetricFamily(
+        "moot_oldest_runnable_seconds", "For how long the first of them has waited.", stats.oldest
+    )
+    yield GaugeMetricFamily(
+        "moot_workers", "Processes that run sessions of this ledger.", stats.workers
+    )
     yield GaugeMetricFamily("moot_provider_calls", "Calls of providers under way.", stats.calls)
-    yield GaugeMetricFamily("moot_provider_waits", "How often a call had to wait for a provider's limits.", stats.provider_waits)
-    sessions = GaugeMetricFamily("moot_sessions", "Sessions that their runner knows, by state.", labels=["state"])
+    yield GaugeMetricFamily(
+        "moot_provider_waits",
+        "How often a call had to wait for a provider's limits.",
+        stats.provider_waits,
+    )
+    sessions = GaugeMetricFamily(
+        "moot_sessions", "Sessions that their runner knows, by state.", labels=["state"]
+    )
     for state, count in sorted(stats.statuses.items()):
         sessions.add_metric([state], count)
     yield sessions
@@ -127,4 +171,6 @@ def build_ready(reason: str) -> Response:
     """The answer of a process that is ready, or is not for a reason."""
     if not reason:
         return JSONResponse({"status": "ok"})
-    return JSONResponse({"status": "failing", "reason": reason}, 503, {"Retry-After": str(RETRY_SECONDS)})
+    return JSONResponse(
+        {"status": "failing", "reason": reason}, 503, {"Retry-After": str(RETRY_SECONDS)}
+    )

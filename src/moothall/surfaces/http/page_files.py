@@ -16,7 +16,13 @@ HASH: Final = 32
 """How many digits of a hash name a version of a file."""
 APP_PATHS: Final = (
     *("/", "/new", "/decisions", "/obligations", "/trust", "/breakers", "/settings", "/login"),
-    *("/s/{session}", "/seat/{session}/{seat}", "/compare/{left}/{right}", "/decisions/{decision}", "/trust/{source:path}"),
+    *(
+        "/s/{session}",
+        "/seat/{session}/{seat}",
+        "/compare/{left}/{right}",
+        "/decisions/{decision}",
+        "/trust/{source:path}",
+    ),
 )
 """The URLs that are states of the app: the server answers all of them with the same file."""
 
@@ -46,7 +52,12 @@ def load_page_files() -> dict[str, PageFile]:
     for name, file in loaded.items():
         page = page.replace(f'"/page/{name}"', f'"/page/{name}?{file.tag[1:-1]}"')
     body = page.encode()
-    loaded[INDEX] = PageFile(body, loaded[INDEX].kind, f'"{sha256(body).hexdigest()[:HASH]}"', gzip.compress(body, mtime=0))
+    loaded[INDEX] = PageFile(
+        body,
+        loaded[INDEX].kind,
+        f'"{sha256(body).hexdigest()[:HASH]}"',
+        gzip.compress(body, mtime=0),
+    )
     return loaded
 
 
@@ -75,7 +86,10 @@ class PageFiles:
 
     async def get_index(self, request: Request, missing: Exception | None = None) -> Response:
         if request.method not in {"GET", "HEAD"}:
-            return PlainTextResponse("there is nothing to call here; calls go to /rpc, /openrpc.json describes them\n", 404)
+            return PlainTextResponse(
+                "there is nothing to call here; calls go to /rpc, /openrpc.json describes them\n",
+                404,
+            )
         return self.build_index(request, 200 if missing is None else 404)
 
     async def get_file(self, request: Request) -> Response:
@@ -93,10 +107,17 @@ class PageFiles:
             return Response(status_code=304, headers=headers)
         if not accepts_gzip(request):
             return Response(file.body, headers=headers, media_type=file.kind)
-        return Response(file.zipped, headers={**headers, "Content-Encoding": "gzip"}, media_type=file.kind)
+        return Response(
+            file.zipped, headers={**headers, "Content-Encoding": "gzip"}, media_type=file.kind
+        )
 
 
 def accepts_gzip(request: Request) -> bool:
     """Whether an answer may be gzipped."""
-    offered = (each.replace(" ", "").lower() for each in request.headers.get("accept-encoding", "").split(","))
-    return any(each == "gzip" or (each.startswith("gzip;q=") and each != "gzip;q=0") for each in offered)
+    offered = (
+        each.replace(" ", "").lower()
+        for each in request.headers.get("accept-encoding", "").split(",")
+    )
+    return any(
+        each == "gzip" or (each.startswith("gzip;q=") and each != "gzip;q=0") for each in offered
+    )

@@ -52,9 +52,14 @@ def spread_limits(given: Mapping[str, Any]) -> dict[Role, CallLimits]:
     roles = {name: value for name, value in given.items() if isinstance(value, dict)}
     unknown = sorted(roles.keys() - set(ROLES))
     if unknown:
-        raise BadSetting(f"limits.{unknown[0]}: no role is called so; the roles are: {', '.join(ROLES)}")
+        raise BadSetting(
+            f"limits.{unknown[0]}: no role is called so; the roles are: {', '.join(ROLES)}"
+        )
     files = {role: {"largest_body": WITH_FILES} if "run" in MAY[role] else {} for role in ROLES}
-    return {role: CallLimits.model_validate({**files[role], **shared, **roles.get(role, {})}) for role in ROLES}
+    return {
+        role: CallLimits.model_validate({**files[role], **shared, **roles.get(role, {})})
+        for role in ROLES
+    }
 
 
 class ServerSettings(BaseModel):
@@ -79,7 +84,9 @@ class ServerSettings(BaseModel):
             try:
                 is_all = ip_network(each).prefixlen == 0
             except ValueError:
-                raise ValueError(f"{each!r} is not an address; write those of your proxies: 127.0.0.1, 10.0.1.0/24") from None
+                raise ValueError(
+                    f"{each!r} is not an address; write those of your proxies: 127.0.0.1, 10.0.1.0/24"
+                ) from None
             # Whoever is believed chooses the address by which refused tokens are slowed down.
             if is_all:
                 raise ValueError(f"{each!r} is everybody; write the addresses of your proxies")

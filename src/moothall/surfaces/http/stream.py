@@ -12,7 +12,15 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
@@ -72,7 +80,10 @@ class SentEvent(NamedTuple):
             return self.data
         may = tuple(select_allowed(self.allowed, caller))
         if may not in encoded:
-            encoded[may] = b'%s,"may":%s}\n\n' % (self.data.removesuffix(b"}\n\n"), dump_json(may).encode())
+            encoded[may] = b'%s,"may":%s}\n\n' % (
+                self.data.removesuffix(b"}\n\n"),
+                dump_json(may).encode(),
+            )
         return encoded[may]
 
 
@@ -93,7 +104,9 @@ class Viewer:
         if self.caller.session and self.caller.session != event.session:
             return False
         if event.kind == "asked":
-            return event.seat == self.caller.seat if self.caller.is_named else self.caller.may("run")
+            return (
+                event.seat == self.caller.seat if self.caller.is_named else self.caller.may("run")
+            )
         return event.kind in {"line", "gone"} or event.session in self.sessions
 
     def put(self, data: bytes) -> bool:
@@ -148,7 +161,9 @@ class StreamHub(ABC):
             held = [viewer for viewer in self.list_viewers() if viewer.secret]
             if held:
                 with suppress(MootError):
-                    identities = await self._context.moot.access.identify_all({viewer.secret for viewer in held})
+                    identities = await self._context.moot.access.identify_all(
+                        {viewer.secret for viewer in held}
+                    )
                     for viewer in held:
                         if isinstance(identities[viewer.secret], AccessDenied):
                             viewer.end()
@@ -196,14 +211,20 @@ class ViewHub(StreamHub):
             await super().run()
 
     @contextmanager
-    def view(self, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str = "") -> Iterator[Viewer]:
+    def view(
+        self, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str = ""
+    ) -> Iterator[Viewer]:
         """One stream: first what was missed since the event `after`, or `reset`; then everything as it comes."""
         viewer = Viewer(caller, secret, sessions, self._queue, others=self._viewers)
         is_first = not self._viewers
         seen = self._parse_number(after) if after else None
         missed = self._find_missed(viewer, seen) if after else []
         # What happened to a session that was not followed then was not recorded.
-        known = {session for session in sessions if (each := self._followed.get(session)) and each.since <= (seen or 0)}
+        known = {
+            session
+            for session in sessions
+            if (each := self._followed.get(session)) and each.since <= (seen or 0)
+        }
         unknown = sorted(sessions - known) if after else []
         for session in sessions:
             self._follow(session)
@@ -214,7 +235,9 @@ class ViewHub(StreamHub):
             viewer.put(self._encode(self._number, "reset", b"{}"))
         else:
             if unknown:
-                viewer.put(self._encode(seen or 0, "reset", dump_json({"sessions": unknown}).encode()))
+                viewer.put(
+                    self._encode(seen or 0, "reset", dump_json({"sessions": unknown}).encode())
+                )
             for event in missed:
                 viewer.put(event.encode_for(caller, {}))
         if not missed:
@@ -231,10 +254,14 @@ class ViewHub(StreamHub):
                 self._has_viewers.clear()
             for session in sessions:
                 followed = self._followed.get(session)
-                if followed is not None and not any(session in other.sessions for other in self._viewers):
+                if followed is not None and not any(
+                    session in other.sessions for other in self._viewers
+                ):
                     followed.idle_since = time.monotonic()
 
-    async def read(self, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str) -> AsyncGenerator[bytes, None]:
+    async def read(
+        self, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str
+    ) -> AsyncGenerator[bytes, None]:
         """The bytes of one stream, with a heartbeat; ends when it is cut off or the server stops."""
         with self.view(caller, secret, sessions, after) as viewer:
             async for data in read_queue(viewer.queue, BEAT):
@@ -261,12 +288,19 @@ class ViewHub(StreamHub):
                 viewer.put(self._encode(self._number, "text", dump_json(data).encode()))
 
     def publish(
-        self, kind: EventKind, session: SessionId, value: object, seat: str = "", allowed: Sequence[str] | None = None
+        self,
+        kind: EventKind,
+        session: SessionId,
+        value: object,
+        seat: str = "",
+        allowed: Sequence[str] | None = None,
     ) -> None:
         """Send one event to everybody who may see it and asked for it; `allowed` is what can be done now, if that changed."""
         self._number += 1
         data = self._encode(self._number, kind, dump_json(value).encode())
-        event = SentEvent(self._number, kind, session, seat, data, None if allowed is None else tuple(allowed))
+        event = SentEvent(
+            self._number, kind, session, seat, data, None if allowed is None else tuple(allowed)
+        )
         self._ring.append(event)
         self._ring_bytes += len(data)
         while self._ring_bytes > RING_BYTES or len(self._ring) > RING_EVENTS:
@@ -279,7 +313,12 @@ class ViewHub(StreamHub):
                 viewer.end()
 
     def _encode(self, number: int, kind: EventKind, data: bytes) -> bytes:
-        return b"id: %s.%d\nevent: %s\ndata: %s\n\n" % (self.epoch.encode(), number, kind.encode(), data)
+        return b"id: %s.%d\nevent: %s\ndata: %s\n\n" % (
+            self.epoch.encode(),
+            number,
+            kind.encode(),
+            data,
+        )
 
     def _parse_number(self, after: str) -> int | None:
         """The number of the event that a viewer saw last; None where it is not one of this server's."""
@@ -296,7 +335,9 @@ class ViewHub(StreamHub):
     def _follow(self, session: SessionId) -> None:
         followed = self._followed.get(session)
         if followed is None:
-            tasks = self._start(self._guard(session, self._follow_entries), self._guard(session, self._follow_text))
+            tasks = self._start(
+                self._guard(session, self._follow_entries), self._guard(session, self._follow_text)
+            )
             followed = self._followed[session] = _Followed(self._number, tasks)
         followed.idle_since = None
 
@@ -338,7 +379,9 @@ class ViewHub(StreamHub):
             self._publish_view(session, known, view)
         return view
 
-    def _publish_view(self, session: SessionId, before: SessionView | None, after: SessionView) -> None:
+    def _publish_view(
+        self, session: SessionId, before: SessionView | None, after: SessionView
+    ) -> None:
         if before is None:
             for viewer in self._viewers:
                 if session in viewer.sessions:
@@ -351,7 +394,12 @@ class ViewHub(StreamHub):
         asked = {each["ask"] for each in before.fields["waiting"]}
         for each in after.fields["waiting"]:
             if each["outside"] and each["ask"] not in asked:
-                self.publish("asked", session, {"sessionId": session, "seat": each["seat"], "ask": each["ask"]}, each["seat"])
+                self.publish(
+                    "asked",
+                    session,
+                    {"sessionId": session, "seat": each["seat"], "ask": each["ask"]},
+                    each["seat"],
+                )
 
     async def _follow_text(self, session: SessionId) -> None:
         texts = self._followed[session].texts
@@ -365,12 +413,18 @@ class ViewHub(StreamHub):
                     for (ask, seat), text in pieces.items():
                         before = texts.get((ask, seat), "")
                         texts[ask, seat] = before + text
-                        self.publish("text", session, _build_text(session, ask, seat, text, is_whole=not before))
+                        self.publish(
+                            "text",
+                            session,
+                            _build_text(session, ask, seat, text, is_whole=not before),
+                        )
 
     async def _may_be_read(self, session: SessionId, pieces: dict[tuple[str, str], str]) -> bool:
         """Whether what is being written may be read: an ask that the known state does not have may belong to a sealed phase."""
         folded = self._store.folded.get_recent(session)
-        if folded is None or any(ask not in folded.snapshot.session_state.pending for ask, _ in pieces):
+        if folded is None or any(
+            ask not in folded.snapshot.session_state.pending for ask, _ in pieces
+        ):
             folded = await self._store.folded.load(session)
         return not is_sealed(folded.snapshot.state)
 
@@ -387,7 +441,11 @@ class ViewHub(StreamHub):
                 if position is None:
                     self._listed_since = self._number
                 position = written.position
-                names = {head.session for head in await ledger.heads()} if written.sessions is None else written.sessions
+                names = (
+                    {head.session for head in await ledger.heads()}
+                    if written.sessions is None
+                    else written.sessions
+                )
                 sessions = self._context.moot.session_list
                 if LABELS in names:
                     names = {*names, *await sessions.list_relabelled()}
@@ -399,9 +457,17 @@ class ViewHub(StreamHub):
             await rest(began, LIST_SECONDS)
 
 
-def _build_text(session: SessionId, ask: str, seat: str, text: str, *, is_whole: bool) -> dict[str, object]:
+def _build_text(
+    session: SessionId, ask: str, seat: str, text: str, *, is_whole: bool
+) -> dict[str, object]:
     """A piece of what is being written, or with `whole` all of it so far."""
-    return {"sessionId": session, "ask": ask, "seat": seat, "text": text, **({"whole": True} if is_whole else {})}
+    return {
+        "sessionId": session,
+        "ask": ask,
+        "seat": seat,
+        "text": text,
+        **({"whole": True} if is_whole else {}),
+    }
 
 
 async def _gather_text(queue: EventQueue) -> tuple[dict[tuple[str, str], str], bool]:
@@ -432,7 +498,9 @@ async def rest(began: float, least: float) -> None:
     await asyncio.sleep(min(MAX_REST_SECONDS, max(least, REST * (time.monotonic() - began))))
 
 
-async def read_queue(queue: "asyncio.Queue[bytes | None]", beat: bytes = b": beat\n\n") -> AsyncIterator[bytes]:
+async def read_queue(
+    queue: "asyncio.Queue[bytes | None]", beat: bytes = b": beat\n\n"
+) -> AsyncIterator[bytes]:
     """What is put into a viewer's queue, with a heartbeat, until None is."""
     # Tells the client how soon to come back after a cut.
     yield b"retry: 500\n\n"

@@ -14,7 +14,9 @@ from moothall.surfaces.http.metrics import HEALTH, LIVE, READY, Metrics, answer_
 from moothall.surfaces.http.server_settings import ServerSettings
 
 
-def build_worker_app(status: WorkerStatus, settings: ServerSettings, *, is_local: bool) -> Starlette:
+def build_worker_app(
+    status: WorkerStatus, settings: ServerSettings, *, is_local: bool
+) -> Starlette:
     """The app of a worker's port. As at a server, metrics need a token."""
     metrics = Metrics(status.telemetry.counts)
 
@@ -27,7 +29,9 @@ def build_worker_app(status: WorkerStatus, settings: ServerSettings, *, is_local
         return build_ready(await status.explain_unready())
 
     async def handle_metrics(request: Request) -> Response:
-        return Response(await metrics.render_metrics(status.runner), media_type=Metrics.content_type)
+        return Response(
+            await metrics.render_metrics(status.runner), media_type=Metrics.content_type
+        )
 
     doors = Middleware(
         AccessControl,

@@ -51,7 +51,11 @@ class Door:
         # The whole path of the command `moot`: an agent may have another PATH.
         beside = Path(sys.executable).with_name("moot")
         program = str(beside) if beside.exists() else shutil.which("moot") or "moot"
-        return cls(program=program, environ=given, passed=tuple(name for name in list_key_variables() if environ.get(name)))
+        return cls(
+            program=program,
+            environ=given,
+            passed=tuple(name for name in list_key_variables() if environ.get(name)),
+        )
 
     @property
     def is_http(self) -> bool:
@@ -88,7 +92,9 @@ class AgentClient:
 
     def list_notes(self, door: Door) -> list[str]:
         """What to know of this client's entry."""
-        return [each.strip() for each in (self.note, "" if door.is_http else self.stdio_note) if each]
+        return [
+            each.strip() for each in (self.note, "" if door.is_http else self.stdio_note) if each
+        ]
 
     def build_entry(self, door: Door) -> dict[str, Any]:
         """Moot's entry among this client's servers."""
@@ -103,7 +109,9 @@ class AgentClient:
         entry: dict[str, Any] = _fill(self.http if door.is_http else self.stdio, values)
         return entry
 
-    def find_file(self, files: Mapping[Scope, str], scope: Scope, environ: Mapping[str, str], project: Path) -> Path:
+    def find_file(
+        self, files: Mapping[Scope, str], scope: Scope, environ: Mapping[str, str], project: Path
+    ) -> Path:
         """The file of a scope; raises BadSetting where this client has none."""
         if scope not in files:
             known = " or ".join(f"--{each}" for each in files)
@@ -151,15 +159,24 @@ def _fill(template: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(template, dict):
         filled = {name: _fill(each, values) for name, each in template.items()}
         return {name: each for name, each in filled.items() if each not in ({}, [])}
-    return [_fill(each, values) for each in template] if isinstance(template, list) else values.get(template, template)
+    return (
+        [_fill(each, values) for each in template]
+        if isinstance(template, list)
+        else values.get(template, template)
+    )
 
 
 def _load_clients() -> dict[str, AgentClient]:
     folder = files(__package__)
-    clients, texts = (tomllib.loads((folder / f"{name}.toml").read_text("utf-8")) for name in ("clients", "command_texts"))
+    clients, texts = (
+        tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))
+        for name in ("clients", "command_texts")
+    )
     for each in clients.values():
         form = texts["forms"][each.setdefault("command_text", "plain")]
-        each["command_text"] = form.replace("WHEN", json.dumps(texts["when"])).replace("HOW", texts["how"])
+        each["command_text"] = form.replace("WHEN", json.dumps(texts["when"])).replace(
+            "HOW", texts["how"]
+        )
     return {key: AgentClient(**each) for key, each in clients.items()}
 
 
@@ -172,8 +189,15 @@ CLIENTS: Final = {key: client for key, client in ALL_CLIENTS.items() if client.s
 def parse_server_url(url: str) -> str:
     """An address that links and settings may begin with. Raises BadSetting for any other."""
     parts = split_address(url)
-    if not is_web_address(url) or parts.query or parts.fragment or any(char in url for char in "\"'<>\\`$"):
-        raise BadSetting(f"{url[:100]!r} is not the address of a server; expected something like http://127.0.0.1:8760")
+    if (
+        not is_web_address(url)
+        or parts.query
+        or parts.fragment
+        or any(char in url for char in "\"'<>\\`$")
+    ):
+        raise BadSetting(
+            f"{url[:100]!r} is not the address of a server; expected something like http://127.0.0.1:8760"
+        )
     return url.rstrip("/")
 
 
@@ -182,13 +206,19 @@ def build_login_link(url: str, ticket: str, place: str = "/") -> str:
     return f"{url.rstrip('/')}{place}#ticket={ticket}"
 
 
-def render_invitation(token: str, door: Door, prompt: str, *, agent: str | None, serving: str = "", link: str = "") -> str:
+def render_invitation(
+    token: str, door: Door, prompt: str, *, agent: str | None, serving: str = "", link: str = ""
+) -> str:
     """The token, a link for a browser, the configuration of every agent (or of one), and what to tell the agent."""
     parts = [f"token (shown once): {token}"]
     if serving:
         parts.append(serving)
     if link and agent is None:
-        here = "; on this machine: elsewhere it needs `moot serve --host` and --url" if "//127.0.0.1" in link else ""
+        here = (
+            "; on this machine: elsewhere it needs `moot serve --host` and --url"
+            if "//127.0.0.1" in link
+            else ""
+        )
         parts.append(f"── in a browser (the link works once, within a day{here})\n{link}")
     chosen = {agent: ALL_CLIENTS[agent]} if agent else CLIENTS
     for key, client in chosen.items():
@@ -196,7 +226,9 @@ def render_invitation(token: str, door: Door, prompt: str, *, agent: str | None,
         notes = "".join(f" ({note})" for note in client.list_notes(door))
         parts.append(f"── {_render_title(key, client)}{notes}\n{render_entry(key, client, door)}")
     if agent is None:
-        parts.append(f"── with --for also: {', '.join(sorted(ALL_CLIENTS.keys() - CLIENTS.keys()))}")
+        parts.append(
+            f"── with --for also: {', '.join(sorted(ALL_CLIENTS.keys() - CLIENTS.keys()))}"
+        )
     if prompt:
         parts.append(f"── then tell the agent\n{prompt}")
         parts.append(f"── or without a terminal\n{_render_headless(chosen, prompt)}")
@@ -208,9 +240,17 @@ def _render_title(key: str, client: AgentClient) -> str:
         return "Claude Code, in a terminal"
     if client.where:
         return f"{client.title}, in {client.where}"
-    where = client.settings.get("project") if key in {"opencode", "cursor", "vscode", "continue"} else None
+    where = (
+        client.settings.get("project")
+        if key in {"opencode", "cursor", "vscode", "continue"}
+        else None
+    )
     # Where a folder can be moved by a variable, its usual place is named.
-    usual = (where or client.settings["user"]).replace("CODEX/", "~/.codex/").replace("COPILOT/", "~/.copilot/")
+    usual = (
+        (where or client.settings["user"])
+        .replace("CODEX/", "~/.codex/")
+        .replace("COPILOT/", "~/.copilot/")
+    )
     return f"{client.title}, in {usual}"
 
 
@@ -224,7 +264,9 @@ def render_entry(key: str, client: AgentClient, door: Door) -> str:
     if client.form == "yaml":
         if not client.place:
             return render_yaml(entry).strip()
-        lines = (f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
+        lines = (
+            f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()
+        )
         return "\n".join([f"{client.place[0]}:", f"  {NAME}:", *lines])
     value: Any = {NAME: entry}
     for name in reversed(client.place):
@@ -234,7 +276,9 @@ def render_entry(key: str, client: AgentClient, door: Door) -> str:
 
 def render_yaml(entry: dict[str, Any]) -> str:
     """A block of Continue's with one server; its values are JSON, which YAML takes."""
-    first, *rest = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
+    first, *rest = (
+        f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()
+    )
     lines = [f"  - {first}", *(f"    {line}" for line in rest)]
     return "\n".join(["name: Moot", "version: 0.0.1", "schema: v1", "mcpServers:", *lines]) + "\n"
 
@@ -243,7 +287,9 @@ def _render_claude_command(door: Door) -> str:
     if door.is_http:
         header = f' --header "Authorization: Bearer {door.token}"' if door.token else ""
         return f"claude mcp add --transport http {NAME} {shlex.quote(door.url)}{header}"
-    environ = "".join(f" -e {shlex.quote(f'{name}={value}')}" for name, value in door.environ.items())
+    environ = "".join(
+        f" -e {shlex.quote(f'{name}={value}')}" for name, value in door.environ.items()
+    )
     return f"claude mcp add {NAME}{environ} -- {shlex.quote(door.program)} mcp"
 
 
@@ -251,7 +297,10 @@ def _render_headless(chosen: dict[str, AgentClient], prompt: str) -> str:
     """For one agent the whole command line; for all of them how they begin, PROMPT being the text above."""
     if len(chosen) == 1:
         (client,) = chosen.values()
-        return client.build_headless(prompt) or f"{client.title} has no such way: open its chat in agent mode"
+        return (
+            client.build_headless(prompt)
+            or f"{client.title} has no such way: open its chat in agent mode"
+        )
     return "\n".join(client.headless_pattern for client in chosen.values() if client.headless)
 
 
@@ -267,14 +316,24 @@ _ARGUMENTS: Final[dict[SessionKind, tuple[str, str]]] = {
 
 
 def build_join_prompt(
-    kind: SessionKind, language: Language, *, session: str, seat: str, has_token: bool, has_consultations: bool = False
+    kind: SessionKind,
+    language: Language,
+    *,
+    session: str,
+    seat: str,
+    has_token: bool,
+    has_consultations: bool = False,
 ) -> str:
     """The instructions by which an agent takes its seat. With a seat's token the tools know session and seat themselves."""
     words = INVITATION[language]
     first, second = _ARGUMENTS[kind]
     steps = words.steps[kind].format(
         with_session="" if has_token else words.with_session.format(name=first, session=session),
-        with_seat="" if has_token else words.with_seat.format(name=first, session=session, seat_name=second, seat=seat),
+        with_seat=""
+        if has_token
+        else words.with_seat.format(name=first, session=session, seat_name=second, seat=seat),
     )
     more = words.consulted if has_consultations else ""
-    return words.frame.format(seat=seat, kind=words.kinds[kind], session=session, steps=steps + more)
+    return words.frame.format(
+        seat=seat, kind=words.kinds[kind], session=session, steps=steps + more
+    )

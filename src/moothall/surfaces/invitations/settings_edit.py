@@ -16,7 +16,8 @@ from moothall.errors import BadSetting
 _SPACE = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\n]*|/\*.*?\*/)*+", re.DOTALL)
 # A comma right after a bracket is a fault: it is matched to stay one.
 _TOKEN = re.compile(
-    rf'[{{\[]{_SPACE.pattern},|"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|\A\ufeff|,(?={_SPACE.pattern}[}}\]])', re.DOTALL
+    rf'[{{\[]{_SPACE.pattern},|"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|\A\ufeff|,(?={_SPACE.pattern}[}}\]])',
+    re.DOTALL,
 )
 _LINE_END = re.compile(r"[ \t]*(?://[^\n]*|/\*[^\n]*?\*/[ \t]*)?(?=\r?\n|$)")
 INDENT: Final = "  "
@@ -69,7 +70,9 @@ def remove_json_entry(text: str, path: Sequence[str]) -> str:
     entry = node.find(key)
     if entry is None or node.members is None:
         return text
-    return _check(_cut(text, node, node.members.index(entry)), _remove_at(before, list(path)), parse_json)
+    return _check(
+        _cut(text, node, node.members.index(entry)), _remove_at(before, list(path)), parse_json
+    )
 
 
 def set_toml_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
@@ -106,7 +109,11 @@ def _toml_key(key: str) -> str:
 
 def _toml_value(value: Any) -> str:
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_toml_key(key)} = {_toml_value(each)}" for key, each in value.items()) + " }"
+        return (
+            "{ "
+            + ", ".join(f"{_toml_key(key)} = {_toml_value(each)}" for key, each in value.items())
+            + " }"
+        )
     # Strings, numbers, booleans and lists of them are written alike in both.
     return json.dumps(value, ensure_ascii=False)
 
@@ -130,14 +137,18 @@ def _toml_header(line: str) -> list[str] | None:
 def _parse(text: str) -> tuple[_Node, Any]:
     """The places in the text, and the value."""
     # Strings stay; of a comment, and of a comma before a bracket, only the room, so that every place stays.
-    clean = _TOKEN.sub(lambda token: token[0] if token[0][0] in '"{[' else re.sub(r"[^\n]", " ", token[0]), text)
+    clean = _TOKEN.sub(
+        lambda token: token[0] if token[0][0] in '"{[' else re.sub(r"[^\n]", " ", token[0]), text
+    )
     try:
         value = json.loads(clean)
         if not isinstance(value, dict):
             raise BadSetting("it is not a JSON object: expected { … }")
         return _find_members(clean, clean.index("{")), value
     except json.JSONDecodeError as cause:
-        raise BadSetting(f"it is not valid JSON: line {cause.lineno}: {cause.msg.lower()}") from cause
+        raise BadSetting(
+            f"it is not valid JSON: line {cause.lineno}: {cause.msg.lower()}"
+        ) from cause
     except RecursionError:
         raise BadSetting("it is not valid JSON: objects within objects, too deep") from None
 
@@ -149,7 +160,11 @@ def _find_members(clean: str, start: int) -> _Node:
         key, end = _DECODER.raw_decode(clean, at)
         first = _skip(clean, clean.index(":", end) + 1)
         is_object = clean[first] == "{"
-        node = _find_members(clean, first) if is_object else _Node(first, _DECODER.raw_decode(clean, first)[1])
+        node = (
+            _find_members(clean, first)
+            if is_object
+            else _Node(first, _DECODER.raw_decode(clean, first)[1])
+        )
         members.append(_Member(key, at, node))
         at = _skip(clean, node.end)
         at = _skip(clean, at + 1) if clean[at] == "," else at
@@ -183,7 +198,11 @@ def _insert(text: str, node: _Node, key: str, value: Any) -> str:
         member = f"\n{inner}{json.dumps(key)}: {_dump(value, inner)}"
         rest = text[node.start + 1 :]
         is_empty = not text[node.start + 1 : node.end - 1].strip()
-        return text[: node.start + 1] + member + (f"\n{outer}{rest[rest.index('}') :]}" if is_empty else rest)
+        return (
+            text[: node.start + 1]
+            + member
+            + (f"\n{outer}{rest[rest.index('}') :]}" if is_empty else rest)
+        )
     last = node.members[-1]
     inner = _find_indent(text, last.start)
     comma = _skip(text, last.value.end)
@@ -264,7 +283,9 @@ def _check(text: str, expected: Any, parse: Any) -> str:
         parsed = None
     # A table that held nothing else is gone with its last entry: TOML has no empty parents.
     if _without_empty(parsed) != _without_empty(expected):
-        raise BadSetting("it cannot be changed without touching other settings; add the entry by hand")
+        raise BadSetting(
+            "it cannot be changed without touching other settings; add the entry by hand"
+        )
     return text
 
 

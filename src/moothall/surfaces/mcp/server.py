@@ -41,11 +41,21 @@ from moothall.surfaces.api.toolsets import (
 )
 from moothall.surfaces.api.views import build_seat_prompt
 from moothall.surfaces.mcp.greeting import EXTENSIONS, ICON, Greeting, build_instructions
-from moothall.surfaces.mcp.tasks import CONSULT, TASK, begin_task, check_tasks, has_tasks, load_task, may_be_task
+from moothall.surfaces.mcp.tasks import (
+    CONSULT,
+    TASK,
+    begin_task,
+    check_tasks,
+    has_tasks,
+    load_task,
+    may_be_task,
+)
 from moothall.surfaces.mcp.transport import CancelMiddleware
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
-TIMELINE_DESCRIPTION: Final = "The minutes of a session: the decision first, then everything that was said."
+TIMELINE_DESCRIPTION: Final = (
+    "The minutes of a session: the decision first, then everything that was said."
+)
 PAGE: Final = "ui://moot/sessions/{session}"
 APP: Final = "ui://moot/session.html"
 APP_TOOLS: Final = frozenset({"open_session", "get_session"})
@@ -66,7 +76,9 @@ PROMPT: Final = types.Prompt(
     description="Take a seat in a session and take part in it to its end.",
     arguments=[
         types.PromptArgument(name="session", description="The session's id.", required=True),
-        types.PromptArgument(name="seat", description="The seat; may be omitted with a seat's token.", required=False),
+        types.PromptArgument(
+            name="seat", description="The seat; may be omitted with a seat's token.", required=False
+        ),
     ],
 )
 
@@ -75,7 +87,9 @@ ASK_PERSON: Final = types.Tool(
     description="Let the person at this client answer what your seat is asked now, in a form. Use it where they want to speak or "
     "vote themselves; what they answer is recorded as the seat's.",
     input_schema={"type": "object", "properties": {}},
-    annotations=types.ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False),
+    annotations=types.ToolAnnotations(
+        read_only_hint=False, destructive_hint=False, open_world_hint=False
+    ),
 )
 ANSWER: Final = "answer"
 MAX_PERSON_MESSAGE: Final = 8_000
@@ -85,7 +99,12 @@ class McpServer:
     """Answers the requests of MCP clients."""
 
     def __init__(
-        self, context: ServerContext, caller_of: CallerOf, *, shows_all: bool = False, shows_outputs: bool = False
+        self,
+        context: ServerContext,
+        caller_of: CallerOf,
+        *,
+        shows_all: bool = False,
+        shows_outputs: bool = False,
     ) -> None:
         self._house = context
         self._caller_of = caller_of
@@ -135,28 +154,49 @@ class McpServer:
             await ctx.session.report_progress(done, total, "waiting")
 
         trace = "" if ctx.request is None else ctx.request.headers.get(TRACE_HEADER, "")
-        return Call(context=self._house, caller=await self._caller_of(ctx.request), progress=progress, trace=trace)
+        return Call(
+            context=self._house,
+            caller=await self._caller_of(ctx.request),
+            progress=progress,
+            trace=trace,
+        )
 
     async def _list_tools(self, ctx: Ctx, params: PageParams) -> types.ListToolsResult:
         call = await self._build_call(ctx)
         # `/mcp?tools=all`: for a client that finds its way among all of them.
-        shows_all = self._shows_all or (ctx.request is not None and ctx.request.query_params.get("tools") == "all")
+        shows_all = self._shows_all or (
+            ctx.request is not None and ctx.request.query_params.get("tools") == "all"
+        )
         with _reword_errors(types.INTERNAL_ERROR):
             names = await select_tools(call, is_everything=shows_all)
         tools = describe_tools(names, "local" if shows_all else call.caller.role)
-        if self._shows_outputs or (ctx.request is not None and ctx.request.query_params.get("output") == "schema"):
+        if self._shows_outputs or (
+            ctx.request is not None and ctx.request.query_params.get("output") == "schema"
+        ):
             tools = add_output_schemas(tools)
         if client_supports_apps(ctx):
-            tools = [{**each, "_meta": {"ui": {"resourceUri": APP}}} if each["name"] in APP_TOOLS else each for each in tools]
+            tools = [
+                {**each, "_meta": {"ui": {"resourceUri": APP}}}
+                if each["name"] in APP_TOOLS
+                else each
+                for each in tools
+            ]
         described = [types.Tool.model_validate(each) for each in tools]
-        is_person_here = call.caller.role == "seat" and len(described) < MAX_TOOLS and can_ask_person(ctx)
-        return types.ListToolsResult(tools=[*described, ASK_PERSON] if is_person_here else described)
+        is_person_here = (
+            call.caller.role == "seat" and len(described) < MAX_TOOLS and can_ask_person(ctx)
+        )
+        return types.ListToolsResult(
+            tools=[*described, ASK_PERSON] if is_person_here else described
+        )
 
     async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> HandlerResult:
         method = TOOLS.get(params.name)
         if method is None and params.name != ASK_PERSON.name:
             known = ", ".join(await select_tools(await self._build_call(ctx)))
-            raise MCPError(code=types.INVALID_PARAMS, message=f"no tool is called {params.name[:100]!r}; yours are: {known}")
+            raise MCPError(
+                code=types.INVALID_PARAMS,
+                message=f"no tool is called {params.name[:100]!r}; yours are: {known}",
+            )
         try:
             call = await self._build_call(ctx)
             if method is None:
@@ -168,7 +208,11 @@ class McpServer:
                 given = params.arguments or {}
                 arguments = await complete_arguments(call, method, given)
                 begins = has_tasks(ctx) and may_be_task(params.name, given)
-                result = await (begin_task(call, method, arguments) if begins else method.invoke(call, arguments))
+                result = await (
+                    begin_task(call, method, arguments)
+                    if begins
+                    else method.invoke(call, arguments)
+                )
                 if TASK.items() <= result.items():
                     return result
         except ValidationError as cause:
@@ -181,7 +225,10 @@ class McpServer:
         return self._build_result(result)
 
     def _build_result(self, result: dict[str, Any]) -> types.CallToolResult:
-        content: list[types.ContentBlock] = [types.TextContent(text=dump_json(result)), *self._link_minutes(result)]
+        content: list[types.ContentBlock] = [
+            types.TextContent(text=dump_json(result)),
+            *self._link_minutes(result),
+        ]
         return types.CallToolResult(content=content, structured_content=result)
 
     async def _handle_task(self, ctx: Ctx, params: types.GetTaskRequestParams) -> HandlerResult:
@@ -191,10 +238,14 @@ class McpServer:
         try:
             if ctx.method == "tasks/cancel":
                 with suppress(SessionClosed):
-                    await TABLE["moot.cancelSession"].invoke(call, {"sessionId": params.task_id.removeprefix(CONSULT)})
+                    await TABLE["moot.cancelSession"].invoke(
+                        call, {"sessionId": params.task_id.removeprefix(CONSULT)}
+                    )
             task = await load_task(call, params.task_id, self._build_result)
         except MootError as cause:
-            raise MCPError(code=types.INVALID_PARAMS, message=_reword(explain_error(cause))) from None
+            raise MCPError(
+                code=types.INVALID_PARAMS, message=_reword(explain_error(cause))
+            ) from None
         return task if ctx.method == "tasks/get" else {}
 
     def _link_minutes(self, result: dict[str, Any]) -> list[types.ResourceLink]:
@@ -203,16 +254,28 @@ class McpServer:
         if not session or result.get("status") not in ENDED:
             return []
         uri = self._timeline.expand({"session": session})
-        return [types.ResourceLink(name=f"minutes of {session}", uri=uri, mime_type="text/markdown")]
+        return [
+            types.ResourceLink(name=f"minutes of {session}", uri=uri, mime_type="text/markdown")
+        ]
 
-    async def _complete(self, ctx: Ctx, params: types.CompleteRequestParams) -> types.CompleteResult:
+    async def _complete(
+        self, ctx: Ctx, params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
         """The ids of sessions that begin so, the newest first; for a seat of the prompt, the seats for those from outside."""
         call, typed = await self._build_call(ctx), params.argument.value
         values: list[str] = []
         if params.argument.name == "session":
-            known = [line.session for line in await call.moot.sessions() if call.caller.session in {"", line.session}]
+            known = [
+                line.session
+                for line in await call.moot.sessions()
+                if call.caller.session in {"", line.session}
+            ]
             values = [session for session in reversed(known) if session.startswith(typed)]
-        elif params.argument.name == "seat" and params.context is not None and params.context.arguments:
+        elif (
+            params.argument.name == "seat"
+            and params.context is not None
+            and params.context.arguments
+        ):
             with suppress(MootError):
                 session = params.context.arguments.get("session", "")
                 call.caller.check_session(session)
@@ -221,13 +284,19 @@ class McpServer:
                 values = [seat for seat in seats if seat.startswith(typed)]
         shown = values[:MAX_LISTED]
         return types.CompleteResult(
-            completion=types.Completion(values=shown, total=len(values), has_more=len(values) > len(shown))
+            completion=types.Completion(
+                values=shown, total=len(values), has_more=len(values) > len(shown)
+            )
         )
 
     async def _list_resources(self, ctx: Ctx, params: PageParams) -> types.ListResourcesResult:
         call = await self._build_call(ctx)
-        lines = [line for line in await call.moot.sessions() if call.caller.session in {"", line.session}]
-        app = types.Resource(name="session", title="The page of a session", uri=APP, mime_type=APP_MIME_TYPE)
+        lines = [
+            line for line in await call.moot.sessions() if call.caller.session in {"", line.session}
+        ]
+        app = types.Resource(
+            name="session", title="The page of a session", uri=APP, mime_type=APP_MIME_TYPE
+        )
         return types.ListResourcesResult(
             resources=[
                 *([app] if client_supports_apps(ctx) else []),
@@ -242,21 +311,34 @@ class McpServer:
             ]
         )
 
-    async def _list_templates(self, ctx: Ctx, params: PageParams) -> types.ListResourceTemplatesResult:
+    async def _list_templates(
+        self, ctx: Ctx, params: PageParams
+    ) -> types.ListResourceTemplatesResult:
         timeline = types.ResourceTemplate(
-            name="timeline", uri_template=TIMELINE, description=TIMELINE_DESCRIPTION, mime_type="text/markdown"
+            name="timeline",
+            uri_template=TIMELINE,
+            description=TIMELINE_DESCRIPTION,
+            mime_type="text/markdown",
         )
         page = types.ResourceTemplate(name="page", uri_template=PAGE, mime_type=APP_MIME_TYPE)
-        return types.ListResourceTemplatesResult(resource_templates=[timeline, page] if client_supports_apps(ctx) else [timeline])
+        return types.ListResourceTemplatesResult(
+            resource_templates=[timeline, page] if client_supports_apps(ctx) else [timeline]
+        )
 
-    async def _read_resource(self, ctx: Ctx, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def _read_resource(
+        self, ctx: Ctx, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         call = await self._build_call(ctx)
         if params.uri == APP:
-            return _build_resource(APP, (files(__package__) / "session_app.html").read_text("utf-8"))
+            return _build_resource(
+                APP, (files(__package__) / "session_app.html").read_text("utf-8")
+            )
         minutes, page = self._timeline.match(params.uri), self._page.match(params.uri)
         session = (minutes or page or {}).get("session")
         if not isinstance(session, str):
-            raise MCPError(code=types.INVALID_PARAMS, message=f"no resource is called {params.uri[:200]!r}")
+            raise MCPError(
+                code=types.INVALID_PARAMS, message=f"no resource is called {params.uri[:200]!r}"
+            )
         with _reword_errors():
             call.caller.check_session(session)
             text = await export_text(call.moot, session, "minutes" if minutes else HTML)
@@ -265,10 +347,14 @@ class McpServer:
     async def _list_prompts(self, ctx: Ctx, params: PageParams) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[PROMPT])
 
-    async def _get_prompt(self, ctx: Ctx, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def _get_prompt(
+        self, ctx: Ctx, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         arguments = params.arguments or {}
         if params.name != PROMPT.name or not arguments.get("session"):
-            raise MCPError(code=types.INVALID_PARAMS, message="expected the prompt 'join' with a session")
+            raise MCPError(
+                code=types.INVALID_PARAMS, message="expected the prompt 'join' with a session"
+            )
         call = await self._build_call(ctx)
         seat, session = arguments.get("seat") or call.caller.seat, arguments["session"]
         with _reword_errors():
@@ -282,7 +368,8 @@ class McpServer:
             )
         text = build_seat_prompt(snapshot, seat, has_token=call.caller.role == "seat")
         return types.GetPromptResult(
-            description=PROMPT.description, messages=[types.PromptMessage(role="user", content=types.TextContent(text=text))]
+            description=PROMPT.description,
+            messages=[types.PromptMessage(role="user", content=types.TextContent(text=text))],
         )
 
 
@@ -295,29 +382,48 @@ def can_ask_person(ctx: Ctx) -> bool:
     return _is_modern(ctx) or ctx.session.can_send_request
 
 
-async def ask_person(ctx: Ctx, call: Call, params: types.CallToolRequestParams) -> dict[str, Any] | types.InputRequiredResult:
+async def ask_person(
+    ctx: Ctx, call: Call, params: types.CallToolRequestParams
+) -> dict[str, Any] | types.InputRequiredResult:
     """Put the first open ask of the caller's seat to the person, and record the answer; raises MootError."""
     if not can_ask_person(ctx):
-        raise BadSetting("this client cannot ask its user; answer for the seat yourself, or let them use the session's page")
+        raise BadSetting(
+            "this client cannot ask its user; answer for the seat yourself, or let them use the session's page"
+        )
     given = params.arguments or {}
-    named = {"sessionId": given.get("sessionId") or call.caller.session, "seat": given.get("seat") or call.caller.seat}
+    named = {
+        "sessionId": given.get("sessionId") or call.caller.session,
+        "seat": given.get("seat") or call.caller.seat,
+    }
     asks = (await TABLE["moot.getPersonAsks"].invoke(call, named))["asks"]
     if not asks:
         return {"status": "nothing_asked", "sessionId": named["sessionId"]}
     name = asks[0]["ask"]["ask"]
-    message = "\n\n".join(filter(None, (asks[0].get("about", ""), asks[0].get("intro", ""))))[-MAX_PERSON_MESSAGE:]
-    form = types.ElicitRequestFormParams(message=message, requested_schema=_build_person_form(asks[0]["steps"]))
+    message = "\n\n".join(filter(None, (asks[0].get("about", ""), asks[0].get("intro", ""))))[
+        -MAX_PERSON_MESSAGE:
+    ]
+    form = types.ElicitRequestFormParams(
+        message=message, requested_schema=_build_person_form(asks[0]["steps"])
+    )
     if not _is_modern(ctx):
-        answered: Any = await ctx.session.elicit_form(form.message, form.requested_schema, ctx.request_id)
+        answered: Any = await ctx.session.elicit_form(
+            form.message, form.requested_schema, ctx.request_id
+        )
     else:
         answered = (params.input_responses or {}).get(ANSWER)
         # An answer to an ask that is over by now answers nothing.
         if answered is None or params.request_state != name:
-            return types.InputRequiredResult(input_requests={ANSWER: types.ElicitRequest(params=form)}, request_state=name)
+            return types.InputRequiredResult(
+                input_requests={ANSWER: types.ElicitRequest(params=form)}, request_state=name
+            )
     if not isinstance(answered, types.ElicitResult) or answered.action != "accept":
         return {"status": "declined", "sessionId": named["sessionId"]}
-    answers = {key: str(value) for key, value in (answered.content or {}).items() if value is not None}
-    written = await TABLE["moot.answerAsPerson"].invoke(call, {**named, "ask": name, "answers": answers})
+    answers = {
+        key: str(value) for key, value in (answered.content or {}).items() if value is not None
+    }
+    written = await TABLE["moot.answerAsPerson"].invoke(
+        call, {**named, "ask": name, "answers": answers}
+    )
     return {"status": "answered", **written}
 
 
@@ -347,7 +453,9 @@ _METHOD = compile_late(r"\b(?:cstp|moot)\.[a-z][A-Za-z]+\b")
 def _reword(message: str) -> str:
     """A message for a client with tools: without commands of a shell, with tools instead of methods."""
     text = _SHELL.sub("", message) or message
-    return _METHOD.sub(lambda match: (method.tool if (method := TABLE.get(match[0])) else "") or match[0], text)
+    return _METHOD.sub(
+        lambda match: (method.tool if (method := TABLE.get(match[0])) else "") or match[0], text
+    )
 
 
 @contextmanager
@@ -361,7 +469,9 @@ def _reword_errors(code: int = types.INVALID_PARAMS) -> Iterator[None]:
 
 def _build_resource(uri: str, text: str) -> types.ReadResourceResult:
     mime_type = APP_MIME_TYPE if uri.startswith("ui:") else "text/markdown"
-    return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)])
+    return types.ReadResourceResult(
+        contents=[types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)]
+    )
 
 
 def _build_refusal(message: str) -> types.CallToolResult:
@@ -382,14 +492,20 @@ async def serve_on_stdio(door: McpServer, greeting: Greeting) -> None:
                 if greeting.line:
                     await sender.send(_parse_message(greeting.line))
                 async for message in reading:
-                    await sender.send(_mend_message(message) if isinstance(message, ValidationError) else message)
+                    await sender.send(
+                        _mend_message(message) if isinstance(message, ValidationError) else message
+                    )
 
         async def write() -> None:
             is_due = greeting.answered is not None
             async with writing:
                 async for message in answers:
                     sent = message.message
-                    if is_due and isinstance(sent, types.JSONRPCResponse) and sent.id == greeting.answered:
+                    if (
+                        is_due
+                        and isinstance(sent, types.JSONRPCResponse)
+                        and sent.id == greeting.answered
+                    ):
                         is_due = False
                         continue
                     await writing.send(message)

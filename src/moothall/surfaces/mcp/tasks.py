@@ -42,7 +42,9 @@ def check_tasks(ctx: Ctx) -> None:
     if not has_tasks(ctx):
         needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
         raise MCPError(
-            code=MISSING_REQUIRED_CLIENT_CAPABILITY, message=f"the client does not declare the extension {TASKS}", data=needed
+            code=MISSING_REQUIRED_CLIENT_CAPABILITY,
+            message=f"the client does not declare the extension {TASKS}",
+            data=needed,
         )
 
 
@@ -54,23 +56,31 @@ def may_be_task(name: str, arguments: dict[str, Any]) -> bool:
     return name == "open_session" or ((name == "get_session" or is_alone) and not has_limit)
 
 
-async def begin_task(call: Call, method: Method[Any, Any], arguments: dict[str, Any]) -> dict[str, Any]:
+async def begin_task(
+    call: Call, method: Method[Any, Any], arguments: dict[str, Any]
+) -> dict[str, Any]:
     """Make a call that may be a task: its result, or the task of the session that is being held.
 
     There is no task where seats from outside are to answer: a client that waits for one does nothing else, and may be asked.
     """
     is_consultation, waits = method.tool == "consult", "timeoutSeconds" in arguments
-    result = await method.invoke(call, {**arguments, "timeoutSeconds": 0.0} if waits or is_consultation else arguments)
+    result = await method.invoke(
+        call, {**arguments, "timeoutSeconds": 0.0} if waits or is_consultation else arguments
+    )
     if STATES.get(result["status"]) != "working":
         return result
-    seats = (await call.moot.engine.load_snapshot(SessionId(result["sessionId"]))).session_state.seats
+    seats = (
+        await call.moot.engine.load_snapshot(SessionId(result["sessionId"]))
+    ).session_state.seats
     # Who consults is asked nothing.
     if any(seat.is_outside for seat in seats if not is_consultation or seat.id == arguments["to"]):
         return await method.invoke(call, arguments) if waits else result
     return {**await _describe_task(call, result, CONSULT if is_consultation else ""), **TASK}
 
 
-async def load_task(call: Call, name: str, build_result: Callable[[dict[str, Any]], types.CallToolResult]) -> dict[str, Any]:
+async def load_task(
+    call: Call, name: str, build_result: Callable[[dict[str, Any]], types.CallToolResult]
+) -> dict[str, Any]:
     """A task as it stands, with its result if it is over; raises MootError."""
     session = name.removeprefix(CONSULT)
     result = await TABLE["moot.getSession"].invoke(call, {"sessionId": session})
@@ -78,7 +88,9 @@ async def load_task(call: Call, name: str, build_result: Callable[[dict[str, Any
         result = encode_json(await load_consultation(call, SessionId(session)))
     task = await _describe_task(call, result, name.removesuffix(session))
     if task["status"] == "completed":
-        task["result"] = build_result(result).model_dump(by_alias=True, mode="json", exclude_none=True)
+        task["result"] = build_result(result).model_dump(
+            by_alias=True, mode="json", exclude_none=True
+        )
     return task
 
 

@@ -38,7 +38,9 @@ class CancelMiddleware:
     def __init__(self) -> None:
         self._running: Running = {}
 
-    async def __call__(self, ctx: "ServerRequestContext[Any, Any]", call_next: "CallNext") -> "HandlerResult":
+    async def __call__(
+        self, ctx: "ServerRequestContext[Any, Any]", call_next: "CallNext"
+    ) -> "HandlerResult":
         request = ctx.request
         session = request.headers.get(SESSION_HEADER) if request is not None else None
         if request is None or session is None:
@@ -95,7 +97,9 @@ def is_modern(headers: Headers) -> bool:
 
 
 SHORT_TOOLS: Final = frozenset(
-    name for name, method in TOOLS.items() if not method.waits and "timeout_seconds" not in method.params.model_fields
+    name
+    for name, method in TOOLS.items()
+    if not method.waits and "timeout_seconds" not in method.params.model_fields
 )
 """The tools that answer without waiting for anybody."""
 
@@ -113,14 +117,20 @@ class PlainAnswers:
             read.append(await receive())
             body += read[-1].get("body", b"")
         if len(body) > largest:
-            await PlainTextResponse(f"the request is too large; the limit is {largest} bytes\n", 413)(scope, receive, send)
+            await PlainTextResponse(
+                f"the request is too large; the limit is {largest} bytes\n", 413
+            )(scope, receive, send)
             return
         waiting = iter(read)
 
         async def receive_again() -> Message:
             return next(waiting, None) or await receive()
 
-        app = self._plain if not is_modern(Headers(scope=scope)) and is_short_call(bytes(body)) else self._streaming
+        app = (
+            self._plain
+            if not is_modern(Headers(scope=scope)) and is_short_call(bytes(body))
+            else self._streaming
+        )
         await app(scope, receive_again, send)
 
 
@@ -129,6 +139,8 @@ def is_short_call(body: bytes) -> bool:
     try:
         request: Any = json.loads(body)
         params = request["params"] if request["method"] == "tools/call" else {}
-        return params.get("name") in SHORT_TOOLS and "progressToken" not in (params.get("_meta") or ())
+        return params.get("name") in SHORT_TOOLS and "progressToken" not in (
+            params.get("_meta") or ()
+        )
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return False

@@ -15,7 +15,12 @@ PERSONA = {
 }
 COUNCIL = {
     '"synthesize"': {"type": "pass"},
-    '"challenge"': {"type": "challenge", "text": "The agent has a doubt.", "refers_to": 2, "confidence": 0.6},
+    '"challenge"': {
+        "type": "challenge",
+        "text": "The agent has a doubt.",
+        "refers_to": 2,
+        "confidence": 0.6,
+    },
     '"conditional_support"': {"position": "support", "confidence": 0.8},
 }
 PROPOSAL = {"text": "The agent proposes.", "choice": "yes", "confidence": 0.7}
@@ -28,7 +33,9 @@ def answer(prompt: str) -> str:
         return "The agent has run it, and it works."
     asked = {f'"{name}":': said for name, said in PERSONA.items()}
     # The vote of a debate has a "position" too, so that what only a debate asks for is looked for first.
-    return json.dumps(next((said for part, said in (*COUNCIL.items(), *asked.items()) if part in last), PROPOSAL))
+    return json.dumps(
+        next((said for part, said in (*COUNCIL.items(), *asked.items()) if part in last), PROPOSAL)
+    )
 
 
 def main() -> None:

@@ -15,7 +15,12 @@ from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import SwarmClosed
 from moothall.protocols.swarm.reports.decision import check_citations
-from moothall.protocols.swarm.reports.standing import IdeaStanding, Remark, SwarmStanding, list_objections
+from moothall.protocols.swarm.reports.standing import (
+    IdeaStanding,
+    Remark,
+    SwarmStanding,
+    list_objections,
+)
 from moothall.protocols.swarm.reports.timeline import translate_phrase, translate_term
 from moothall.protocols.swarm.state import Finding
 from moothall.reports.blocks import (
@@ -35,7 +40,12 @@ from moothall.reports.blocks import (
     build_table,
 )
 from moothall.reports.decision import Decision
-from moothall.reports.sections import describe_no_dissent, explain_ending_losses, explain_parking, format_dissent
+from moothall.reports.sections import (
+    describe_no_dissent,
+    explain_ending_losses,
+    explain_parking,
+    format_dissent,
+)
 from moothall.reports.wording import format_percent
 from moothall.scoring.likeness import normalize_idea
 
@@ -59,8 +69,17 @@ def build_headline(standing: SwarmStanding) -> Line | None:
     words, leading = standing.words, standing.leading
     if leading is None:
         return None
-    support = describe_doubt(standing) or words.leads.format(support=_format_support(leading, words))
-    return Line((Strong(extract_first_sentence(leading.text)), " · ", Mark(words.undecided, "warn"), Muted(f" ({support})")))
+    support = describe_doubt(standing) or words.leads.format(
+        support=_format_support(leading, words)
+    )
+    return Line(
+        (
+            Strong(extract_first_sentence(leading.text)),
+            " · ",
+            Mark(words.undecided, "warn"),
+            Muted(f" ({support})"),
+        )
+    )
 
 
 def describe_doubt(standing: SwarmStanding) -> str:
@@ -86,22 +105,42 @@ def build_evidence(standing: SwarmStanding) -> Iterable[Block]:
     if choice is None:
         return ()
     rows = [
-        (at, _name_answer(standing, each.answer), f"{each.value:.2f}", each.readers) for at, each in enumerate(choice.ranked, 1)
+        (at, _name_answer(standing, each.answer), f"{each.value:.2f}", each.readers)
+        for at, each in enumerate(choice.ranked, 1)
     ]
     lines = [describe_doubt(standing)]
     if choice.z is not None:
         sureness = format_percent(choice.sureness)
-        lines.append(words.evidence_margin.format(margin=choice.margin, z=choice.z, sureness=sureness))
-        needed = words.evidence_fixed if choice.needed is None else words.evidence_needed.format(count=choice.needed)
-        lines.append(needed + (words.evidence_decisive.format(seats=", ".join(choice.decisive)) if choice.decisive else ""))
+        lines.append(
+            words.evidence_margin.format(margin=choice.margin, z=choice.z, sureness=sureness)
+        )
+        needed = (
+            words.evidence_fixed
+            if choice.needed is None
+            else words.evidence_needed.format(count=choice.needed)
+        )
+        lines.append(
+            needed
+            + (
+                words.evidence_decisive.format(seats=", ".join(choice.decisive))
+                if choice.decisive
+                else ""
+            )
+        )
     how = words.evidence_methods[choice.method]
-    return Line(how, "dim"), build_table(words.evidence_heads, rows), *(Line(line) for line in lines if line)
+    return (
+        Line(how, "dim"),
+        build_table(words.evidence_heads, rows),
+        *(Line(line) for line in lines if line),
+    )
 
 
 def build_answer(standing: SwarmStanding, decision: Decision) -> tuple[Block, ...]:
     """The answer, how sure it is, why, and what speaks against it."""
     words, leading = standing.words, standing.leading
-    content = build_section(words.conclusion, (*build_undone_joins(standing), _build_outcome(standing, decision)))
+    content = build_section(
+        words.conclusion, (*build_undone_joins(standing), _build_outcome(standing, decision))
+    )
     if leading is not None:
         reasons = _build_evidence(leading, leading.reasons, words, MAX_REASONS)
         content = (*content, *build_section(words.why.format(number=leading.number), (reasons,)))
@@ -121,13 +160,17 @@ def build_verdict(standing: SwarmStanding) -> Line:
         return Line(words.still_open, "strong")
     if not isinstance(closed, SwarmClosed):
         return Line(words.cancelled, "strong")
-    is_converged = last is not None and last.converged if standing.what_if.undone else closed.converged
+    is_converged = (
+        last is not None and last.converged if standing.what_if.undone else closed.converged
+    )
     if is_converged:
         return Line(words.converged, "good")
     if closed.reason == "synthesis":
         return Line(words.classic)
     reason = words.convergence_reasons[last.reason] if last is not None and last.reason else ""
-    reasons = words.between.join(part for part in (reason, words.endings.get(closed.reason, closed.reason)) if part)
+    reasons = words.between.join(
+        part for part in (reason, words.endings.get(closed.reason, closed.reason)) if part
+    )
     return Line(f"{words.partial}{words.not_converged.format(reason=reasons)}", "warn")
 
 
@@ -142,7 +185,10 @@ def _build_outcome(standing: SwarmStanding, decision: Decision) -> Block:
     if decision.decision is not None:
         content.append(Quote(decision.decision.text, "strong"))
     elif decision.status == "concluded":
-        content += [Line(_explain_no_result(standing), "strong"), *explain_ending_losses(timeline, words)]
+        content += [
+            Line(_explain_no_result(standing), "strong"),
+            *explain_ending_losses(timeline, words),
+        ]
     if decision.author is not None:
         content.append(_describe_citations(standing))
         rows.append((words.author, decision.author))
@@ -150,7 +196,9 @@ def _build_outcome(standing: SwarmStanding, decision: Decision) -> Block:
         if decision.decision is None:
             tied = sum(len(idea.backers) == len(leading.backers) for idea in standing.ideas)
             text = words.most_support if tied < 2 else words.tied_support
-            content.append(Line((text.format(number=leading.number, count=tied), Strong(leading.text))))
+            content.append(
+                Line((text.format(number=leading.number, count=tied), Strong(leading.text)))
+            )
         rows += _list_figures(standing, leading)
     content.append(Line(describe_doubt(standing) if decision.decision is None else "", "warn"))
     warning = words.outcome_uncertain if decision.outcome_uncertain else ""
@@ -168,8 +216,13 @@ def _list_figures(standing: SwarmStanding, leading: IdeaStanding) -> list[tuple[
     """How sure the leading idea is: who backs it, what was checked, what the votes say, which idea comes next."""
     words, ideas = standing.words, standing.ideas
     checked = [each.verdict for each in leading.findings if each.verdict]
-    evidence = words.evidence_line.format(count=len(leading.findings), agents=len({each.seat for each in leading.findings}))
-    checks = ", ".join(f"{translate_term(words, verdict)} × {checked.count(verdict)}" for verdict in dict.fromkeys(checked))
+    evidence = words.evidence_line.format(
+        count=len(leading.findings), agents=len({each.seat for each in leading.findings})
+    )
+    checks = ", ".join(
+        f"{translate_term(words, verdict)} × {checked.count(verdict)}"
+        for verdict in dict.fromkeys(checked)
+    )
     rows: list[tuple[str, Cell]] = [
         (words.backed_by, _format_support(leading, words)),
         (words.evidence, f"{evidence}{words.checked.format(checks=checks) if checks else ''}"),
@@ -178,7 +231,9 @@ def _list_figures(standing: SwarmStanding, leading: IdeaStanding) -> list[tuple[
     following = next((idea for idea in ideas if idea is not leading and idea.backers), None)
     if following is not None:
         text = words.quoted.format(text=extract_first_sentence(following.text))
-        rows.append((words.runner_up, f"{following.name} {text}{_format_support(following, words)}"))
+        rows.append(
+            (words.runner_up, f"{following.name} {text}{_format_support(following, words)}")
+        )
     return rows
 
 
@@ -186,7 +241,10 @@ def _format_support(idea: IdeaStanding, words: SwarmReportText) -> str:
     if not idea.backers:
         return words.held_no_more
     return words.support_line.format(
-        count=len(idea.backers), all=idea.active, share=format_percent(idea.share), own=len(idea.independent)
+        count=len(idea.backers),
+        all=idea.active,
+        share=format_percent(idea.share),
+        own=len(idea.independent),
     )
 
 
@@ -207,47 +265,85 @@ def _build_objections(standing: SwarmStanding, decision: Decision) -> tuple[Bloc
     words, leading, objections = standing.words, standing.leading, list_objections(standing)
     known = {(each.seat, each.text) for each in objections}
     items = _group_words(objections, words)
-    items += [format_dissent(voice, words) for voice in decision.dissent if (voice.seat, voice.text) not in known]
+    items += [
+        format_dissent(voice, words)
+        for voice in decision.dissent
+        if (voice.seat, voice.text) not in known
+    ]
     # Without a vote nobody was asked: "nobody dissented" would claim an agreement that was never sought.
-    none = describe_no_dissent(decision, words) if decision.support is not None else words.no_objection
+    none = (
+        describe_no_dissent(decision, words) if decision.support is not None else words.no_objection
+    )
     title = words.against.format(number=leading.number) if leading is not None else words.dissent
-    return build_section(title, (build_list(items) if items else Line(none if leading is not None else "", "dim"),))
+    return build_section(
+        title, (build_list(items) if items else Line(none if leading is not None else "", "dim"),)
+    )
 
 
 def _group_words(said: Iterable[Remark], words: SwarmReportText, mark: str = "") -> list[Text]:
     """What was said to an idea: the same words of several are one line."""
-    groups = group_pairs(((translate_phrase(words, each.kind), _cut_line(each.text) or "–"), each) for each in said)
+    groups = group_pairs(
+        ((translate_phrase(words, each.kind), _cut_line(each.text) or "–"), each) for each in said
+    )
     return [
         (
             mark,
             Strong(", ".join(dict.fromkeys(each.seat for each in group))),
-            Muted(f" ({kind} {', '.join(dict.fromkeys(each.about for each in group))}".rstrip() + ")"),
+            Muted(
+                f" ({kind} {', '.join(dict.fromkeys(each.about for each in group))}".rstrip() + ")"
+            ),
             f": {text}",
         )
         for (kind, text), group in groups.items()
     ]
 
 
-def _build_evidence(idea: IdeaStanding, findings: Sequence[Finding], words: SwarmReportText, most: int) -> Bullets:
+def _build_evidence(
+    idea: IdeaStanding, findings: Sequence[Finding], words: SwarmReportText, most: int
+) -> Bullets:
     """The findings that say more than the idea itself, one by one; those that only repeat it in one line."""
     text = normalize_idea(idea.text)
-    bare = [each for each in findings if not each.details and not each.verdict and normalize_idea(each.core_idea) == text]
+    bare = [
+        each
+        for each in findings
+        if not each.details and not each.verdict and normalize_idea(each.core_idea) == text
+    ]
     items = [_format_finding(each, idea, words) for each in findings if each not in bare]
     seats = ", ".join(dict.fromkeys(each.seat for each in bare))
     listed = build_list(items, most)
-    return replace(listed, items=(*listed.items, (Strong(seats), Muted(f" {words.bare}")))) if bare else listed
+    return (
+        replace(listed, items=(*listed.items, (Strong(seats), Muted(f" {words.bare}"))))
+        if bare
+        else listed
+    )
 
 
 def _format_finding(finding: Finding, idea: IdeaStanding, words: SwarmReportText) -> Text:
     """Its author, how sure and whether it was checked; then its own words, where they are not the idea's, and its details."""
     marks = [finding.id, words.in_round.format(number=finding.round)]
-    marks += [words.sure.format(confidence=translate_term(words, finding.confidence))] if finding.confidence else []
     marks += (
-        [translate_term(words, finding.verdict)] if finding.verdict else [words.unvalidated] if finding.needs_validation else []
+        [words.sure.format(confidence=translate_term(words, finding.confidence))]
+        if finding.confidence
+        else []
+    )
+    marks += (
+        [translate_term(words, finding.verdict)]
+        if finding.verdict
+        else [words.unvalidated]
+        if finding.needs_validation
+        else []
     )
     is_same = normalize_idea(finding.core_idea) == normalize_idea(idea.text)
-    said = [text for text in ("" if is_same else finding.core_idea, finding.details, finding.checked) if text]
-    return (Strong(finding.seat), Muted(f" ({', '.join(marks)})"), f": {_cut_line(' — '.join(said) or finding.core_idea)}")
+    said = [
+        text
+        for text in ("" if is_same else finding.core_idea, finding.details, finding.checked)
+        if text
+    ]
+    return (
+        Strong(finding.seat),
+        Muted(f" ({', '.join(marks)})"),
+        f": {_cut_line(' — '.join(said) or finding.core_idea)}",
+    )
 
 
 def _cut_line(text: str) -> str:
@@ -258,25 +354,43 @@ def build_ideas(standing: SwarmStanding) -> tuple[Block, ...]:
     """All ideas by support: the first ones with their evidence and what reviewers said, the others in a list."""
     words, ideas = standing.words, standing.ideas
     cards = [_build_idea_card(standing, idea) for idea in ideas[:MAX_IDEA_CARDS]]
-    rest: list[Text] = [(Strong(idea.name), f" ({len(idea.backers)}): {_cut_line(idea.text)}") for idea in ideas[MAX_IDEA_CARDS:]]
-    others = (Details(words.other_ideas.format(count=len(rest)), (build_list(rest, MAX_OTHERS),)),) if rest else ()
+    rest: list[Text] = [
+        (Strong(idea.name), f" ({len(idea.backers)}): {_cut_line(idea.text)}")
+        for idea in ideas[MAX_IDEA_CARDS:]
+    ]
+    others = (
+        (Details(words.other_ideas.format(count=len(rest)), (build_list(rest, MAX_OTHERS),)),)
+        if rest
+        else ()
+    )
     return (*cards, *others)
 
 
 def _build_idea_card(standing: SwarmStanding, idea: IdeaStanding) -> Card:
     words = standing.words
     head: list[Text] = [Strong(idea.name), _format_support(idea, words)]
-    head += [Muted(words.pheromone_line.format(value=idea.pheromone))] if idea.pheromone is not None else []
+    head += (
+        [Muted(words.pheromone_line.format(value=idea.pheromone))]
+        if idea.pheromone is not None
+        else []
+    )
     head += [Muted(_format_vote(standing, idea))] if idea.result is not None else []
     evidence = _build_evidence(idea, idea.findings, words, MAX_FINDINGS)
     reviews = _group_words(idea.reviews, words, "↯ ")
-    return Card(head=tuple(head), blocks=(Line(Strong(idea.text)), evidence, build_list(reviews, MAX_FINDINGS)))
+    return Card(
+        head=tuple(head),
+        blocks=(Line(Strong(idea.text)), evidence, build_list(reviews, MAX_FINDINGS)),
+    )
 
 
 def build_synthesis(standing: SwarmStanding) -> tuple[Block, ...]:
     """The synthesis, its citations checked; in the classic mode it is the answer and stands there."""
     swarm, words = standing.swarm, standing.words
-    if standing.timeline.closed is None or swarm.settings.synthesis != "always" or swarm.settings.mode == "classic":
+    if (
+        standing.timeline.closed is None
+        or swarm.settings.synthesis != "always"
+        or swarm.settings.mode == "classic"
+    ):
         return ()
     if not swarm.synthesis:
         return (Line(words.no_synthesis, "dim"),)
@@ -289,7 +403,15 @@ def _describe_citations(standing: SwarmStanding) -> Line:
     """What became of the check of the synthesis against the findings that it cites."""
     words, findings = standing.words, standing.swarm.board.findings
     checked = check_citations(standing.swarm.synthesis, findings, words)
-    parts = [words.cites.format(count=len(checked.cited), all=len(findings)) if checked.cited else words.cites_nothing]
-    parts += [words.cites_unknown.format(names=", ".join(checked.unknown))] if checked.unknown else []
-    parts += [words.cites_refuted.format(names=", ".join(checked.refuted))] if checked.refuted else []
+    parts = [
+        words.cites.format(count=len(checked.cited), all=len(findings))
+        if checked.cited
+        else words.cites_nothing
+    ]
+    parts += (
+        [words.cites_unknown.format(names=", ".join(checked.unknown))] if checked.unknown else []
+    )
+    parts += (
+        [words.cites_refuted.format(names=", ".join(checked.refuted))] if checked.refuted else []
+    )
     return Line("".join(parts).strip(), "dim" if len(parts) == 1 else "bad")

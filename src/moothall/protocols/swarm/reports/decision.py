@@ -13,9 +13,20 @@ from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import AnswerVote
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.rules.endings import find_stated_vote, find_vote, list_ballot_ideas, read_synthesis_choice
+from moothall.protocols.swarm.rules.endings import (
+    find_stated_vote,
+    find_vote,
+    list_ballot_ideas,
+    read_synthesis_choice,
+)
 from moothall.protocols.swarm.state import Finding
-from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim, number_obligations
+from moothall.reports.decision import (
+    Decision,
+    Dissent,
+    SeatPosition,
+    SourcedClaim,
+    number_obligations,
+)
 from moothall.reports.sections import start_decision
 from moothall.scoring.independence import count_minds
 
@@ -27,7 +38,11 @@ def list_carried_ideas(timeline: SwarmTimeline) -> tuple[facts.IdeaResolution, .
     """The consensus ideas that the vote carried; the ballot may hold other ideas as well."""
     if timeline.state.completed is None:
         return ()
-    return tuple(each for each in timeline.state.completed.resolved if each.carried and each.idea in timeline.state.consensus)
+    return tuple(
+        each
+        for each in timeline.state.completed.resolved
+        if each.carried and each.idea in timeline.state.consensus
+    )
 
 
 def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
@@ -45,21 +60,45 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     started, closed = start_decision(timeline), timeline.closed
     is_over = isinstance(closed, facts.SwarmClosed)
     carried = list_carried_ideas(timeline) if is_over else ()
-    voted = timeline.state.completed.resolved if is_over and timeline.state.completed is not None else ()
+    voted = (
+        timeline.state.completed.resolved
+        if is_over and timeline.state.completed is not None
+        else ()
+    )
     first = next(iter(carried or [each for each in voted if each.idea in swarm.consensus]), None)
     claim = _build_claim(timeline, [each.idea for each in carried]) if carried else None
     choice = find_choice(timeline) if is_over else None
     if choice is not None:
         first = next((each for each in voted if each.idea == choice.idea), None)
-        claim = _build_claim(timeline, [choice.idea]) if choice.idea else SourcedClaim(text=choice.answer)
+        claim = (
+            _build_claim(timeline, [choice.idea])
+            if choice.idea
+            else SourcedClaim(text=choice.answer)
+        )
     # In the other modes a synthesis says what was found; what was decided is what the readings or the vote say.
     is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
-    decided = [choice.idea] if choice is not None else [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
+    decided = (
+        [choice.idea]
+        if choice is not None
+        else [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
+    )
     votes = [each for idea in decided for each in list_votes(timeline, idea)] if is_over else []
-    backing = [vote for _, vote in (list_votes(timeline, first.idea) if first else ()) if vote.position == "support"]
+    backing = [
+        vote
+        for _, vote in (list_votes(timeline, first.idea) if first else ())
+        if vote.position == "support"
+    ]
     # Who reported nothing has no voice in the outcome, nor has one whose ballot was lost.
-    voices = {seat for seat, agent in swarm.agents.items() if agent.findings and swarm.ballots.get(seat, agent) is not None}
-    conditions = [(seat, vote.condition or vote.reason, "", ()) for seat, vote in votes if vote.position == "conditional_support"]
+    voices = {
+        seat
+        for seat, agent in swarm.agents.items()
+        if agent.findings and swarm.ballots.get(seat, agent) is not None
+    }
+    conditions = [
+        (seat, vote.condition or vote.reason, "", ())
+        for seat, vote in votes
+        if vote.position == "conditional_support"
+    ]
     if is_synthesis:
         text = drop_choice(swarm.synthesis) or swarm.synthesis
         claim = SourcedClaim(text=check_citations(text, swarm.board.findings, timeline.words).text)
@@ -72,14 +111,24 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         minds=count_minds(swarm.seat(name) for name in swarm.explorers),
         support=first.support if first else None,
         turnout=first.turnout if first else None,
-        reasons=tuple(SourcedClaim(text=vote.reason) for vote in backing if claim is not None and vote.reason),
+        reasons=tuple(
+            SourcedClaim(text=vote.reason) for vote in backing if claim is not None and vote.reason
+        ),
         positions=_build_positions(timeline, first),
-        dissent=tuple(Dissent(seat=seat, kind="oppose", text=vote.words) for seat, vote in votes if vote.position == "oppose"),
+        dissent=tuple(
+            Dissent(seat=seat, kind="oppose", text=vote.words)
+            for seat, vote in votes
+            if vote.position == "oppose"
+        ),
         # The conditions of those who support what was decided (D-22).
         obligations=number_obligations(conditions, timeline.settled) if claim is not None else (),
         lost=list_lost_seats(swarm, swarm.helpers | voices),
-        outcome_uncertain=_could_differ(timeline, choice) if choice is not None else bool(first and first.outcome_uncertain),
-        choice=read_synthesis_choice(swarm, swarm.synthesis) or "" if is_synthesis else _find_label(timeline, choice),
+        outcome_uncertain=_could_differ(timeline, choice)
+        if choice is not None
+        else bool(first and first.outcome_uncertain),
+        choice=read_synthesis_choice(swarm, swarm.synthesis) or ""
+        if is_synthesis
+        else _find_label(timeline, choice),
         turns=len(timeline.reports),
         consensus_type=first.consensus_type if first else None,
         voters=first.voters if first else 0,
@@ -98,7 +147,9 @@ def _find_label(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) ->
     if not choice.idea:
         return choice.answer
     labels = (one_line(each.report.choice) for each in timeline.reports if each.round == 1)
-    matches = (re.search(re.escape(label), choice.answer, re.IGNORECASE) for label in labels if label)
+    matches = (
+        re.search(re.escape(label), choice.answer, re.IGNORECASE) for label in labels if label
+    )
     # As the idea has it.
     return next((match[0] for match in matches if match is not None), "")
 
@@ -113,8 +164,18 @@ def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
     swarm = timeline.state
     texts = [idea.text for number in numbers if (idea := swarm.board.idea(number)) is not None]
     lines = {line.content: line.id for line in reversed(timeline.lines)}
-    rests = sorted({lines[each.core_idea] for each in swarm.board.findings if each.idea in numbers and each.core_idea in lines})
-    text = texts[0] if len(texts) == 1 else "\n".join(f"{at}. {each}" for at, each in enumerate(texts, 1))
+    rests = sorted(
+        {
+            lines[each.core_idea]
+            for each in swarm.board.findings
+            if each.idea in numbers and each.core_idea in lines
+        }
+    )
+    text = (
+        texts[0]
+        if len(texts) == 1
+        else "\n".join(f"{at}. {each}" for at, each in enumerate(texts, 1))
+    )
     return SourcedClaim(text=text, entries=tuple(rests))
 
 
@@ -122,11 +183,15 @@ def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, AnswerV
     """The vote of each agent on an idea; none while they are sealed."""
     if timeline.is_sealed:
         return []
-    votes = [(seat, find_stated_vote(timeline.state, seat, idea)) for seat in timeline.state.explorers]
+    votes = [
+        (seat, find_stated_vote(timeline.state, seat, idea)) for seat in timeline.state.explorers
+    ]
     return [(seat, vote) for seat, vote in votes if vote is not None]
 
 
-def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SeatPosition, ...]:
+def _build_positions(
+    timeline: SwarmTimeline, first: facts.IdeaResolution | None
+) -> tuple[SeatPosition, ...]:
     swarm = timeline.state
     opening = {each.seat: each for each in reversed(timeline.reports)}
     votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
@@ -134,10 +199,16 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
     positions = []
     for name in swarm.explorers:
         report, vote = opening.get(name), votes.get(name)
-        position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, None)
+        position, confidence = (
+            find_vote(swarm, name, first.idea) if first is not None else (None, None)
+        )
         if report is None and position is None:
             continue
-        before = "; ".join(each.core_idea for each in report.report.findings) if report is not None else ""
+        before = (
+            "; ".join(each.core_idea for each in report.report.findings)
+            if report is not None
+            else ""
+        )
         positions.append(
             SeatPosition(
                 seat=name,
@@ -147,7 +218,9 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
                 confidence_after=confidence,
                 weight=weights.get(name, 0.0),
                 # From the second round on it has read what others said.
-                choice_before=report.report.choice if report is not None and report.round == 1 else "",
+                choice_before=report.report.choice
+                if report is not None and report.round == 1
+                else "",
                 via_before=timeline.find_first_door(name, "explore"),
                 via=timeline.find_door(name, "ballot"),
             )
@@ -155,10 +228,14 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
     return tuple(positions)
 
 
-def _collect_challenges(timeline: SwarmTimeline, decided: Collection[int]) -> tuple[SourcedClaim, ...]:
+def _collect_challenges(
+    timeline: SwarmTimeline, decided: Collection[int]
+) -> tuple[SourcedClaim, ...]:
     """Challenges of collisions against findings that back what was decided on."""
     return tuple(
-        SourcedClaim(text=f"{review.seat}: {review.content}", entries=(timeline.find_finding_line(each),))
+        SourcedClaim(
+            text=f"{review.seat}: {review.content}", entries=(timeline.find_finding_line(each),)
+        )
         for each in timeline.state.board.findings
         if each.idea in decided
         for review in each.reviews
@@ -176,7 +253,9 @@ class CheckedSynthesis:
     refuted: tuple[str, ...] = ()
 
 
-def check_citations(text: str, findings: Sequence[Finding], words: SwarmReportText) -> CheckedSynthesis:
+def check_citations(
+    text: str, findings: Sequence[Finding], words: SwarmReportText
+) -> CheckedSynthesis:
     """Check every finding that a text names: one that does not exist or was refuted is marked, not passed on as a fact."""
     named: dict[str, dict[str, None]] = {"cited": {}, "unknown": {}, "refuted": {}}
 

@@ -17,9 +17,19 @@ from moothall.domain.safe_text import compile_late, dump_json, one_line
 from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE
 from moothall.protocols.swarm.answers import ConflictReview, DecisionReport, Operation, StatedIdea
 from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationResult
-from moothall.protocols.swarm.json_fields import format_agent_name, name_ideas, take_fields, to_camel_case, to_plain_json
+from moothall.protocols.swarm.json_fields import (
+    format_agent_name,
+    name_ideas,
+    take_fields,
+    to_camel_case,
+    to_plain_json,
+)
 from moothall.protocols.swarm.prompts import build_agent_state
-from moothall.protocols.swarm.reports.report import build_swarm_report, list_section_titles, render_convergence_report
+from moothall.protocols.swarm.reports.report import (
+    build_swarm_report,
+    list_section_titles,
+    render_convergence_report,
+)
 from moothall.protocols.swarm.reports.standing import build_choice_json, build_standing_json
 from moothall.protocols.swarm.reports.timeline import IdeaJoin, ReceivedReport, SwarmTimeline
 from moothall.protocols.swarm.rules.evidence import AnswerIndex
@@ -40,8 +50,14 @@ def _dump_json_text(value: object) -> str:
 
 def build_config(swarm: Swarm) -> dict[str, Any]:
     """Return every setting of the run, including those at their defaults."""
-    values = {to_camel_case(each.name): getattr(swarm.settings, each.name) for each in fields(swarm.settings)}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in {**values, "joinAt": JOIN_AT}.items()}
+    values = {
+        to_camel_case(each.name): getattr(swarm.settings, each.name)
+        for each in fields(swarm.settings)
+    }
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in {**values, "joinAt": JOIN_AT}.items()
+    }
 
 
 def render_run_config(timeline: SwarmTimeline) -> str:
@@ -83,7 +99,11 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "stage": swarm.stage,
         "pheromones": _build_pheromones(timeline),
         "claims": {
-            claim.id: take_fields(claim, "description claimedBy maxAgents round", maxAgents=swarm.settings.agents_per_task)
+            claim.id: take_fields(
+                claim,
+                "description claimedBy maxAgents round",
+                maxAgents=swarm.settings.agents_per_task,
+            )
             for claim in board.claims.values()
         },
         "stopSignals": [
@@ -99,12 +119,19 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "ideas": _build_ideas(timeline),
         "joins": [_build_join(join) for join in timeline.joins],
         "opinionHistory": [
-            {"round": settled.round, "opinions": {seat: name_ideas(ideas) for seat, ideas in settled.opinions.items()}}
+            {
+                "round": settled.round,
+                "opinions": {seat: name_ideas(ideas) for seat, ideas in settled.opinions.items()},
+            }
             for settled in timeline.settlements
         ],
         "convergence": [build_convergence_json(measured, swarm) for measured in timeline.measures],
         "agentStates": {seat: _build_agent(agent) for seat, agent in swarm.agents.items()},
-        "operations": {"requested": board.requests, "processed": board.operations, "failed": board.refused},
+        "operations": {
+            "requested": board.requests,
+            "processed": board.operations,
+            "failed": board.refused,
+        },
         "votes": _build_votes(swarm),
         "result": _build_result(timeline),
         "execution": {"lastStep": swarm.execution.last, "confirmedSteps": swarm.execution.count},
@@ -117,7 +144,9 @@ def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
     settings = timeline.state.settings
     # What was deposited, also where the direction had no room left for all of it.
     amounts = {
-        f"op-{result.number}": float(read_params("deposit_pheromone", wanted.params or {}).get("amount", settings.deposit))
+        f"op-{result.number}": float(
+            read_params("deposit_pheromone", wanted.params or {}).get("amount", settings.deposit)
+        )
         for received in timeline.reports
         for wanted, result in received.operations
         if result.operation == "deposit_pheromone" and result.success
@@ -158,7 +187,10 @@ def _build_ideas(timeline: SwarmTimeline) -> list[dict[str, Any]]:
     where = {placed.text: placed.idea for each in timeline.sorted for placed in each.placed}
     texts = group_pairs((idea, text) for text, idea in where.items())
     ideas = timeline.state.board.ideas.values()
-    return [take_fields(idea, "id text round texts since independent", texts=texts.get(idea.number, [])) for idea in ideas]
+    return [
+        take_fields(idea, "id text round texts since independent", texts=texts.get(idea.number, []))
+        for idea in ideas
+    ]
 
 
 def _build_join(join: IdeaJoin) -> dict[str, Any]:
@@ -177,13 +209,18 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
     settings = swarm.settings
     return {
         **take_fields(measured, "round minRoundsMet=enough_rounds"),
-        "betaStability": take_fields(measured, "stable of beta ideas# before#", of=settings.stability, beta=settings.beta),
+        "betaStability": take_fields(
+            measured, "stable of beta ideas# before#", of=settings.stability, beta=settings.beta
+        ),
         "quorum": take_fields(
             measured,
             "quorum=has_quorum of threshold activeAgents=active silentAgents=silent support quorumIdeas# consensusRate tooFast",
             of=settings.quorum,
             threshold=settings.quorum_threshold,
-            support={f"idea-{each.idea}": take_fields(each, "backers independent") for each in measured.backing},
+            support={
+                f"idea-{each.idea}": take_fields(each, "backers independent")
+                for each in measured.backing
+            },
         ),
         "diversity": take_fields(
             measured,
@@ -191,7 +228,11 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
             "perspectiveDiversity=coverage orthogonality entropy overall=diversity aboveThreshold=is_diverse",
         ),
         "converged": measured.converged,
-        **({"lead": build_choice_json(measured.lead), "leadIsClear": measured.is_clear} if measured.lead is not None else {}),
+        **(
+            {"lead": build_choice_json(measured.lead), "leadIsClear": measured.is_clear}
+            if measured.lead is not None
+            else {}
+        ),
         **take_fields(measured, "reason? warnings"),
     }
 
@@ -199,7 +240,9 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
 def _build_agent(agent: Agent) -> dict[str, Any]:
     return {
         **build_agent_state(agent),
-        "roleHistory": [take_fields(each, "from=old to=new reason round") for each in agent.role_history],
+        "roleHistory": [
+            take_fields(each, "from=old to=new reason round") for each in agent.role_history
+        ],
         "violations": [take_fields(each, "violation severity detail") for each in agent.violations],
         "holds": name_ideas(agent.holds),
         "terminationReason": agent.ended,
@@ -211,10 +254,17 @@ def _build_votes(swarm: Swarm) -> dict[str, Any]:
     # While all vote, nobody may read the votes of others, not even from the files.
     seats = () if swarm.is_sealed else swarm.explorers
     ballots = {seat: ballot for seat in seats if (ballot := swarm.ballots.get(seat)) is not None}
-    given = {number: answer.name for number, answer in AnswerIndex(swarm).answers.items() if not answer.idea}
+    given = {
+        number: answer.name
+        for number, answer in AnswerIndex(swarm).answers.items()
+        if not answer.idea
+    }
     fields = "answer position condition confidence rating reason"
     return {
-        seat: [take_fields(each, fields, answer=given.get(each.answer, f"idea-{each.answer}")) for each in ballot.votes]
+        seat: [
+            take_fields(each, fields, answer=given.get(each.answer, f"idea-{each.answer}"))
+            for each in ballot.votes
+        ]
         for seat, ballot in ballots.items()
     }
 
@@ -226,7 +276,8 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
     resolution = "idea# consensusType carried support turnout confidence heads=voters effective"
     return take_fields(
         done,
-        "reason converged round synthesis resolved" + (" choice" if done.choice is not None else ""),
+        "reason converged round synthesis resolved"
+        + (" choice" if done.choice is not None else ""),
         synthesis=timeline.state.synthesis or None,
         resolved=[take_fields(each, resolution) for each in done.resolved],
         choice=None if done.choice is None else build_choice_json(done.choice),
@@ -235,11 +286,17 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
 
 def render_operation_log(timeline: SwarmTimeline) -> str:
     """Render `operation-log.json`: every requested operation and its result."""
-    done = [(each, wanted, result) for each in timeline.reports for wanted, result in each.operations]
-    return _dump_json_text([_build_log_entry(*each) for each in sorted(done, key=lambda each: each[2].number)])
+    done = [
+        (each, wanted, result) for each in timeline.reports for wanted, result in each.operations
+    ]
+    return _dump_json_text(
+        [_build_log_entry(*each) for each in sorted(done, key=lambda each: each[2].number)]
+    )
 
 
-def _build_log_entry(received: ReceivedReport, wanted: Operation, result: OperationResult) -> dict[str, Any]:
+def _build_log_entry(
+    received: ReceivedReport, wanted: Operation, result: OperationResult
+) -> dict[str, Any]:
     return take_fields(
         received,
         "operationId round timestamp from=seat operation params status result",
@@ -247,37 +304,73 @@ def _build_log_entry(received: ReceivedReport, wanted: Operation, result: Operat
         operation=result.operation,
         params=to_plain_json(wanted.params or {}),
         status="completed" if result.success else "failed",
-        result=take_fields(result, "type success error? detail? target? before after", type="operation_result"),
+        result=take_fields(
+            result, "type success error? detail? target? before after", type="operation_result"
+        ),
     )
 
 
 def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> str:
     """Render `agent-reports/round-N/NAME.md`: one report for people."""
     words, report = timeline.words, received.report
-    decision, review = report.decision_report or DecisionReport(), report.conflict_review or ConflictReview()
+    decision, review = (
+        report.decision_report or DecisionReport(),
+        report.conflict_review or ConflictReview(),
+    )
     results = [result for _, result in received.operations]
-    rows = [(f"op-{each.number}", each.operation, words.yes if each.success else each.error, each.target) for each in results]
-    candidates = [(each.direction, each.concentration, each.response_prob) for each in decision.candidates or ()]
+    rows = [
+        (
+            f"op-{each.number}",
+            each.operation,
+            words.yes if each.success else each.error,
+            each.target,
+        )
+        for each in results
+    ]
+    candidates = [
+        (each.direction, each.concentration, each.response_prob)
+        for each in decision.candidates or ()
+    ]
     chosen = blocks.Line(f"θ = {decision.threshold} · {one_line(decision.selected_direction)}")
     table = blocks.build_table((words.direction, "S", "P(S,θ)"), candidates)
     return render_blocks(
         (
-            blocks.Heading(f"{format_agent_name(received.seat)} · {words.round.format(number=received.round)}", 1),
+            blocks.Heading(
+                f"{format_agent_name(received.seat)} · {words.round.format(number=received.round)}",
+                1,
+            ),
             blocks.Fields(((words.direction, report.direction or "–"),)),
-            *blocks.build_section(words.findings, [part for each in report.findings for part in _describe_finding(each)]),
-            *blocks.build_section(words.operations, [blocks.build_table(("#", words.operations, "✓", ""), rows)]),
-            *blocks.build_section(words.decision, [chosen, blocks.Quote(decision.selection_reason), table]),
+            *blocks.build_section(
+                words.findings,
+                [part for each in report.findings for part in _describe_finding(each)],
+            ),
+            *blocks.build_section(
+                words.operations, [blocks.build_table(("#", words.operations, "✓", ""), rows)]
+            ),
+            *blocks.build_section(
+                words.decision, [chosen, blocks.Quote(decision.selection_reason), table]
+            ),
             blocks.Heading(f"{words.conflicts}{words.colon}{review.conflicts_found}"),
             blocks.Quote(review.details),
-            blocks.Fields(((words.random, words.yes if report.random_explore_forced else words.no),)),
+            blocks.Fields(
+                ((words.random, words.yes if report.random_explore_forced else words.no),)
+            ),
         )
     )
 
 
 def _describe_finding(finding: StatedIdea) -> tuple[blocks.Block, ...]:
     view = f" ({finding.perspective})" if finding.perspective else ""
-    flags = {"needsValidation": finding.needs_validation, "searchAttempted": finding.search_attempted}
-    marks = ", ".join((*((finding.confidence,) if finding.confidence else ()), *(name for name in flags if flags[name])))
+    flags = {
+        "needsValidation": finding.needs_validation,
+        "searchAttempted": finding.search_attempted,
+    }
+    marks = ", ".join(
+        (
+            *((finding.confidence,) if finding.confidence else ()),
+            *(name for name in flags if flags[name]),
+        )
+    )
     head = (blocks.Strong(finding.core_idea), f"{view}{f' [{marks}]' if marks else ''}")
     return blocks.Bullets((head,)), blocks.Quote(finding.details)
 
@@ -321,8 +414,14 @@ def list_template_files(language: Language) -> Iterator[RunFile]:
     """Yield the files of `.template/`: what the folder of a run holds, and the parts of its report in their order."""
     words = SWARM_TEMPLATE[language]
     yield RunFile(("README.md",), words.readme)
-    titles = (title.format(number=1, threshold="67 %") for title in list_section_titles(SWARM_REPORT[language]))
-    yield RunFile(("report-template.md",), "\n\n".join((words.head, *(f"## {title}\n\n…" for title in titles))) + "\n")
+    titles = (
+        title.format(number=1, threshold="67 %")
+        for title in list_section_titles(SWARM_REPORT[language])
+    )
+    yield RunFile(
+        ("report-template.md",),
+        "\n\n".join((words.head, *(f"## {title}\n\n…" for title in titles))) + "\n",
+    )
 
 
 def render_standing(timeline: SwarmTimeline, apart: Iterable[str] = ()) -> str:
@@ -337,7 +436,8 @@ def run_files(timeline: SwarmTimeline) -> Iterator[RunFile]:
     yield RunFile(("operation-log.json",), render_operation_log(timeline))
     for received in timeline.reports:
         yield RunFile(
-            ("agent-reports", f"round-{received.round}", file_name(received.seat)), render_agent_report(timeline, received)
+            ("agent-reports", f"round-{received.round}", file_name(received.seat)),
+            render_agent_report(timeline, received),
         )
     report = build_swarm_report(timeline)
     yield RunFile(("convergence-report.md",), render_convergence_report(timeline))

@@ -31,12 +31,20 @@ MAX_EVENTS: Final = 200
 """So many of the newest stand in a report."""
 ROLES: Final = ("EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER")
 
-_VOTE_TONES: Final[Mapping[str, blocks.Tone]] = {"support": "good", "conditional_support": "warn", "oppose": "bad"}
+_VOTE_TONES: Final[Mapping[str, blocks.Tone]] = {
+    "support": "good",
+    "conditional_support": "warn",
+    "oppose": "bad",
+}
 
 
 def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> blocks.Report:
     """The final report at any time of a run, with the joins `apart` undone. Raises BadSetting when there is no such join."""
-    words, decision, standing = timeline.words, build_decision(timeline), build_standing(timeline, apart)
+    words, decision, standing = (
+        timeline.words,
+        build_decision(timeline),
+        build_standing(timeline, apart),
+    )
     chosen = find_choice(timeline)
     return build_report(
         timeline,
@@ -93,7 +101,9 @@ def _build_lost_seats(timeline: SwarmTimeline, decision: Decision) -> tuple[bloc
     if decision.status in {"thinking", "parked"}:
         return ()
     words = timeline.words
-    return blocks.build_section(words.lost, (blocks.Bullets(format_lost_seats(decision, words), "bad"),))
+    return blocks.build_section(
+        words.lost, (blocks.Bullets(format_lost_seats(decision, words), "bad"),)
+    )
 
 
 def _build_figures(standing: SwarmStanding) -> Iterable[blocks.Block]:
@@ -110,19 +120,33 @@ def build_gauges(
         return ()
     last, held = rounds[-1], rounds[-1].ideas
     # For how many rounds up to the last the same ideas were held.
-    same = sum(1 for _ in takewhile(lambda each: each.ideas == held, reversed(rounds))) if held else 0
+    same = (
+        sum(1 for _ in takewhile(lambda each: each.ideas == held, reversed(rounds))) if held else 0
+    )
     stable = min(same, settings.beta)
     # Two of three are 66.7 %: as "67 % / 67 %" the failed quorum would look reached.
     support = f"{last.consensus_rate * 100:.3g} % / {settings.quorum_threshold * 100:.3g} %"
     return (
-        _build_gauge(words.stability, stable / settings.beta, last.stable, f"{stable}/{settings.beta}"),
+        _build_gauge(
+            words.stability, stable / settings.beta, last.stable, f"{stable}/{settings.beta}"
+        ),
         _build_gauge(words.quorum, last.consensus_rate, last.has_quorum, support),
-        _build_gauge(words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
+        _build_gauge(
+            words.diversity,
+            last.diversity,
+            last.is_diverse,
+            f"{last.diversity:.2f} / {settings.min_diversity:g}",
+        ),
     )
 
 
 def _build_gauge(name: str, value: float, holds: bool, text: str) -> blocks.Bar:
-    return blocks.Bar(name=name, value=value, text=f"{'✓' if holds else '✗'} {text}", tone="good" if holds else "bad")
+    return blocks.Bar(
+        name=name,
+        value=value,
+        text=f"{'✓' if holds else '✗'} {text}",
+        tone="good" if holds else "bad",
+    )
 
 
 def _build_consensus(standing: SwarmStanding) -> Iterable[blocks.Block]:
@@ -140,7 +164,11 @@ def _build_consensus(standing: SwarmStanding) -> Iterable[blocks.Block]:
         )
         for idea in standing.quorum_ideas
     ]
-    note = blocks.Line(words.weak, "dim") if rows else blocks.Line(words.no_consensus if standing.last is not None else "")
+    note = (
+        blocks.Line(words.weak, "dim")
+        if rows
+        else blocks.Line(words.no_consensus if standing.last is not None else "")
+    )
     return blocks.build_table(words.consensus_heads, rows), note
 
 
@@ -151,7 +179,11 @@ def _build_unique_ideas(standing: SwarmStanding) -> Iterable[blocks.Block]:
         for idea in sorted(standing.ideas, key=lambda idea: idea.number)
         if len(idea.owners) == 1
     ]
-    return (answer.build_list(items) if items else blocks.Line(standing.words.none),) if standing.last is not None else ()
+    return (
+        (answer.build_list(items) if items else blocks.Line(standing.words.none),)
+        if standing.last is not None
+        else ()
+    )
 
 
 def _build_agents(standing: SwarmStanding) -> Iterable[blocks.Block]:
@@ -179,7 +211,10 @@ def _build_role_evolution(standing: SwarmStanding) -> Iterable[blocks.Block]:
         label=words.evolution,
         labels=tuple(f"T{at}" for at in range(len(crews))),
         series=tuple(
-            blocks.Series(translate_term(words, role), tuple(float(crew.get(role, 0)) for crew in crews)) for role in ROLES
+            blocks.Series(
+                translate_term(words, role), tuple(float(crew.get(role, 0)) for crew in crews)
+            )
+            for role in ROLES
         ),
     )
     return (chart,)
@@ -188,27 +223,44 @@ def _build_role_evolution(standing: SwarmStanding) -> Iterable[blocks.Block]:
 def _build_pheromones(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """The strongest directions over the rounds, and all of them as they stand."""
     words, settlements = standing.words, standing.timeline.settlements
-    ranked = sorted(standing.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
+    ranked = sorted(
+        standing.swarm.board.pheromones.values(),
+        key=lambda each: (-each.concentration, each.direction),
+    )
     bars = [
-        blocks.Bar(name=f"{each.concentration:.2f}", value=each.concentration, text=one_line(each.direction)) for each in ranked
+        blocks.Bar(
+            name=f"{each.concentration:.2f}",
+            value=each.concentration,
+            text=one_line(each.direction),
+        )
+        for each in ranked
     ]
     if not bars:
         return (blocks.Line(words.none),)
-    after = [{change.direction: change.after for change in settled.evaporated} for settled in settlements]
+    after = [
+        {change.direction: change.after for change in settled.evaporated} for settled in settlements
+    ]
     chart = blocks.LineChart(
         label=words.pheromones,
         labels=tuple(str(settled.round) for settled in settlements),
         series=tuple(
-            blocks.Series(one_line(each.direction), tuple(values.get(each.direction) for values in after))
+            blocks.Series(
+                one_line(each.direction), tuple(values.get(each.direction) for values in after)
+            )
             for each in ranked[:MAX_LINES]
         ),
     )
     content: list[blocks.Block] = [
         chart,
-        blocks.Card(head=(blocks.Muted(words.concentrations),), blocks=(blocks.Bars(tuple(bars[:MAX_BARS])),)),
+        blocks.Card(
+            head=(blocks.Muted(words.concentrations),),
+            blocks=(blocks.Bars(tuple(bars[:MAX_BARS])),),
+        ),
     ]
     if len(bars) > MAX_BARS:
-        content.append(blocks.Details(f"+ {len(bars) - MAX_BARS}", (blocks.Bars(tuple(bars[MAX_BARS:])),)))
+        content.append(
+            blocks.Details(f"+ {len(bars) - MAX_BARS}", (blocks.Bars(tuple(bars[MAX_BARS:])),))
+        )
     return content
 
 
@@ -263,7 +315,10 @@ def _build_votes(standing: SwarmStanding) -> Iterable[blocks.Block]:
         (
             words.idea_name.format(number=idea),
             format_agent_name(seat),
-            blocks.Mark(translate_term(words, vote.position or ""), _VOTE_TONES.get(vote.position or "", "plain")),
+            blocks.Mark(
+                translate_term(words, vote.position or ""),
+                _VOTE_TONES.get(vote.position or "", "plain"),
+            ),
             f"{vote.confidence:.2f}" if vote.confidence else words.not_stated,
             vote.words,
         )
@@ -277,7 +332,10 @@ def _build_validation(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """The findings that need validation, each with the validator's verdict."""
     swarm, words = standing.swarm, standing.words
     items: list[blocks.Text] = [
-        (blocks.Strong(each.seat), f" ({each.id}): {one_line(each.core_idea)} — {_describe_validation(each, words)}")
+        (
+            blocks.Strong(each.seat),
+            f" ({each.id}): {one_line(each.core_idea)} — {_describe_validation(each, words)}",
+        )
         for each in swarm.board.findings
         if each.needs_validation
     ]
@@ -288,13 +346,18 @@ def _build_validation(standing: SwarmStanding) -> Iterable[blocks.Block]:
 def _describe_validation(finding: Finding, words: SwarmReportText) -> str:
     if not finding.verdict:
         return words.unvalidated
-    return words.validated.format(verdict=translate_term(words, finding.verdict), reason=finding.checked)
+    return words.validated.format(
+        verdict=translate_term(words, finding.verdict), reason=finding.checked
+    )
 
 
 def _build_insights(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """What collisions brought up, each with its author."""
     items: list[blocks.Text] = [
-        (blocks.Strong(review.seat), f" ({translate_term(standing.words, review.action)} {each.id}): {one_line(text)}")
+        (
+            blocks.Strong(review.seat),
+            f" ({translate_term(standing.words, review.action)} {each.id}): {one_line(text)}",
+        )
         for each in standing.swarm.board.findings
         for review in each.reviews
         for text in review.new_insights
@@ -334,5 +397,11 @@ FIRST: Final = 3
 
 def _build_sections(standing: SwarmStanding, *names: str) -> tuple[blocks.Block, ...]:
     threshold = format_percent(standing.swarm.settings.quorum_threshold)
-    titles = {name: str(getattr(standing.words, name)).format(threshold=threshold) for name in names}
-    return tuple(block for name in names for block in blocks.build_section(titles[name], tuple(_SECTIONS[name](standing))))
+    titles = {
+        name: str(getattr(standing.words, name)).format(threshold=threshold) for name in names
+    }
+    return tuple(
+        block
+        for name in names
+        for block in blocks.build_section(titles[name], tuple(_SECTIONS[name](standing)))
+    )

@@ -14,9 +14,19 @@ from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SwarmReportText
-from moothall.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice, IdeaResolution, PlacedIdea
+from moothall.protocols.swarm.facts import (
+    ConvergenceMeasured,
+    EvidenceChoice,
+    IdeaResolution,
+    PlacedIdea,
+)
 from moothall.protocols.swarm.json_fields import take_fields
-from moothall.protocols.swarm.reports.decision import check_citations, find_choice, list_carried_ideas, list_votes
+from moothall.protocols.swarm.reports.decision import (
+    check_citations,
+    find_choice,
+    list_carried_ideas,
+    list_votes,
+)
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.endings import compute_figures
 from moothall.protocols.swarm.rules.evidence import direction_key
@@ -112,14 +122,20 @@ class SwarmStanding:
 
     @property
     def quorum_ideas(self) -> list[IdeaStanding]:
-        return [idea for idea in self.ideas if self.last is not None and idea.number in self.last.quorum_ideas]
+        return [
+            idea
+            for idea in self.ideas
+            if self.last is not None and idea.number in self.last.quorum_ideas
+        ]
 
 
 def build_standing(timeline: SwarmTimeline, apart: Collection[str] = ()) -> SwarmStanding:
     """Return where a run stands with the joins `apart` undone. Raises BadSetting when there is no such join."""
     what_if = compute_what_if(timeline, apart)
     ideas = _rank_ideas(timeline, what_if)
-    return SwarmStanding(timeline=timeline, what_if=what_if, ideas=ideas, leading=_find_leading_idea(timeline, ideas))
+    return SwarmStanding(
+        timeline=timeline, what_if=what_if, ideas=ideas, leading=_find_leading_idea(timeline, ideas)
+    )
 
 
 def compute_what_if(timeline: SwarmTimeline, apart: Collection[str] = ()) -> WhatIfResult:
@@ -132,7 +148,9 @@ def compute_what_if(timeline: SwarmTimeline, apart: Collection[str] = ()) -> Wha
         return WhatIfResult(rounds=tuple(timeline.measures), board=timeline.state.board)
     texts = dict.fromkeys(normalize_idea(text) for name, text in known.items() if name in apart)
     # After all ideas of the run, whose numbers votes and agents refer to.
-    numbers = {text: number for number, text in enumerate(texts, len(timeline.state.board.ideas) + 1)}
+    numbers = {
+        text: number for number, text in enumerate(texts, len(timeline.state.board.ideas) + 1)
+    }
     return replace(replay_rounds(timeline, numbers), undone=tuple(sorted(set(apart))))
 
 
@@ -140,11 +158,19 @@ def replay_rounds(timeline: SwarmTimeline, apart: Mapping[str, int]) -> WhatIfRe
     """Play the measured rounds again with these normalized texts in ideas of their own, given by their numbers."""
     swarm = timeline.state
     agents = {seat: fast_replace(agent, holds=()) for seat, agent in swarm.agents.items()}
-    state = fast_replace(swarm, agents=agents, board=Board(), review=RoundReview(), history=(), leading=())
+    state = fast_replace(
+        swarm, agents=agents, board=Board(), review=RoundReview(), history=(), leading=()
+    )
     rounds = []
-    measures = zip(timeline.sorted, timeline.settlements, timeline.refuted, timeline.measures, strict=False)
+    measures = zip(
+        timeline.sorted, timeline.settlements, timeline.refuted, timeline.measures, strict=False
+    )
     for placed, settled, refuted, measured in measures:
-        new = (replace(each, idea=0, also=()) for each in swarm.board.findings if each.round == settled.round)
+        new = (
+            replace(each, idea=0, also=())
+            for each in swarm.board.findings
+            if each.round == settled.round
+        )
         board = fast_replace(state.board, findings=(*state.board.findings, *new), refuted=refuted)
         state = fast_replace(state, round=settled.round, board=board)
         state = with_ideas(state, list(_place_apart(placed.placed, apart, board)))
@@ -157,7 +183,9 @@ def replay_rounds(timeline: SwarmTimeline, apart: Mapping[str, int]) -> WhatIfRe
     return WhatIfResult(rounds=tuple(rounds), board=state.board)
 
 
-def _place_apart(placed: Collection[PlacedIdea], apart: Mapping[str, int], board: Board) -> Iterator[PlacedIdea]:
+def _place_apart(
+    placed: Collection[PlacedIdea], apart: Mapping[str, int], board: Board
+) -> Iterator[PlacedIdea]:
     """Yield the recorded assignments; a text that stands apart founds an idea of its own and stays there."""
     for each in placed:
         key = normalize_idea(each.text)
@@ -172,7 +200,11 @@ def _rank_ideas(timeline: SwarmTimeline, what_if: WhatIfResult) -> tuple[IdeaSta
     """All ideas, the one with most support first; equal ones by independent support, then by their number."""
     last = what_if.rounds[-1] if what_if.rounds else None
     backed = {each.idea: each for each in last.backing} if last is not None else {}
-    results = {each.idea: each for each in timeline.state.completed.resolved} if timeline.state.completed is not None else {}
+    results = (
+        {each.idea: each for each in timeline.state.completed.resolved}
+        if timeline.state.completed is not None
+        else {}
+    )
     findings = group_pairs((finding.idea, finding) for finding in what_if.board.findings)
     ideas = [
         IdeaStanding(
@@ -192,15 +224,30 @@ def _rank_ideas(timeline: SwarmTimeline, what_if: WhatIfResult) -> tuple[IdeaSta
         # Without findings all that was said moved to another idea.
         if number in findings
     ]
-    return tuple(sorted(ideas, key=lambda idea: (-len(idea.backers), -len(idea.independent), idea.number)))
+    return tuple(
+        sorted(ideas, key=lambda idea: (-len(idea.backers), -len(idea.independent), idea.number))
+    )
 
 
-def _find_leading_idea(timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]) -> IdeaStanding | None:
+def _find_leading_idea(
+    timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]
+) -> IdeaStanding | None:
     """What the readings chose, else what the vote carried, else what the readings lean to, else the idea with most support."""
     choice = find_choice(timeline)
-    carried = choice.idea if choice is not None else next((each.idea for each in list_carried_ideas(timeline)), 0)
+    carried = (
+        choice.idea
+        if choice is not None
+        else next((each.idea for each in list_carried_ideas(timeline)), 0)
+    )
     leaning = timeline.state.completed.choice if timeline.state.completed is not None else None
-    chosen = next((idea for idea in ideas if idea.number == (carried or (leaning.idea if leaning is not None else 0))), None)
+    chosen = next(
+        (
+            idea
+            for idea in ideas
+            if idea.number == (carried or (leaning.idea if leaning is not None else 0))
+        ),
+        None,
+    )
     # What lost its backers to the validator is still what was said: its page says so, and what speaks against it.
     return chosen or next((idea for idea in ideas if idea.backers), None) or next(iter(ideas), None)
 
@@ -222,7 +269,10 @@ def list_objections(standing: SwarmStanding) -> list[Remark]:
         if each.verdict == "refuted"
     ]
     # Its own directions are those in which it was stated first: what backs it may be filed under a rival's, too.
-    stated = {direction_key(each.direction): each.idea for each in reversed(standing.what_if.board.findings)}
+    stated = {
+        direction_key(each.direction): each.idea
+        for each in reversed(standing.what_if.board.findings)
+    }
     objections += [
         Remark(seat=signal.sender, kind=signal.reason, text=signal.evidence, about=signal.id)
         for signal in timeline.signals.values()
@@ -231,7 +281,9 @@ def list_objections(standing: SwarmStanding) -> list[Remark]:
     return objections
 
 
-def build_standing_json(timeline: SwarmTimeline, apart: Iterable[str] = (), most: int | None = None) -> dict[str, Any]:
+def build_standing_json(
+    timeline: SwarmTimeline, apart: Iterable[str] = (), most: int | None = None
+) -> dict[str, Any]:
     """Where the swarm stands as plain JSON: the leading idea, what speaks against it, the `most` first ideas, the synthesis."""
     standing, swarm = build_standing(timeline, tuple(apart)), timeline.state
     last, leading, done = standing.last, standing.leading, timeline.state.completed
@@ -260,7 +312,12 @@ def _select_evidence(findings: Sequence[Finding]) -> tuple[Finding, ...]:
             best[key] = each
     ranked = sorted(
         best.values(),
-        key=lambda each: (each.verdict != "confirmed", _CONFIDENCES[each.confidence], not each.details, each.number),
+        key=lambda each: (
+            each.verdict != "confirmed",
+            _CONFIDENCES[each.confidence],
+            not each.details,
+            each.number,
+        ),
     )
     # Every agent has its say before any has a second one.
     turns: Counter[SeatId] = Counter()

@@ -22,7 +22,14 @@ from moothall.protocols.swarm.rules.operations import list_operations, list_repo
 from moothall.protocols.swarm.rules.review import list_judgements
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Finding, Signal, Swarm
-from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, build_line, format_time, mark_phases
+from moothall.reports.timeline import (
+    SessionPhase,
+    TimelineBase,
+    TimelineLine,
+    build_line,
+    format_time,
+    mark_phases,
+)
 from moothall.reports.wording import describe_shared_event, format_percent
 
 _CHANGE: Final = "direction before after"
@@ -32,7 +39,14 @@ _LATIN_WORDS: Final = compile_late(r"[A-Za-z]{3,}[^\u3400-\u9fff]*$")
 
 def translate_term(words: SwarmReportText, term: str) -> str:
     """A role, a state, an event or an operation; what is none stays as it is."""
-    return next((each[term] for each in (words.terms, words.verdicts, words.consensus_types) if term in each), term)
+    return next(
+        (
+            each[term]
+            for each in (words.terms, words.verdicts, words.consensus_types)
+            if term in each
+        ),
+        term,
+    )
 
 
 def translate_phrase(words: SwarmReportText, term: str) -> str:
@@ -67,13 +81,22 @@ def _take(kind: str, parts: Iterable[object], names: str, **given: Any) -> Itera
 def _list_orders(_: Swarm, fact: facts.RoundBegun) -> Iterator[dict[str, Any]]:
     yield {"type": "round_start", "agents": [order.seat for order in fact.orders]}
     for order in fact.orders:
-        given = {"force_wake": order.wake, "force_random_explore": order.random, "must_switch_direction": order.must_switch}
-        yield from ({"type": kind, "agentId": order.seat} for kind, is_given in given.items() if is_given)
+        given = {
+            "force_wake": order.wake,
+            "force_random_explore": order.random,
+            "must_switch_direction": order.must_switch,
+        }
+        yield from (
+            {"type": kind, "agentId": order.seat} for kind, is_given in given.items() if is_given
+        )
 
 
 def _list_barrier(before: Swarm, fact: facts.BarrierPassed) -> Iterator[dict[str, Any]]:
     for seat in before.orders:
-        yield from ({"type": "response_lost", "agentId": seat, "reason": reason} for reason in before.lost.get(seat, ()))
+        yield from (
+            {"type": "response_lost", "agentId": seat, "reason": reason}
+            for reason in before.lost.get(seat, ())
+        )
     if fact.is_degraded:
         yield {"type": "round_degraded", "lost": list(fact.lost), "of": len(before.orders)}
     yield from _take("violation", fact.violations, "agentId=seat violation severity detail")
@@ -95,14 +118,24 @@ def _list_ideas(before: Swarm, fact: facts.IdeasSorted) -> Iterator[dict[str, An
     review = before.review
     for invitation in review.invitations:
         said = review.collisions.get(invitation.seat)
-        yield from _take("collision", [invitation], "agentId=seat mode", action=said.action if said is not None else None)
+        yield from _take(
+            "collision",
+            [invitation],
+            "agentId=seat mode",
+            action=said.action if said is not None else None,
+        )
     if fact.by.endswith("(fallback)"):
         yield {"type": "measure_lost", "by": fact.by}
     # Every pair that a judge took for one idea or for two sides of a question, with its reason.
     for pair, judged in list_judgements(review) if fact.judge else ():
         if judged.verdict != "different":
             texts = {"text": review.texts[pair.one], "other": review.texts[pair.other]}
-            yield {"type": f"ideas_judged_{judged.verdict}", **texts, "reason": judged.reason, "agentId": fact.judge}
+            yield {
+                "type": f"ideas_judged_{judged.verdict}",
+                **texts,
+                "reason": judged.reason,
+                "agentId": fact.judge,
+            }
 
 
 def _list_settlement(_: Swarm, fact: facts.RoundSettled) -> Iterator[dict[str, Any]]:
@@ -117,7 +150,9 @@ def _list_measurement(_: Swarm, fact: facts.ConvergenceMeasured) -> Iterator[dic
     for name in fact.warnings:
         yield from _take(name, [fact], "diversity consensusRate")
     yield from _take("pheromone_protected", [fact.cut] if fact.cut is not None else (), _CHANGE)
-    yield from _take("role_transition_executed", [fact.debater] if fact.debater is not None else (), _ROLE)
+    yield from _take(
+        "role_transition_executed", [fact.debater] if fact.debater is not None else (), _ROLE
+    )
 
 
 def _list_ends(_: Swarm, fact: facts.AgentsTerminated) -> Iterator[dict[str, Any]]:
@@ -127,7 +162,9 @@ def _list_ends(_: Swarm, fact: facts.AgentsTerminated) -> Iterator[dict[str, Any
 
 
 def _describe_report(_: SwarmReportText, fact: facts.Reported) -> list[str]:
-    return [f"{fact.seat}: {one_line(each.core_idea)}" for each in fact.said.findings] or [f"  {fact.seat}: –"]
+    return [f"{fact.seat}: {one_line(each.core_idea)}" for each in fact.said.findings] or [
+        f"  {fact.seat}: –"
+    ]
 
 
 def _describe_collision(words: SwarmReportText, fact: facts.Collided) -> list[str]:
@@ -148,14 +185,23 @@ def _describe_measurement(words: SwarmReportText, fact: facts.ConvergenceMeasure
 
 def _describe_ends(words: SwarmReportText, fact: facts.AgentsTerminated) -> list[str]:
     counts = Counter(fact.ends.values())
-    return ["  ■ " + ", ".join(f"{translate_term(words, reason)} × {count}" for reason, count in counts.items())]
+    return [
+        "  ■ "
+        + ", ".join(
+            f"{translate_term(words, reason)} × {count}" for reason, count in counts.items()
+        )
+    ]
 
 
 _EVENTS: Final[Mapping[type[Fact], EventRow]] = {
-    facts.SwarmFormed: EventRow(lambda _, fact: _take("pheromone_deposited", fact.deposited, _CHANGE, agentId=str(USER))),
+    facts.SwarmFormed: EventRow(
+        lambda _, fact: _take("pheromone_deposited", fact.deposited, _CHANGE, agentId=str(USER))
+    ),
     facts.RoundBegun: EventRow(
         _list_orders,
-        lambda words, fact: [f"── {words.round.format(number=fact.round)} · {words.crew.format(count=len(fact.orders))}"],
+        lambda words, fact: [
+            f"── {words.round.format(number=fact.round)} · {words.crew.format(count=len(fact.orders))}"
+        ],
     ),
     facts.Reported: EventRow(list_lines=_describe_report),
     facts.BarrierPassed: EventRow(_list_barrier),
@@ -165,13 +211,21 @@ _EVENTS: Final[Mapping[type[Fact], EventRow]] = {
     facts.RoundSettled: EventRow(_list_settlement),
     facts.ConvergenceMeasured: EventRow(_list_measurement, _describe_measurement),
     facts.Synthesized: EventRow(
-        list_lines=lambda words, fact: [f"  ✎ {words.synthesis}, {fact.seat}: {extract_first_sentence(fact.said.content)}"]
+        list_lines=lambda words, fact: [
+            f"  ✎ {words.synthesis}, {fact.seat}: {extract_first_sentence(fact.said.content)}"
+        ]
     ),
-    facts.SwarmCompleted: EventRow(lambda _, fact: _take("swarm_completed", [fact], "reason converged agents=synced")),
+    facts.SwarmCompleted: EventRow(
+        lambda _, fact: _take("swarm_completed", [fact], "reason converged agents=synced")
+    ),
     facts.ShutdownNoticed: EventRow(lambda _, fact: _take("shutdown_imminent", [fact], "awaited")),
-    facts.ShutdownAnswered: EventRow(lambda _, fact: _take("shutdown_request", [fact], "acknowledged")),
+    facts.ShutdownAnswered: EventRow(
+        lambda _, fact: _take("shutdown_request", [fact], "acknowledged")
+    ),
     facts.AgentsTerminated: EventRow(_list_ends, _describe_ends, is_quiet=True),
-    facts.SwarmClosed: EventRow(lambda _, fact: _take("fault", [fact] if fact.reason == "fault" else (), "detail=fault")),
+    facts.SwarmClosed: EventRow(
+        lambda _, fact: _take("fault", [fact] if fact.reason == "fault" else (), "detail=fault")
+    ),
 }
 
 
@@ -179,7 +233,11 @@ def _format_event(event: Mapping[str, object], words: SwarmReportText) -> str:
     """What a reader needs to know of; empty for any other event."""
     text = words.events.get(str(event["type"]), "")
     fields = {name: _format_value(value, words) for name, value in event.items()}
-    fields |= {name: translate_detail(words, value) for name, value in fields.items() if name in {"detail", "reason"}}
+    fields |= {
+        name: translate_detail(words, value)
+        for name, value in fields.items()
+        if name in {"detail", "reason"}
+    }
     return one_line(text.format_map(fields))
 
 
@@ -268,7 +326,9 @@ class SwarmTimeline(TimelineBase[Swarm]):
     def _add_events(self, events: Iterable[dict[str, Any]], *, is_quiet: bool = False) -> None:
         number = self.state.round
         for event in events:
-            self.events.append({"id": len(self.events) + 1, "type": event["type"], "round": number, **event})
+            self.events.append(
+                {"id": len(self.events) + 1, "type": event["type"], "round": number, **event}
+            )
             line = "" if is_quiet else _format_event(event, self.words)
             if line:
                 self.event_lines.append((number, line))
@@ -302,12 +362,18 @@ class SwarmTimeline(TimelineBase[Swarm]):
 
     def list_silences(self) -> dict[SeatId, str]:
         agents = self.state.agents
-        return {seat: translate_term(self.words, agent.status) for seat, agent in agents.items() if agent.status != "active"}
+        return {
+            seat: translate_term(self.words, agent.status)
+            for seat, agent in agents.items()
+            if agent.status != "active"
+        }
 
     def list_breaks(self) -> list[tuple[int, str]]:
         return [(seq, self.words.round.format(number=number)) for seq, number in self.round_entries]
 
-    def _collect_reports(self, entry: Entry, before: Swarm, fact: facts.OperationsProcessed) -> None:
+    def _collect_reports(
+        self, entry: Entry, before: Swarm, fact: facts.OperationsProcessed
+    ) -> None:
         self.signals |= {signal.id: signal for signal in self.state.board.signals}
         results, timestamp = iter(fact.results), format_time(entry.at)
         received = {
@@ -326,7 +392,10 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.sorted.append(fact)
         joined = (placed for placed in fact.placed if placed.reason != "new")
         numbered = enumerate(joined, len(self.joins) + 1)
-        joins = [IdeaJoin(number=at, round=fact.round, by=fact.by, placed=placed) for at, placed in numbered]
+        joins = [
+            IdeaJoin(number=at, round=fact.round, by=fact.by, placed=placed)
+            for at, placed in numbered
+        ]
         self.joins += joins
         fields = "join=id text=placed.text idea=placed.idea# reason=placed.reason likeness=placed.likeness"
         self._add_events({"type": "ideas_joined", **take_fields(join, fields)} for join in joins)
@@ -335,7 +404,11 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.crews.append(Counter(agent.role for agent in self.state.agents.values()))
 
     def find_finding_line(self, finding: Finding) -> int:
-        numbers = [line.id for line in self.lines if line.speaker == finding.seat and line.content == finding.core_idea]
+        numbers = [
+            line.id
+            for line in self.lines
+            if line.speaker == finding.seat and line.content == finding.core_idea
+        ]
         return numbers[0] if numbers else 1
 
 
@@ -347,4 +420,7 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
     if row is None:
         shared = describe_shared_event(timeline.words, entry.fact)
         return [f"  {shared}"] if shared else []
-    return [*row.list_lines(timeline.words, entry.fact), *(f"  {line}" for _, line in timeline.event_lines[known:])]
+    return [
+        *row.list_lines(timeline.words, entry.fact),
+        *(f"  {line}" for _, line in timeline.event_lines[known:]),
+    ]

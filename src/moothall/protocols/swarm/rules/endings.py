@@ -15,8 +15,19 @@ from moothall.domain.topic import drop_choice, extract_choice
 from moothall.errors import BadAnswer
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import AnswerVote, SwarmBallot
-from moothall.protocols.swarm.facts import MIN_AGENTS, EndReason, IdeaResolution, SwarmCompleted, Termination
-from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer, build_choice, is_clear
+from moothall.protocols.swarm.facts import (
+    MIN_AGENTS,
+    EndReason,
+    IdeaResolution,
+    SwarmCompleted,
+    Termination,
+)
+from moothall.protocols.swarm.rules.evidence import (
+    AnswerIndex,
+    PossibleAnswer,
+    build_choice,
+    is_clear,
+)
 from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
 from moothall.scoring import stigmergy
 from moothall.scoring.independence import build_seat_correlations
@@ -43,26 +54,40 @@ def build_settlement(state: Swarm) -> facts.RoundSettled:
     return facts.RoundSettled(
         round=state.round,
         evaporated=changes,
-        expired=tuple(signal.id for signal in state.board.signals if state.clock - signal.at >= state.settings.signal_seconds),
+        expired=tuple(
+            signal.id
+            for signal in state.board.signals
+            if state.clock - signal.at >= state.settings.signal_seconds
+        ),
         opinions={seat: state.agents[seat].holds for seat in active},
         roles=tuple(changed.values()),
-        refused=tuple(agent.seat for agent in agents if agent.wanted_role and agent.seat not in changed),
-        counted=tuple(seat for seat in active if seat in state.answered and not state.answered[seat].is_silent),
+        refused=tuple(
+            agent.seat for agent in agents if agent.wanted_role and agent.seat not in changed
+        ),
+        counted=tuple(
+            seat for seat in active if seat in state.answered and not state.answered[seat].is_silent
+        ),
     )
 
 
 def apply_settlement(state: Swarm, fact: facts.RoundSettled) -> Swarm:
     board = with_changes(state.board, fact.evaporated)
-    board = fast_replace(board, signals=tuple(signal for signal in board.signals if signal.id not in fact.expired))
+    board = fast_replace(
+        board, signals=tuple(signal for signal in board.signals if signal.id not in fact.expired)
+    )
     ideas = frozenset(idea for ideas in fact.opinions.values() for idea in ideas)
-    return fast_replace(state, agents=_apply_to_agents(state, fact), board=board, history=(*state.history, ideas))
+    return fast_replace(
+        state, agents=_apply_to_agents(state, fact), board=board, history=(*state.history, ideas)
+    )
 
 
 def _evaporate(state: Swarm) -> tuple[facts.ConcentrationChange, ...]:
     rate, floor = state.settings.evaporation, state.settings.floor
     return tuple(
         facts.ConcentrationChange(
-            direction=each.direction, before=each.concentration, after=stigmergy.evaporate(each.concentration, rate, floor)
+            direction=each.direction,
+            before=each.concentration,
+            after=stigmergy.evaporate(each.concentration, rate, floor),
         )
         for each in state.board.pheromones.values()
     )
@@ -77,7 +102,9 @@ def _find_role_change(state: Swarm, board: Board, agent: Agent) -> facts.RoleCha
     if agent.role != "EXPLORER" and wanted is None:
         return None
     if wanted == "EXPLORER":
-        asked = facts.RoleChange(seat=agent.seat, old=agent.role, new=wanted, round=state.round, reason="requested")
+        asked = facts.RoleChange(
+            seat=agent.seat, old=agent.role, new=wanted, round=state.round, reason="requested"
+        )
         return asked if agent.role != wanted else None
     for role, probability in list_open_roles(agent, board).items():
         if role == agent.role or (agent.role != "EXPLORER" and role != wanted):
@@ -86,7 +113,13 @@ def _find_role_change(state: Swarm, board: Board, agent: Agent) -> facts.RoleCha
         if agent.wanted_role == role or chance < probability:
             reason = "requested" if agent.wanted_role == role else "rule"
             return facts.RoleChange(
-                seat=agent.seat, old=agent.role, new=role, round=state.round, reason=reason, probability=probability, drawn=chance
+                seat=agent.seat,
+                old=agent.role,
+                new=role,
+                round=state.round,
+                reason=reason,
+                probability=probability,
+                drawn=chance,
             )
     return None
 
@@ -96,7 +129,9 @@ def list_open_roles(agent: Agent, board: Board) -> dict[facts.Role, float]:
     roles: dict[facts.Role, float] = {}
     strongest = board.strongest
     if strongest >= ANALYST_FROM and agent.deposits >= ANALYST_DEPOSITS:
-        roles["DEEP_ANALYST"] = round(stigmergy.compute_response(strongest, agent.threshold), stigmergy.DIGITS)
+        roles["DEEP_ANALYST"] = round(
+            stigmergy.compute_response(strongest, agent.threshold), stigmergy.DIGITS
+        )
     if agent.signals_sent:
         roles["DEBATER"] = 1.0
     if agent.rounds >= SYNTHESIZER_ROUNDS:
@@ -120,13 +155,19 @@ def _apply_to_agents(state: Swarm, fact: facts.RoundSettled) -> dict[SeatId, Age
 
 def with_role(agent: Agent, role: facts.RoleChange) -> Agent:
     """Return the agent in its new role; its next prompt says so."""
-    return fast_replace(agent, role=role.new, role_news=role, role_history=(*agent.role_history, role))
+    return fast_replace(
+        agent, role=role.new, role_news=role, role_history=(*agent.role_history, role)
+    )
 
 
 def list_silent_agents(state: Swarm) -> tuple[SeatId, ...]:
     """Return the active agents that nobody hears: the quorum does not count them."""
     agents = (state.agents[seat] for seat in state.active)
-    return tuple(agent.seat for agent in agents if agent.silence >= SILENT_ROUNDS or (agent.silence and not agent.findings))
+    return tuple(
+        agent.seat
+        for agent in agents
+        if agent.silence >= SILENT_ROUNDS or (agent.silence and not agent.findings)
+    )
 
 
 def measure_convergence(state: Swarm) -> facts.ConvergenceMeasured:
@@ -136,7 +177,9 @@ def measure_convergence(state: Swarm) -> facts.ConvergenceMeasured:
     voices = [seat for seat in active if seat not in silent]
     measured = compute_figures(state, voices, len(board.perspectives), concentrations)
     lead = build_choice(state) if state.settings.clear_at and state.by_evidence else None
-    measured = replace(measured, active=len(active), silent=silent, lead=lead, is_clear=is_clear(state, lead))
+    measured = replace(
+        measured, active=len(active), silent=silent, lead=lead, is_clear=is_clear(state, lead)
+    )
     # Protection changes the next round; without a next round it would only change the final figures.
     is_finished = find_end_reason(fast_replace(state, measured=measured)) is not None
     return measured if is_finished else _with_protection(state, measured)
@@ -149,9 +192,15 @@ def compute_figures(
     settings, findings = state.settings, state.board.findings
     backing = _list_backing(state, voices)
     # With the quorum "independent" only agents count that held the idea before they could read it from others.
-    counted = {each.idea: each.independent if settings.quorum == "independent" else each.backers for each in backing}
+    counted = {
+        each.idea: each.independent if settings.quorum == "independent" else each.backers
+        for each in backing
+    }
     reached = stigmergy.find_quorum_ideas(counted, len(voices), settings.quorum_threshold)
-    rate = max((stigmergy.compute_share(len(seats), len(voices)) for seats in counted.values()), default=0.0)
+    rate = max(
+        (stigmergy.compute_share(len(seats), len(voices)) for seats in counted.values()),
+        default=0.0,
+    )
     inputs = stigmergy.DiversityInputs(
         perspectives=perspectives,
         distinct=len({finding.idea for finding in findings}),
@@ -160,7 +209,9 @@ def compute_figures(
     )
     verdict = stigmergy.judge_convergence(
         round_number=state.round,
-        history=(*state.leading, frozenset(reached)) if settings.stability == "leading" else state.history,
+        history=(*state.leading, frozenset(reached))
+        if settings.stability == "leading"
+        else state.history,
         has_quorum=bool(reached),
         consensus_rate=rate,
         diversity=stigmergy.compute_diversity(inputs),
@@ -182,17 +233,24 @@ def _list_backing(state: Swarm, voices: Sequence[SeatId]) -> tuple[facts.Backing
     held = state.group_holders(voices)
     return tuple(
         facts.Backing(
-            idea=number, backers=tuple(held[number]), independent=tuple(each for each in held[number] if each in idea.independent)
+            idea=number,
+            backers=tuple(held[number]),
+            independent=tuple(each for each in held[number] if each in idea.independent),
         )
         for number in sorted(held)
         if (idea := state.board.idea(number)) is not None
     )
 
 
-def _with_protection(state: Swarm, measured: facts.ConvergenceMeasured) -> facts.ConvergenceMeasured:
+def _with_protection(
+    state: Swarm, measured: facts.ConvergenceMeasured
+) -> facts.ConvergenceMeasured:
     """Add warnings, and the measures against too little diversity before the next round."""
     # As many rounds after the one that first held these ideas.
-    is_stagnant = len(state.history) > STAGNANT_ROUNDS and len(set(state.history[-STAGNANT_ROUNDS - 1 :])) == 1
+    is_stagnant = (
+        len(state.history) > STAGNANT_ROUNDS
+        and len(set(state.history[-STAGNANT_ROUNDS - 1 :])) == 1
+    )
     stagnation = ("stagnation_warning",) if is_stagnant else ()
     if measured.is_diverse and not measured.too_fast:
         return replace(measured, warnings=stagnation)
@@ -200,7 +258,12 @@ def _with_protection(state: Swarm, measured: facts.ConvergenceMeasured) -> facts
     measured = replace(measured, warnings=("diversity_warning", *stagnation))
     if not state.settings.protection:
         return measured
-    return replace(measured, all_random=True, cut=_cut_dominant_direction(state), debater=_choose_debater(state))
+    return replace(
+        measured,
+        all_random=True,
+        cut=_cut_dominant_direction(state),
+        debater=_choose_debater(state),
+    )
 
 
 def _choose_debater(state: Swarm) -> facts.RoleChange | None:
@@ -208,7 +271,13 @@ def _choose_debater(state: Swarm) -> facts.RoleChange | None:
     explorer = next((seat for seat in state.active if state.agents[seat].role == "EXPLORER"), None)
     if explorer is None:
         return None
-    return facts.RoleChange(seat=explorer, old="EXPLORER", new="DEBATER", round=state.round, reason="diversity_protection")
+    return facts.RoleChange(
+        seat=explorer,
+        old="EXPLORER",
+        new="DEBATER",
+        round=state.round,
+        reason="diversity_protection",
+    )
 
 
 def _cut_dominant_direction(state: Swarm) -> facts.ConcentrationChange | None:
@@ -283,20 +352,33 @@ def _is_ballot_held(state: Swarm) -> bool:
 def list_ballot(state: Swarm, seat: SeatId) -> dict[int, PossibleAnswer]:
     """Return what a seat votes on: the answers that it has read itself, where readings decide, and the ideas."""
     read = AnswerIndex(state).list_read(seat) if state.by_evidence else {}
-    ideas = (idea for number in list_ballot_ideas(state) if (idea := state.board.idea(number)) is not None)
-    voted = {each.number: PossibleAnswer(number=each.number, name=each.id, text=each.text, idea=each.number) for each in ideas}
+    ideas = (
+        idea
+        for number in list_ballot_ideas(state)
+        if (idea := state.board.idea(number)) is not None
+    )
+    voted = {
+        each.number: PossibleAnswer(
+            number=each.number, name=each.id, text=each.text, idea=each.number
+        )
+        for each in ideas
+    }
     return {**read, **voted}
 
 
 def find_ballot_fault(state: Swarm, seat: SeatId, ballot: SwarmBallot) -> str | None:
     """Return what is wrong with a ballot: it is about no answer of this ballot, or says nothing of one."""
     known = list_ballot(state, seat)
-    said = {vote.answer for vote in ballot.votes if vote.position is not None or vote.rating is not None}
+    said = {
+        vote.answer for vote in ballot.votes if vote.position is not None or vote.rating is not None
+    }
     for vote in ballot.votes:
         if vote.answer not in known:
             return f"votes: there is no answer {vote.answer}; known: {', '.join(map(str, known))}"
         if vote.answer not in said:
-            return f"votes: a position on answer {vote.answer} was expected, or its rating from 0 to 1"
+            return (
+                f"votes: a position on answer {vote.answer} was expected, or its rating from 0 to 1"
+            )
     return None
 
 
@@ -307,7 +389,9 @@ def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
     missing = tuple(seat for seat in state.active if seat not in state.ballots)
     if list_ballot_ideas(state):
         return missing
-    return tuple(seat for seat in missing if state.by_evidence and AnswerIndex(state).list_read(seat))
+    return tuple(
+        seat for seat in missing if state.by_evidence and AnswerIndex(state).list_read(seat)
+    )
 
 
 def find_synthesis_writer(state: Swarm) -> SeatId | None:
@@ -317,7 +401,11 @@ def find_synthesis_writer(state: Swarm) -> SeatId | None:
     most = len(state.explorers) if state.settings.mode == "classic" else MAX_WRITERS
     if state.settings.synthesis != "always" or len(state.writers_lost) >= most:
         return None
-    left = (agent for seat, agent in state.agents.items() if seat in state.answered and seat not in state.writers_lost)
+    left = (
+        agent
+        for seat, agent in state.agents.items()
+        if seat in state.answered and seat not in state.writers_lost
+    )
     writers = [agent for agent in left if agent.is_asked and agent.findings]
     return min(writers, key=lambda agent: agent.role != "SYNTHESIZER").seat if writers else None
 
@@ -342,7 +430,9 @@ def find_vote(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | Non
         # A vote that takes a side with no confidence at all did not state one (M-2).
         return vote.position, vote.confidence or None
     # No ballot, or one that names the idea without a position, is a missing vote: it counts for `outcome_uncertain`.
-    is_missing = vote is None and (ballot is None or any(each.answer == idea for each in ballot.votes))
+    is_missing = vote is None and (
+        ballot is None or any(each.answer == idea for each in ballot.votes)
+    )
     return None if is_missing else "abstain", None
 
 
@@ -357,12 +447,21 @@ def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:
     """Return the results of the votes, idea by idea; nothing if nobody was asked."""
     if not state.ballots:
         return ()
-    correlations, resolutions = build_seat_correlations(state.opened.subject.error_correlations, state.seats), []
+    correlations, resolutions = (
+        build_seat_correlations(state.opened.subject.error_correlations, state.seats),
+        [],
+    )
     for idea in list_ballot_ideas(state):
-        votes = [build_vote(state.seat(name), *find_vote(state, name, idea)) for name in state.explorers]
+        votes = [
+            build_vote(state.seat(name), *find_vote(state, name, idea)) for name in state.explorers
+        ]
         resolution = resolve_open_vote(votes, correlations=correlations)
         figures = {each.name: getattr(resolution, each.name) for each in fields(resolution)}
-        rounded = {name: round(value, DIGITS) for name, value in figures.items() if isinstance(value, float)}
+        rounded = {
+            name: round(value, DIGITS)
+            for name, value in figures.items()
+            if isinstance(value, float)
+        }
         resolutions.append(copy_fields(IdeaResolution, resolution, idea=idea, **rounded))
     return tuple(resolutions)
 
@@ -382,7 +481,8 @@ def build_completion(state: Swarm, reason: EndReason) -> SwarmCompleted:
 
 def apply_completion(state: Swarm, fact: SwarmCompleted) -> Swarm:
     agents = {
-        seat: fast_replace(agent, status="completed") if seat in fact.synced else agent for seat, agent in state.agents.items()
+        seat: fast_replace(agent, status="completed") if seat in fact.synced else agent
+        for seat, agent in state.agents.items()
     }
     return fast_replace(state, agents=agents, completed=fact)
 
@@ -413,10 +513,15 @@ def _find_termination(state: Swarm, agent: Agent) -> Termination:
         is_gone = agent.missed or agent.status == "removed"
     if not is_gone:
         return "graceful"
-    return "auto_forced" if state.clock - agent.active_at > state.settings.silent_seconds else "forced"
+    return (
+        "auto_forced" if state.clock - agent.active_at > state.settings.silent_seconds else "forced"
+    )
 
 
 def apply_termination(state: Swarm, ends: Mapping[SeatId, Termination]) -> Swarm:
     """Return the swarm with every agent terminated, each with its reason."""
-    ended = {seat: fast_replace(state.agents[seat], status="terminated", ended=reason) for seat, reason in ends.items()}
+    ended = {
+        seat: fast_replace(state.agents[seat], status="terminated", ended=reason)
+        for seat, reason in ends.items()
+    }
     return fast_replace(state, agents={**state.agents, **ended})

@@ -21,7 +21,11 @@ from moothall.protocols.swarm.facts import EvidenceChoice
 from moothall.protocols.swarm.state import Agent, Board, Swarm
 from moothall.scoring.evidence import AnswerReading, judge_evidence, scale_deposits
 from moothall.scoring.independence import build_seat_correlations
-from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
+from moothall.scoring.stigmergy import (
+    compute_effective_concentration,
+    compute_inhibition,
+    compute_response,
+)
 
 TOP: Final = 3
 """How many of the strongest directions an agent is shown with its response to them."""
@@ -51,7 +55,9 @@ def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> lis
     counts = count_active_signals(board)
     effective = {}
     for key, each in board.pheromones.items():
-        strength = compute_inhibition(counts[key], settings.signal_strength, settings.max_inhibition)
+        strength = compute_inhibition(
+            counts[key], settings.signal_strength, settings.max_inhibition
+        )
         effective[key] = compute_effective_concentration(each.concentration, strength)
     # The key breaks ties.
     ranked = sorted(effective, key=lambda key: (-effective[key], key))
@@ -72,13 +78,22 @@ def count_active_signals(board: Board) -> Counter[str]:
     return Counter(signal.target for signal in board.signals)
 
 
-def build_decision_report(state: Swarm, agent: Agent, direction: str, reason: str) -> DecisionReport:
+def build_decision_report(
+    state: Swarm, agent: Agent, direction: str, reason: str
+) -> DecisionReport:
     """Build what code knows of a decision: the threshold, and the strongest directions with their probabilities."""
     candidates = tuple(
-        Candidate(direction=each.direction, concentration=each.effective, response_prob=each.probability)
+        Candidate(
+            direction=each.direction, concentration=each.effective, response_prob=each.probability
+        )
         for each in weigh_directions(state, agent, TOP)
     )
-    return DecisionReport(threshold=agent.threshold, candidates=candidates, selected_direction=direction, selection_reason=reason)
+    return DecisionReport(
+        threshold=agent.threshold,
+        candidates=candidates,
+        selected_direction=direction,
+        selection_reason=reason,
+    )
 
 
 MAX_RATED: Final = 12
@@ -112,33 +127,51 @@ class AnswerIndex:
         options = self._state.opened.subject.options
         if options:
             return self._number_given(options)
-        stated = {finding.idea for finding in self._state.board.findings if finding.verdict != "refuted"}
-        ideas = {number: idea for number, idea in self._state.board.ideas.items() if number in stated}
-        answers = {at: PossibleAnswer(number=at, name=idea.id, text=idea.text, idea=at) for at, idea in ideas.items()}
+        stated = {
+            finding.idea for finding in self._state.board.findings if finding.verdict != "refuted"
+        }
+        ideas = {
+            number: idea for number, idea in self._state.board.ideas.items() if number in stated
+        }
+        answers = {
+            at: PossibleAnswer(number=at, name=idea.id, text=idea.text, idea=at)
+            for at, idea in ideas.items()
+        }
         # The user's own directions may be answers, too; other labels never are.
         return {**answers, **self._number_given(self._state.settings.directions)}
 
     def _number_given(self, texts: Sequence[str]) -> dict[int, PossibleAnswer]:
         """Number what the user gave after all ideas: an idea has the same number wherever it stands."""
         numbered = enumerate(texts, len(self._state.board.ideas) + 1)
-        return {number: PossibleAnswer(number=number, name=text, text=text) for number, text in numbered}
+        return {
+            number: PossibleAnswer(number=number, name=text, text=text) for number, text in numbered
+        }
 
     def _index_directions(self) -> dict[str, int]:
         """Return the answer that each direction stands for: the one of its name, else what most explorers first reported there.
 
         Directions in which the same idea was reported are one, however they are spelled.
         """
-        named = {direction_key(answer.text): answer.number for answer in self.answers.values() if not answer.idea}
+        named = {
+            direction_key(answer.text): answer.number
+            for answer in self.answers.values()
+            if not answer.idea
+        }
         finders: dict[str, Counter[int]] = {}
         met: set[tuple[SeatId, int]] = set()
         for finding in self._state.board.findings:
             # An idea that is stated again and again, wherever its author stands, was found in the first direction.
-            if finding.idea in self.answers and finding.verdict != "refuted" and (finding.seat, finding.idea) not in met:
+            if (
+                finding.idea in self.answers
+                and finding.verdict != "refuted"
+                and (finding.seat, finding.idea) not in met
+            ):
                 met.add((finding.seat, finding.idea))
                 finders.setdefault(direction_key(finding.direction), Counter())[finding.idea] += 1
         held = Counter(number for agent in self._state.agents.values() for number in agent.holds)
         directions = {
-            key: max(each, key=lambda idea: (held[idea] > 0, each[idea], held[idea], -idea)) for key, each in finders.items()
+            key: max(each, key=lambda idea: (held[idea] > 0, each[idea], held[idea], -idea))
+            for key, each in finders.items()
         }
         return named if self._state.opened.subject.options else {**named, **directions}
 
@@ -150,7 +183,11 @@ class AnswerIndex:
         if self._state.opened.subject.options:
             return self.answers
         own = [finding.idea for finding in self._state.board.findings if finding.seat == seat]
-        ways = [self.by_direction[key] for key in self._state.agents[seat].read if key in self.by_direction]
+        ways = [
+            self.by_direction[key]
+            for key in self._state.agents[seat].read
+            if key in self.by_direction
+        ]
         numbers = [number for number in dict.fromkeys((*own, *ways)) if number in self.answers]
         return {number: self.answers[number] for number in sorted(numbers[-MAX_RATED:])}
 
@@ -188,17 +225,28 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
             AnswerReading(
                 answer=index.answers[number].name,
                 reader=seat,
-                value=min(1.0, ratings[number, seat] if (number, seat) in ratings else total / count * factor),
+                value=min(
+                    1.0,
+                    ratings[number, seat] if (number, seat) in ratings else total / count * factor,
+                ),
                 weight=weights.get((index.answers[number].idea, seat), 1.0),
                 # What it holds comes before what it leaves, and that before what it warned of.
                 rank=float((index.answers[number].idea in agent.holds) - (number in warned)),
             )
         )
-    verdict = judge_evidence(readings, build_seat_correlations(state.opened.subject.error_correlations, state.seats))
+    verdict = judge_evidence(
+        readings, build_seat_correlations(state.opened.subject.error_correlations, state.seats)
+    )
     if verdict is None:
         return None
     leader = next(each for each in index.answers.values() if each.name == verdict.ranked[0].answer)
-    return copy_fields(EvidenceChoice, verdict, ranked=verdict.ranked[:MAX_RANKED], answer=leader.text, idea=leader.idea)
+    return copy_fields(
+        EvidenceChoice,
+        verdict,
+        ranked=verdict.ranked[:MAX_RANKED],
+        answer=leader.text,
+        idea=leader.idea,
+    )
 
 
 def _weigh_findings(state: Swarm) -> dict[tuple[int, SeatId], float]:
@@ -207,7 +255,11 @@ def _weigh_findings(state: Swarm) -> dict[tuple[int, SeatId], float]:
     Support 0.8, extension 1.2 and synthesis 1.0 stand behind a reading, a challenge of 1.5 against it; what the validator refuted
     does not count at all. What its author read of other ideas is not touched.
     """
-    checked = [finding for finding in state.board.findings if finding.reviews or finding.verdict is not None]
+    checked = [
+        finding
+        for finding in state.board.findings
+        if finding.reviews or finding.verdict is not None
+    ]
     reviewed = group_pairs(((finding.idea, finding.seat), finding) for finding in checked)
     weights = {}
     for key, findings in reviewed.items():
@@ -222,7 +274,15 @@ def _weigh_findings(state: Swarm) -> dict[tuple[int, SeatId], float]:
 def is_clear(state: Swarm, choice: EvidenceChoice | None) -> bool:
     """Whether the leader is so clear that the run may end: by the setting, and only once every direction has been read."""
     settings = state.settings
-    if not settings.clear_at or choice is None or choice.z is None or state.round < settings.min_rounds:
+    if (
+        not settings.clear_at
+        or choice is None
+        or choice.z is None
+        or state.round < settings.min_rounds
+    ):
         return False
-    read = [sum(count for count, _ in state.board.readings.get(key, {}).values()) for key in state.board.pheromones]
+    read = [
+        sum(count for count, _ in state.board.readings.get(key, {}).values())
+        for key in state.board.pheromones
+    ]
     return min(read) >= CLEAR_READINGS and choice.z >= settings.clear_at

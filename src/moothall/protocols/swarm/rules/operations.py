@@ -19,7 +19,13 @@ from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.safe_text import one_line, strip_control
 from moothall.domain.topic import normalize_label
 from moothall.protocols.swarm import answers
-from moothall.protocols.swarm.answers import MAX_DIRECTION_LENGTH, Direction, Operation, RoundReport, StatedIdea
+from moothall.protocols.swarm.answers import (
+    MAX_DIRECTION_LENGTH,
+    Direction,
+    Operation,
+    RoundReport,
+    StatedIdea,
+)
 from moothall.protocols.swarm.facts import OperationResult, Role
 from moothall.protocols.swarm.json_fields import take_fields, to_camel_case
 from moothall.protocols.swarm.rules.evidence import direction_key
@@ -30,7 +36,9 @@ from moothall.scoring.stigmergy import add_deposit, apply_stop_signal
 OWN_FIELDS: Final = ("current.exploringDirection", "current.claimedSubtask")
 MAX_DIRECTIONS: Final = 256
 MAX_CLAIMS: Final = 256
-_FINDING: Final = "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"
+_FINDING: Final = (
+    "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"
+)
 
 
 class OperationRefused(Exception):
@@ -83,7 +91,10 @@ class BlackboardEditor:
 
     def add_result(self, result: OperationResult) -> None:
         self.results.append(result)
-        operations, refused = self.board.operations + result.success, self.board.refused + (not result.success)
+        operations, refused = (
+            self.board.operations + result.success,
+            self.board.refused + (not result.success),
+        )
         self._change_board(operations=operations, refused=refused)
 
     def _handle(self, seat: SeatId, name: str, params: Mapping[str, object]) -> OperationEffect:
@@ -95,29 +106,46 @@ class BlackboardEditor:
             raise OperationRefused("this agent takes no part any more", "agent_not_found")
         return handler(self, agent, **read_params(name, params))
 
-    def _deposit_pheromone(self, agent: Agent, direction: Direction, amount: answers.Amount = 0.0) -> OperationEffect:
+    def _deposit_pheromone(
+        self, agent: Agent, direction: Direction, amount: answers.Amount = 0.0
+    ) -> OperationEffect:
         amount = amount or self._settings.deposit
         if amount > self._settings.max_deposit:
-            raise OperationRefused(f"amount must be more than 0 and at most {self._settings.max_deposit:g}")
+            raise OperationRefused(
+                f"amount must be more than 0 and at most {self._settings.max_deposit:g}"
+            )
         key = direction_key(direction)
         if key not in self.board.pheromones and len(self.board.pheromones) >= MAX_DIRECTIONS:
             raise OperationRefused(f"the blackboard has {MAX_DIRECTIONS} directions already")
         effect = self._add_deposit(direction, agent.seat, amount)
         readings = self.board.readings.get(key, {})
         count, total = readings.get(agent.seat, (0, 0.0))
-        self._change_board(readings={**self.board.readings, key: {**readings, agent.seat: (count + 1, total + amount)}})
-        self._change_agent(agent, deposits=agent.deposits + 1, read=_add_once(self.agents[agent.seat].read, key))
+        self._change_board(
+            readings={
+                **self.board.readings,
+                key: {**readings, agent.seat: (count + 1, total + amount)},
+            }
+        )
+        self._change_agent(
+            agent, deposits=agent.deposits + 1, read=_add_once(self.agents[agent.seat].read, key)
+        )
         return effect
 
     def _add_deposit(self, direction: str, by: SeatId, amount: float) -> OperationEffect:
-        new = Pheromone(direction=direction, concentration=0.0, deposited_by=(), round=self._state.round)
+        new = Pheromone(
+            direction=direction, concentration=0.0, deposited_by=(), round=self._state.round
+        )
         pheromone = self.board.pheromones.get(direction_key(direction), new)
         after, others = add_deposit(pheromone.concentration, amount), (*pheromone.deposited_by, by)
-        self._set_pheromone(replace(pheromone, concentration=after, deposited_by=tuple(dict.fromkeys(others))))
+        self._set_pheromone(
+            replace(pheromone, concentration=after, deposited_by=tuple(dict.fromkeys(others)))
+        )
         return OperationEffect(pheromone.direction, pheromone.concentration, after)
 
     def _set_pheromone(self, pheromone: Pheromone) -> None:
-        self._change_board(pheromones={**self.board.pheromones, direction_key(pheromone.direction): pheromone})
+        self._change_board(
+            pheromones={**self.board.pheromones, direction_key(pheromone.direction): pheromone}
+        )
 
     def seed(self, direction: str, by: SeatId) -> None:
         """Put one of the user's directions on the blackboard."""
@@ -126,7 +154,11 @@ class BlackboardEditor:
             self._add_deposit(words, by, self._settings.deposit)
 
     def _send_stop_signal(
-        self, agent: Agent, target_direction: Direction, reason: answers.SignalReason, evidence: answers.Evidence
+        self,
+        agent: Agent,
+        target_direction: Direction,
+        reason: answers.SignalReason,
+        evidence: answers.Evidence,
     ) -> OperationEffect:
         if not self._settings.stop_signals:
             raise OperationRefused("stop signals are switched off in this run")
@@ -152,7 +184,9 @@ class BlackboardEditor:
         after = apply_stop_signal(pheromone.concentration, signal.strength)
         self._set_pheromone(replace(pheromone, concentration=after))
         self._change_board(signals=(*self.board.signals, signal), signals_made=number)
-        self._change_agent(agent, signals_sent=agent.signals_sent + 1, cuts=self.agents[agent.seat].cuts | {key})
+        self._change_agent(
+            agent, signals_sent=agent.signals_sent + 1, cuts=self.agents[agent.seat].cuts | {key}
+        )
         # Agents on the inhibited direction are counted as receivers, because their next order may tell them to switch.
         for seat, other in self.agents.items():
             if seat != agent.seat and direction_key(other.direction) == key:
@@ -166,10 +200,15 @@ class BlackboardEditor:
         if claim is None:
             if len(self.board.claims) >= MAX_CLAIMS:
                 raise OperationRefused(f"the blackboard has {MAX_CLAIMS} subtasks already")
-            claim = SubtaskClaim(id=name, description=description, claimed_by=(), round=self._state.round)
+            claim = SubtaskClaim(
+                id=name, description=description, claimed_by=(), round=self._state.round
+            )
         if agent.seat not in claim.claimed_by:
             if len(claim.claimed_by) >= self._settings.agents_per_task:
-                raise OperationRefused(f"{self._settings.agents_per_task} agents work on it already", "max_agents_reached")
+                raise OperationRefused(
+                    f"{self._settings.agents_per_task} agents work on it already",
+                    "max_agents_reached",
+                )
             claim = replace(claim, claimed_by=(*claim.claimed_by, agent.seat))
         self._change_board(claims={**self.board.claims, name: claim})
         self._change_agent(agent, subtask=name)
@@ -179,14 +218,22 @@ class BlackboardEditor:
         stated = StatedIdea(**said)
         if not normalize_idea(stated.core_idea):
             raise OperationRefused("coreIdea must say something")
-        place = {"number": len(self.board.findings) + 1, "round": self._state.round, "direction": agent.direction}
+        place = {
+            "number": len(self.board.findings) + 1,
+            "round": self._state.round,
+            "direction": agent.direction,
+        }
         finding = copy_fields(Finding, stated, seat=agent.seat, **place)
         views = {normalize_label(finding.perspective)} if finding.perspective else set()
-        self._change_board(findings=(*self.board.findings, finding), perspectives=self.board.perspectives | views)
+        self._change_board(
+            findings=(*self.board.findings, finding), perspectives=self.board.perspectives | views
+        )
         self._change_agent(agent, findings=agent.findings + 1)
         return OperationEffect(finding.id)
 
-    def _request_role(self, agent: Agent, new_role: answers.Words, reason: answers.Text = "") -> OperationEffect:
+    def _request_role(
+        self, agent: Agent, new_role: answers.Words, reason: answers.Text = ""
+    ) -> OperationEffect:
         # `DEEP_ANALYST`, `DeepAnalyst` and `deep_analyst` name the same role.
         roles: dict[str, Role] = {str(role).replace("_", ""): role for role in get_args(Role)}
         role = roles.get(new_role.upper().replace("_", ""))
@@ -194,22 +241,36 @@ class BlackboardEditor:
             raise OperationRefused(f"newRole must be one of: {', '.join(get_args(Role))}")
         # Only a request: roles change when the round is settled, so that all operations of a round see the same roles.
         self._change_agent(agent, wanted_role=role)
-        return OperationEffect(role, detail="requested: granted at the end of the round if the rule allows it")
+        return OperationEffect(
+            role, detail="requested: granted at the end of the round if the rule allows it"
+        )
 
-    def _update_own_state(self, agent: Agent, updates: Mapping[str, answers.Param]) -> OperationEffect:
+    def _update_own_state(
+        self, agent: Agent, updates: Mapping[str, answers.Param]
+    ) -> OperationEffect:
         if not isinstance(updates, Mapping) or not updates:
             raise OperationRefused(f"updates must be an object with {' or '.join(OWN_FIELDS)}")
         forbidden = [one_line(str(name))[:100] for name in updates if name not in OWN_FIELDS]
         if forbidden:
-            raise OperationRefused(f"{forbidden[0]!r} is not yours to set; you may set {' and '.join(OWN_FIELDS)}")
+            raise OperationRefused(
+                f"{forbidden[0]!r} is not yours to set; you may set {' and '.join(OWN_FIELDS)}"
+            )
         before = (agent.direction, agent.subtask)
         direction, subtask = (
-            old if name not in updates else "" if updates[name] is None else str(_read_value(name, updates[name], Direction))
+            old
+            if name not in updates
+            else ""
+            if updates[name] is None
+            else str(_read_value(name, updates[name], Direction))
             for name, old in zip(OWN_FIELDS, before, strict=True)
         )
         claim = self.board.claims.get(subtask)
         # Claims are limited per subtask, so an agent cannot take one by writing it into its own state.
-        if subtask != agent.subtask and subtask and (claim is None or agent.seat not in claim.claimed_by):
+        if (
+            subtask != agent.subtask
+            and subtask
+            and (claim is None or agent.seat not in claim.claimed_by)
+        ):
             raise OperationRefused("claimedSubtask must be null or one that you have claimed")
         self._change_agent(agent, direction=direction, subtask=subtask)
         return OperationEffect(agent.seat)
@@ -248,8 +309,14 @@ _HANDLERS: Final[dict[str, Callable[..., OperationEffect]]] = {
 @cache
 def list_params(operation: str) -> dict[str, Parameter]:
     """Return the parameters of an operation as the protocol names them, with their types, limits and defaults."""
-    source: Callable[..., object] = StatedIdea if operation == "update_finding" else _HANDLERS[operation]
-    return {to_camel_case(name): each for name, each in signature(source).parameters.items() if name not in {"self", "agent"}}
+    source: Callable[..., object] = (
+        StatedIdea if operation == "update_finding" else _HANDLERS[operation]
+    )
+    return {
+        to_camel_case(name): each
+        for name, each in signature(source).parameters.items()
+        if name not in {"self", "agent"}
+    }
 
 
 def read_params(operation: str, params: Mapping[str, object]) -> dict[str, Any]:
@@ -260,16 +327,27 @@ def read_params(operation: str, params: Mapping[str, object]) -> dict[str, Any]:
     unknown = next((one_line(str(name))[:100] for name in params if name not in known), None)
     if unknown is not None:
         raise OperationRefused(f"unknown parameter {unknown!r}; known: {', '.join(known)}")
-    missing = [name for name, each in known.items() if each.default is Parameter.empty and name not in params]
+    missing = [
+        name
+        for name, each in known.items()
+        if each.default is Parameter.empty and name not in params
+    ]
     if missing:
         raise OperationRefused(f"{missing[0]} is missing")
-    return {known[name].name: _read_value(name, value, known[name].annotation) for name, value in params.items()}
+    return {
+        known[name].name: _read_value(name, value, known[name].annotation)
+        for name, value in params.items()
+    }
 
 
 def _unwrap_finding(params: Mapping[str, object]) -> Mapping[str, object]:
     """Models often wrap a finding in an object `finding`, and write null for what they leave out; both are accepted."""
     inner = params.get("finding") if set(params) == {"finding"} else params
-    return {name: value for name, value in inner.items() if value is not None} if isinstance(inner, Mapping) else params
+    return (
+        {name: value for name, value in inner.items() if value is not None}
+        if isinstance(inner, Mapping)
+        else params
+    )
 
 
 def _read_value(name: str, value: object, kind: object) -> object:

@@ -42,11 +42,23 @@ from moothall.protocols.swarm.state import (
     Swarm,
     parse_number,
 )
-from moothall.scoring.likeness import JOIN_AT, find_similar_texts, is_against, measure_by_words, normalize_idea
+from moothall.scoring.likeness import (
+    JOIN_AT,
+    find_similar_texts,
+    is_against,
+    measure_by_words,
+    normalize_idea,
+)
 from moothall.scoring.text_groups import Pair, TextGroups, order_pair
 
 # Weights of the source: a challenge counts most, because it is what a group of agreeing agents lacks.
-REVIEW_WEIGHTS: Final[dict[Action, float]] = {"challenge": 1.5, "support": 0.8, "extend": 1.2, "synthesize": 1.0, "pass": 0.0}
+REVIEW_WEIGHTS: Final[dict[Action, float]] = {
+    "challenge": 1.5,
+    "support": 0.8,
+    "extend": 1.2,
+    "synthesize": 1.0,
+    "pass": 0.0,
+}
 MIN_FINDINGS: Final = 2
 DEEPEN_ABOVE: Final = 0.6
 DEBATE_ABOVE: Final = 2
@@ -70,7 +82,9 @@ def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
     most = state.settings.collisions
     if not most or len(state.board.findings) < MIN_FINDINGS or state.stop:
         return ()
-    idle = [seat for seat in state.active if seat in state.answered and not state.agents[seat].subtask]
+    idle = [
+        seat for seat in state.active if seat in state.answered and not state.agents[seat].subtask
+    ]
     # Seeded order: otherwise the first seats of the roster would always get the few collisions of a round.
     idle.sort(key=lambda seat: (random_unit(state.opened.seed, "collide", state.round, seat), seat))
     crowd: dict[str, int] = {}
@@ -83,8 +97,12 @@ def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
         targets = _select_targets(state, agent, mode, crowd)
         if targets:
             # Only the first target counts, because it is the one that the agent is asked to answer.
-            crowd[_find_direction_key(targets[0])] = crowd.get(_find_direction_key(targets[0]), 0) + 1
-            invitations.append(Invitation(seat=seat, mode=mode, targets=tuple(each.number for each in targets)))
+            crowd[_find_direction_key(targets[0])] = (
+                crowd.get(_find_direction_key(targets[0]), 0) + 1
+            )
+            invitations.append(
+                Invitation(seat=seat, mode=mode, targets=tuple(each.number for each in targets))
+            )
     return tuple(invitations)
 
 
@@ -92,10 +110,16 @@ def _find_direction_key(finding: Finding) -> str:
     return direction_key(finding.direction) or finding.id
 
 
-def _select_targets(state: Swarm, agent: Agent, mode: CollisionMode, crowd: Mapping[str, int]) -> list[Finding]:
+def _select_targets(
+    state: Swarm, agent: Agent, mode: CollisionMode, crowd: Mapping[str, int]
+) -> list[Finding]:
     """Return the findings that suit the mode; the first one is to be answered."""
     strength = {key: each.concentration for key, each in state.board.pheromones.items()}
-    own = {finding.perspective for finding in state.board.findings[-LOOKED_AT:] if finding.seat == agent.seat}
+    own = {
+        finding.perspective
+        for finding in state.board.findings[-LOOKED_AT:]
+        if finding.seat == agent.seat
+    }
     others = [
         finding
         for finding in state.board.findings[-LOOKED_AT:]
@@ -120,7 +144,11 @@ def list_findings_to_check(state: Swarm) -> tuple[int, ...]:
     """Return the findings that the validator is asked about."""
     if state.stop:
         return ()
-    unchecked = (each.number for each in state.board.findings if each.needs_validation and each.verdict is None)
+    unchecked = (
+        each.number
+        for each in state.board.findings
+        if each.needs_validation and each.verdict is None
+    )
     return tuple(unchecked)[:MAX_CHECKED]
 
 
@@ -139,19 +167,27 @@ def apply_reviews(state: Swarm) -> Swarm:
             )
             # It is about the finding that it names if that was shown to it, else about the first target.
             named = parse_number(said.target_finding_id, "finding-")
-            reviews.setdefault(named if named in invitation.targets else invitation.targets[0], []).append(review)
+            reviews.setdefault(
+                named if named in invitation.targets else invitation.targets[0], []
+            ).append(review)
     verdicts = _collect_checks(state, state.review.validation)
     if not reviews and not verdicts:
         return state
     findings = tuple(
         each
         if each.number not in reviews and each.number not in verdicts
-        else replace(verdicts.get(each.number, each), reviews=(*each.reviews, *reviews.get(each.number, ())))
+        else replace(
+            verdicts.get(each.number, each), reviews=(*each.reviews, *reviews.get(each.number, ()))
+        )
         for each in state.board.findings
     )
     judged = {each.key: each.verdict for each in verdicts.values()}
-    refuted = (state.board.refuted - judged.keys()) | {text for text, verdict in judged.items() if verdict == "refuted"}
-    return fast_replace(state, board=fast_replace(state.board, findings=findings, refuted=frozenset(refuted)))
+    refuted = (state.board.refuted - judged.keys()) | {
+        text for text, verdict in judged.items() if verdict == "refuted"
+    }
+    return fast_replace(
+        state, board=fast_replace(state.board, findings=findings, refuted=frozenset(refuted))
+    )
 
 
 def _collect_checks(state: Swarm, said: Validation | None) -> dict[int, Finding]:
@@ -181,7 +217,11 @@ MAX_JUDGED: Final = 60
 MAX_SECOND_LOOKS: Final = 12
 MAX_VERDICTS: Final = 4_000
 """How many verdicts on pairs are stored, the newest."""
-VERDICT_WEIGHTS: Final[Mapping[PairVerdict | None, float]] = {"same": 1.0, "different": -1.0, "opposite": -2.0}
+VERDICT_WEIGHTS: Final[Mapping[PairVerdict | None, float]] = {
+    "same": 1.0,
+    "different": -1.0,
+    "opposite": -2.0,
+}
 AGREED: Final = 2.0
 """The weight of an author's own word that two texts are one."""
 
@@ -194,16 +234,28 @@ def list_new_findings(state: Swarm) -> list[Finding]:
 def start_review(state: Swarm) -> RoundReview:
     """Return who collides, what is checked, the texts that nobody stated before, and what is compared for the judge, if any."""
     board, apart = state.board, _collect_separate_texts(state)
-    fresh = tuple(text for key, text in _index_texts(list_new_findings(state)).items() if key not in board.by_text)
-    review = RoundReview(invitations=build_invitations(state), to_check=list_findings_to_check(state), fresh=fresh)
+    fresh = tuple(
+        text
+        for key, text in _index_texts(list_new_findings(state)).items()
+        if key not in board.by_text
+    )
+    review = RoundReview(
+        invitations=build_invitations(state), to_check=list_findings_to_check(state), fresh=fresh
+    )
     if state.judge is None:
         return review
     # Neither texts that the user keeps apart nor texts whose author already says what they agree with need a judge.
     claimed = _collect_agreements(state)
-    unplaced = tuple(text for text in fresh if normalize_idea(text) not in apart and normalize_idea(text) not in claimed)
+    unplaced = tuple(
+        text
+        for text in fresh
+        if normalize_idea(text) not in apart and normalize_idea(text) not in claimed
+    )
     # An idea whose texts all moved to another is none any more.
     named = {normalize_idea(idea.text): idea for idea in board.ideas.values()}
-    founding = {key: idea.text for key, idea in named.items() if board.by_text.get(key) == idea.number}
+    founding = {
+        key: idea.text for key, idea in named.items() if board.by_text.get(key) == idea.number
+    }
     known = [text for key, text in founding.items() if key not in apart][-MAX_COMPARED:]
     # Texts that joined an idea help to find it.
     stated = _index_texts(finding for finding in board.findings if finding.idea)
@@ -226,20 +278,29 @@ def _index_texts(findings: Iterable[Finding]) -> dict[str, str]:
 def build_comparison(state: Swarm) -> CompareTexts:
     texts, first = state.review.texts, state.review.first_new
     # More than are judged, because several of the nearest texts may say one idea.
-    return CompareTexts(known=texts[:first], new=texts[first:], nearest=4 * NEAREST, by=state.settings.measure)
+    return CompareTexts(
+        known=texts[:first], new=texts[first:], nearest=4 * NEAREST, by=state.settings.measure
+    )
 
 
 def compare_by_words(compared: CompareTexts) -> SimilarityReport:
     """Compare by words alone: the fallback if the measure fails."""
     similar = find_similar_texts(compared.known, compared.new, measure_by_words, compared.nearest)
-    return SimilarityReport(by="words", pairs=tuple(ComparedPair(**pair._asdict()) for pair in similar))
+    return SimilarityReport(
+        by="words", pairs=tuple(ComparedPair(**pair._asdict()) for pair in similar)
+    )
 
 
 def with_pairs(state: Swarm) -> Swarm:
     """Return the swarm with the pairs for the judge (S-31): near ones, known once the measure has answered, and second looks."""
     if state.judge is None:
         return state
-    return fast_replace(state, review=fast_replace(state.review, pairs=(*_list_near_pairs(state), *_list_second_looks(state))))
+    return fast_replace(
+        state,
+        review=fast_replace(
+            state.review, pairs=(*_list_near_pairs(state), *_list_second_looks(state))
+        ),
+    )
 
 
 def _list_near_pairs(state: Swarm) -> list[ComparedPair]:
@@ -264,10 +325,17 @@ def _list_near_pairs(state: Swarm) -> list[ComparedPair]:
             if len(nearest) < NEAREST and compared.count(idea) < PER_IDEA:
                 nearest.append(pair)
                 compared.append(idea)
-        nearest += [_build_pair(review, one, other) for other in backed if review.ideas[other] not in compared]
+        nearest += [
+            _build_pair(review, one, other)
+            for other in backed
+            if review.ideas[other] not in compared
+        ]
         ranked += enumerate(nearest)
     ranked.sort(key=lambda each: (each[0], -each[1].likeness, each[1].one, each[1].other))
-    return sorted((pair for _, pair in ranked[:MAX_JUDGED]), key=lambda pair: (pair.one, -pair.likeness, pair.other))
+    return sorted(
+        (pair for _, pair in ranked[:MAX_JUDGED]),
+        key=lambda pair: (pair.one, -pair.likeness, pair.other),
+    )
 
 
 def _build_pair(review: RoundReview, one: int, other: int) -> ComparedPair:
@@ -337,16 +405,24 @@ def _collect_verdicts(state: Swarm) -> dict[Pair, tuple[float, int]]:
     for near, said in list_judgements(state.review):
         pair = _name_pair(state.review, near)
         weight, count = state.board.verdicts.get(pair, (0.0, 0))
-        verdict = said.verdict if said.verdict == "opposite" or not _is_denial(near, state.review) else "opposite"
+        verdict = (
+            said.verdict
+            if said.verdict == "opposite" or not _is_denial(near, state.review)
+            else "opposite"
+        )
         verdicts[pair] = (weight + VERDICT_WEIGHTS[verdict], count + 1)
     return verdicts
 
 
 def _name_pair(review: RoundReview, pair: ComparedPair) -> Pair:
-    return order_pair(normalize_idea(review.texts[pair.one]), normalize_idea(review.texts[pair.other]))
+    return order_pair(
+        normalize_idea(review.texts[pair.one]), normalize_idea(review.texts[pair.other])
+    )
 
 
-def _list_placed(state: Swarm, where: Mapping[str, int], agreed: Mapping[str, int]) -> Iterator[PlacedIdea]:
+def _list_placed(
+    state: Swarm, where: Mapping[str, int], agreed: Mapping[str, int]
+) -> Iterator[PlacedIdea]:
     """Yield the assignments of new texts, then of those that moved; new ideas are numbered in this order without gaps."""
     board, review = state.board, state.review
     written = {normalize_idea(text): text for text in (*review.texts, *review.fresh)}
@@ -363,10 +439,19 @@ def _list_placed(state: Swarm, where: Mapping[str, int], agreed: Mapping[str, in
             yield PlacedIdea(text=text, idea=numbers[at], reason="agreesWith", similar_to=names[at])
         else:
             likeness, why = _explain_judgement(review, where, key)
-            yield PlacedIdea(text=text, idea=numbers[at], reason="judge", similar_to=names[at], likeness=likeness, why=why)
+            yield PlacedIdea(
+                text=text,
+                idea=numbers[at],
+                reason="judge",
+                similar_to=names[at],
+                likeness=likeness,
+                why=why,
+            )
 
 
-def _explain_judgement(review: RoundReview, where: Mapping[str, int], key: str) -> tuple[float | None, str]:
+def _explain_judgement(
+    review: RoundReview, where: Mapping[str, int], key: str
+) -> tuple[float | None, str]:
     """Return how near a text was to another of its idea, and what the judge said of both in this round, if it did."""
     for near, said in list_judgements(review):
         one, other = _name_pair(review, near)
@@ -383,7 +468,11 @@ def _collect_agreements(state: Swarm) -> dict[str, tuple[str, ...]]:
     for finding in new:
         # Agreeing with oneself would be a founding text that joins itself.
         others = (name for name in finding.agrees_with if normalize_idea(name) != finding.key)
-        names = tuple(name for name in others if normalize_idea(name) in said or find_named_idea(board, board.by_text, name))
+        names = tuple(
+            name
+            for name in others
+            if normalize_idea(name) in said or find_named_idea(board, board.by_text, name)
+        )
         if names and finding.key not in apart:
             agreements.setdefault(finding.key, names)
     return agreements
@@ -409,7 +498,11 @@ def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
     """Return the swarm with these texts assigned, and with all that follows from where texts stand."""
     before, new = state.board, list_new_findings(state)
     by_text = {**before.by_text, **{normalize_idea(each.text): each.idea for each in placed}}
-    founded = {each.idea: Idea(number=each.idea, text=each.text, round=state.round) for each in placed if each.reason == "new"}
+    founded = {
+        each.idea: Idea(number=each.idea, text=each.text, round=state.round)
+        for each in placed
+        if each.reason == "new"
+    }
     ideas = {**before.ideas, **founded}
     # What agreed with an idea goes where its founding text goes.
     now = {number: by_text.get(normalize_idea(idea.text), number) for number, idea in ideas.items()}
@@ -417,20 +510,39 @@ def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
     known = [_with_idea(each, by_text, (now[number] for number in each.also)) for each in old]
     ideas = _name_ideas(ideas, (*known, *(_with_idea(each, by_text, ()) for each in new)))
     # Agents name ideas that they have read, so none of this round.
-    read = fast_replace(before, findings=(*known, *new), ideas={number: ideas[number] for number in before.ideas})
-    assigned = [_with_idea(each, by_text, (find_named_idea(read, by_text, name) for name in each.agrees_with)) for each in new]
+    read = fast_replace(
+        before, findings=(*known, *new), ideas={number: ideas[number] for number in before.ideas}
+    )
+    assigned = [
+        _with_idea(
+            each, by_text, (find_named_idea(read, by_text, name) for name in each.agrees_with)
+        )
+        for each in new
+    ]
     findings = (*known, *assigned)
     ideas, holds = _count_backers(ideas, findings, before.refuted)
     # Silence keeps the last opinion.
-    agents = {seat: fast_replace(agent, holds=holds.get(seat, ())) for seat, agent in state.agents.items()}
-    board = fast_replace(before, findings=findings, ideas=ideas, by_text=by_text, verdicts=_add_verdicts(state, placed))
+    agents = {
+        seat: fast_replace(agent, holds=holds.get(seat, ())) for seat, agent in state.agents.items()
+    }
+    board = fast_replace(
+        before,
+        findings=findings,
+        ideas=ideas,
+        by_text=by_text,
+        verdicts=_add_verdicts(state, placed),
+    )
     return fast_replace(state, agents=agents, board=board)
 
 
 def _with_idea(finding: Finding, by_text: Mapping[str, int], named: Iterable[int]) -> Finding:
     idea = by_text.get(finding.key, 0)
     also = tuple(dict.fromkeys(number for number in named if number and number != idea))
-    return finding if (idea, also) == (finding.idea, finding.also) else replace(finding, idea=idea, also=also)
+    return (
+        finding
+        if (idea, also) == (finding.idea, finding.also)
+        else replace(finding, idea=idea, also=also)
+    )
 
 
 def _name_ideas(ideas: Mapping[int, Idea], findings: Iterable[Finding]) -> dict[int, Idea]:
@@ -439,7 +551,9 @@ def _name_ideas(ideas: Mapping[int, Idea], findings: Iterable[Finding]) -> dict[
     for finding in findings:
         first.setdefault(finding.idea, finding)
     return {
-        number: replace(idea, text=first[number].core_idea, round=first[number].round) if number in first else idea
+        number: replace(idea, text=first[number].core_idea, round=first[number].round)
+        if number in first
+        else idea
         for number, idea in ideas.items()
     }
 
@@ -468,7 +582,13 @@ def _add_verdicts(state: Swarm, placed: Collection[PlacedIdea]) -> Mapping[Pair,
     if state.judge is None:
         return state.board.verdicts
     agreed = (
-        order_pair(normalize_idea(each.text), normalize_idea(each.similar_to)) for each in placed if each.reason == "agreesWith"
+        order_pair(normalize_idea(each.text), normalize_idea(each.similar_to))
+        for each in placed
+        if each.reason == "agreesWith"
     )
-    verdicts = {**state.board.verdicts, **_collect_verdicts(state), **dict.fromkeys(agreed, (AGREED, 1))}
+    verdicts = {
+        **state.board.verdicts,
+        **_collect_verdicts(state),
+        **dict.fromkeys(agreed, (AGREED, 1)),
+    }
     return dict([*verdicts.items()][-MAX_VERDICTS:]) if len(verdicts) > MAX_VERDICTS else verdicts

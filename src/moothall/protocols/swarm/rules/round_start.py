@@ -45,7 +45,10 @@ SEVERITIES: Final[dict[str, facts.Severity]] = {
 
 def build_formation(state: Swarm) -> facts.SwarmFormed:
     """Build the fact with the seeds and the agents: θ in [0.3, 0.6), the chance of random exploration in [0.1, 0.2)."""
-    seed, seeds = state.opened.seed, state.settings.directions if state.settings.mode == "hybrid" else ()
+    seed, seeds = (
+        state.opened.seed,
+        state.settings.directions if state.settings.mode == "hybrid" else (),
+    )
     laid = _seed_board(state, seeds).pheromones.values()
     drawn = (
         facts.DrawnParameters(
@@ -55,7 +58,10 @@ def build_formation(state: Swarm) -> facts.SwarmFormed:
         )
         for seat in state.explorers
     )
-    changes = (facts.ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
+    changes = (
+        facts.ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration)
+        for each in laid
+    )
     return facts.SwarmFormed(agents=tuple(drawn), seeded=seeds, deposited=tuple(changes))
 
 
@@ -87,16 +93,28 @@ def _build_order(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> fac
         return facts.RoundOrder(seat=agent.seat, perspective=menu[at % len(menu)])
     # An agent that was silent for several rounds is woken with a random direction.
     wake = agent.silence >= SILENT_ROUNDS
-    by_chance = settings.random_exploration and random_unit(seed, "explore", number, agent.seat) < agent.random_explore
+    by_chance = (
+        settings.random_exploration
+        and random_unit(seed, "explore", number, agent.seat) < agent.random_explore
+    )
     random = wake or state.all_random or by_chance
     weighed = weigh_directions(state, agent)
-    own = next((each for each in weighed if agent.direction and each.key == direction_key(agent.direction)), None)
+    own = next(
+        (
+            each
+            for each in weighed
+            if agent.direction and each.key == direction_key(agent.direction)
+        ),
+        None,
+    )
     must_switch = inhibited = False
     if own is not None and own.signals:
         # Two separate rules (6.1): below its threshold an agent must switch; above it the signals still deter it with probability
         # 1 − P.
         must_switch = own.effective < agent.threshold
-        inhibited = must_switch or random_unit(seed, "inhibit", number, agent.seat) >= own.probability
+        inhibited = (
+            must_switch or random_unit(seed, "inhibit", number, agent.seat) >= own.probability
+        )
     choices = [each for each in weighed if not (must_switch and each is own)]
     recommended = "" if random or not choices else choices[0].direction
     unread = "" if random else _find_unread_direction(state, agent, index, at)
@@ -130,14 +148,18 @@ def _find_unread_direction(state: Swarm, agent: Agent, index: AnswerIndex, at: i
     if not waiting:
         return ""
     fewest = min(len(readers.get(name, ())) for name in waiting)
-    first = [direction for name, direction in waiting.items() if len(readers.get(name, ())) == fewest]
+    first = [
+        direction for name, direction in waiting.items() if len(readers.get(name, ())) == fewest
+    ]
     # Each explorer starts elsewhere in the list: otherwise all would cover the same direction in one round.
     return first[(at + state.round + 1) % len(first)]
 
 
 def list_waiting_seats(state: Swarm) -> tuple[SeatId, ...]:
     """Return who still has to report in this round."""
-    return tuple(seat for seat in state.orders if seat not in state.answered and is_asked_again(state, seat))
+    return tuple(
+        seat for seat in state.orders if seat not in state.answered and is_asked_again(state, seat)
+    )
 
 
 def is_asked_again(state: Swarm, seat: SeatId) -> bool:
@@ -177,7 +199,12 @@ def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[fac
         ("random_explore_not_executed", "") if is_random_missed else None,
     )
     return [
-        facts.Violation(seat=agent.seat, violation=name, severity=SEVERITIES.get(name, "WARNING"), detail=one_line(detail)[:200])
+        facts.Violation(
+            seat=agent.seat,
+            violation=name,
+            severity=SEVERITIES.get(name, "WARNING"),
+            detail=one_line(detail)[:200],
+        )
         for name, detail in filter(None, checks)
     ]
 
@@ -192,16 +219,30 @@ def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> tuple[st
         return f"decision_report_missing_{missing}", ""
     assert decision.threshold is not None
     if abs(decision.threshold - agent.threshold) > TOLERANCE:
-        return "response_prob_calculation_error", f"threshold {decision.threshold:g}, yours is {agent.threshold:.4f}"
-    weighed = {each.key: each for each in weigh_directions(state, agent)} if decision.candidates else {}
+        return (
+            "response_prob_calculation_error",
+            f"threshold {decision.threshold:g}, yours is {agent.threshold:.4f}",
+        )
+    weighed = (
+        {each.key: each for each in weigh_directions(state, agent)} if decision.candidates else {}
+    )
     for candidate in decision.candidates or ():
         seen = weighed.get(direction_key(one_line(candidate.direction)))
         # A direction that is not on the blackboard is no stimulus, so there is no response to it.
-        expected = (compute_response(seen.raw, agent.threshold), seen.probability) if seen is not None else (0.0,)
+        expected = (
+            (compute_response(seen.raw, agent.threshold), seen.probability)
+            if seen is not None
+            else (0.0,)
+        )
         # Agents may use either concentration of a direction; the report is wrong only if it fits neither.
-        if candidate.response_prob is None or all(abs(candidate.response_prob - each) > TOLERANCE for each in expected):
+        if candidate.response_prob is None or all(
+            abs(candidate.response_prob - each) > TOLERANCE for each in expected
+        ):
             values = " or ".join(f"{each:.4f}" for each in sorted(set(expected)))
-            return "response_prob_calculation_error", f"{candidate.direction}: {candidate.response_prob}, expected {values}"
+            return (
+                "response_prob_calculation_error",
+                f"{candidate.direction}: {candidate.response_prob}, expected {values}",
+            )
     return None
 
 
@@ -244,12 +285,18 @@ def _list_status_changes(state: Swarm, before: Agent, after: Agent) -> Iterator[
             status = new
 
 
-def _list_consequences(state: Swarm, before: Agent, after: Agent) -> Iterator[tuple[Sequence[facts.Status], facts.Status, str]]:
+def _list_consequences(
+    state: Swarm, before: Agent, after: Agent
+) -> Iterator[tuple[Sequence[facts.Status], facts.Status, str]]:
     """Yield what a round may do to an agent: from which status, to which, and why."""
     if after.seat in state.answered:
         yield ("interrupted",), "active", "recovered"
         counted = after.violations[len(before.violations) :]
-        yield from ((("active",), "degraded", each.violation) for each in counted if each.severity == "MAJOR")
+        yield from (
+            (("active",), "degraded", each.violation)
+            for each in counted
+            if each.severity == "MAJOR"
+        )
         if counted and _is_over(counted[-1], after.score):
             yield ASKED, "terminated", "compliance_violation"
     # Without a loss the run was stopped before it could answer: nobody's fault.
@@ -274,22 +321,32 @@ def apply_barrier(state: Swarm, fact: facts.BarrierPassed) -> Swarm:
     }
     for change in fact.changes:
         agent = agents[change.seat]
-        ended: facts.Termination | None = "compliance_violation" if change.new == "terminated" else agent.ended
+        ended: facts.Termination | None = (
+            "compliance_violation" if change.new == "terminated" else agent.ended
+        )
         agents[change.seat] = fast_replace(agent, status=change.new, ended=ended)
     return fast_replace(state, agents=agents)
 
 
 def _count_round(state: Swarm, agent: Agent, violations: Sequence[facts.Violation]) -> Agent:
     report = state.answered.get(agent.seat)
-    agent = _count_misses(state, agent) if report is None else fast_replace(agent, strikes=0, missed=False)
+    agent = (
+        _count_misses(state, agent)
+        if report is None
+        else fast_replace(agent, strikes=0, missed=False)
+    )
     for each in violations:
-        agent = fast_replace(agent, violations=(*agent.violations, each), score=agent.score + SCORES[each.severity])
+        agent = fast_replace(
+            agent, violations=(*agent.violations, each), score=agent.score + SCORES[each.severity]
+        )
         # Later violations do not count once the agent is terminated.
         if _is_over(each, agent.score):
             break
     if report is not None and not report.is_silent:
         return fast_replace(agent, silence=0, wakes=0)
-    return fast_replace(agent, silence=agent.silence + 1, wakes=agent.wakes + state.orders[agent.seat].wake)
+    return fast_replace(
+        agent, silence=agent.silence + 1, wakes=agent.wakes + state.orders[agent.seat].wake
+    )
 
 
 def _is_over(last: facts.Violation, score: int) -> bool:

@@ -18,7 +18,12 @@ from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR
-from moothall.domain.session_state import RunningTime, compute_running_time, evolve_shared, update_pending
+from moothall.domain.session_state import (
+    RunningTime,
+    compute_running_time,
+    evolve_shared,
+    update_pending,
+)
 from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.facts import VALIDATOR, SwarmClosed
@@ -62,7 +67,9 @@ class SwarmRules:
             case Closed():
                 # A session that is cancelled or broken must not leave an agent running either.
                 return fast_replace(
-                    state if state.stage == "close" else endings.apply_termination(state, endings.build_agent_ends(state)),
+                    state
+                    if state.stage == "close"
+                    else endings.apply_termination(state, endings.build_agent_ends(state)),
                     stage="closed",
                 )
             case _:
@@ -84,7 +91,9 @@ class SwarmRules:
         steps = CONFIRMS.get(type(fact), ())
         # A fault of the rulebook itself. It is recorded and ends the run; raising would stop the engine at every restart.
         if not state.execution.can_confirm(*steps):
-            fact = _build_fault_closing(state, f"the step {steps[0]} would follow {state.execution.last or 'nothing'}")
+            fact = _build_fault_closing(
+                state, f"the step {steps[0]} would follow {state.execution.last or 'nothing'}"
+            )
         return (Record(fact=fact),)
 
 
@@ -97,27 +106,44 @@ def _advance_clock(state: Swarm, entry: Entry) -> Swarm:
     While only outside agents are awaited it continues, because signals expire and agents are silent then, too; but no longer than
     a round waits for them. After that nobody was there.
     """
-    time = RunningTime(entry.at) if state.at is None else compute_running_time(state.at, state.pending, entry)
+    time = (
+        RunningTime(entry.at)
+        if state.at is None
+        else compute_running_time(state.at, state.pending, entry)
+    )
     seconds = time.seconds + min(time.waited, state.settings.round_timeout or facts.ROUND_SECONDS)
     return fast_replace(
-        state, at=time.at, clock=state.clock + max(0.0, seconds), pending=update_pending(state.pending, entry.fact)
+        state,
+        at=time.at,
+        clock=state.clock + max(0.0, seconds),
+        pending=update_pending(state.pending, entry.fact),
     )
 
 
 def build_asks(state: Swarm) -> tuple[Ask, ...]:
     match state.stage:
         case "explore" if state.stop is None:
-            return tuple(_build_explore_ask(state, seat) for seat in round_start.list_waiting_seats(state))
+            return tuple(
+                _build_explore_ask(state, seat) for seat in round_start.list_waiting_seats(state)
+            )
         case "review" if state.stop is None:
-            return tuple(_build_ask(state, kind, seat) for seat, kind in _list_reviewers(state).items())
+            return tuple(
+                _build_ask(state, kind, seat) for seat, kind in _list_reviewers(state).items()
+            )
         case "vote":
             writer = endings.find_synthesis_writer(state)
             if writer is not None:
                 return (_build_ask(state, "synthesis", writer),)
-            return tuple(_build_ask(state, "ballot", seat) for seat in endings.list_missing_voters(state))
+            return tuple(
+                _build_ask(state, "ballot", seat) for seat in endings.list_missing_voters(state)
+            )
         case "graceful":
             seconds = state.settings.notice_seconds + state.settings.graceful_seconds
-            return tuple(_build_ask(state, "shutdown", seat, seconds) for seat in state.awaited if seat not in state.goodbyes)
+            return tuple(
+                _build_ask(state, "shutdown", seat, seconds)
+                for seat in state.awaited
+                if seat not in state.goodbyes
+            )
         case _:
             return ()
 
@@ -137,16 +163,29 @@ def _build_fault_closing(state: Swarm, fault: str) -> SwarmClosed:
 
 def _build_explore_ask(state: Swarm, seat: SeatId) -> Ask:
     # The pings of one agent share the time for recovery.
-    patience = state.settings.recovery_seconds / round_start.PINGS if round_start.is_ping(state, seat) else None
+    patience = (
+        state.settings.recovery_seconds / round_start.PINGS
+        if round_start.is_ping(state, seat)
+        else None
+    )
     return _build_ask(state, "explore", seat, patience, len(state.lost.get(seat, ())))
 
 
-def _build_ask(state: Swarm, kind: str, seat: SeatId, patience: float | None = None, attempt: int = 0) -> Ask:
+def _build_ask(
+    state: Swarm, kind: str, seat: SeatId, patience: float | None = None, attempt: int = 0
+) -> Ask:
     # A retry needs an id of its own: the turn is the round times ten plus the attempt, of which there are fewer than ten.
     name = ask_id(state.round * 10 + attempt, kind, seat)
     chosen = patience or state.settings.round_timeout
     # What was chosen binds all; else a seat from outside has the time that the session gives to such seats.
-    return Ask(id=name, seat=seat, kind=kind, turn=state.round, patience=chosen or facts.ROUND_SECONDS, firm=chosen is not None)
+    return Ask(
+        id=name,
+        seat=seat,
+        kind=kind,
+        turn=state.round,
+        patience=chosen or facts.ROUND_SECONDS,
+        firm=chosen is not None,
+    )
 
 
 def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
@@ -160,7 +199,12 @@ def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
         reviewers[DIRECTOR.id] = "compare"
     waiting = {seat: kind for seat, kind in reviewers.items() if seat not in review.settled}
     # The measure finds the pairs, so the judge is asked after it; and nobody is asked two things at once.
-    if review.pairs and not review.is_judged and state.judge is not None and state.judge not in waiting:
+    if (
+        review.pairs
+        and not review.is_judged
+        and state.judge is not None
+        and state.judge not in waiting
+    ):
         waiting[state.judge] = "judge"
     return waiting
 
@@ -169,7 +213,10 @@ def _is_asked(state: Swarm, ask: str, seat: SeatId) -> bool:
     if state.stage == "explore":
         # In this stage many seats answer at once: only this seat is looked up, so that n answers do not build n² asks.
         is_waiting = (
-            state.stop is None and seat in state.orders and seat not in state.answered and round_start.is_asked_again(state, seat)
+            state.stop is None
+            and seat in state.orders
+            and seat not in state.answered
+            and round_start.is_asked_again(state, seat)
         )
         return is_waiting and _build_explore_ask(state, seat).id == ask
     return any(each.id == ask and each.seat == seat for each in build_asks(state))
@@ -186,7 +233,9 @@ def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
             agents = {**state.agents, seat: fast_replace(agent, asked=agent.asked + 1)}
             # Counted when the report arrives, so that the barrier can prove that none was lost.
             wanted = state.wanted + len(report.operations) + len(report.findings)
-            return fast_replace(state, agents=agents, answered={**state.answered, seat: report}, wanted=wanted)
+            return fast_replace(
+                state, agents=agents, answered={**state.answered, seat: report}, wanted=wanted
+            )
         case answers.Collision() as said:
             return _with_review(state, seat, collisions={**state.review.collisions, seat: said})
         case answers.Validation() as said:
@@ -228,7 +277,12 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
         return fast_replace(state, ballots={**state.ballots, seat: None})
     assert agent is not None, "only explorers are asked to explore"
     is_broken = fact.reason in round_start.BROKEN_OFF and agent.status == "active"
-    agent = fast_replace(agent, missed=True, asked=agent.asked + 1, status="interrupted" if is_broken else agent.status)
+    agent = fast_replace(
+        agent,
+        missed=True,
+        asked=agent.asked + 1,
+        status="interrupted" if is_broken else agent.status,
+    )
     lost = {**state.lost, seat: (*state.lost.get(seat, ()), fact.reason)}
     return fast_replace(state, agents={**state.agents, seat: agent}, lost=lost)
 
@@ -241,7 +295,11 @@ def _apply_step(state: Swarm, fact: Fact) -> Swarm:
     and the record is what happened. A replay compares them.
     """
     step = _STEPS.get(type(fact))
-    if step is None or state.stage not in step.stages or not state.execution.can_confirm(*CONFIRMS[step.fact]):
+    if (
+        step is None
+        or state.stage not in step.stages
+        or not state.execution.can_confirm(*CONFIRMS[step.fact])
+    ):
         return state
     if build_asks(state) or not _is_valid_step(state, fact):
         return state
@@ -257,7 +315,9 @@ def _is_valid_step(state: Swarm, fact: Fact) -> bool:
         return False
     expected = state.round + 1 if isinstance(fact, facts.RoundBegun) else state.round
     # The steps of the shutdown have no round.
-    return getattr(fact, "round", expected) == expected and all(seat in state.agents for seat in _list_seats(fact))
+    return getattr(fact, "round", expected) == expected and all(
+        seat in state.agents for seat in _list_seats(fact)
+    )
 
 
 def _is_numbered(state: Swarm, fact: facts.IdeasSorted) -> bool:
@@ -289,7 +349,9 @@ def _build_round_start(state: Swarm) -> Fact:
 
 def _apply_round_start(state: Swarm, fact: facts.RoundBegun) -> Swarm:
     orders = {order.seat: order for order in fact.orders}
-    return fast_replace(state, round=fact.round, orders=orders, answered={}, lost={}, review=RoundReview())
+    return fast_replace(
+        state, round=fact.round, orders=orders, answered={}, lost={}, review=RoundReview()
+    )
 
 
 def _build_processed_operations(state: Swarm) -> Fact:
@@ -313,7 +375,9 @@ def _apply_operations(state: Swarm, fact: facts.OperationsProcessed) -> Swarm:
         # Agents may confirm these ids in a later report (compliance check C1).
         done = agents[seat].done | {f"op-{result.number}" for result in results}
         agents[seat] = fast_replace(agents[seat], results=results, done=done)
-    state = fast_replace(state, agents=agents, board=fast_replace(editor.board, requests=state.wanted))
+    state = fast_replace(
+        state, agents=agents, board=fast_replace(editor.board, requests=state.wanted)
+    )
     # After the operations, because they add the findings that are compared and collided with.
     state = fast_replace(state, review=review.start_review(state))
     return state if state.review.has_new else review.with_pairs(state)
@@ -350,10 +414,30 @@ class ComputedStep(Generic[F]):
 _STEPS: Final[dict[type[Fact], ComputedStep[Any]]] = {
     step.fact: step
     for step in (
-        ComputedStep(facts.SwarmFormed, ("init",), "begin", round_start.build_formation, round_start.apply_formation),
-        ComputedStep(facts.RoundBegun, ("begin",), "explore", _build_round_start, _apply_round_start),
-        ComputedStep(facts.BarrierPassed, ("explore",), "process", round_start.build_barrier, round_start.apply_barrier),
-        ComputedStep(facts.OperationsProcessed, ("process",), "review", _build_processed_operations, _apply_operations),
+        ComputedStep(
+            facts.SwarmFormed,
+            ("init",),
+            "begin",
+            round_start.build_formation,
+            round_start.apply_formation,
+        ),
+        ComputedStep(
+            facts.RoundBegun, ("begin",), "explore", _build_round_start, _apply_round_start
+        ),
+        ComputedStep(
+            facts.BarrierPassed,
+            ("explore",),
+            "process",
+            round_start.build_barrier,
+            round_start.apply_barrier,
+        ),
+        ComputedStep(
+            facts.OperationsProcessed,
+            ("process",),
+            "review",
+            _build_processed_operations,
+            _apply_operations,
+        ),
         ComputedStep(
             facts.IdeasSorted,
             ("review",),
@@ -362,10 +446,28 @@ _STEPS: Final[dict[type[Fact], ComputedStep[Any]]] = {
             # Reviews before ideas: both rewrite the findings, and the reviews still refer to them by number only.
             lambda state, fact: review.with_ideas(review.apply_reviews(state), fact.placed),
         ),
-        ComputedStep(facts.RoundSettled, ("settle",), "measure", endings.build_settlement, endings.apply_settlement),
-        ComputedStep(facts.ConvergenceMeasured, ("measure",), "begin", endings.measure_convergence, _apply_measurement),
+        ComputedStep(
+            facts.RoundSettled,
+            ("settle",),
+            "measure",
+            endings.build_settlement,
+            endings.apply_settlement,
+        ),
+        ComputedStep(
+            facts.ConvergenceMeasured,
+            ("measure",),
+            "begin",
+            endings.measure_convergence,
+            _apply_measurement,
+        ),
         # A run that is stopped between two rounds has no vote.
-        ComputedStep(facts.SwarmCompleted, ("vote", "begin"), "notice", _build_round_start, endings.apply_completion),
+        ComputedStep(
+            facts.SwarmCompleted,
+            ("vote", "begin"),
+            "notice",
+            _build_round_start,
+            endings.apply_completion,
+        ),
         ComputedStep(
             facts.ShutdownNoticed,
             ("notice",),
@@ -377,7 +479,9 @@ _STEPS: Final[dict[type[Fact], ComputedStep[Any]]] = {
             facts.ShutdownAnswered,
             ("graceful",),
             "terminate",
-            lambda state: facts.ShutdownAnswered(acknowledged=tuple(seat for seat in state.awaited if state.goodbyes.get(seat))),
+            lambda state: facts.ShutdownAnswered(
+                acknowledged=tuple(seat for seat in state.awaited if state.goodbyes.get(seat))
+            ),
             lambda state, fact: state,
         ),
         ComputedStep(
