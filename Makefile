@@ -43,7 +43,7 @@ check-source: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy -n 2
 	@$(BIN)/lint-imports
-	@$(BIN)/python checks/source_figures.py --tight
+	@$(BIN)/python -m checks.source_figures --tight
 	@$(BIN)/python checks/catalogues.py --check
 
 check-page: $(VENV)/.dev
