@@ -15,6 +15,8 @@ from moothall.locale.texts import DEFAULT_LANGUAGE, EXTENDS, FOLDER, list_langua
 
 ROOT = Path(__file__).parents[1]
 STUB = FOLDER / "catalogues.pyi"
+FEATURES = sorted((ROOT / "src/moothall/features").glob("*/locale"))
+"""The folders of catalogues that features bring; their types stand in `words.py` beside them."""
 COMPLETE: Final = ("en", "zh")
 """Languages in which every text is there (M-11)."""
 PAGE: Final = "page"
@@ -48,7 +50,9 @@ def main() -> int:
 
 
 def read_language(language: str) -> dict[str, dict[str, object]]:
-    files = sorted((FOLDER / language).glob("*.toml"))
+    files = sorted(
+        path for folder in (FOLDER, *FEATURES) for path in (folder / language).glob("*.toml")
+    )
     return {file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in files}
 
 
@@ -132,8 +136,11 @@ def build_stub(english: dict[str, dict[str, object]]) -> str:
             f"\nclass {name_class(name)}({parent}):\n{''.join(rows)}\n{name.upper()}: Catalogue[{name_class(name)}]\n"
         )
 
+    of_features = {
+        path.stem for folder in FEATURES for path in (folder / DEFAULT_LANGUAGE).glob("*.toml")
+    }
     for name in english:
-        if name != PAGE:
+        if name != PAGE and name not in of_features:
             add(name)
     return _HEAD + "".join(done.values())
 

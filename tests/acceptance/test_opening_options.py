@@ -28,7 +28,7 @@ from moothall.surfaces.api.method import Call, Caller
 from moothall.surfaces.api.methods import TABLE, open_server_context
 
 MODEL = "openai:gpt-5-mini"
-OPENERS = get_args(Opener)
+OPENERS = ("run", "swarm", "consult", "pipeline", "roundtable", "review", "demo")
 
 
 @dataclass(frozen=True)

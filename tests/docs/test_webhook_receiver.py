@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from moothall.app.notice_hooks import sign_notice
+from moothall.features.notices.receivers import sign_notice
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "webhook_receiver.py"
 KEY = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"

@@ -12,10 +12,11 @@ import pytest
 from tests.support.receiver import read_body
 
 from moothall import Moot
-from moothall.app import chat_messages, notices
-from moothall.app.notice_hooks import Hook, Notice, change_hooks, deliver
 from moothall.domain.effects import Brief
-from moothall.memory.register import open_notice_register
+from moothall.features.notices import chat as chat_messages
+from moothall.features.notices import delivery as notices
+from moothall.features.notices.receivers import Hook, Notice, change_hooks, deliver
+from moothall.features.notices.register import open_notice_register
 
 pytest.importorskip("apprise")
 

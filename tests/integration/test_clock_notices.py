@@ -10,11 +10,11 @@ import pytest
 from tests.support.receiver import receive_notices
 
 from moothall import Moot
-from moothall.app import notices
-from moothall.app.notice_hooks import Hook, change_hooks, load_hooks
-from moothall.app.notices import judge_due
 from moothall.domain.effects import Brief
 from moothall.errors import BadSetting
+from moothall.features.notices import delivery as notices
+from moothall.features.notices.delivery import judge_due
+from moothall.features.notices.receivers import Hook, change_hooks, load_hooks
 from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
 from moothall.ports.participant import NoAnswer, OnText
 

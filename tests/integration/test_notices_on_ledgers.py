@@ -14,10 +14,10 @@ from tests.conftest import PostgresServer
 from tests.support.receiver import receive_notices
 
 from moothall import Moot
-from moothall.app import notices
-from moothall.app.notice_hooks import Hook, change_hooks
 from moothall.app.recurring import open_again
 from moothall.domain.effects import Brief
+from moothall.features.notices import delivery as notices
+from moothall.features.notices.receivers import Hook, change_hooks
 
 SAID = ["keep"]
 

@@ -8,7 +8,7 @@ from bench.review.fixtures import build_fixtures
 from bench.review.reviewers import BOARD
 
 from moothall import Moot
-from moothall.protocols.review.change import locate_evidence, parse_diff
+from moothall.features.review.change import locate_evidence, parse_diff
 
 
 def test_every_seeded_defect_stands_in_its_change_and_no_clean_one_has_it() -> None:

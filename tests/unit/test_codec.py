@@ -30,7 +30,8 @@ from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, InputGiven,
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import FILE_KINDS, HEAD_KINDS, StoredRecord
 from moothall.errors import BadImport, LedgerDamaged, LedgerNewer
-from moothall.memory.facts import ACCESS_KINDS, LABEL_KINDS, MEMORY_KINDS, NOTICE_KINDS
+from moothall.features.notices.register import KINDS as NOTICE_KINDS
+from moothall.memory.facts import ACCESS_KINDS, LABEL_KINDS, MEMORY_KINDS
 from moothall.protocols.persona.facts import (
     ConclusionDrafted,
     Draft,

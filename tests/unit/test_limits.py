@@ -10,12 +10,12 @@ from moothall.codec.schemas import get_adapter
 from moothall.domain.facts import Fact
 from moothall.domain.limits import Share, explain_violation, validate_limits
 from moothall.errors import BadSetting
+from moothall.features.notices.register import KINDS as NOTICE_KINDS
 from moothall.memory import facts
 from moothall.memory.facts import (
     ACCESS_KINDS,
     LABEL_KINDS,
     MEMORY_KINDS,
-    NOTICE_KINDS,
     Name,
     Policy,
     RequiredName,

@@ -33,9 +33,9 @@ AT_ONCE = 0.02
 """Seconds of CPU."""
 MATCHED = {
     "moothall.app.recurring._REPEATED",
-    "moothall.protocols.review.change._BEGINS",
-    "moothall.protocols.review.prompts._NOTHING",
-    "moothall.protocols.review.prompts._TYPED",
+    "moothall.features.review.change._BEGINS",
+    "moothall.features.review.prompts._NOTHING",
+    "moothall.features.review.prompts._TYPED",
     "moothall.codec.choice_rule._AMOUNT",
     "moothall.codec.choice_rule._LABEL",
     "moothall.codec.choice_rule._SENTENCE",
@@ -71,6 +71,7 @@ def patterns() -> dict[str, re.Pattern[str]]:
             "reports",
             "surfaces",
             "app",
+            "features",
         )
     ]
     found = {}

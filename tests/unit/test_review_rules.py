@@ -14,9 +14,8 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import ContextFile, Topic
 from moothall.errors import BadAnswer
-from moothall.locale.catalogues import SHARED_REPORT
-from moothall.protocols.review.change import locate_evidence, parse_diff, read_change, split_parts
-from moothall.protocols.review.facts import (
+from moothall.features.review.change import locate_evidence, parse_diff, read_change, split_parts
+from moothall.features.review.facts import (
     FindingsMerged,
     FindingsReport,
     FindingStand,
@@ -26,11 +25,12 @@ from moothall.protocols.review.facts import (
     ReviewSettings,
     StandsReport,
 )
-from moothall.protocols.review.plugin import REVIEW, expect_calls
-from moothall.protocols.review.prompts import read_typed_findings
-from moothall.protocols.review.rules import RULES
-from moothall.protocols.review.state import Review
-from moothall.protocols.review.timeline import ReviewTimeline, build_decision
+from moothall.features.review.plugin import REVIEW, expect_calls
+from moothall.features.review.prompts import read_typed_findings
+from moothall.features.review.rules import RULES
+from moothall.features.review.state import Review
+from moothall.features.review.timeline import ReviewTimeline, build_decision
+from moothall.locale.catalogues import SHARED_REPORT
 from moothall.reports.decision import Decision
 from moothall.reports.sections import describe_door
 from moothall_testkit.rulebook_contract import RulebookContract, build_fact_source, check_session

@@ -7,7 +7,7 @@ import pytest
 from tests.support.sarif import list_sarif_faults
 from tests.unit.test_review_rules import QUERY, Board
 
-from moothall.protocols.review.plugin import REVIEW
+from moothall.features.review.plugin import REVIEW
 
 NAMES = [
     ("src/my file.py", "src/my%20file.py"),

@@ -5,6 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
+from moothall.app.features import list_own_protocols, load_protocol
 from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Fact, Opened
 from moothall.errors import UnknownProtocol
@@ -19,10 +20,9 @@ _PLACES: Final[Mapping[str, str]] = {
     "swarm": "swarm.plugin:SWARM",
     "consultation": "consultation.plugin:CONSULTATION",
     "pipeline": "pipeline.plugin:PIPELINE",
-    "review": "review.plugin:REVIEW",
 }
 """Where each of Moot's own protocols lies."""
-OWN_PROTOCOLS: Final = frozenset(_PLACES)
+OWN_PROTOCOLS: Final = frozenset({*_PLACES, *list_own_protocols()})
 
 _WIRE_NAMES: Final[Mapping[str, str]] = {
     "structured_debate": "debate",
@@ -38,18 +38,18 @@ _loaded: dict[str, AnyPlugin] = {}
 
 def load_protocols() -> dict[str, AnyPlugin]:
     """Import every protocol; by name. One of another distribution cannot take the place of Moot's own."""
-    return {**_load_others(), **{name: _load_own(name) for name in _PLACES}}
+    return {**_load_others(), **{name: _load_own(name) for name in OWN_PROTOCOLS}}
 
 
 def list_protocol_names() -> list[str]:
-    return sorted({*_PLACES, *_load_others()})
+    return sorted({*OWN_PROTOCOLS, *_load_others()})
 
 
 def get_protocol(name: str) -> AnyPlugin:
     """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
     # Moot's own first: no plugin of another distribution is imported, and none can take its place.
     own = _WIRE_NAMES.get(name, name)
-    if own in _PLACES:
+    if own in OWN_PROTOCOLS:
         return _load_own(own)
     from moothall.app.plugins import load_plugins
 
@@ -60,15 +60,18 @@ def get_protocol(name: str) -> AnyPlugin:
     if plugin is None:
         fault = next((f"; {fault}" for fault in load_plugins().faults if fault.name == name), "")
         raise UnknownProtocol(
-            f"unknown protocol {name!r}; known: {', '.join(sorted({*_PLACES, *others}))}{fault}"
+            f"unknown protocol {name!r}; known: {', '.join(sorted({*OWN_PROTOCOLS, *others}))}{fault}"
         )
     return plugin
 
 
 def _load_own(name: str) -> AnyPlugin:
     if name not in _loaded:
-        module, _, constant = _PLACES[name].partition(":")
-        _loaded[name] = getattr(import_module(f"moothall.protocols.{module}"), constant)
+        if name in _PLACES:
+            module, _, constant = _PLACES[name].partition(":")
+            _loaded[name] = getattr(import_module(f"moothall.protocols.{module}"), constant)
+        else:
+            _loaded[name] = load_protocol(name)
     return _loaded[name]
 
 
@@ -77,7 +80,9 @@ def _load_others() -> dict[str, AnyPlugin]:
     from moothall.app.plugins import load_plugins
 
     return {
-        plugin.name: plugin for plugin in load_plugins().protocols if plugin.name not in _PLACES
+        plugin.name: plugin
+        for plugin in load_plugins().protocols
+        if plugin.name not in OWN_PROTOCOLS
     }
 
 
@@ -89,7 +94,7 @@ def find_kinds(wanted: str | type[Fact]) -> Mapping[str, type[Fact]]:
     if isinstance(wanted, str):
         name = wanted.partition(".")[0]
         own = _OWNERS.get(name, name)
-        if own in _PLACES:
+        if own in OWN_PROTOCOLS:
             return _load_own(own).rules.kinds
     else:
         # Who has an instance of a fact has most often loaded its protocol.

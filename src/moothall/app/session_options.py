@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypedDict, get_args
 
+from moothall.app.features import find_opener
 from moothall.domain.budget import DEFAULT_TURNS, MAX_TOOL_CALLS, parse_duration
 from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION
 from moothall.domain.facts import Language, ReadingRule
@@ -38,8 +39,8 @@ MAX_NAME: Final = 500
 SeatFiller: TypeAlias = "str | Seat | AnswerFunction"
 """What fills a seat: a platform, a whole `Seat`, or a Python function."""
 
-Opener = Literal["run", "swarm", "consult", "pipeline", "roundtable", "review", "demo"]
-"""What opens a session: the commands, and the calls that do the same."""
+Opener: TypeAlias = str
+"""What opens a session: the commands, and the calls that do the same; `run`, `demo`, or the `OpenerRow` of a feature."""
 
 
 # The kinds of values that an option has, with their limits; each checks a value and says what was expected instead.
@@ -254,7 +255,6 @@ _FIXED: Final = {
     "consult": "a consultation is held by the protocol consultation; to choose a protocol, use run",
     "pipeline": "a pipeline is held by the protocol pipeline; to choose a protocol, use run",
     "roundtable": "a conference is held by the protocol roundtable; to choose a protocol, use run",
-    "review": "a change is reviewed by the protocol review; to choose a protocol, use run",
 }
 _UNMETERED: Final = {
     "roundtable": "a conference in files is limited by its rounds; a meeting with a budget is `run --protocol roundtable`"
@@ -262,7 +262,6 @@ _UNMETERED: Final = {
 _IN_AGENDA: Final = {
     "roundtable": "what every role of a conference reads is its agenda; write it there"
 }
-_AS_ARGUMENTS: Final = {"review": "what is reviewed is named without an option: moot review FILE…"}
 _NOT_CONSULTING: Final = {
     "consult": "a consultation is one question to one seat; the seat that is asked consults nobody",
     "roundtable": "roles of a conference in files consult nobody; use `run --protocol roundtable`",
@@ -329,7 +328,7 @@ class Options(TypedDict, total=False):
     ]
     files: Annotated[
         Sequence[str | Path | ContextFile] | None,
-        SessionOption(FilesKind(MAX_FILES), flag="--file", metavar="FILE", refused=_AS_ARGUMENTS),
+        SessionOption(FilesKind(MAX_FILES), flag="--file", metavar="FILE"),
     ]
     tools: Annotated[str | None, SessionOption(ToolsKind(400), metavar="NAMES", is_rare=True)]
     tool_calls: Annotated[int | None, SessionOption(CountKind(1, MAX_TOOL_CALLS), is_rare=True)]
@@ -407,7 +406,6 @@ _PROTOCOLS: Final[Mapping[Opener, str]] = {
     "consult": "consultation",
     "pipeline": "pipeline",
     "roundtable": "roundtable",
-    "review": "review",
 }
 """The openers of one protocol: what it cannot honour, they cannot."""
 
@@ -435,6 +433,11 @@ def find_refusal(name: str, opener: Opener, *, is_server: bool = False) -> str:
         from moothall.app.protocols import get_protocol
 
         reason = get_protocol(_PROTOCOLS[opener]).refuses.get(name, "")
+    row = find_opener(opener)
+    if not reason and row is not None:
+        from moothall.app.protocols import get_protocol
+
+        reason = row.refuses.get(name, "") or get_protocol(row.protocol).refuses.get(name, "")
     return reason
 
 

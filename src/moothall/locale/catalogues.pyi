@@ -530,23 +530,6 @@ class LossDetailsText(Texts):
 
 LOSS_DETAILS: Catalogue[LossDetailsText]
 
-class NoticesText(Texts):
-    turn: str
-    until: str
-    parked: str
-    decided: str
-    changed: str
-    change: str
-    undecided: str
-    demo: str
-    obligation_due: str
-    obligation_overdue: str
-    breaker_opened: str
-    breaker_closed: str
-    test: str
-
-NOTICES: Catalogue[NoticesText]
-
 class OpeningText(Texts):
     discovered: str
     discovered_key: str
@@ -750,55 +733,6 @@ class RequirementText(Texts):
     open: str
 
 REQUIREMENT: Catalogue[RequirementText]
-
-class ReviewPromptText(Texts):
-    topic: str
-    system: str
-    task: str
-    inputs: str
-    change: str
-    file: str
-    you: str
-    instructions: str
-    finding: str
-    evidence: str
-    context: str
-    person_inspect: str
-    person_stand: str
-    now: Mapping[str, str]
-    stood: Mapping[str, str]
-    stand_words: Mapping[str, str]
-    hints: Mapping[str, str]
-
-REVIEW_PROMPT: Catalogue[ReviewPromptText]
-
-class ReviewReportText(SharedReportText):
-    review: str
-    decision: str
-    still_thinking: str
-    no_decision: str
-    findings: str
-    set_aside: str
-    held_by: str
-    disputed_by: str
-    because: str
-    settles: str
-    read_by: str
-    nothing_raised: str
-    nothing_said: str
-    part: str
-    check: str
-    settle: str
-    merged: str
-    verdicts: Mapping[str, str]
-    no_verdict: Mapping[str, str]
-    endings: Mapping[str, str]
-    stands: Mapping[str, str]
-    states: Mapping[str, str]
-    severities: Mapping[str, str]
-    concerns: Mapping[str, str]
-
-REVIEW_REPORT: Catalogue[ReviewReportText]
 
 class RoundtableCommandText(Texts):
     round: str

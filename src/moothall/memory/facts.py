@@ -44,7 +44,6 @@ SourceCount = Annotated[int, Ge(2), Le(1_000)]
 
 MEMORY_KINDS: Final[dict[str, type[Fact]]] = {}
 ACCESS_KINDS: Final[dict[str, type[Fact]]] = {}
-NOTICE_KINDS: Final[dict[str, type[Fact]]] = {}
 LABEL_KINDS: Final[dict[str, type[Fact]]] = {}
 
 
@@ -362,18 +361,6 @@ class SecretsRefused(Fact):
     """Secrets were refused since the last such entry of a server; those of a flood are counted together."""
 
     refusals: Annotated[tuple[Refusal, ...], MaxLen(MAX_NAMES)]
-
-
-@add_kind(NOTICE_KINDS, "notice.settled")
-class NoticeSettled(Fact):
-    """A notice reached its receiver, or was given up for the reason in `detail`; `seq` is 0 for one that no entry caused."""
-
-    hook: RequiredName
-    id: RequiredLine
-    session: str = ""
-    seq: int = 0
-    is_delivered: bool = True
-    detail: Line = ""
 
 
 @add_kind(LABEL_KINDS, "label.set")

@@ -5,9 +5,8 @@ writers race for the next number, and the second one reads the new entries and c
 """
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -33,7 +32,7 @@ from moothall.domain.records import (
     StoredRecord,
 )
 from moothall.errors import BadName, SeqConflict
-from moothall.memory.facts import LABEL_KINDS, NOTICE_KINDS, NoticeSettled, SessionLabelled
+from moothall.memory.facts import LABEL_KINDS, SessionLabelled
 from moothall.ports.ledger import Clock, Ledger
 
 S = TypeVar("S")
@@ -259,49 +258,4 @@ def evolve_labels(book: LabelBook, entry: Entry) -> LabelBook:
             known.is_away if fact.is_away is None else fact.is_away,
         )
         book[fact.session] = SessionLabel(tags, is_away)
-    return book
-
-
-NAME: Final = "_notices"
-
-
-@dataclass(slots=True)
-class HookProgress:
-    """What was settled for one receiver."""
-
-    delivered: int = 0
-    lost: int = 0
-    sessions: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
-    """The last entry of each session that a notice was settled for, and the ids of those notices."""
-    others: set[str] = field(default_factory=set)
-    """The ids of notices that no entry of a session caused."""
-
-
-NoticeBook = defaultdict[str, HookProgress]
-
-
-def open_notice_register(ledger: Ledger, clock: Clock) -> Register[NoticeBook]:
-    return Register(
-        ledger,
-        clock,
-        NAME,
-        kinds=NOTICE_KINDS,
-        initial=NoticeBook(HookProgress),
-        evolve=evolve_notices,
-    )
-
-
-def evolve_notices(book: NoticeBook, entry: Entry) -> NoticeBook:
-    if isinstance(fact := entry.fact, NoticeSettled):
-        progress = book[fact.hook]
-        progress.delivered += fact.is_delivered
-        progress.lost += not fact.is_delivered
-        seq, ids = progress.sessions.get(fact.session, (0, frozenset()))
-        if not fact.seq:
-            progress.others.add(fact.id)
-        elif fact.seq >= seq:
-            progress.sessions[fact.session] = (
-                fact.seq,
-                frozenset({fact.id}) | (ids if fact.seq == seq else frozenset()),
-            )
     return book

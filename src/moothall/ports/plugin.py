@@ -85,6 +85,8 @@ class ProtocolPlugin(Generic[S, T]):
     read_back: Callable[[str, tuple[Seat, ...], Budget], ImportedSession] | None = None
     expect: Callable[[Opened], Sequence[ExpectedCalls]] | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
+    opens_by_question: bool = True
+    """Whether a question and a panel are all that a session needs; a chat client can open no other."""
 
     @property
     def forms(self) -> tuple[str, ...]:

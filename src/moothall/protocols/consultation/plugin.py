@@ -158,6 +158,7 @@ CONSULTATION: Final = ProtocolPlugin(
     describe=partial(add_and_describe_consultation, _add_entry),
     report=build_question_report,
     consults=True,
+    opens_by_question=False,
     expect=lambda opened: (
         ExpectedCalls(
             seats=tuple(seat.id for seat in opened.seats), least=0.5, most=2, is_in_turn=True

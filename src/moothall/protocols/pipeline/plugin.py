@@ -98,6 +98,7 @@ PIPELINE: Final = ProtocolPlugin(
     exports={"artefacts": timeline.render_artefacts},
     gates=frozenset({VALIDATE, REVIEW}),
     consults=True,
+    opens_by_question=False,
     expect=expect_calls,
     refuses={
         "turns": "its length is that of its steps; limit the repetitions of a step with `most` in its file",

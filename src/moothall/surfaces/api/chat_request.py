@@ -26,8 +26,6 @@ from moothall.surfaces.api.decisions import AnswerShape, parse_answer_shape
 PREFIX: Final = "moot/"
 DEFAULT_PROTOCOL: Final = "persona"
 DEFAULT_PANEL: Final = "default"
-NEED_MORE: Final = frozenset({"consultation", "pipeline", "review"})
-"""Protocols that need more than a question and a panel: who is asked, steps, or a change."""
 MAX_MESSAGE_LENGTH: Final = 6_000
 MAX_CONVERSATION_LENGTH: Final = 14_000
 """How many characters of one earlier message, and of all together, the seats read; the newest come first."""
@@ -123,7 +121,11 @@ class Question:
 
 def list_models() -> list[ChatModel]:
     """Every panel with every protocol that needs no more than that; the default protocol first."""
-    others = sorted(set(load_protocols()) - NEED_MORE - {DEFAULT_PROTOCOL})
+    others = sorted(
+        name
+        for name, plugin in load_protocols().items()
+        if plugin.opens_by_question and name != DEFAULT_PROTOCOL
+    )
     return [
         ChatModel(panel=panel, protocol=name)
         for name in (DEFAULT_PROTOCOL, *others)

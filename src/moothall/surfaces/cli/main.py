@@ -5,8 +5,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +15,9 @@ from typing import Any, Final
 
 import click
 
+from moothall.app.features import list_commands, load_place
 from moothall.app.version import VERSION
+from moothall.ports.feature import CommandRow, Feature
 from moothall.surfaces.cli.arguments import widen_arguments
 
 # Facts, states and prompts are freed when nobody refers to them; the search for cycles goes through all that sessions hold, over
@@ -30,11 +32,9 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "invite": ("invite", "join", "key", "log"),
     "listing": ("list", "label"),
     "mcp": ("mcp", "acp"),
-    "notify": ("notify",),
     "memory": ("decisions", "obligations", "trust", "breakers", "reliability"),
     "pipeline": ("pipeline",),
     "ready": ("ready",),
-    "review": ("review",),
     "records": (
         "export",
         "import",
@@ -71,11 +71,11 @@ FIRST: Final = (
 )
 """The commands that matter first: alone they are the answer to `moot`."""
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "Ask": ("swarm", "consult", "pipeline", "roundtable", "review", "again", "bench"),
+    "Ask": ("swarm", "consult", "pipeline", "roundtable", "again", "bench"),
     "Take part": ("watch", "asks", "answer", "input", "invite", "join", "cancel"),
     "Look back": ("label", "replay", "verify", "fork", "diff", "import"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
-    "Serve": ("worker", "ready", "mcp", "acp", "notify", "access", "ledger"),
+    "Serve": ("worker", "ready", "mcp", "acp", "access", "ledger"),
     "Extend": ("config", "setup", "connect", "panel"),
 }
 """The other commands by what one wants to do. A test refuses a command that is in none."""
@@ -105,7 +105,7 @@ MOVED: Final = {
     },
 }
 """What words that one might type are called."""
-LONG: Final = frozenset({"bench", "demo", "run", "resume", "again", "consult", "swarm", "review"})
+LONG: Final = frozenset({"bench", "demo", "run", "resume", "again", "consult", "swarm"})
 """Commands whose modules take a second to load: a reader who waits that long for the first sign thinks that it hangs."""
 LINES: Final = Path(__file__).with_name("commands.json")
 """The first sentence of each command's help, which the list of commands shows. A test writes it from the commands."""
@@ -121,6 +121,32 @@ _WIDE: Final = r"([\u2e80-\u9fff\uff00-\uff60])(?=([ ，。；：、）？！]?)
 _SPREAD: Final = r"(?<=[\u2e80-\u9fff\uff00-\uff60]) |\0"
 
 
+@contextmanager
+def announce_loading(args: Sequence[str], *, is_slow: bool) -> Iterator[None]:
+    """Show that a command is being loaded, where a person would wait for it; the sign is removed again."""
+    silencing = {
+        "_MOOT_COMPLETE",
+        "_MOOTHALL_COMPLETE",
+        "-h",
+        "--help",
+        "--json",
+        "-q",
+        "--quiet",
+    } & {*args, *os.environ}
+    is_announced = is_slow and sys.stderr.isatty() and not silencing
+    if is_announced:
+        click.echo(
+            "正在准备 …" if re.search(_CHINESE, " ".join(args)) else "Getting ready …",
+            nl=False,
+            err=True,
+        )
+    try:
+        yield
+    finally:
+        if is_announced:
+            click.echo("\r\x1b[2K", nl=False, err=True)
+
+
 class LazyCommand(click.Command):
     """Stands for a command in the list of commands until it is called."""
 
@@ -132,28 +158,8 @@ class LazyCommand(click.Command):
 
     def load(self, args: Sequence[str] = ()) -> click.Command:
         """Return the command itself."""
-        silencing = {
-            "_MOOT_COMPLETE",
-            "_MOOTHALL_COMPLETE",
-            "-h",
-            "--help",
-            "--json",
-            "-q",
-            "--quiet",
-        } & {*args, *os.environ}
-        is_announced = self.name in LONG and sys.stderr.isatty() and not silencing
-        if is_announced:
-            click.echo(
-                "正在准备 …" if re.search(_CHINESE, " ".join(args)) else "Getting ready …",
-                nl=False,
-                err=True,
-            )
-        try:
+        with announce_loading(args, is_slow=self.name in LONG):
             members: Mapping[str, Any] = vars(import_module(f"{__package__}.{self._module}"))
-        finally:
-            # Removed again: what follows is the meeting.
-            if is_announced:
-                click.echo("\r\x1b[2K", nl=False, err=True)
         command = next(
             each
             for each in members.values()
@@ -164,6 +170,23 @@ class LazyCommand(click.Command):
 
     def get_short_help_str(self, limit: int = 45) -> str:
         return _read_lines(LINES)[self.key]
+
+
+class FeatureCommand(LazyCommand):
+    """Stands for a command of a feature, whose row says what the list of commands shows."""
+
+    def __init__(self, feature: Feature, row: CommandRow) -> None:
+        super().__init__(row.name, f"{feature.package}.{row.place}")
+        self._feature, self._row = feature, row
+
+    def load(self, args: Sequence[str] = ()) -> click.Command:
+        with announce_loading(args, is_slow=self._row.is_slow):
+            command: click.Command = load_place(self._feature, self._row.place)
+        widen_arguments(command)
+        return command
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        return self._row.summary
 
 
 class LazyGroup(click.Group):
@@ -220,7 +243,9 @@ class MainGroup(LazyGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         assert isinstance(formatter, LanguageFormatter)
-        sections = {"First": FIRST} if ctx.meta.get("is_short") else {"First": FIRST, **GROUPS}
+        sections = {"First": list(FIRST)}
+        if not ctx.meta.get("is_short"):
+            sections |= {title: [*names, *_list_group(title)] for title, names in GROUPS.items()}
         # One line each, translated before it is cut: a list that one reads from the top must fit where one reads it.
         widest = max(map(len, self.commands))
         room = formatter.width - widest - 6
@@ -240,6 +265,10 @@ class MainGroup(LazyGroup):
             formatter.write(
                 f"\n{len(self.commands) - len(FIRST)} {formatter.translate('more: moot --help')}\n"
             )
+
+
+def _list_group(title: str) -> list[str]:
+    return [row.name for _, row in list_commands() if row.group == title]
 
 
 def extract_first_sentence(command: click.Command) -> str:
@@ -340,6 +369,8 @@ for _title, (_help, _nested) in NESTED.items():
 for _module, _names in COMMANDS.items():
     for _name in _names:
         _parents.get(_name, main).add_command(LazyCommand(_name, _module))
+for _feature, _row in list_commands():
+    _parents.get(_row.parent, main).add_command(FeatureCommand(_feature, _row))
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from moothall.app.environment import resolve_home
+from moothall.app.features import load_services
 from moothall.app.moot import Moot
-from moothall.app.notices import serve_notices
 from moothall.app.outages import ReadinessProbe
 from moothall.app.runner import is_run_by_workers
 from moothall.domain.ids import SessionId, parse_session_id
@@ -110,7 +110,7 @@ class ServerState:
                 *([] if is_run_by_workers(self.moot.environ) else [_follow_sessions(self.context)]),
                 self.context.get_or_create(EntryHub).run(),
                 self.refusals.run(),
-                serve_notices(self.moot),
+                *(service(self.moot) for service in load_services()),
                 _warm_up_memory(self.context),
                 self.mcp.run(self.context, self.settings.largest_body),
             ]

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from moothall.domain.quotations import fold_quotation
 from moothall.domain.safe_text import dump_json
-from moothall.protocols.review.facts import Concern
-from moothall.protocols.review.timeline import ReviewTimeline, build_decision
+from moothall.features.review.facts import Concern
+from moothall.features.review.timeline import ReviewTimeline, build_decision
 from moothall.reports.decision import DecidedFinding
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -8,9 +8,9 @@ from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.replace import fast_replace
 from moothall.domain.session_state import evolve_shared
-from moothall.protocols.review import facts
-from moothall.protocols.review.prompts import FORMS, build_answer_rules, build_brief
-from moothall.protocols.review.state import Review, merge_findings, start_stands
+from moothall.features.review import facts
+from moothall.features.review.prompts import FORMS, build_answer_rules, build_brief
+from moothall.features.review.state import Review, merge_findings, start_stands
 
 
 class ReviewRules:

@@ -10,11 +10,11 @@ from moothall.app.estimates import estimate_session
 from moothall.app.moot import Moot
 from moothall.app.opening import open_planned
 from moothall.app.session_options import Options
-from moothall.app.special_sessions import build_review_options, describe_parts, read_reviewed
 from moothall.disk.private import open_output
 from moothall.domain.ids import parse_session_id
 from moothall.errors import BadSetting
-from moothall.protocols.review.facts import Verdict
+from moothall.features.review.facts import Verdict
+from moothall.features.review.material import build_review_options, describe_parts, read_reviewed
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.requirement import check_required

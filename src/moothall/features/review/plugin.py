@@ -6,12 +6,12 @@ from moothall.domain.budget import LONG_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadRoster, BadSetting
+from moothall.features.review import timeline
+from moothall.features.review.change import split_parts
+from moothall.features.review.facts import AUTHOR, ReviewOpened, ReviewSettings
+from moothall.features.review.rules import RULES
+from moothall.features.review.sarif import render_sarif
 from moothall.ports.plugin import Plan, ProtocolPlugin
-from moothall.protocols.review import timeline
-from moothall.protocols.review.change import split_parts
-from moothall.protocols.review.facts import AUTHOR, ReviewOpened, ReviewSettings
-from moothall.protocols.review.rules import RULES
-from moothall.protocols.review.sarif import render_sarif
 
 PROMPT_TOKENS: Final = 700
 """Of a prompt without the change."""
@@ -69,6 +69,7 @@ REVIEW: Final = ProtocolPlugin(
     report=timeline.build_review_report,
     exports={"summary": timeline.render_summary, "sarif": render_sarif},
     expect=expect_calls,
+    opens_by_question=False,
     refuses={
         "turns": "its length is that of the change; limit it with tokens, money or time",
         "options": "its verdict is approve or request changes",

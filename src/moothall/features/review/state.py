@@ -7,8 +7,8 @@ from typing import Final, Literal, get_args
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields
 from moothall.domain.session_state import ProtocolState
-from moothall.protocols.review import facts
-from moothall.protocols.review.change import (
+from moothall.features.review import facts
+from moothall.features.review.change import (
     ChangedFile,
     QuotedPlace,
     locate_evidence,

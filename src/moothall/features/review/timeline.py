@@ -8,9 +8,8 @@ from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.replace import copy_fields
 from moothall.domain.safe_text import one_line, shorten_text, strip_control
-from moothall.locale.catalogues import REVIEW_REPORT, ReviewReportText
-from moothall.protocols.review.change import locate_evidence, read_change
-from moothall.protocols.review.facts import (
+from moothall.features.review.change import locate_evidence, read_change
+from moothall.features.review.facts import (
     AUTHOR,
     ChangeInspected,
     FindingsMerged,
@@ -18,8 +17,9 @@ from moothall.protocols.review.facts import (
     MergedFinding,
     ReviewClosed,
 )
-from moothall.protocols.review.rules import RULES
-from moothall.protocols.review.state import Review
+from moothall.features.review.rules import RULES
+from moothall.features.review.state import Review
+from moothall.features.review.words import REVIEW_REPORT, ReviewReportText
 from moothall.reports import blocks, sections
 from moothall.reports.blocks import Block, Report, build_section
 from moothall.reports.decision import DecidedFinding, Decision, Dissent, SeatPosition, SourcedClaim

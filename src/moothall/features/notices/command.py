@@ -12,7 +12,10 @@ import click
 
 from moothall.app.environment import load_server_url, resolve_home
 from moothall.app.moot import Moot
-from moothall.app.notice_hooks import (
+from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.domain.safe_text import encode_fields
+from moothall.errors import BadSetting, ProviderRefused
+from moothall.features.notices.receivers import (
     KEY_PREFIX,
     EventKind,
     Hook,
@@ -24,12 +27,9 @@ from moothall.app.notice_hooks import (
     load_hooks,
     parse_receiver,
 )
-from moothall.domain.ids import parse_seat_id, parse_session_id
-from moothall.domain.safe_text import encode_fields
-from moothall.errors import BadSetting, ProviderRefused
-from moothall.locale.catalogues import NOTICES
+from moothall.features.notices.register import open_notice_register
+from moothall.features.notices.words import NOTICES
 from moothall.locale.texts import list_languages
-from moothall.memory.register import open_notice_register
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 from moothall.surfaces.cli.ready import ServerUrl
 

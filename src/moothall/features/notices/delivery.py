@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote, unquote
 
 from moothall.app.environment import resolve_home
-from moothall.app.notice_hooks import EventKind, Hook, Notice, deliver, load_hooks
 from moothall.app.recurring import has_changed
 from moothall.domain.facts import (
     AsksSent,
@@ -29,9 +28,9 @@ from moothall.domain.ids import SessionId, is_register
 from moothall.domain.replace import copy_fields
 from moothall.domain.safe_text import one_line, shorten_text
 from moothall.errors import MootError, SessionBusy, WorldError
-from moothall.locale.catalogues import NOTICES
-from moothall.memory.facts import NoticeSettled
-from moothall.memory.register import HookProgress, open_notice_register
+from moothall.features.notices.receivers import EventKind, Hook, Notice, deliver, load_hooks
+from moothall.features.notices.register import HookProgress, NoticeSettled, open_notice_register
+from moothall.features.notices.words import NOTICES
 
 if TYPE_CHECKING:
     from moothall.app.moot import Moot

@@ -10,11 +10,11 @@ from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Normali
 from moothall.domain.person import WHY, Answers, PersonAsk, PersonStep, build_key
 from moothall.domain.safe_text import compile_late, one_line, quote_lines, shorten_text
 from moothall.errors import BadAnswer
-from moothall.locale.catalogues import REVIEW_PROMPT, REVIEW_REPORT, ReviewPromptText
+from moothall.features.review import facts
+from moothall.features.review.change import ChangedFile
+from moothall.features.review.state import Review
+from moothall.features.review.words import REVIEW_PROMPT, REVIEW_REPORT, ReviewPromptText
 from moothall.locale.texts import list_languages
-from moothall.protocols.review import facts
-from moothall.protocols.review.change import ChangedFile
-from moothall.protocols.review.state import Review
 from moothall.reports.person_steps import POSITION, WORDS, ask_which_and_why, ask_words
 
 MAX_SHOWN_LENGTH: Final = 800

@@ -1,0 +1,25 @@
+"""The texts of notices; `make catalogues` writes this file."""
+
+from pathlib import Path
+from typing import Final
+
+from moothall.locale.texts import Catalogue, Texts
+
+
+class NoticesText(Texts):
+    turn: str
+    until: str
+    parked: str
+    decided: str
+    changed: str
+    change: str
+    undecided: str
+    demo: str
+    obligation_due: str
+    obligation_overdue: str
+    breaker_opened: str
+    breaker_closed: str
+    test: str
+
+
+NOTICES: Final = Catalogue("notices", NoticesText, Path(__file__).parent / "locale")
