@@ -1,8 +1,8 @@
-"""What an extension of Moot needs: the stable names for writing a protocol, a participant or a measure.
+"""What an extension of Moot needs: the stable names for writing a feature, which Moot's own features use, too.
 
-A protocol is a `ProtocolPlugin` under the entry point `moothall.protocols`; a kind of participant is a `ParticipantKind` under
-`moothall.participants`; what compares the ideas of swarms is a `Similarity` under `moothall.measures`. Everything else in
-this package may move between versions; what stands here does not.
+A distribution brings a `Feature` by the entry point `moothall.features`: a row that names its protocols (`ProtocolPlugin`), its
+kinds of participants (`ParticipantKind`), its measures (`Similarity`), its commands, calls, services and panels. Everything else
+in this package may move between versions; what stands here does not.
 """
 
 from moothall.codec.schemas import allow_list as allow_list
@@ -12,15 +12,25 @@ from moothall.codec.schemas import build_table_schema as build_table_schema
 from moothall.codec.schemas import narrow_schema as narrow_schema
 from moothall.domain.answer_table import AnswerField as AnswerField
 from moothall.domain.answer_table import AnswerTable as AnswerTable
+from moothall.domain.answer_table import StateAsk as StateAsk
 from moothall.domain.answer_table import ask_person as ask_person
 from moothall.domain.answer_table import define_answer as define_answer
+from moothall.domain.answer_table import fill_brief as fill_brief
 from moothall.domain.answer_table import index_by_kind as index_by_kind
+from moothall.domain.answer_table import read_two_sides as read_two_sides
 from moothall.domain.budget import FREE as FREE
+from moothall.domain.budget import LONG_ANSWER as LONG_ANSWER
+from moothall.domain.budget import SHORT_ANSWER as SHORT_ANSWER
 from moothall.domain.budget import Budget as Budget
+from moothall.domain.budget import ExpectedCalls as ExpectedCalls
 from moothall.domain.budget import Usage as Usage
+from moothall.domain.claims import cut_text as cut_text
 from moothall.domain.context import ContextWindow as ContextWindow
 from moothall.domain.context import Perception as Perception
 from moothall.domain.context import Utterance as Utterance
+from moothall.domain.context import clip_utterance as clip_utterance
+from moothall.domain.context import extract_first_sentence as extract_first_sentence
+from moothall.domain.dictionaries import group_pairs as group_pairs
 from moothall.domain.effects import AnswerForm as AnswerForm
 from moothall.domain.effects import AnswerRules as AnswerRules
 from moothall.domain.effects import Ask as Ask
@@ -48,26 +58,40 @@ from moothall.domain.facts import SessionCancelled as SessionCancelled
 from moothall.domain.facts import SessionForked as SessionForked
 from moothall.domain.facts import SessionParked as SessionParked
 from moothall.domain.facts import SessionResumed as SessionResumed
+from moothall.domain.facts import add_kind as add_kind
 from moothall.domain.ids import USER as USER
 from moothall.domain.ids import AskId as AskId
 from moothall.domain.ids import SeatId as SeatId
 from moothall.domain.ids import SessionId as SessionId
 from moothall.domain.ids import ask_id as ask_id
+from moothall.domain.ids import parse_seat_id as parse_seat_id
+from moothall.domain.person import CONDITION as CONDITION
+from moothall.domain.person import WHY as WHY
 from moothall.domain.person import Answers as Answers
 from moothall.domain.person import PersonAsk as PersonAsk
 from moothall.domain.person import PersonChoice as PersonChoice
 from moothall.domain.person import PersonCommand as PersonCommand
 from moothall.domain.person import PersonStep as PersonStep
+from moothall.domain.person import build_key as build_key
+from moothall.domain.replace import copy_fields as copy_fields
 from moothall.domain.replace import fast_replace as fast_replace
 from moothall.domain.roster import Seat as Seat
 from moothall.domain.roster import validate_seats as validate_seats
+from moothall.domain.safe_text import compile_late as compile_late
+from moothall.domain.safe_text import dump_json as dump_json
 from moothall.domain.safe_text import one_line as one_line
 from moothall.domain.safe_text import quote_lines as quote_lines
+from moothall.domain.safe_text import shorten_text as shorten_text
+from moothall.domain.safe_text import strip_control as strip_control
 from moothall.domain.seeded_random import random_unit as random_unit
 from moothall.domain.session_state import LostSeat as LostSeat
 from moothall.domain.session_state import ProtocolState as ProtocolState
 from moothall.domain.session_state import evolve_shared as evolve_shared
 from moothall.domain.session_state import list_lost_seats as list_lost_seats
+from moothall.domain.topic import MAX_LABEL_LENGTH as MAX_LABEL_LENGTH
+from moothall.domain.topic import normalize_label as normalize_label
+from moothall.domain.vocabulary import PATTERNS as PATTERNS
+from moothall.errors import BadAnswer as BadAnswer
 from moothall.errors import BadRoster as BadRoster
 from moothall.errors import BadSetting as BadSetting
 from moothall.errors import CallerError as CallerError
@@ -79,6 +103,9 @@ from moothall.locale.texts import Catalogue as Catalogue
 from moothall.locale.texts import Texts as Texts
 from moothall.participants.kinds import ParticipantKind as ParticipantKind
 from moothall.participants.kinds import SeatRequest as SeatRequest
+from moothall.ports.feature import CommandRow as CommandRow
+from moothall.ports.feature import Feature as Feature
+from moothall.ports.feature import OpenerRow as OpenerRow
 from moothall.ports.participant import Answer as Answer
 from moothall.ports.participant import NoAnswer as NoAnswer
 from moothall.ports.participant import OnText as OnText
@@ -86,6 +113,9 @@ from moothall.ports.participant import Participant as Participant
 from moothall.ports.participant import Similarity as Similarity
 from moothall.ports.plugin import Plan as Plan
 from moothall.ports.plugin import ProtocolPlugin as ProtocolPlugin
+from moothall.reports import blocks as blocks
+from moothall.reports import person_steps as person_steps
+from moothall.reports import sections as sections
 from moothall.reports.blocks import Bar as Bar
 from moothall.reports.blocks import Bars as Bars
 from moothall.reports.blocks import Block as Block
@@ -113,11 +143,22 @@ from moothall.reports.decision import Decision as Decision
 from moothall.reports.decision import Dissent as Dissent
 from moothall.reports.decision import SeatPosition as SeatPosition
 from moothall.reports.decision import SourcedClaim as SourcedClaim
+from moothall.reports.decision import number_obligations as number_obligations
+from moothall.reports.person_steps import WORDS as WORDS
+from moothall.reports.person_steps import ask_words as ask_words
 from moothall.reports.sections import build_default_report as build_default_report
 from moothall.reports.sections import build_report as build_report
 from moothall.reports.sections import start_decision as start_decision
+from moothall.reports.timeline import SessionPhase as SessionPhase
 from moothall.reports.timeline import SessionTimeline as SessionTimeline
 from moothall.reports.timeline import SpokenTimeline as SpokenTimeline
 from moothall.reports.timeline import TimelineBase as TimelineBase
 from moothall.reports.timeline import TimelineLine as TimelineLine
+from moothall.reports.timeline import build_line as build_line
 from moothall.reports.timeline import format_time as format_time
+from moothall.reports.timeline import mark_phases as mark_phases
+from moothall.reports.wording import SpokenLine as SpokenLine
+from moothall.reports.wording import describe_shared_event as describe_shared_event
+from moothall.reports.wording import format_percent as format_percent
+from moothall.scoring.independence import build_seat_correlations as build_seat_correlations
+from moothall.scoring.independence import count_minds as count_minds

@@ -264,7 +264,7 @@ async def call_tools(address: str, tokens: dict[str, str]) -> dict[tuple[str, st
 
 
 PLUGIN = """
-from moothall.plugins import Answer, ParticipantKind
+from moothall.plugins import Answer, Feature, ParticipantKind
 
 class Echo:
     async def ready(self):
@@ -274,6 +274,7 @@ class Echo:
         raise AssertionError("it was asked")
 
 KIND = ParticipantKind(name="echo", usage="echo", make=lambda request: Echo())
+FEATURE = Feature(name="echo", package="echo_kind", kinds=(":KIND",))
 """
 
 
@@ -286,7 +287,7 @@ def test_a_remote_owner_seats_no_program_file_or_plugins_kind_that_is_not_listed
     info.mkdir(parents=True)
     (site / "echo_kind.py").write_text(PLUGIN)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: echo-kind\nVersion: 0.1\n")
-    (info / "entry_points.txt").write_text("[moothall.participants]\necho = echo_kind:KIND\n")
+    (info / "entry_points.txt").write_text("[moothall.features]\necho = echo_kind:FEATURE\n")
     recipe = write_recipe(tmp_path, marker)
     cli = Cli(tmp_path / "home", tmp_path, PYTHONPATH=str(site))
     token = cli.json("invite", "--owner")["token"]

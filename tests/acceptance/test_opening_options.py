@@ -12,7 +12,8 @@ from pydantic.alias_generators import to_camel
 from tests.acceptance.doors import Cli
 
 from moothall import Moot
-from moothall.app.protocols import OWN_PROTOCOLS, find_plugin, get_protocol
+from moothall.app.features import index_openers, index_protocols
+from moothall.app.protocols import find_plugin, get_protocol
 from moothall.app.session_options import (
     SESSION_OPTIONS,
     Opener,
@@ -136,7 +137,7 @@ SAMPLES: dict[str, Sample] = {
         lambda opened: opened["settings"]["depth"] == "auto",
         others={
             name: Sample("auto", ["--depth", "auto"], told="the protocol debate")
-            for name in sorted(OWN_PROTOCOLS - {"debate"})
+            for name in sorted({*index_protocols()} - {"debate"})
         },
     ),
     "seed": Sample(7, ["--seed", "7"], lambda opened: opened["seed"] == 7),
@@ -191,9 +192,9 @@ def test_no_option_and_no_opener_is_forgotten() -> None:
         "hosted",
         "demo",
     }
-    scopes = {scope for option in SESSION_OPTIONS.values() for scope in option.refused}
-    assert scopes <= {*OPENERS, "server"}
-    for protocol in OWN_PROTOCOLS:
+    for opener in index_openers().values():
+        assert opener.refuses.keys() <= list_public_options().keys()
+    for protocol in index_protocols():
         assert get_protocol(protocol).refuses.keys() <= list_public_options().keys()
 
 
@@ -291,7 +292,7 @@ STEP = {"name": "write", "agent": "modeler", "task": "Write it."}
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize("protocol", sorted(OWN_PROTOCOLS))
+@pytest.mark.parametrize("protocol", sorted(index_protocols()))
 def test_the_library_honours_an_option_or_says_why_not(
     folder: Path, protocol: str, name: str
 ) -> None:

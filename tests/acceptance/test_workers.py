@@ -347,8 +347,7 @@ def test_a_worker_leaves_what_it_cannot_run_to_one_that_can(
         tmp_path / "site",
         "moot_delphi",
         read_examples("writing-a-protocol.md")[0],
-        "moothall.protocols",
-        "delphi=moot_delphi:DELPHI",
+        "delphi",
     )
     (tmp_path / "estimates.toml").write_text(ESTIMATES)
 

@@ -28,8 +28,10 @@ from pathlib import Path
 
 import moothall
 from moothall.app.demos import list_demos
+from moothall.app.panels import index_presets
 from moothall.app.plugins import load_kinds, load_plugins
 from moothall.participants.semantic_similarity import encode_texts
+from moothall.surfaces.api.methods import add_other_methods
 from moothall.surfaces.cli.main import LazyCommand, main
 
 # Before the first fork: what is loaded here is loaded once.
@@ -170,6 +172,8 @@ def _become(request: dict[str, object], files: list[int]) -> None:
         sys.path[:0] = path.split(os.pathsep)
         load_plugins.cache_clear()
         load_kinds.cache_clear()
+        index_presets.cache_clear()
+        add_other_methods()
     os.chdir(str(request["cwd"]))
     code: object = 0
     try:

@@ -17,6 +17,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from moothall.app.environment import save_server_url
+from moothall.app.features import list_commands
 from moothall.app.session_list import SessionLine
 from moothall.app.user_settings import write_settings
 from moothall.domain.ids import SessionId
@@ -49,8 +50,10 @@ def hold(name: str, question: str = "Ship on Friday?") -> None:
 
 
 def test_every_command_is_in_one_group_of_the_list() -> None:
-    """A new command belongs into `GROUPS` of surfaces/cli/main.py."""
-    listed = [*FIRST, *(name for names in GROUPS.values() for name in names)]
+    """A new command belongs into the row of its feature, or into `GROUPS` of surfaces/cli/main.py."""
+    of_features = [row.name for _, row in list_commands() if not row.parent]
+    assert {row.group for _, row in list_commands()} <= GROUPS.keys()
+    listed = [*FIRST, *(name for names in GROUPS.values() for name in names), *of_features]
     assert sorted(set(main.commands) - set(listed)) == []
     assert sorted(listed) == sorted(main.commands)
 

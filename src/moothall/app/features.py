@@ -1,13 +1,24 @@
-"""The features that are installed: Moot's own, by name, and those that other distributions bring."""
+"""The features of Moot: rows that name places. Those of other distributions are loaded by `app/plugins.py`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
 from moothall.ports.feature import CommandRow, Feature, OpenerRow
 
-OWN: Final = ("review", "notices")
+ENTRY_POINT: Final = "moothall.features"
+"""By this entry point other distributions bring features."""
+OWN: Final = (
+    "consultation",
+    "council",
+    "persona",
+    "pipeline",
+    "roundtable",
+    "swarm",
+    "review",
+    "notices",
+)
 """The folders of `moothall.features`, in the order in which lists show them."""
 
 
@@ -18,9 +29,12 @@ def load_features() -> tuple[Feature, ...]:
 
 
 def load_place(feature: Feature, place: str) -> Any:
-    """Import what a row names: `command:review` of the feature's package."""
+    """Import what a row names: `command:review` of the feature's package, `:review` of the package itself."""
     module, _, attribute = place.partition(":")
-    return getattr(import_module(f"{feature.package}.{module}"), attribute)
+    path = feature.package
+    if module:
+        path = f"{path}.{module}"
+    return getattr(import_module(path), attribute)
 
 
 def list_commands() -> Iterator[tuple[Feature, CommandRow]]:
@@ -29,27 +43,37 @@ def list_commands() -> Iterator[tuple[Feature, CommandRow]]:
             yield feature, command
 
 
-def find_opener(name: str) -> OpenerRow | None:
-    """The row of an opener of one protocol; None for those that open sessions of any."""
+@cache
+def index_openers() -> Mapping[str, OpenerRow]:
+    """The openers of one protocol, by name; `run` and `demo`, which open sessions of any, have no row."""
+    return {opener.name: opener for feature in load_features() for opener in feature.openers}
+
+
+@cache
+def index_protocols() -> Mapping[str, Feature]:
+    """The feature of each protocol, by the protocol's name."""
+    return {name: feature for feature in load_features() for name in feature.protocols}
+
+
+@cache
+def index_wire_names() -> Mapping[str, str]:
+    """The protocols that have another name in the APIs, by that name."""
+    names: dict[str, str] = {}
     for feature in load_features():
-        for opener in feature.openers:
-            if opener.name == name:
-                return opener
-    return None
+        names.update(feature.wire_names)
+    return names
+
+
+@cache
+def index_fact_prefixes() -> Mapping[str, str]:
+    """The protocols whose stored facts have another prefix than their name, by that prefix."""
+    prefixes: dict[str, str] = {}
+    for feature in load_features():
+        prefixes.update(feature.fact_prefixes)
+    return prefixes
 
 
 def load_protocol(name: str) -> Any:
-    """The `ProtocolPlugin` of this name; None where no feature has one."""
-    for feature in load_features():
-        if name in feature.protocols:
-            return load_place(feature, feature.protocols[name])
-    return None
-
-
-def list_own_protocols() -> tuple[str, ...]:
-    return tuple(name for feature in load_features() for name in feature.protocols)
-
-
-def load_services() -> list[Any]:
-    """What a server runs while it is open."""
-    return [load_place(feature, place) for feature in load_features() for place in feature.services]
+    """The `ProtocolPlugin` of this name; raises KeyError where no feature has one."""
+    feature = index_protocols()[name]
+    return load_place(feature, feature.protocols[name])

@@ -6,6 +6,7 @@ hash."""
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import cycle
@@ -15,7 +16,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from moothall.app.given_files import fetch_bytes
-from moothall.app.plugins import load_kinds
+from moothall.app.plugins import load_all_features, load_kinds
 from moothall.codec.settings import KnownLanguage, explain_validation_error
 from moothall.disk.text_files import parse_toml, read_text_file
 from moothall.domain.facts import Language
@@ -89,18 +90,17 @@ class Panel:
 
 def list_presets() -> list[str]:
     """Return the names of the panels that ship with Moot."""
-    return sorted(
-        {path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".toml")}
-    )
+    return sorted(index_presets())
 
 
 def load_preset(name: str, language: Language) -> Panel:
     """Load a panel that ships with Moot; raises BadPanel."""
-    if name not in list_presets():
+    folder = index_presets().get(name)
+    if folder is None:
         raise BadPanel(
             f"no panel is called {name!r}; known: {', '.join(list_presets())}, or give a .toml file"
         )
-    path = find_translation(Path(str(_folder())), name, language, "toml")
+    path = find_translation(folder, name, language, "toml")
     return parse_panel(path.read_text(encoding="utf-8"), f"the preset {name!r}", Path())
 
 
@@ -202,8 +202,18 @@ def assign_seats(
     return tuple(filled)
 
 
-def _folder() -> Any:
-    return files("moothall.app") / "presets"
+@cache
+def index_presets() -> Mapping[str, Path]:
+    """The folder of each panel that ships with Moot or with a feature, by the panel's name; the first one counts."""
+    folders = [Path(str(files("moothall.app"))) / "presets"]
+    for feature in load_all_features():
+        if feature.panels:
+            folders.append(Path(str(files(feature.package))) / feature.panels)
+    presets: dict[str, Path] = {}
+    for folder in folders:
+        for file in sorted(folder.glob("*.toml")):
+            presets.setdefault(file.name.partition(".")[0], folder)
+    return presets
 
 
 KIND: Final = "agent:"

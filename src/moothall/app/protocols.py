@@ -2,76 +2,62 @@
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
-from moothall.app.features import list_own_protocols, load_protocol
+from moothall.app.features import (
+    index_fact_prefixes,
+    index_protocols,
+    index_wire_names,
+    load_protocol,
+)
 from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Fact, Opened
 from moothall.errors import UnknownProtocol
 from moothall.ports.plugin import AnyPlugin
-
-_PLACES: Final[Mapping[str, str]] = {
-    "persona": "persona.plugin:PERSONA",
-    "debate": "council.plugin:DEBATE",
-    "advisory": "council.plugin:ADVISORY",
-    "consensus": "council.plugin:CONSENSUS",
-    "roundtable": "roundtable.plugin:ROUNDTABLE",
-    "swarm": "swarm.plugin:SWARM",
-    "consultation": "consultation.plugin:CONSULTATION",
-    "pipeline": "pipeline.plugin:PIPELINE",
-}
-"""Where each of Moot's own protocols lies."""
-OWN_PROTOCOLS: Final = frozenset({*_PLACES, *list_own_protocols()})
-
-_WIRE_NAMES: Final[Mapping[str, str]] = {
-    "structured_debate": "debate",
-    "advisory_panel": "advisory",
-}
-"""Those of Moot's own protocols that have another name on the wire."""
-
-_OWNERS: Final[Mapping[str, str]] = {"council": "debate"}
-"""A protocol that has the stored facts of a name that is no protocol's."""
 
 _loaded: dict[str, AnyPlugin] = {}
 
 
 def load_protocols() -> dict[str, AnyPlugin]:
     """Import every protocol; by name. One of another distribution cannot take the place of Moot's own."""
-    return {**_load_others(), **{name: _load_own(name) for name in OWN_PROTOCOLS}}
+    protocols = {name: _load_own(name) for name in index_protocols()}
+    return {**_load_others(), **protocols}
 
 
 def list_protocol_names() -> list[str]:
-    return sorted({*OWN_PROTOCOLS, *_load_others()})
+    return sorted({*index_protocols(), *_load_others()})
 
 
 def get_protocol(name: str) -> AnyPlugin:
     """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
     # Moot's own first: no plugin of another distribution is imported, and none can take its place.
-    own = _WIRE_NAMES.get(name, name)
-    if own in OWN_PROTOCOLS:
+    own = index_wire_names().get(name, name)
+    if own in index_protocols():
         return _load_own(own)
+    others = _load_others()
+    if name in others:
+        return others[name]
+    for plugin in others.values():
+        if plugin.wire_name == name:
+            return plugin
+    raise UnknownProtocol(
+        f"unknown protocol {name!r}; known: {', '.join(list_protocol_names())}{_find_fault(name)}"
+    )
+
+
+def _find_fault(name: str) -> str:
+    """Why the feature of this name is not used, behind a semicolon; empty where nothing is known of it."""
     from moothall.app.plugins import load_plugins
 
-    others = _load_others()
-    plugin = others.get(name) or next(
-        (plugin for plugin in others.values() if plugin.wire_name == name), None
-    )
-    if plugin is None:
-        fault = next((f"; {fault}" for fault in load_plugins().faults if fault.name == name), "")
-        raise UnknownProtocol(
-            f"unknown protocol {name!r}; known: {', '.join(sorted({*OWN_PROTOCOLS, *others}))}{fault}"
-        )
-    return plugin
+    for fault in load_plugins().faults:
+        if fault.name == name:
+            return f"; {fault}"
+    return ""
 
 
 def _load_own(name: str) -> AnyPlugin:
     if name not in _loaded:
-        if name in _PLACES:
-            module, _, constant = _PLACES[name].partition(":")
-            _loaded[name] = getattr(import_module(f"moothall.protocols.{module}"), constant)
-        else:
-            _loaded[name] = load_protocol(name)
+        _loaded[name] = load_protocol(name)
     return _loaded[name]
 
 
@@ -79,11 +65,7 @@ def _load_others() -> dict[str, AnyPlugin]:
     # Imported here: only few have protocols of other distributions, and everybody would pay for the look.
     from moothall.app.plugins import load_plugins
 
-    return {
-        plugin.name: plugin
-        for plugin in load_plugins().protocols
-        if plugin.name not in OWN_PROTOCOLS
-    }
+    return load_plugins().protocols
 
 
 def find_kinds(wanted: str | type[Fact]) -> Mapping[str, type[Fact]]:
@@ -92,9 +74,9 @@ def find_kinds(wanted: str | type[Fact]) -> Mapping[str, type[Fact]]:
     Consultations inside of other protocols are those of the consultation.
     """
     if isinstance(wanted, str):
-        name = wanted.partition(".")[0]
-        own = _OWNERS.get(name, name)
-        if own in OWN_PROTOCOLS:
+        prefix = wanted.partition(".")[0]
+        own = index_fact_prefixes().get(prefix, prefix)
+        if own in index_protocols():
             return _load_own(own).rules.kinds
     else:
         # Who has an instance of a fact has most often loaded its protocol.

@@ -262,7 +262,7 @@ class SessionList:
         if self._path is None or not self._has_news:
             return
         # Imported here: a process that has nothing new to save has read no protocol.
-        from moothall.app.protocols import OWN_PROTOCOLS
+        from moothall.app.features import index_protocols
 
         lines: dict[str, list[Any]] = {
             str(name): [
@@ -274,7 +274,7 @@ class SessionList:
             # Another distribution's protocol may be gone by then, which the list has to say.
             if cached.outcome is not None
             and cached.outcome.standing not in {"damaged", "newer"}
-            and cached.line.protocol in OWN_PROTOCOLS
+            and cached.line.protocol in index_protocols()
         }
         # With those that this process did not look at: the newest are the last.
         newest = dict(list({**self._stored, **lines}.items())[-MAX_CACHED:])

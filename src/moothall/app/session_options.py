@@ -5,12 +5,12 @@ from the `SessionOption` of each key. An option that a command or a protocol can
 """
 
 from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypedDict, get_args
 
-from moothall.app.features import find_opener
+from moothall.app.features import index_openers
 from moothall.domain.budget import DEFAULT_TURNS, MAX_TOOL_CALLS, parse_duration
 from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION
 from moothall.domain.facts import Language, ReadingRule
@@ -19,6 +19,7 @@ from moothall.domain.topic import MAX_FILES, MAX_LABEL_LENGTH, MAX_LABELS, Conte
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import OPENING
 from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages
+from moothall.ports.feature import OpenerRow
 from moothall.scoring.depth import Depth
 
 if TYPE_CHECKING:
@@ -237,8 +238,8 @@ class SessionOption:
     """How the command line spells it; the key with dashes where this is empty."""
     metavar: str = ""
     """What the command line's help calls the value."""
-    refused: Mapping[str, str] = field(default_factory=dict)
-    """Which openers (or the `server`) cannot honour it, and why."""
+    refused_by_servers: str = ""
+    """Why a server cannot honour it; empty where it can. What an opener refuses stands in its row, what a protocol refuses in it."""
     is_rare: bool = False
     """Whether it is left out of the tools that agents read at every start; it is accepted there all the same."""
     is_internal: bool = False
@@ -247,44 +248,18 @@ class SessionOption:
     """Whether the opening records the value as it was given, in its field of the same name (`domain/facts.py`, `Opened`)."""
 
 
-_ROLES: Final = {
-    "roundtable": "the seats of a conference are its roles, with their platforms; give it roles"
-}
-_FIXED: Final = {
-    "swarm": "a swarm is held by the protocol swarm; to choose a protocol, use run",
-    "consult": "a consultation is held by the protocol consultation; to choose a protocol, use run",
-    "pipeline": "a pipeline is held by the protocol pipeline; to choose a protocol, use run",
-    "roundtable": "a conference is held by the protocol roundtable; to choose a protocol, use run",
-}
-_UNMETERED: Final = {
-    "roundtable": "a conference in files is limited by its rounds; a meeting with a budget is `run --protocol roundtable`"
-}
-_IN_AGENDA: Final = {
-    "roundtable": "what every role of a conference reads is its agenda; write it there"
-}
-_NOT_CONSULTING: Final = {
-    "consult": "a consultation is one question to one seat; the seat that is asked consults nobody",
-    "roundtable": "roles of a conference in files consult nobody; use `run --protocol roundtable`",
-}
-_NO_CONSULTATION: Final = {"roundtable": _NOT_CONSULTING["roundtable"]}
-
-
 class Options(TypedDict, total=False):
     """The options for opening a session; `describe_option` says what each does. None means not given."""
 
     seats: Annotated[
         "Mapping[str, SeatFiller] | Sequence[Seat | str]",
-        SessionOption(SeatsKind(), flag="--seat", metavar="NAME=PLATFORM", refused=_ROLES),
+        SessionOption(SeatsKind(), flag="--seat", metavar="NAME=PLATFORM"),
     ]
     panel: Annotated[
         "str | Panel | None",
         SessionOption(
             PanelKind(),
             metavar="NAME|FILE",
-            refused={
-                **_ROLES,
-                "pipeline": "the pipeline's file names its agents; fill them with seats or models",
-            },
         ),
     ]
     models: Annotated[
@@ -293,17 +268,14 @@ class Options(TypedDict, total=False):
             PlatformsKind(MAX_MODELS, MAX_PLATFORM, ', such as ["openai:gpt-5-mini"]'),
             flag="--model",
             metavar="PLATFORM",
-            refused=_ROLES,
         ),
     ]
-    protocol: Annotated[str | None, SessionOption(TextKind(MAX_NAME), refused=_FIXED)]
+    protocol: Annotated[str | None, SessionOption(TextKind(MAX_NAME))]
     language: Annotated[Language | None, SessionOption(ChoiceKind(list_languages()))]
     turns: Annotated[int | None, SessionOption(CountKind(1, MAX_TURNS))]
-    tokens: Annotated[int | None, SessionOption(CountKind(1, MAX_TOKENS), refused=_UNMETERED)]
-    money: Annotated[float | None, SessionOption(AmountKind(MAX_DOLLARS), refused=_UNMETERED)]
-    time: Annotated[
-        float | str | None, SessionOption(DurationKind(MAX_SECONDS), refused=_UNMETERED)
-    ]
+    tokens: Annotated[int | None, SessionOption(CountKind(1, MAX_TOKENS))]
+    money: Annotated[float | None, SessionOption(AmountKind(MAX_DOLLARS))]
+    time: Annotated[float | str | None, SessionOption(DurationKind(MAX_SECONDS))]
     category: Annotated[str | None, SessionOption(TextKind(MAX_LABEL_LENGTH))]
     stakes: Annotated[Stakes | None, SessionOption(ChoiceKind(get_args(Stakes)))]
     tags: Annotated[
@@ -316,7 +288,6 @@ class Options(TypedDict, total=False):
             TextsKind(MAX_LABELS, MAX_LABEL_LENGTH),
             flag="--option",
             metavar="ANSWER",
-            refused=_IN_AGENDA,
         ),
     ]
     thread: Annotated[
@@ -342,9 +313,6 @@ class Options(TypedDict, total=False):
         Depth | None,
         SessionOption(
             ChoiceKind(get_args(Depth)),
-            refused=dict.fromkeys(
-                _FIXED, "only a debate starts with one mind; use `run --protocol debate`"
-            ),
             is_rare=True,
         ),
     ]
@@ -354,35 +322,27 @@ class Options(TypedDict, total=False):
         SessionOption(
             TextKind(MAX_NAME),
             metavar="ID",
-            refused={
-                "roundtable": "a conference is found by its name; the id of its session is drawn",
-                "server": "a server names its sessions; to repeat a call safely, give it an idempotencyKey",
-            },
+            refused_by_servers="a server names its sessions; to repeat a call safely, give it an idempotencyKey",
         ),
     ]
     patience: Annotated[float | str | None, SessionOption(DurationKind(MAX_PATIENCE), is_rare=True)]
-    consult: Annotated[bool | None, SessionOption(SwitchKind(), refused=_NOT_CONSULTING)]
-    consult_limit: Annotated[
-        int | None, SessionOption(CountKind(0, MAX_PER_SEAT), refused=_NOT_CONSULTING, is_rare=True)
-    ]
+    consult: Annotated[bool | None, SessionOption(SwitchKind())]
+    consult_limit: Annotated[int | None, SessionOption(CountKind(0, MAX_PER_SEAT), is_rare=True)]
     consult_total: Annotated[
         int | None,
-        SessionOption(CountKind(0, MAX_PER_SESSION), refused=_NOT_CONSULTING, is_rare=True),
+        SessionOption(CountKind(0, MAX_PER_SESSION), is_rare=True),
     ]
     consult_patience: Annotated[
         float | str | None,
-        SessionOption(DurationKind(31_536_000.0), refused=_NO_CONSULTATION, is_rare=True),
+        SessionOption(DurationKind(31_536_000.0), is_rare=True),
     ]
-    gate: Annotated[bool | None, SessionOption(SwitchKind(), refused=_NOT_CONSULTING, is_rare=True)]
+    gate: Annotated[bool | None, SessionOption(SwitchKind(), is_rare=True)]
     project: Annotated[
         str | Path | None,
         SessionOption(
             FolderKind(),
             metavar="FOLDER",
-            refused={
-                "roundtable": _NOT_CONSULTING["roundtable"],
-                "server": "the records of consultations lie in the project in which the server was started",
-            },
+            refused_by_servers="the records of consultations lie in the project in which the server was started",
         ),
     ]
     reading: Annotated[
@@ -401,13 +361,8 @@ SESSION_OPTIONS: Final[Mapping[str, SessionOption]] = {
 """Every option by its name, in the order in which a help text lists them."""
 
 _OF_A_DEMO: Final = frozenset({"language", "session"})
-_PROTOCOLS: Final[Mapping[Opener, str]] = {
-    "swarm": "swarm",
-    "consult": "consultation",
-    "pipeline": "pipeline",
-    "roundtable": "roundtable",
-}
-"""The openers of one protocol: what it cannot honour, they cannot."""
+_ANY_PROTOCOL: Final = frozenset({"run", "demo"})
+"""The openers that open sessions of any protocol; they have no row."""
 
 
 def list_public_options() -> dict[str, SessionOption]:
@@ -426,19 +381,32 @@ def find_refusal(name: str, opener: Opener, *, is_server: bool = False) -> str:
         return (
             "a demo was written in advance and plays as it is; hold a meeting of your own with run"
         )
-    refused = SESSION_OPTIONS[name].refused
-    reason = refused.get(opener, "") or (refused.get("server", "") if is_server else "")
-    if not reason and opener in _PROTOCOLS:
-        # Imported here: the protocol itself is needed by those alone who open a session of it.
-        from moothall.app.protocols import get_protocol
+    row = _find_opener(opener)
+    if row is not None and name in row.refuses:
+        return row.refuses[name]
+    if is_server and SESSION_OPTIONS[name].refused_by_servers:
+        return SESSION_OPTIONS[name].refused_by_servers
+    if row is None:
+        return ""
+    # Imported here: the protocol itself is needed by those alone who open a session of it.
+    from moothall.app.protocols import get_protocol
 
-        reason = get_protocol(_PROTOCOLS[opener]).refuses.get(name, "")
-    row = find_opener(opener)
-    if not reason and row is not None:
-        from moothall.app.protocols import get_protocol
+    return get_protocol(row.protocol).refuses.get(name, "")
 
-        reason = row.refuses.get(name, "") or get_protocol(row.protocol).refuses.get(name, "")
-    return reason
+
+def _find_opener(name: Opener) -> OpenerRow | None:
+    if name in _ANY_PROTOCOL:
+        return None
+    if name in index_openers():
+        return index_openers()[name]
+    # Imported here: only few have openers of other distributions, and everybody would pay for the look.
+    from moothall.app.plugins import load_plugins
+
+    for feature in load_plugins().features:
+        for opener in feature.openers:
+            if opener.name == name:
+                return opener
+    return None
 
 
 def refuse_options(

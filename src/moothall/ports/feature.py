@@ -24,12 +24,12 @@ class CommandRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenerRow:
-    """A command or a call that opens sessions of one protocol."""
+    """A command or a call that opens sessions of one protocol. What the protocol refuses, it refuses, too."""
 
     name: str
     """The word by which options name it: `review` in `@session_options("review")`."""
     protocol: str
-    """The protocol of its sessions. What that refuses, the opener refuses."""
+    """The protocol of its sessions."""
     refuses: Mapping[str, str] = field(default_factory=dict)
     """Options that the opener sets itself, each with the reason and what to use instead."""
 
@@ -38,7 +38,7 @@ class OpenerRow:
 class Feature:
     """Everything that a feature brings, of Moot or of another distribution (entry point `moothall.features`).
 
-    A place is `module:attribute` within `package`. Nothing is imported before it is used.
+    A place is `module:attribute` within `package`, or `:attribute` of the package itself. Nothing is imported before it is used.
 
         REVIEW = Feature(name="review", package="moothall.features.review", protocols={"review": "plugin:REVIEW"})
     """
@@ -61,9 +61,13 @@ class Feature:
     """Tables of calls (`Operations`): JSON-RPC, OpenRPC, MCP and TypeScript follow from them."""
     services: tuple[str, ...] = ()
     """Coroutine functions that a server runs while it is open; each takes the `Moot`."""
-    registers: Mapping[str, str] = field(default_factory=dict)
-    """The facts (`add_kind`) of its registers in the ledger, by the name of each: `{"_notices": "register:KINDS"}`."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of participants (`ParticipantKind`)."""
+    measures: Mapping[str, str] = field(default_factory=dict)
+    """What compares texts (`Similarity`), by the name that a setting gives it."""
     panels: str = ""
     """The folder of its shipped panels (`reviewers.en.toml`) within the package."""
+    help: str = ""
+    """The folder of the translations of its commands' help within the package: `zh.json`, from each sentence to its translation."""
     extra: str = ""
     """The extra that brings its packages, with the module that `moot doctor` looks for: `notify:apprise`."""

@@ -17,6 +17,5 @@ FEATURE: Final = Feature(
         ),
     ),
     services=("delivery:serve_notices",),
-    registers={"_notices": "register:KINDS"},
     extra="notify:apprise",
 )

@@ -2,6 +2,7 @@
 
 import gc
 import io
+import logging
 import os
 import re
 import sys
@@ -15,10 +16,12 @@ from typing import Any, Final
 
 import click
 
-from moothall.app.features import list_commands, load_place
+from moothall.app.features import ENTRY_POINT, list_commands, load_place
 from moothall.app.version import VERSION
 from moothall.ports.feature import CommandRow, Feature
 from moothall.surfaces.cli.arguments import widen_arguments
+
+log = logging.getLogger("moot")
 
 # Facts, states and prompts are freed when nobody refers to them; the search for cycles goes through all that sessions hold, over
 # and over, and finds next to nothing. Before the modules of a command are loaded: they are much of what it creates, and stay.
@@ -33,7 +36,6 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "listing": ("list", "label"),
     "mcp": ("mcp", "acp"),
     "memory": ("decisions", "obligations", "trust", "breakers", "reliability"),
-    "pipeline": ("pipeline",),
     "ready": ("ready",),
     "records": (
         "export",
@@ -47,8 +49,7 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
         "restore",
         "archive",
     ),
-    "roundtable": ("roundtable",),
-    "run": ("run", "consult", "swarm", "resume", "again", "watch"),
+    "run": ("run", "resume", "again", "watch"),
     "serve": ("serve", "worker"),
     "sessions": ("input", "asks", "answer", "cancel"),
     "setup": ("panel", "setup", "doctor"),
@@ -71,14 +72,14 @@ FIRST: Final = (
 )
 """The commands that matter first: alone they are the answer to `moot`."""
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "Ask": ("swarm", "consult", "pipeline", "roundtable", "again", "bench"),
+    "Ask": ("again", "bench"),
     "Take part": ("watch", "asks", "answer", "input", "invite", "join", "cancel"),
     "Look back": ("label", "replay", "verify", "fork", "diff", "import"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
     "Serve": ("worker", "ready", "mcp", "acp", "access", "ledger"),
     "Extend": ("config", "setup", "connect", "panel"),
 }
-"""The other commands by what one wants to do. A test refuses a command that is in none."""
+"""The other commands by what one wants to do; those of features follow. A test refuses a command that is in none."""
 NESTED: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "access": (
         "Print your key to servers, who was let in or refused, and what each role may call.",
@@ -105,7 +106,7 @@ MOVED: Final = {
     },
 }
 """What words that one might type are called."""
-LONG: Final = frozenset({"bench", "demo", "run", "resume", "again", "consult", "swarm"})
+LONG: Final = frozenset({"bench", "demo", "run", "resume", "again"})
 """Commands whose modules take a second to load: a reader who waits that long for the first sign thinks that it hangs."""
 LINES: Final = Path(__file__).with_name("commands.json")
 """The first sentence of each command's help, which the list of commands shows. A test writes it from the commands."""
@@ -177,6 +178,9 @@ class FeatureCommand(LazyCommand):
 
     def __init__(self, feature: Feature, row: CommandRow) -> None:
         super().__init__(row.name, f"{feature.package}.{row.place}")
+        self.name: str = row.name
+        self.group = row.group
+        """The heading in the list of commands."""
         self._feature, self._row = feature, row
 
     def load(self, args: Sequence[str] = ()) -> click.Command:
@@ -239,7 +243,14 @@ class MainGroup(LazyGroup):
             ctx.fail(f'a question is put by `moot run`: moot run "{args[0]}"')
         if args and args[0] in MOVED:
             ctx.fail(f"it is `moot {MOVED[args[0]]}`")
+        if args and args[0] not in self.commands:
+            add_other_commands()
         return super().resolve_command(ctx, args)
+
+    def get_help(self, ctx: click.Context) -> str:
+        if not ctx.meta.get("is_short"):
+            add_other_commands()
+        return super().get_help(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         assert isinstance(formatter, LanguageFormatter)
@@ -268,7 +279,35 @@ class MainGroup(LazyGroup):
 
 
 def _list_group(title: str) -> list[str]:
-    return [row.name for _, row in list_commands() if row.group == title]
+    """The commands of features under a heading, in the order of the features."""
+    return [
+        command.name
+        for command in main.commands.values()
+        if isinstance(command, FeatureCommand) and command.group == title
+    ]
+
+
+@cache
+def add_other_commands() -> None:
+    """Add the commands of other distributions. Only help, and a command that is not Moot's own, wait for them."""
+    from importlib.metadata import entry_points
+
+    if not entry_points(group=ENTRY_POINT):
+        return  # no other distribution is there, as nearly everywhere: what loads them is not needed
+    from moothall.app.plugins import load_plugins
+
+    for feature in load_plugins().features:
+        for row in feature.commands:
+            parent = main.commands.get(row.parent) if row.parent else main
+            if not isinstance(parent, click.Group) or row.name in parent.commands:
+                log.warning("the command %r of %r: its name is taken", row.name, feature.name)
+            elif parent is main and row.group not in GROUPS:
+                groups = ", ".join(GROUPS)
+                log.warning(
+                    "the command %r of %r: its group is none of %s", row.name, feature.name, groups
+                )
+            else:
+                parent.add_command(FeatureCommand(feature, row))
 
 
 def extract_first_sentence(command: click.Command) -> str:

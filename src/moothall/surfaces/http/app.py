@@ -16,9 +16,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from moothall.app.environment import resolve_home
-from moothall.app.features import load_services
 from moothall.app.moot import Moot
 from moothall.app.outages import ReadinessProbe
+from moothall.app.plugins import load_services
 from moothall.app.runner import is_run_by_workers
 from moothall.domain.ids import SessionId, parse_session_id
 from moothall.errors import LedgerUnavailable, MootError, NotAllowed, WorldError

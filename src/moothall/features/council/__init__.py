@@ -1,0 +1,1 @@
+"""Debates, advisory panels and votes for consensus: the row. The code lies in `protocols`, `app` and `surfaces`, until it moves here."""

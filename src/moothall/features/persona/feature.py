@@ -1,0 +1,11 @@
+"""The row of meetings of personas."""
+
+from typing import Final
+
+from moothall.ports.feature import Feature
+
+FEATURE: Final = Feature(
+    name="persona",
+    package="moothall",
+    protocols={"persona": "protocols.persona.plugin:PERSONA"},
+)

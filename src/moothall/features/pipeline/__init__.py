@@ -1,0 +1,1 @@
+"""Pipelines: the row. The code lies in `protocols`, `app` and `surfaces`, until it moves here."""

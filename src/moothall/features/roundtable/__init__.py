@@ -1,0 +1,1 @@
+"""Roundtables, and conferences in files: the row. The code lies in `protocols`, `app` and `surfaces`, until it moves here."""

@@ -1,0 +1,129 @@
+"""A feature of another distribution: one module and its row bring a protocol, a command, a call, a service and a panel."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.acceptance.doors import Cli
+from tests.acceptance.server import Server
+
+HATS = '''
+"""Counts hats: a command, a call, a service and a panel, in one module."""
+
+from pathlib import Path
+
+import click
+
+from moothall.plugins import CommandRow, Feature
+from moothall.surfaces.api.method import Call, Operations
+
+METHODS = Operations()
+
+
+@METHODS.add("hats.count", "read", tool="count_hats")
+async def count_hats(call: Call) -> dict[str, int]:
+    """Count the hats."""
+    return {"hats": 6}
+
+
+@click.command()
+def hats() -> None:
+    """Count the hats."""
+    click.echo("6 hats")
+
+
+async def serve_hats(moot: object) -> None:
+    Path(__file__).with_name("served").touch()
+    raise RuntimeError("the hats have gone")
+
+
+FEATURE = Feature(
+    name="hats",
+    package="hats",
+    commands=(CommandRow(name="hats", place=":hats", group="Ask", summary="Count the hats."),),
+    operations=(":METHODS",),
+    services=(":serve_hats",),
+    panels="panels",
+)
+'''
+PANEL = """
+name = "hats"
+title = "Six hats"
+
+[[seat]]
+id = "white"
+"""
+
+
+def install(site: Path, name: str, code: str) -> None:
+    package, info = site / name, site / f"{name}-0.1.dist-info"
+    (package / "panels").mkdir(parents=True)
+    info.mkdir()
+    (package / "__init__.py").write_text(code, encoding="utf-8")
+    (package / "panels" / f"{name}.en.toml").write_text(PANEL, encoding="utf-8")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text(f"[moothall.features]\n{name} = {name}:FEATURE\n")
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    install(tmp_path / "site", "hats", HATS)
+    return Cli(tmp_path / "home", tmp_path, PYTHONPATH=str(tmp_path / "site"))
+
+
+def test_a_feature_of_another_distribution_brings_its_command_and_panel(cli: Cli) -> None:
+    """D-10: by its row alone; without the distribution neither is there."""
+    listed = cli("--help")
+    assert "  hats         Count the hats." in listed.out
+    assert cli("hats").out == "6 hats\n"
+    assert "hats" in [panel["name"] for panel in cli.json("panel")]
+    alone = Cli(cli.home, cli.cwd)
+    assert "hats" not in alone("--help").out
+    assert "No such command 'hats'" in alone("hats", code=2).err
+
+
+def test_a_feature_of_another_distribution_serves_its_calls(cli: Cli, tmp_path: Path) -> None:
+    """D-10: for JSON-RPC and for MCP; its service runs, and when that fails the server goes on."""
+    with Server(cli) as server:
+        assert server.local("hats.count") == {"hats": 6}
+        assert (tmp_path / "site" / "hats" / "served").exists()
+        assert server.local("hats.count") == {"hats": 6}
+
+
+BROKEN = {
+    "a protocol of Moot's": 'FEATURE = Feature(name="broken", package="broken", protocols={"debate": ":X"})',
+    "a feature of Moot's": 'FEATURE = Feature(name="review", package="broken")',
+    "no protocol": 'X = 1\nFEATURE = Feature(name="broken", package="broken", protocols={"own": ":X"})',
+    "nothing there": 'FEATURE = Feature(name="broken", package="broken", kinds=("nowhere:KIND",))',
+    "no feature": "FEATURE = 1",
+}
+
+
+@pytest.mark.parametrize("code", BROKEN.values(), ids=list(BROKEN))
+def test_a_feature_that_cannot_be_used_is_named_and_hurts_nobody(tmp_path: Path, code: str) -> None:
+    """D-10: nothing of it is used, one sentence says why, and it takes the place of nothing of Moot's."""
+    install(tmp_path / "site", "broken", f"from moothall.plugins import Feature\n{code}\n")
+    program = """
+import json
+from moothall.app.plugins import load_plugins
+from moothall.app.protocols import get_protocol
+
+loaded = load_plugins()
+print(json.dumps([len(loaded.features), [str(each) for each in loaded.faults], get_protocol("debate").name]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    features, faults, debate = json.loads(done.stdout)
+    assert (features, debate) == (0, "debate")
+    (fault,) = faults
+    assert "'broken' of the package 'broken'" in fault
+    assert "Traceback" not in done.stderr
